@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +27,7 @@ from coview import (
     save,
 )
 from coview.datasets import make_topic_views
+from coview.exceptions import InterruptedFitWarning
 from coview.metrics import expected_calibration_error
 
 LINEAR = ConcatenatedViews(LogisticRegression(), unlabeled="drop")
@@ -372,3 +374,22 @@ class Ticking(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X):
         return self.inner_.predict_proba(X)
+
+
+class Stopped(SeededKMeansClassifier):
+    """A user presses Ctrl-C while it is fitted."""
+
+    def fit(self, X, y):
+        warnings.warn("The fit was interrupted.", InterruptedFitWarning, stacklevel=2)
+        return super().fit(X, y)
+
+
+def test_a_fit_that_was_interrupted_inside_is_not_hushed_up(counts):
+    model = AutoClassifier([("stopped", Stopped())], cv=2, random_state=0)
+    y = few(counts.target, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InterruptedFitWarning)  # as on the command line, where nothing is then written
+        with pytest.raises(InterruptedFitWarning):
+            model.fit(counts.views, y)
+    with pytest.warns(InterruptedFitWarning):
+        model.fit(counts.views, y)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import time
+import warnings
 from typing import ClassVar
 
 import numpy as np
@@ -25,6 +27,7 @@ from coview import (
     load,
     save,
 )
+from coview.auto import clustering
 from coview.auto.candidates import GRAPH_PRIORS, Candidate, TimedFit, default_candidates
 from coview.auto.clustering import Judged, _why_dropped
 from coview.auto.objects import Objects
@@ -532,3 +535,46 @@ def test_verbose_says_why_a_candidate_is_dropped(capsys):
     X, _ = measured()
     AutoClustering(3, random_state=0, verbose=1).fit(X)
     assert "weight 0.00 topics: view 'good' has negative values" in capsys.readouterr().err
+
+
+class WholeOnly(SphericalKMeans):
+    """Cannot be fitted to a part of the objects."""
+
+    def fit(self, X, y=None):
+        if len(X) < 150:
+            raise ValueError("some are not there")
+        return super().fit(X)
+
+
+def test_a_candidate_that_fails_on_a_part_of_the_objects_is_unstable_and_no_failure(counts):
+    candidates = [("whole", WholeOnly(3)), ("any", SphericalKMeans(3, max_iter=3))]
+    model = AutoClustering(3, candidates=candidates, random_state=0).fit(counts.views)
+    assert list(model.estimators_) == ["any"] and "less stable than any" in why_dropped(model)["whole"]
+    assert dict(zip(model.candidates_["name"], model.candidates_["stability"]))["whole"] == 0
+    alone = AutoClustering(3, candidates=candidates[:1], random_state=0).fit(counts.views)
+    assert list(alone.estimators_) == ["whole"]
+
+
+def test_what_candidates_say_of_themselves_is_not_told(counts):
+    """K-means of coordinates in a view that one object has finds less clusters than it was asked for."""
+    present = np.ones((150, 2), dtype=bool)
+    present[1:, 1] = False
+    rare = sparse.csr_array(counts.views["view1"].multiply(present[:, [1]]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        AutoClustering(3, random_state=0).fit(Views(a=counts.views["view0"], b=rare, present=present))
+
+
+def test_evidence_has_its_share_of_the_time_once(counts, monkeypatch):
+    shares = {}
+    monkeypatch.setattr(time, "monotonic", lambda: 1000.0)  # nothing takes any time
+    for name in ("reliabilities", "completions"):
+        call = getattr(clustering, name)
+
+        def timed(*args, name=name, call=call):
+            shares[name] = args[-1].left() / 20
+            return call(*args)
+
+        monkeypatch.setattr(clustering, name, timed)
+    AutoClustering(3, time_budget=20, random_state=0).fit(counts.views)
+    assert_allclose([shares["reliabilities"], shares["completions"]], [clustering.JUDGED / 2, clustering.JUDGED])

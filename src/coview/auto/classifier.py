@@ -12,7 +12,6 @@ for each of its levels (`ontology.py`).
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -63,6 +62,7 @@ from coview.base import MultiViewEstimator
 from coview.classification.wrapper import in_type_of
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.threads import few_threads
+from coview.exceptions import InterruptedFitWarning
 from coview.inspection import Inspection
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.metrics import expected_calibration_error
@@ -71,7 +71,7 @@ from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, TEXT, instance, integer, one_of
 from coview.utils.parameters import number as real_number
 from coview.utils.progress import print_line, tell
-from coview.utils.warn import unwarned
+from coview.utils.warn import silenced
 from coview.validation import LabeledScoreMixin, base_seed, encode_labels, warn_of_lone_labels
 from coview.views.views import Views
 
@@ -333,8 +333,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             links, why = self._choose_links(views, seed)
             candidates, dropped = propose_pipelines(views, links, seed)
             dropped.update(why)
-        with few_threads(len(views), len(counts)), unwarned(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a candidate that has not converged: its held-out labels speak for it
+        # of a candidate that has not converged its held-out labels speak
+        with few_threads(len(views), len(counts)), silenced(but=InterruptedFitWarning):
             judged = self._judge(candidates, plan, seed, deadline)
             weights, held_out = self._weigh(judged, codes)
             self._fit_kept(judged, weights, plan.whole.prepared, codes, deadline)

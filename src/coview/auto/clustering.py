@@ -50,7 +50,7 @@ from coview.engines.passes import blockwise
 from coview.engines.protocol import floating_type
 from coview.engines.select import select_engine
 from coview.engines.threads import few_threads
-from coview.exceptions import ViewsError
+from coview.exceptions import InterruptedFitWarning, ViewsError
 from coview.inspection import Inspection, inspect
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.metrics import normalized_mutual_info
@@ -58,7 +58,7 @@ from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, TEXT, TRUTH, instance, integer, one_of
 from coview.utils.progress import print_line, tell
-from coview.utils.warn import warn_user
+from coview.utils.warn import silenced, warn_user
 from coview.validation import base_seed, check_enough_objects
 from coview.views.lazy import LazyViews
 from coview.views.sources import Changed
@@ -71,7 +71,7 @@ N_CLUSTERS = 8  # that links are judged by, where the number is not given
 NUMBERED = 0.3  # share of the time for the number of clusters, where it is not given
 FIRST = 0.5  # share of the time for the sample; the rest is for all objects
 FITTED = 0.6  # share of a candidate's time for its fit; the rest is for the fits that stability is measured by
-JUDGED = 0.8  # share of the time after the candidates for reliability; the rest is for stability
+JUDGED = 0.8  # share of the time after the candidates for reliability and completion; the rest is for stability
 PROBE = 500  # objects that are placed to see how long that takes
 
 
@@ -243,7 +243,7 @@ class AutoClustering(BaseConsensus):
             judged = self._judge(objects, data, ready, seed, deadline.share(FIRST) if objects.sampled else deadline)
         else:
             judged, self.candidates_ = earlier._kept(), copy.deepcopy(earlier.candidates_)
-        with few_threads(len(views), self.n_clusters_):
+        with few_threads(len(views), self.n_clusters_), silenced(but=InterruptedFitWarning):
             kept = self._fit_kept(judged, data, deadline)
         # the kept clusterings are few and good: each is a start, and random ones would only cost time
         self._agree(kept, views, self.n_clusters_, seed=seed, n_init=len(kept), deadline=deadline)
@@ -388,12 +388,13 @@ class AutoClustering(BaseConsensus):
                 dropped["smoothed"] = self.links_["why"]
         else:
             candidates = given_candidates(self.candidates, seed)
-        with few_threads(len(objects.sample), self.n_clusters_):
+        # what a candidate says of itself, such as that it has not converged, is for the evidence to judge
+        with few_threads(len(objects.sample), self.n_clusters_), silenced(but=InterruptedFitWarning):
             fits, failed = self._fit_candidates(candidates, data.sample, seed, deadline)
             plain = ready.sample.select(*objects.base.names)  # what views are made of says all that they say
             counted = wide_counts(objects.sample)
             counts = objects.sample.select(*counted) if counted else None
-            judged = self._weigh(fits, data.sample, plain, counts, seed, deadline.share(JUDGED))
+            judged = self._weigh(fits, data.sample, plain, counts, seed, deadline)
         methods = {one.name: one.method for one in candidates}
         self._tabulate(judged, objects.base.names, {**failed, **dropped}, methods)
         return judged
@@ -439,9 +440,11 @@ class AutoClustering(BaseConsensus):
         reliability, completion = np.full((2, len(fits)), np.nan)
         if len(labels) > 1 or not deadline.is_over():  # else there is nothing to choose from
             tell("evidence")
-            reliability = reliabilities(ready, labels, self.n_clusters_, seed, deadline.share(JUDGED))
+            judging = deadline.share(JUDGED)
+            first = judging if counts is None else judging.share(0.5)
+            reliability = reliabilities(ready, labels, self.n_clusters_, seed, first)
             if counts is not None:
-                completion = completions(counts, labels, seed, deadline.share(JUDGED))
+                completion = completions(counts, labels, seed, judging)
         # who leaves views out may not place every object: those it does not place are not predicted
         anything = ready.present.any(axis=1)
         placed = np.array([np.mean(one.fit.labels[anything] >= 0) if one.candidate.views else 1.0 for one in fits])
@@ -451,7 +454,11 @@ class AutoClustering(BaseConsensus):
         for i in np.argsort(-score, kind="stable"):
             if not may_be_kept(score[i], score, stability):
                 break
-            stability[i] = _stability(fits[i].candidate, views, fits[i].fit, seed, deadline)
+            try:
+                stability[i] = _stability(fits[i].candidate, views, fits[i].fit, seed, deadline)
+            except FAILURES as error:
+                stability[i] = 0.0  # nothing comes back
+                self._log(f"{fits[i].candidate.name}: could not be fitted to a part of the objects: {error}")
         weights = candidate_weights(score, stability)
         whys = _why_dropped(fits, score, stability, placed)
         return [

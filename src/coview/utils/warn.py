@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["is_at_work", "unwarned", "warn_user", "working"]
+__all__ = ["is_at_work", "silenced", "unwarned", "warn_user", "working"]
 
 _LIBRARIES = ("coview", "sklearn", "joblib")  # no line of theirs is the user's
 _VALIDATION = ("sklearn.model_selection._validation", "sklearn.metrics")  # what fits and predicts in folds and scores
@@ -46,6 +46,27 @@ def unwarned() -> Iterator[None]:
         yield
     finally:
         _unwarned.reset(token)
+
+
+@contextmanager
+def silenced(*, but: type[Warning]) -> Iterator[None]:
+    """Silence every warning inside, those of other libraries too, but one kind, which does what was asked for before.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     with silenced(but=DeprecationWarning):
+    ...         warnings.warn("not converged", UserWarning)
+    ...         warnings.warn("stopped", DeprecationWarning)
+    >>> [str(each.message) for each in caught]
+    ['stopped']
+    """
+    general = (entry[0] for entry in warnings.filters if issubclass(but, entry[2]) and not entry[1] and not entry[3])
+    action: Any = next(general, "default")
+    with unwarned(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter(action, but)
+        yield
 
 
 def is_at_work() -> bool:
