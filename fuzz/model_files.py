@@ -321,8 +321,9 @@ def systematic(archive: Archive) -> Iterator[tuple[str, Archive]]:
                     else:
                         mine[j][1] = None
                     yield f"{key!r} is {how}", changed
-    lists = [i for i, node in enumerate(archive.nodes()) if isinstance(node, list) and node]
-    for i in lists:
+    lists = {i: node for i, node in enumerate(archive.nodes()) if isinstance(node, list) and node}
+    pairs = {id(entry) for entries in _dicts(archive) for entry in entries}
+    for i in (i for i, node in lists.items() if id(node) not in pairs):
         changed = archive.copy()
         node = next(node for j, node in enumerate(changed.nodes()) if j == i)
         said = f"the list {str(node)[:60]} is empty"
