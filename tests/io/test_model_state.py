@@ -587,6 +587,23 @@ def test_a_semantic_space_without_its_classifiers_is_refused(tmp_path):
             lambda model: model.estimators_.update(bayes=coview.MultiViewNaiveBayes()),
             "estimators_.*'bayes'.* is a MultiViewNaiveBayes that is not fitted",
         ),
+        (
+            lambda X, y: coview.EachView(StandardScaler()).fit(X),
+            lambda model: model.transformers_.update(a=StandardScaler()),
+            "transformers_.*'a'.* is a StandardScaler that is not fitted",
+        ),
+        (
+            lambda X, y: coview.CrossModalRetriever(coview.LinkPLSA(2, max_iter=2, random_state=0)).fit(X),
+            lambda model: vars(model).pop("n_features_by_view_"),
+            "n_features_by_view_ is not there",
+        ),
+        (
+            lambda X, y: coview.CrossModalRetriever(
+                coview.LinkPLSA(2, max_iter=2, random_state=0), space="semantic"
+            ).fit(X, y),
+            lambda model: model.set_params(space="topic"),
+            "classes_ is there, which topic space has not",
+        ),
     ],
 )
 def test_what_a_model_has_by_its_parameters_or_with_another_part_must_be_there(fit, change, why, tmp_path):

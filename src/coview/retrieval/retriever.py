@@ -69,9 +69,12 @@ _CACHED = ("_inspections", "_sorter", "_reader")  # of what was fitted; in no fi
 def _check_models(checker: rules.Checker, value: Any, where: str) -> None:
     """At least one model, and in semantic space what classes are found by."""
     checker.check(rules.sequence(rules.estimator(), "models", low=1), value, where)
+    semantic = checker.state.get("space") == "semantic"
     for part in ("classes_", "classifiers_"):
-        if checker.state.get("space") == "semantic" and part not in checker.state:
+        if semantic and part not in checker.state:
             checker.refuse(part, "is not there, which semantic space needs")
+        if not semantic and part in checker.state:
+            checker.refuse(part, f"is there, which {checker.state.get('space')} space has not")
 
 
 def _check_means(checker: rules.Checker, value: Any, where: str) -> None:
@@ -202,7 +205,9 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     _fitted_state = {
         # of a table, the front tells them
-        "n_features_by_view_": rules.optional(rules.by_view(rules.count(1, size="features of {view}"))),
+        "n_features_by_view_": rules.optional(
+            rules.by_view(rules.count(1, size="features of {view}")), needed=lambda state: state.get("front_") is None
+        ),
         "front_": rules.or_none(rules.estimator(methods=["transform", "view_inputs"])),
         "models_": rules.custom(_check_models),
         "shares_": rules.shares("models"),

@@ -620,8 +620,7 @@ def estimator(
         if own is None:
             checker.refuse(where, f"is of type {type(value).__name__}, but must be an estimator")
             return
-        lasting = [name for name, rule in fitted_state(type(value)).items() if rule.required and name.endswith("_")]
-        if lasting and not any(name in own for name in lasting):
+        if not _is_fitted(value):
             checker.refuse(where, f"is a {type(value).__name__} that is not fitted")
         for method in methods:
             if ask(value, method) is None:
@@ -637,6 +636,23 @@ def estimator(
             checker.check(integers(None, low=0, below=codes), known, f"{where}.classes_")
 
     return Rule(visit)
+
+
+def _is_fitted(model: Any) -> bool:
+    """Whether an estimator has what a fit leaves, or needs no fit."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    lasting = [name for name, rule in fitted_state(type(model)).items() if rule.required and name.endswith("_")]
+    if lasting:
+        return any(name in vars(model) for name in lasting)
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    except Exception:  # of a model that is not whole: it was looked at by itself
+        return True
+    return True
 
 
 def ask(model: Any, name: str) -> Any:
