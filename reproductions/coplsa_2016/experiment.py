@@ -228,7 +228,8 @@ def _weighing(corpus: Bunch) -> list[Any]:
 
 def _coplsa(name: str, topics: int, weight: float, seed: int, sweeps: int = SWEEPS) -> CoPLSA:
     model = AlternatingL1 if name == "L1 coPLSA" else CoPLSA
-    return model(topics, divergence=DIVERGENCES[name], coupling=weight, max_iter=sweeps, random_state=seed)
+    settings = {"divergence": DIVERGENCES[name], "coupling": weight, "likelihood": "multinomial"}
+    return model(topics, **settings, max_iter=sweeps, random_state=seed)
 
 
 def _search(model: Any, corpus: Bunch, spaces: tuple[str, ...] = SPACES, n_models: int = 1) -> dict[str, np.ndarray]:

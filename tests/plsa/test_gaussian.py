@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from coview import (
     PLSA,
+    CoPLSA,
     DualPLSA,
     LinkPLSA,
     MultiViewPLSA,
@@ -27,6 +28,7 @@ from coview.engines.cpu import CpuEngine
 from coview.engines.protocol import make_block
 from coview.engines.select import select_engine
 from coview.exceptions import ParameterError, ViewsError
+from coview.plsa.co_plsa import CoSteps
 from coview.plsa.gaussian import add_moments, update_means
 from coview.plsa.likelihood import choose_likelihoods, likelihood_of
 from coview.plsa.mixture import MixtureSteps
@@ -49,6 +51,9 @@ MODELS = [
     LinkPLSA(K, max_iter=15, tol=0, random_state=0, schedule="joint"),
     MultiViewPLSA(K, 4, init="random", max_iter=15, tol=0, random_state=0),
     MultiViewPLSAClassifier(4, max_iter=15, tol=0, random_state=0),
+    CoPLSA(K, max_iter=15, tol=0, random_state=0),
+    CoPLSA(K, divergence="l2", init="link", max_iter=15, tol=0, random_state=0),
+    CoPLSA(K, divergence="l1", max_iter=15, tol=0, random_state=0),
 ]
 names = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
 
@@ -108,11 +113,51 @@ def test_row_steps_end_at_the_optimum_of_a_convex_solver(engine, counts):
 @names
 @pytest.mark.parametrize("X", [BOTH, GAPS, BOTH.select("vector")], ids=["both", "gaps", "vectors"])
 def test_the_objective_never_falls(model, X):
+    if "words" not in X and isinstance(model, CoPLSA):
+        pytest.skip("CoPLSA compares views")
     if "words" not in X and isinstance(model.get_params().get("view_weights"), dict):
         model = clone(model).set_params(view_weights=None)
     path = clone(model).fit(X, Y).history_["objective"]
     assert np.diff(path).min() >= -1e-9 * np.abs(path).max()
     assert path[-1] > path[0]
+
+
+@pytest.mark.parametrize("divergence", ["skl", "l2"])
+def test_co_plsa_steps_end_at_the_optimum_of_a_convex_solver(divergence):
+    ops, rng = select_engine("cpu"), np.random.default_rng(2)
+    words, vectors = rng.poisson(2.0, (4, 6)).astype(float), rng.normal(size=(4, 5))
+    profile, means, variance = rng.dirichlet(np.ones(6), 3).T, rng.normal(size=(3, 5)), 0.4
+    steps = CoSteps(3, gaussian=("b",), pairs={("a", "b"): 0.7}, divergence=divergence)
+    block = make_block(Views(a=words, b=vectors), 0, 4, ops, {"have": np.ones((4, 2), dtype=bool)})
+    shared = {
+        "profiles": {"a": profile},
+        "means": {"b": np.ascontiguousarray(means.T)},
+        "log_variance": {"b": np.log([variance])},
+    }
+    rows = {"mixture": np.full((4, 6), 1 / 3)}
+    for _ in range(3000):
+        rows, _ = steps.row_step(block, rows, shared, ops, None)
+
+    def loss(both, i):
+        h, g = np.maximum(both[:3], 1e-12), np.maximum(both[3:], 1e-12)
+        apart = (h - g) @ np.log(h / g) if divergence == "skl" else (h - g) @ (h - g) / 2
+        gap = vectors[i] - g @ means
+        return -(words[i] @ np.log(profile @ h)) + gap @ gap / (2 * 5 * variance) + 0.7 * apart
+
+    sums = [{"type": "eq", "fun": lambda both, at=at: both[at : at + 3].sum() - 1} for at in (0, 3)]
+    for i in range(4):
+        options = {"ftol": 1e-15, "maxiter": 2000}
+        solved = minimize(
+            loss, np.full(6, 1 / 3), (i,), "SLSQP", bounds=[(1e-12, 1)] * 6, constraints=sums, options=options
+        )
+        assert loss(rows["mixture"][i], i) <= solved.fun + 1e-7
+
+
+def test_co_plsa_imputes_vectors_from_words():
+    model = CoPLSA(K, max_iter=40, random_state=0).fit(BOTH)
+    imputed = model.impute(BOTH.select("words"), "vector")
+    near = ((imputed[:, None] - CENTERS[None]) ** 2).sum(axis=2).argmin(axis=1)
+    assert np.mean(near == DATA.target) > 0.95
 
 
 def test_the_objective_never_falls_with_extrapolation():

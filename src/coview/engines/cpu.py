@@ -307,6 +307,8 @@ class CpuEngine:
         return np.asarray(X.csr.sum(axis=1, dtype=np.float64)).ravel()
 
     def take(self, X: CpuMatrix, rows: np.ndarray) -> CpuMatrix:
+        if X.is_dense:
+            return CpuMatrix(X.matrix[rows])
         if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
             return CpuMatrix(slice_csr(X.csr, int(rows[0]), int(rows[-1]) + 1))
         return CpuMatrix(X.csr[rows])

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from coview.kernels.compiling import njit
-from coview.kernels.simplex_l2 import _halley, _sums
+from coview.kernels.simplex_l2 import _SHORT, _halley, _sums
 
 __all__ = ["quadratic_rows"]
 
@@ -77,14 +77,22 @@ def _solved(p, g, mass, inverse, h):
         eta = 0.5 * (low + high)
     total = 1.0
     for _ in range(_STEPS):
-        total, slope, curve, _unused = _sums(p, g, eta, inverse, h)
+        total, slope, curve, steep = _sums(p, g, eta, inverse, h)
         if abs(total - 1.0) <= 1e-13 or slope <= 0.0:
             break
         if total > 1.0:
             low = eta
         else:
             high = eta
-        new = eta + _halley(total, slope, curve)
+        step = _halley(total, slope, curve)
+        if (step * step) * (step * step) * steep < _SHORT:  # as in `simplex_l2.py`: no new roots
+            total = 0.0
+            for k in range(K):
+                fall = inverse[k] * step
+                h[k] -= fall * (h[k] - p[k] * inverse[k] * fall)
+                total += h[k]
+            break
+        new = eta + step
         if not low < new < high:
             new = eta + (total - 1.0) * total / slope
             if not low < new < high:

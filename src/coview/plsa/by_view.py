@@ -20,6 +20,7 @@ from coview.engines.state import Tree
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection
 from coview.plsa.factors import as_distributions, given_keys, initial_arrays, random_matrix, row_shares
+from coview.plsa.gaussian import add_moments
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps, random_profiles
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed
@@ -30,9 +31,10 @@ from coview.views.views import Views
 __all__ = ["ByViewModel", "ByViewSteps", "has_data", "pair_couplings", "split_views"]
 
 
-def has_data(views: Views) -> np.ndarray:
-    """Which objects have data in which view (objects x views)."""
-    sums = [np.asarray(matrix.sum(axis=1)).ravel() > 0 for matrix in views.values()]
+def has_data(views: Views, vectors: tuple[str, ...] = ()) -> np.ndarray:
+    """Which objects have data in which view (objects x views); in one of the `vectors` zeros are data."""
+    there = np.ones(len(views), dtype=bool)
+    sums = [there if name in vectors else np.asarray(matrix.sum(axis=1)).ravel() > 0 for name, matrix in views.items()]
     return np.column_stack(sums) & views.present
 
 
@@ -76,8 +78,15 @@ class ByViewSteps(MixtureSteps):
         total = 0.0
         for v, (name, X) in enumerate(block.views.items()):
             mixture = ops.asarray(table[:, self._columns(v)])
+            if name in self.gaussian:
+                total += float(self.vector_objective(block, name, mixture, shared, ops).sum())
+                continue
             total += self.weights.get(name, 1.0) * float(ops.log_likelihood(X, mixture, shared["profiles"][name]).sum())
         return total
+
+    def folding_block(self, block: Block, shared: Tree, ops: Engine) -> Block:
+        """The block as it is: its views are the columns of the table."""
+        return block
 
     def normalize_rows(self, rows: Tree) -> Tree:
         """Every view's mixtures back onto the simplex."""
@@ -98,6 +107,9 @@ class ByViewSteps(MixtureSteps):
         sums = stats.setdefault("ratio", {})
         for v, (name, X) in enumerate(block.views.items()):
             mixture = ops.asarray(table[:, self._columns(v)])
+            if name in self.gaussian:
+                add_moments(block, name, mixture, stats, ops)
+                continue
             sums[name] = ops.ratio_features(X, mixture, shared["profiles"][name], sums.get(name))
         stats["objective"] = stats.get("objective", 0.0) + objective
 
@@ -189,7 +201,7 @@ class ByViewModel(MixtureModel):
         views, engine, weights = self._new_views(X), self._engine(X), self._steps().weights
         table = self._tables(views, engine)
         parts = table.reshape(len(table), len(views.names), -1)
-        shares = has_data(views) * np.array([weights.get(name, 1.0) for name in views.names])
+        shares = has_data(views, self._vector_views()) * np.array([weights.get(name, 1.0) for name in views.names])
         total = shares.sum(axis=1, keepdims=True)
         mean = np.einsum("iv,ivk->ik", shares / np.where(total > 0, total, 1.0), parts)
         mixtures = np.where(total > 0, mean, 1.0 / parts.shape[2]).astype(table.dtype)
@@ -202,8 +214,7 @@ class ByViewModel(MixtureModel):
         total = mass = 0.0
         for block in self._each_block(views, engine, steps.width):
             total += steps.likelihood(block, table[block.start : block.stop], shared, engine)
-            sums = {name: float(engine.row_sums(part).sum()) for name, part in block.views.items()}
-            mass += sum(steps.weights.get(name, 1.0) * value for name, value in sums.items())
+            mass += self._mass(block, steps, engine)
         return total, mass
 
 

@@ -25,6 +25,10 @@ gained: an object rests when that is next to nothing.
 
 A view that an object lacks takes no part in the objective; its columns are imputed from those of the views that are
 there.
+
+A Gaussian view (`gaussian.py`) has a quadratic in place of the log-likelihood, with slope s and curvature c. By
+Pinsker's inequality and log x <= x - 1 it lies above  sum_k q_k log h_k  with  q = H_v * (c / 2 + s - min s),  but for
+a constant, and touches it at the current H_v: counts that any of the three divergences can be weighed against.
 """
 
 from __future__ import annotations
@@ -50,8 +54,9 @@ from coview.engines.threads import team_of
 from coview.exceptions import ParameterError, ViewsError
 from coview.plsa.by_view import ByViewModel, ByViewSteps, has_data, pair_couplings, split_views
 from coview.plsa.factors import ROW_FLOOR, random_matrix, softened
+from coview.plsa.gaussian import gaussian_objective, quadratic_of
 from coview.plsa.link import LinkPLSA
-from coview.plsa.mixture import FitContext, MixtureSteps, fold_rows
+from coview.plsa.mixture import FitContext, MixtureSteps, fold_rows, type_of
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, TRUTH, number, one_of
 from coview.views.views import Views
@@ -161,7 +166,7 @@ class CoSteps(ByViewSteps):
 
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Given rows, or the same random mixture in every view; even where an object has no view at all."""
-        dtype = next(iter(shared["profiles"].values())).dtype
+        dtype = type_of(shared)
         if "start" in block.extra:
             return self.normalize_rows({"mixture": ops.asarray(ops.to_numpy(block.extra["start"]), dtype)})
         rows = random_matrix(seed, block.start, block.stop, self.width, np.float64)
@@ -218,6 +223,9 @@ class CoSteps(ByViewSteps):
         total = -self._penalty(table, ops.to_numpy(block.extra["have"]), list(block.views))
         for v, name in self._ordered(list(block.views)):
             mixture = ops.asarray(table[:, self._columns(v)])
+            if name in self.gaussian:
+                total += self.vector_objective(block, name, mixture, shared, ops)
+                continue
             total += ops.to_numpy(ops.log_likelihood(block.views[name], mixture, shared["profiles"][name]))
         return total
 
@@ -233,6 +241,11 @@ class CoSteps(ByViewSteps):
         likelihood: Any = 0.0
         for v, name in self._ordered(list(block.views)):
             mixture = ops.asarray(table[:, self._columns(v)])
+            if name in self.gaussian:
+                quadratic = quadratic_of(block, name, shared, 1.0, ops)
+                pulls[v] = quadratic.as_pull(mixture, ops)
+                likelihood = likelihood + gaussian_objective(block, name, quadratic, mixture, shared, 1.0, ops).sum()
+                continue
             pull, value = ops.ratio_rows(block.views[name], mixture, shared["profiles"][name])
             pulls[v] = ops.to_numpy(pull)
             likelihood = likelihood + value
@@ -340,7 +353,8 @@ class CoPLSA(ByViewModel):
         object beside it.
     scale_rows : bool, default=True
         Scale each object's features to sum to one in each view, so that `coupling` means the same for long and short
-        objects. False leaves counts as they are.
+        objects. False leaves counts as they are. Vectors are never scaled.
+    <shared: likelihood>
     <shared: max_iter, tol, n_init>
     init : {"random", "link"} or dict, default="random"
         Where to start: one random mixture per object in all views and random topics, or what some sweeps of `LinkPLSA`
@@ -357,7 +371,7 @@ class CoPLSA(ByViewModel):
     memberships_by_view_ : dict of ndarray (n_objects, n_components)
         ``p(topic | object, view)`` of the training objects, by view; rows sum to one. Where an object lacks the view,
         the mixture nearest to those of its other views.
-    <shared: topic_feature_>
+    <shared: topic_feature_, likelihood_, noise_variance_>
     history_ : dict of lists
         "objective" (log-likelihood less coupling times divergence) and "seconds" after each sweep; entry 0 is the
         start.
@@ -387,6 +401,7 @@ class CoPLSA(ByViewModel):
     (2, 500)
     """
 
+    _takes_vectors = True
     _parameters = {
         "divergence": one_of(*DIVERGENCES),
         "coupling": number() | MAPPING,
@@ -401,6 +416,7 @@ class CoPLSA(ByViewModel):
         divergence: str = "skl",
         coupling: Any = 1.0,
         scale_rows: bool = True,
+        likelihood: Any = "auto",
         max_iter: int = 200,
         tol: float = 1e-5,
         n_init: int = 1,
@@ -420,6 +436,7 @@ class CoPLSA(ByViewModel):
         self.divergence = divergence
         self.coupling = coupling
         self.scale_rows = scale_rows
+        self.likelihood = likelihood
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -438,7 +455,7 @@ class CoPLSA(ByViewModel):
     def fit(self, X: Any, y: Any = None) -> CoPLSA:
         """Learn topics from X, which has at least two views; y is ignored."""
         deadline = Deadline.after(self.time_budget)
-        return self._fit(X, self._scaled(self._fit_views(X)), deadline, _CARRIED)
+        return self._fit(X, self._scaled(self._fit_views(X)), deadline, self._carried())
 
     def partial_fit(self, X: Any, y: Any = None) -> CoPLSA:
         """Update the model with one minibatch (online EM); every batch must have the views of the first."""
@@ -465,6 +482,8 @@ class CoPLSA(ByViewModel):
     def impute(self, X: Any, view: str) -> np.ndarray:
         """Compute the expected features of a view (objects x features, rows sum to one) from the views in X.
 
+        Of a Gaussian view these are the expected vectors.
+
         An object that lacks the view gets the mixture nearest to those of its other views, and the features that the
         view's topics give it; one that has the view is smoothed.
         """
@@ -486,7 +505,12 @@ class CoPLSA(ByViewModel):
         return self.n_components
 
     def _scaled(self, views: Any) -> Any:
-        return views.map(partial(normalize, norm="l1")) if self.scale_rows else views
+        names = self._count_views(views.names) if self.scale_rows else ()
+        return views.map(dict.fromkeys(names, partial(normalize, norm="l1"))) if names else views
+
+    def _carried(self) -> dict[str, Any]:
+        """What blocks carry beside their views."""
+        return {"have": partial(has_data, vectors=self._vector_views())}
 
     def _steps(self) -> CoSteps:
         pairs = pair_couplings(self.coupling, self.view_names_)
@@ -496,7 +520,7 @@ class CoPLSA(ByViewModel):
                 f"{len(self.view_names_)} views.",
                 parameter="coupling",
             )
-        return CoSteps(self._n_topics(), pairs=pairs, divergence=self.divergence)
+        return CoSteps(self._n_topics(), gaussian=self._vector_views(), pairs=pairs, divergence=self.divergence)
 
     def _warm_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         if self.init == "random":
@@ -506,6 +530,7 @@ class CoPLSA(ByViewModel):
             max_iter=LINK_SWEEPS,
             tol=0,
             n_init=self.n_init,
+            likelihood=dict(self.likelihood_),
             engine=self.engine,
             n_jobs=self.n_jobs,
             time_budget=context.deadline.seconds(),
@@ -522,7 +547,7 @@ class CoPLSA(ByViewModel):
 
         That is all for an object of one view. Where there are several, what it drove to zero must be free to grow.
         """
-        start = fold_rows(MixtureSteps(steps.width), block, None, shared, engine)
+        start = fold_rows(MixtureSteps(steps.width, gaussian=steps.gaussian), block, None, shared, engine)
         several = engine.to_numpy(block.extra["have"]).sum(axis=1) > 1
         start[several] = softened(start[several])
         return fold_rows(steps, block, np.tile(start, len(block.views)), shared, engine)
@@ -532,11 +557,8 @@ class CoPLSA(ByViewModel):
         engine = engine or self._engine(X)
         steps, data = self._fitted_steps(), self._scaled(self._new_views(X))
         shared = self._fitted(data, engine)
-        blocks = self._each_block(data, engine, steps.width, _CARRIED)
+        blocks = self._each_block(data, engine, steps.width, self._carried())
         return np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
 
     def _learn_batch(self, views: Views, extra: dict[str, Any]) -> None:
-        super()._learn_batch(self._scaled(views), _CARRIED)
-
-
-_CARRIED: dict[str, Any] = {"have": has_data}  # by the blocks
+        super()._learn_batch(self._scaled(views), self._carried())

@@ -47,7 +47,7 @@ __all__ = [
     "update_means",
 ]
 
-STEPS = 3  # of the rows per sweep, for one pass over the vectors
+STEPS = 2  # of the rows per sweep, for one pass over the vectors; more gain hardly anything
 RIDGE = 1e-9  # of the mean diagonal of G
 LEAST_NOISE = 1e-6  # of the variance of the view
 SAMPLE = 2000  # objects that a random start is drawn from
@@ -70,6 +70,12 @@ class Quadratic:
     def slope(self, mixture: Any) -> Any:
         """Derivative by the entries of the mixture, but for a constant of each row."""
         return self.scale * (self.products - mixture @ self.gram)
+
+    def as_pull(self, mixture: Any, ops: Engine) -> np.ndarray:
+        """The slope, moved by a constant of each row so that mixture * pull are counts that bound the quadratic."""
+        slope = ops.to_numpy(self.slope(mixture))
+        least = 0.5 * self.curvature * ops.to_numpy(self.scale)
+        return least + slope - slope.min(axis=1, keepdims=True)
 
 
 def centered_means(means: Any) -> tuple[Any, Any]:
@@ -142,12 +148,13 @@ def variance_of(shared: Tree, name: str, ops: Engine) -> float:
 def add_moments(block: Block, name: str, mixture: Any, stats: Tree, ops: Engine) -> None:
     """Add the sums of a block that means and noise are learned from: in float64, whatever the vectors are."""
     present = block.present[name]
+    cross = ops.vector_moments(block.views[name], mixture)  # vectors that are not there are zeros
     mixture = ops.asarray(mixture, np.float64)
     if not present.all():
         mixture = mixture * ops.asarray(present[:, None], np.float64)
     new = {
         "gram": mixture.T @ mixture,
-        "cross": ops.vector_moments(block.views[name], mixture),
+        "cross": cross,
         "squares": ops.square_sums(block.views[name]).sum()[None],
         "count": ops.asarray(np.array([float(present.sum())])),
     }

@@ -112,7 +112,7 @@ class MixtureSteps:
             masses = [ops.to_numpy(ops.row_sums(part)) for _, part in self.counts(block)]
             masses += [block.present[name].astype(np.float64) for name in self.vectors(block)]
             rows[np.sum(masses, axis=0) <= 0] = 1.0 / self.width
-        return {"mixture": clamped(ops.asarray(rows, _type_of(shared)), block, ops)}
+        return {"mixture": clamped(ops.asarray(rows, type_of(shared)), block, ops)}
 
     def row_step(
         self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
@@ -159,6 +159,10 @@ class MixtureSteps:
         new, _ = self.row_step(block, rows, shared, ops, None)
         moved = np.abs(ops.to_numpy(new["mixture"]) - ops.to_numpy(rows["mixture"]))
         return new, moved.max(axis=1, initial=0.0)
+
+    def folding_block(self, block: Block, shared: Tree, ops: Engine) -> Block:
+        """What fold-in goes over again and again: of vectors, their products with the means alone."""
+        return projected_block(block, self.gaussian, shared, ops)
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
         """Weighted log-likelihood of the block."""
@@ -220,8 +224,8 @@ def fold_rows(steps: MixtureSteps, block: Block, start: Any, shared: Tree, engin
     """Mixtures of new objects, the profiles fixed, from a start or (None) from even ones."""
     if start is None:
         start = np.full((len(block), steps.width), 1.0 / steps.width)
-    rows = {"mixture": engine.asarray(start, _type_of(shared))}
-    block = projected_block(block, steps.gaussian, shared, engine)
+    rows = {"mixture": engine.asarray(start, type_of(shared))}
+    block = steps.folding_block(block, shared, engine)
 
     def step(part: Block, rows: Tree, number: int) -> tuple[Tree, np.ndarray]:
         return steps.fold_step(part, rows, shared, engine, number)
@@ -229,7 +233,8 @@ def fold_rows(steps: MixtureSteps, block: Block, start: Any, shared: Tree, engin
     return fold_in(step, block, rows, engine, max_iter=steps.fold_in_sweeps, tol=steps.fold_in_tol)["mixture"]
 
 
-def _type_of(shared: Tree) -> Any:
+def type_of(shared: Tree) -> Any:
+    """Floating type of the parameters, and so of the mixtures."""
     return next(chain(shared["profiles"].values(), shared.get("means", {}).values())).dtype
 
 

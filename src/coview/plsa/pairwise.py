@@ -482,6 +482,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     def _warm_fit(self, views: Any, init: Any, n_init: int, seed: int, deadline: Deadline) -> LinkPLSA:
         return LinkPLSA(
             self.n_clusters,
+            likelihood="multinomial",
             init=init,
             n_init=n_init,
             max_iter=WARM_SWEEPS,

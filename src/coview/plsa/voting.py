@@ -187,6 +187,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         for v, name in enumerate(sorted(views.names)):
             model = PLSA(
                 self.n_clusters,
+                likelihood="multinomial",
                 max_iter=self.max_iter,
                 tol=self.tol,
                 n_init=self.n_init,
