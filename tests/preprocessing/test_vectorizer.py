@@ -209,7 +209,7 @@ def test_lists_are_split_by_the_separator_found_or_given(tmp_path):
 def test_lists_and_texts_may_not_share_a_name():
     with pytest.raises(ViewsError, match="View 'a' is named in both columns and tokens"):
         TextViews({"a": "x"}, tokens={"a": "x"}).fit({"x": ["red fox"]})
-    with pytest.raises(ViewsError, match="View 'a' is named in two of text, tokens and columns"):
+    with pytest.raises(ViewsError, match="View 'a' is named in two of text, tokens, columns and embeddings"):
         TableViews({"a": "x"}, tokens={"a": "x"}).fit({"x": ["red fox"]})
 
 
