@@ -384,6 +384,16 @@ def test_inspect_gives_mean_vectors():
     assert_array_equal(vectors.weights, model.topic_feature_["vector"])
 
 
+@names
+def test_shares_of_the_variance_add_up_to_what_is_explained(model):
+    fitted = clone(model).fit(BOTH, Y)
+    theta = fitted.memberships_by_view_["vector"] if isinstance(model, CoPLSA) else fitted.memberships_
+    gap = VECTORS - theta @ fitted.topic_feature_["vector"]
+    explained = 1 - (gap**2).sum() / ((VECTORS - VECTORS.mean(axis=0)) ** 2).sum()
+    assert fitted.variance_explained_["vector"].sum() == pytest.approx(explained, abs=1e-6)
+    assert_array_equal(inspect(fitted).variance_explained["vector"], fitted.variance_explained_["vector"])
+
+
 def test_expected_vectors_are_mixtures_of_the_means():
     for model in (LinkPLSA(K, max_iter=5, random_state=0), PLSA(K, max_iter=5, random_state=0)):
         model.fit(BOTH)

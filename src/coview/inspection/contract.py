@@ -188,6 +188,8 @@ class Inspection:
         Topics below the groups.
     view_weights : dict of float
         What the model itself says that each view is worth; empty where it says nothing.
+    variance_explained : dict of ndarray (n_groups,)
+        Share of the variance of each view of vectors that each group explains; empty where the model has none.
     history : dict of lists
         Curves of the fit: "objective", "seconds" and others; "correlations" by component; empty where there are none.
     candidates : dict of lists
@@ -268,6 +270,7 @@ class Inspection:
     training: Training = field(default_factory=Training)
     topics: Topics | None = None
     view_weights: dict[str, float] = field(default_factory=dict)
+    variance_explained: dict[str, np.ndarray] = field(default_factory=dict)
     history: dict[str, Any] = field(default_factory=dict)
     candidates: dict[str, list[Any]] = field(default_factory=dict)
     held_out: dict[str, float] = field(default_factory=dict)

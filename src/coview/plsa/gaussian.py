@@ -15,6 +15,10 @@ Row step.   The quadratic has the slope  b (x M' - theta M M'),  b = w / (m s), 
 Shared step.  With the sums  G = theta' theta,  C = theta' X,  |x|^2  and the number of objects, which add up over
             blocks:  M <- M + (G + ridge)^-1 (C - G M),  s <- what is left of |x|^2, per value. The ridge holds M where
             it is: groups that nobody has stay, and the residual never grows.
+
+Variance explained.  The residual is at right angles to everything that mixtures of M can be, so that the share of the
+            variance that is explained is the sum over the groups of  (C_k - n_k x) (M_k - x) / sum_d |x_d - x|^2,  with
+            x the mean of all vectors and n_k the sum of the memberships in group k.
 """
 
 from __future__ import annotations
@@ -165,13 +169,14 @@ def add_moments(block: Block, name: str, mixture: Any, stats: Tree, ops: Engine)
 
 def update_means(shared: Tree, moments: Tree, ops: Engine) -> Tree:
     """Means and noise variances from the sums over all objects."""
-    means, noise = {}, {}
+    means, noise, explained = {}, {}, {}
     for name, old in shared["means"].items():
         sums = {key: ops.to_numpy(part).astype(np.float64) for key, part in moments[name].items()}
         before = ops.to_numpy(old).astype(np.float64).T
         gram, cross, count = sums["gram"], sums["cross"], float(sums["count"][0])
         if count == 0:
             means[name], noise[name] = old, shared["log_variance"][name]
+            explained[name] = shared["explained"][name]
             continue
         ridge = RIDGE * np.trace(gram) / len(gram)
         new = before + solve(gram + ridge * np.eye(len(gram)), cross - gram @ before, assume_a="pos")
@@ -179,7 +184,19 @@ def update_means(shared: Tree, moments: Tree, ops: Engine) -> Tree:
         variance = max(least_variance(sums), residual / (count * new.shape[1]))
         means[name] = ops.asarray(np.ascontiguousarray(new.T), old.dtype)
         noise[name] = ops.asarray(np.array([np.log(variance)]), old.dtype)
-    return {"means": means, "log_variance": noise}
+        explained[name] = ops.asarray(variance_shares(sums, new), old.dtype)
+    return {"means": means, "log_variance": noise, "explained": explained}
+
+
+def variance_shares(sums: Mapping[str, np.ndarray], means: np.ndarray) -> np.ndarray:
+    """Share of the variance of a view that each group (row of `means`) explains; 0 where there is none."""
+    count = float(sums["count"][0])
+    center = sums["cross"].sum(axis=0) / count
+    total = float(sums["squares"][0]) - count * float(center @ center)
+    if total <= 1e-12 * float(sums["squares"][0]):
+        return np.zeros(len(means))
+    members = sums["gram"].sum(axis=1)  # memberships of an object sum to one
+    return np.einsum("kj,kj->k", sums["cross"] - np.outer(members, center), means - center) / total
 
 
 def least_variance(sums: Mapping[str, np.ndarray]) -> float:
@@ -213,7 +230,7 @@ def gaussian_start(
     Those that are not given are vectors of objects far from each other where `spread` (k-means++), and else all alike:
     then the first memberships, which come from elsewhere, say what they become.
     """
-    means, noise = {}, {}
+    means, noise, explained = {}, {}, {}
     some = _sample(views, seed)
     for name in names:
         v = some.names.index(name)
@@ -229,7 +246,8 @@ def gaussian_start(
             drawn, _ = kmeans_plusplus(rows, min(n_groups, len(rows)), random_state=(seed + stream_of(name)) % 2**32)
             start[: len(drawn)] = drawn
         means[name], noise[name] = np.ascontiguousarray(start.T), np.array([np.log(variance)])
-    return {"means": means, "log_variance": noise}
+        explained[name] = np.zeros(n_groups)
+    return {"means": means, "log_variance": noise, "explained": explained}
 
 
 def _sample(views: Any, seed: int) -> Views:

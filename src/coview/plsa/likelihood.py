@@ -33,6 +33,7 @@ __all__ = [
     "MULTINOMIAL",
     "batch_rule",
     "choose_likelihoods",
+    "explained_rule",
     "likelihood_of",
     "noise_rule",
     "topic_rule",
@@ -122,6 +123,18 @@ def noise_rule() -> rules.Rule:
             checker.refuse(where, "has other views than those that are Gaussian")
 
     return rules.custom(visit)
+
+
+def explained_rule(groups: str) -> rules.Rule:
+    """What shares of variance must look like: a number for each group, of each Gaussian view."""
+    inside = rules.by_view(rules.floats(groups), some=True)
+
+    def visit(checker: rules.Checker, value: Any, where: str) -> None:
+        checker.check(inside, value, where)
+        if set(value) != _vectors(checker):
+            checker.refuse(where, "has other views than those that are Gaussian")
+
+    return rules.optional(rules.custom(visit), needed=lambda state: "likelihood_" in state)
 
 
 def batch_rule(groups: str, **counts: rules.Rule) -> rules.Rule:

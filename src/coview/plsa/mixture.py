@@ -65,6 +65,7 @@ from coview.plsa.likelihood import (
     MULTINOMIAL,
     batch_rule,
     choose_likelihoods,
+    explained_rule,
     noise_rule,
     topic_rule,
 )
@@ -277,11 +278,13 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     likelihood: Any = MULTINOMIAL  # where it is no parameter
     likelihood_: dict[str, str]
     noise_variance_: dict[str, float]
+    variance_explained_: dict[str, np.ndarray]
     batch_counts_: Tree
     _fitted_state = {
         "topic_feature_": rules.by_view(topic_rule("topics", "features of {view}")),
         "likelihood_": rules.optional(rules.by_view(rules.one_of(*LIKELIHOODS))),
         "noise_variance_": rules.optional(noise_rule(), needed=lambda state: "likelihood_" in state),
+        "variance_explained_": explained_rule("topics"),
         "memberships_": rules.shares("objects", "topics"),
         "batch_counts_": batch_rule("topics", profiles=rules.floats("features of {view}", "topics", low=0)),
         "n_batches_": rules.optional(rules.count(), needed=lambda state: "batch_counts_" in state),
@@ -359,6 +362,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             self._view_inputs(),
             training,
             history=self.history_,
+            variance_explained=dict(vars(self).get("variance_explained_", {})),
             probabilities=True,
             _features=lambda view: self._as_features(view, self.topic_feature_[view]),
             _memberships=self.transform,
@@ -483,6 +487,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         if self._takes_vectors:
             noise = shared.get("log_variance", {})
             attributes["noise_variance_"] = {name: float(np.exp(np.float64(part[0]))) for name, part in noise.items()}
+            attributes["variance_explained_"] = dict(shared.get("explained", {}))
         attributes[self._mixture] = holder.collect(state.rows, "mixture")
         return attributes
 
@@ -510,6 +515,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         return {
             "means": {name: self.topic_feature_[name].T for name in vectors},
             "log_variance": {name: np.log([self.noise_variance_[name]]) for name in vectors},
+            "explained": {name: self.variance_explained_[name] for name in vectors},
         }
 
     def _fold_in(self, block: Block, steps: MixtureSteps, shared: Tree, engine: Engine) -> np.ndarray:

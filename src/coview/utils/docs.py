@@ -30,6 +30,8 @@ SHARED = {
     Likelihood of each view, as chosen or given.""",
     "noise_variance_": """noise_variance_ : dict of float
     Variance of the noise of each Gaussian view.""",
+    "variance_explained_": """variance_explained_ : dict of ndarray (n_groups,)
+    Share of the variance of each Gaussian view that each group explains; they add up to that of all groups.""",
     "topic_feature_": """topic_feature_ : dict of ndarray (n_topics, n_features of the view)
     ``p(feature | topic, view)`` by view; rows sum to one. Of a Gaussian view the mean vectors.""",
     "view_weights_": """view_weights_ : dict of float
