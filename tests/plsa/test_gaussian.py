@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from coview import (
     PLSA,
+    Checkpoint,
     CoPLSA,
     DualPLSA,
     LinkPLSA,
@@ -337,6 +338,23 @@ def test_a_fit_from_disk_is_the_fit_in_memory(model, tmp_path, monkeypatch):
     inside, outside = clone(model).fit(GAPS, Y), clone(model).fit(read_views(tmp_path / "shards"), Y)
     assert_allclose(outside.history_["objective"], inside.history_["objective"], rtol=1e-9)
     assert_allclose(outside.topic_feature_["vector"], inside.topic_feature_["vector"], atol=1e-6)
+
+
+def test_a_resumed_fit_is_the_fit_that_was_not_interrupted(tmp_path):
+    settings = {"tol": 0, "random_state": 0}
+    straight = LinkPLSA(K, max_iter=8, **settings).fit(GAPS)
+    path = tmp_path / "fit"
+
+    def fail(sweep):
+        if sweep.number == 5:
+            raise RuntimeError("lost")
+
+    with pytest.raises(RuntimeError, match="lost"):
+        LinkPLSA(K, max_iter=8, checkpoint=Checkpoint(path, every=2), callbacks=[fail], **settings).fit(GAPS)
+    assert path.exists()
+    resumed = LinkPLSA(K, max_iter=8, checkpoint=Checkpoint(path, every=2), **settings).fit(GAPS)
+    assert_array_equal(resumed.memberships_, straight.memberships_)
+    assert_array_equal(resumed.topic_feature_["vector"], straight.topic_feature_["vector"])
 
 
 @names
