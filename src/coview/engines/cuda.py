@@ -87,6 +87,12 @@ class CudaMatrix:
         return CudaMatrix(indptr, self.rows[order], self.values[order], (self.shape[1], self.shape[0]))
 
     @cached_property
+    def squares(self) -> Any:
+        """Squared length of each row, in float64."""
+        out = torch.zeros(self.shape[0], dtype=torch.float64, device=self.values.device)
+        return out.index_add_(0, self.rows, self.values.double() ** 2)
+
+    @cached_property
     def segments(self) -> Any:
         """Rows cut into runs of bounded length, for the kernels; see `kernels/triton_ratio.py`."""
         from coview.kernels.triton_ratio import segments
@@ -108,6 +114,11 @@ class DenseCudaMatrix:
     def moved(cls, rows: np.ndarray, device: Any) -> DenseCudaMatrix:
         """Bring a NumPy array to the device."""
         return cls(_host_parts(rows)[0].to(device))
+
+    @cached_property
+    def squares(self) -> Any:
+        """Squared length of each row, in float64."""
+        return torch.cat([(self.values[part].double() ** 2).sum(dim=1) for part in _runs(*self.shape)])
 
     @cached_property
     def by_non_zeros(self) -> CudaMatrix:
@@ -406,7 +417,7 @@ class CudaEngine:
         return out
 
     def square_sums(self, X: Rows) -> Any:
-        return _squares(self._moved(X))
+        return self._moved(X).squares
 
     def row_sums(self, X: Rows) -> Any:
         X = self._on_device(X)
@@ -461,7 +472,7 @@ class CudaEngine:
         n, m = rows.shape[0], others.shape[0]
         distances = torch.empty((n, n_nearest), dtype=torch.float64, device=self.device)
         positions = torch.empty((n, n_nearest), dtype=torch.int64, device=self.device)
-        lengths, squares = _squares(rows), _squares(others)
+        lengths, squares = rows.squares, others.squares
         times = _products(others)
         for part in _runs(n, max(m, rows.shape[1])):
             apart = lengths[part][:, None] + squares - 2 * times(_dense_part(rows, part))
@@ -532,14 +543,6 @@ def _runs(n_rows: int, width: int) -> Iterator[slice]:
     """Runs of rows of which so many values each are made at a time."""
     step = max(1, 4 * _SLICE // max(width, 1))
     return (slice(start, start + step) for start in range(0, n_rows, step))
-
-
-def _squares(X: CudaMatrix | DenseCudaMatrix) -> Any:
-    """Squared length of each row, in float64."""
-    if isinstance(X, DenseCudaMatrix):
-        return torch.cat([(X.values[part].double() ** 2).sum(dim=1) for part in _runs(*X.shape)])
-    out = torch.zeros(X.shape[0], dtype=torch.float64, device=X.values.device)
-    return out.index_add_(0, X.rows, X.values.double() ** 2)
 
 
 def _dense_part(X: CudaMatrix | DenseCudaMatrix, part: slice) -> Any:
