@@ -37,7 +37,7 @@ def blas_pass(X: np.ndarray, k: int, engine: str) -> float:
     if engine == "cuda":
         import torch
 
-        X, mixtures, means = (torch.from_numpy(part).cuda() for part in (X, mixtures, means))
+        X, mixtures, means = (torch.tensor(part, device="cuda") for part in (X, mixtures, means))
 
         def both() -> None:
             (X @ means, mixtures.T @ X)

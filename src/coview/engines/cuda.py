@@ -241,10 +241,12 @@ class CudaEngine:
         if self.device.type != "cuda":
             return None
         try:
-            from coview.kernels import triton_ratio, triton_shares
+            from coview.kernels import triton_ratio, triton_shares, triton_simplex
         except ImportError:
             return None
-        return SimpleNamespace(ratio=triton_ratio.ratio, shares=triton_shares)
+        return SimpleNamespace(
+            ratio=triton_ratio.ratio, shares=triton_shares, quadratic_rows=triton_simplex.quadratic_rows
+        )
 
     @contextmanager
     def limits(self) -> Iterator[None]:
@@ -397,6 +399,8 @@ class CudaEngine:
         return out
 
     def quadratic_shares(self, old: Any, counts: Any, slope: Any, curvature: Any, floor: float) -> Any:
+        if self._kernels is not None:
+            return self._kernels.quadratic_rows(counts, old, slope, curvature, floor)
         new = torch.empty_like(old)
         for part in _runs(*old.shape):
             rows = quadratic_rows(counts[part], old[part], slope[part], curvature[part])

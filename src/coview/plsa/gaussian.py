@@ -34,6 +34,7 @@ from sklearn.cluster import kmeans_plusplus
 from coview.engines.passes import sample_rows
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Tree
+from coview.engines.threads import few_threads
 from coview.plsa.factors import stream_of
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
@@ -97,7 +98,8 @@ def quadratic_of(block: Block, name: str, shared: Tree, weight: float, ops: Engi
         both = ops.vector_products(block.views[name], ops.beside([centered, center[:, None]]))
         products, along = both[:, :-1] - center @ centered, both[:, -1]
     gram = centered.T @ centered
-    curvature = np.linalg.eigvalsh(ops.to_numpy(gram).astype(np.float64))[-1]
+    with few_threads(1, gram.shape[0]):
+        curvature = np.linalg.eigvalsh(ops.to_numpy(gram).astype(np.float64))[-1]
     strength = weight / (len(means) * variance_of(shared, name, ops))
     scale = ops.asarray(strength * block.present[name][:, None], means.dtype)
     return Quadratic(products, along, gram, scale, max(float(curvature), 0.0))
@@ -179,8 +181,9 @@ def update_means(shared: Tree, moments: Tree, ops: Engine) -> Tree:
             explained[name] = shared["explained"][name]
             continue
         ridge = RIDGE * np.trace(gram) / len(gram)
-        new = before + solve(gram + ridge * np.eye(len(gram)), cross - gram @ before, assume_a="pos")
-        residual = float(sums["squares"][0] - 2 * np.vdot(new, cross) + np.vdot(new, gram @ new))
+        with few_threads(1, len(gram)):  # sixteen of them take ten times as long for matrices this small
+            new = before + solve(gram + ridge * np.eye(len(gram)), cross - gram @ before, assume_a="pos")
+            residual = float(sums["squares"][0] - 2 * np.vdot(new, cross) + np.vdot(new, gram @ new))
         variance = max(least_variance(sums), residual / (count * new.shape[1]))
         means[name] = ops.asarray(np.ascontiguousarray(new.T), old.dtype)
         noise[name] = ops.asarray(np.array([np.log(variance)]), old.dtype)
