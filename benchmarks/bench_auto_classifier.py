@@ -147,7 +147,11 @@ def table(folder: Path) -> None:
             gaps.append(gap)
             ratios += times
             bar = BARS.get(name, (None,) * 3)[SHARES.index(share)]
-            shown = [round(value, 3) for value in (auto, float(means.get(BASELINE, np.nan)), float(means[best]))]
+            shown = [
+                round(auto, 3),
+                round(means[BASELINE], 3) if BASELINE in means else "",
+                round(float(means[best]), 3),
+            ]
             spent = [round(float(np.mean([cell["seconds"] for cell in mine])), 1), round(float(np.median(times)), 1)]
             facts = [best, round(gap, 3), bar or "", most[0], round(calibration, 3)]
             rows.append([name, f"{share:.0%}", len(mine), *shown, *facts, *spent])
