@@ -588,6 +588,11 @@ def test_a_semantic_space_without_its_classifiers_is_refused(tmp_path):
             "estimators_.*'bayes'.* is a MultiViewNaiveBayes that is not fitted",
         ),
         (
+            lambda X, y: LogisticRegression().fit(X["a"], y),
+            lambda model: setattr(model, "classes_", np.array([0.0, -np.inf], dtype=np.float16)),
+            "classes_ has a class twice, one that is NaN or infinite, or no class",
+        ),
+        (
             lambda X, y: coview.EachView(StandardScaler()).fit(X),
             lambda model: model.transformers_.update(a=StandardScaler()),
             "transformers_.*'a'.* is a StandardScaler that is not fitted",

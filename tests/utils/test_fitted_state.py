@@ -100,6 +100,7 @@ def test_classes_differ():
     passes(rules.labels("classes"), np.array(["a", "b"]), np.array([1, -1]), np.array(["a", 3], dtype=object))
     refuses(rules.labels("classes"), np.array(["a", "a"]), "a class twice")
     refuses(rules.labels("classes"), np.array([1.0, math.nan]), "NaN")
+    refuses(rules.labels("classes"), np.array([1.0, -math.inf]), "infinite")
     refuses(rules.labels("classes"), np.zeros((0,)), "no class")
 
 

@@ -416,14 +416,15 @@ def values(size: str | int | None = None) -> Rule:
 
 
 def labels(size: str) -> Rule:
-    """The classes: texts, numbers or other scalars in an array, none of them twice, none of them NaN."""
+    """The classes: texts, finite numbers or other scalars in an array, none of them twice."""
     inside = values(size)
 
     def visit(checker: Checker, value: Any, where: str) -> None:
         checker.check(inside, value, where)
         items = value.tolist()
-        if not items or len(set(items)) < len(items) or any(item != item for item in items):
-            checker.refuse(where, "has a class twice, NaN for a class, or no class")
+        endless = any(isinstance(item, float) and not math.isfinite(item) for item in items)
+        if not items or len(set(items)) < len(items) or endless:
+            checker.refuse(where, "has a class twice, one that is NaN or infinite, or no class")
 
     return Rule(visit)
 
