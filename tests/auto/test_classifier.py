@@ -393,3 +393,11 @@ def test_a_fit_that_was_interrupted_inside_is_not_hushed_up(counts):
             model.fit(counts.views, y)
     with pytest.warns(InterruptedFitWarning):
         model.fit(counts.views, y)
+
+
+def test_one_candidate_alone_is_calibrated_by_its_own_temperature(counts):
+    X, target = counts.views, counts.target
+    model = AutoClassifier([("alone", MultiViewNaiveBayes())], random_state=0).fit(X, few(target, 5))
+    assert model.pool_temperature_ == 1.0
+    two = [("one", MultiViewNaiveBayes()), ("other", ConcatenatedViews(LogisticRegression(), unlabeled="drop"))]
+    assert AutoClassifier(two, random_state=0).fit(X, few(target, 5)).pool_temperature_ != 1.0

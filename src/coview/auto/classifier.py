@@ -595,13 +595,14 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             here = folds == number
             learned = fit_weights(probabilities[:, ~here], own[~here], prior, STRENGTH)
             combined[here] = combine(probabilities[:, here], learned)
-        self.pool_temperature_ = fit_pool_temperature(combined, own)
-        sure = np.empty_like(combined)
-        for number in np.unique(folds):
-            here = folds == number
-            sure[here] = sharpened(combined[here], fit_pool_temperature(combined[~here], own[~here]))
-        self._score(own, sure)
-        return sure
+        self.pool_temperature_ = 1.0
+        if len(probabilities) > 1:  # one alone is calibrated already
+            self.pool_temperature_ = fit_pool_temperature(combined, own)
+            temperatures = {n: fit_pool_temperature(combined[folds != n], own[folds != n]) for n in np.unique(folds)}
+            for number, temperature in temperatures.items():
+                combined[folds == number] = sharpened(combined[folds == number], temperature)
+        self._score(own, combined)
+        return combined
 
     def _score(self, own: np.ndarray, combined: np.ndarray) -> None:
         """Fill `accuracy_` and `calibration_error_` by the probabilities of held-out objects."""
