@@ -267,11 +267,22 @@ def test_clusters_of_vectors_alone_are_found():
         (np.array([[0.5, 0.25], [0.25, 0.0]]), "gaussian"),
         (np.array([[3, 0], [-1, 2]]), "gaussian"),
         (sparse.csr_array([[0.5, -1.0]]), "multinomial"),
-        (np.array([[0, 0, -3], [0, 1, 0]]), "multinomial"),
+        (np.array([[0, 0, -3], [0, 1, 0]]), "gaussian"),
     ],
 )
 def test_values_say_which_likelihood_a_view_has(matrix, likelihood):
     assert likelihood_of(matrix) == likelihood
+
+
+@pytest.mark.parametrize("n_present", [3, 8, 20])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_objects_that_lack_a_view_do_not_say_which_likelihood_it_has(n_present, sign, tmp_path):
+    there = np.arange(20) < n_present
+    values = sign * np.random.default_rng(0).random((20, 4))
+    X = Views(words=np.ones((20, 2)), vector=values * there[:, None], present={"vector": there})
+    assert choose_likelihoods("auto", X) == {"words": "multinomial", "vector": "gaussian"}
+    write_views(X, tmp_path / "shards", rows_per_shard=5)
+    assert choose_likelihoods("auto", read_views(tmp_path / "shards")) == choose_likelihoods("auto", X)
 
 
 def test_a_parameter_says_it_for_all_or_some_views():

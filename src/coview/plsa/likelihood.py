@@ -3,8 +3,10 @@
 | values of a view | likelihood |
 |---|---|
 | whole numbers of at least 0: counts, 0/1, one-hot categories | multinomial |
-| sparse, or for the most part zeros: weighted counts such as tf-idf | multinomial |
+| sparse, or of at least 0 and for the most part zeros: weighted counts such as tf-idf | multinomial |
 | other numbers in a dense matrix: embeddings, measurements, histograms | Gaussian |
+
+Objects that lack the view, whose rows hold zeros, are not looked at.
 
 A multinomial view says what share of an object is which feature; only its non-zeros are looked at, and none may be
 negative. A Gaussian view is a point (`gaussian.py`), in which 0 is a value like others; it may be sparse where a
@@ -46,8 +48,8 @@ SAMPLE = 2000  # lazy rows that are looked at
 MOSTLY = 0.5  # share of non-zeros up to which real numbers are weighted counts
 
 
-def likelihood_of(matrix: Any) -> str:
-    """Likelihood that suits the values of a matrix.
+def likelihood_of(matrix: Any, n_present: int | None = None) -> str:
+    """Likelihood that suits the values of a matrix of which `n_present` rows have the view (all); others are zeros.
 
     Examples
     --------
@@ -58,10 +60,11 @@ def likelihood_of(matrix: Any) -> str:
     """
     if sparse.issparse(matrix) or not matrix.size or matrix.dtype.kind in "bu":
         return MULTINOMIAL
-    if np.count_nonzero(matrix) <= MOSTLY * matrix.size:
-        return MULTINOMIAL
     if matrix.min() < 0:
         return GAUSSIAN
+    n_rows = len(matrix) if n_present is None else n_present
+    if np.count_nonzero(matrix) <= MOSTLY * n_rows * matrix.shape[1]:
+        return MULTINOMIAL
     # some rows tell most measurements from counts: only counts are looked at as a whole
     whole = all(_is_whole(matrix[first : first + SAMPLE]) for first in range(0, len(matrix), SAMPLE))
     return MULTINOMIAL if whole else GAUSSIAN
@@ -93,7 +96,8 @@ def choose_likelihoods(likelihood: Any, views: Any) -> dict[str, str]:
     chosen = {name: given.get(name, "auto") for name in views.names}
     if "auto" in chosen.values():
         some = sample_rows(views, SAMPLE) if isinstance(views, LazyViews) else views
-        chosen = {name: likelihood_of(some[name]) if one == "auto" else one for name, one in chosen.items()}
+        have = dict(zip(some.names, some.present.sum(axis=0).tolist()))
+        chosen = {name: likelihood_of(some[name], have[name]) if one == "auto" else one for name, one in chosen.items()}
     return chosen
 
 

@@ -24,8 +24,8 @@ SHARED = {
     "interrupt".""",
     "likelihood": """likelihood : {"auto", "multinomial", "gaussian"} or {view: such a value}, default="auto"
     What the values of each view are: "multinomial" counts, or "gaussian" vectors and measurements, which are mixtures
-    of the groups' mean vectors and noise. "auto" takes whole numbers of at least 0, sparse views and those that are
-    mostly 0 for counts; dense views with other numbers are Gaussian.""",
+    of the groups' mean vectors and noise. "auto" takes whole numbers of at least 0, sparse views and those of at
+    least 0 that are mostly 0 for counts; dense views with other numbers are Gaussian.""",
     "likelihood_": """likelihood_ : dict of str
     Likelihood of each view, as chosen or given.""",
     "noise_variance_": """noise_variance_ : dict of float
