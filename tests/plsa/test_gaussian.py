@@ -225,6 +225,17 @@ def test_memberships_do_not_depend_on_where_vectors_lie_and_how_long_they_are(ch
     assert_allclose(fits[1].memberships_, fits[0].memberships_, atol=1e-5)
 
 
+@pytest.mark.parametrize("far", [50.0, -50.0])
+def test_learned_weights_do_not_depend_on_where_vectors_lie(far):
+    words = np.random.default_rng(1).poisson(1.0, (N, 30))
+    y = np.where(np.arange(N) < 30, DATA.target, -1)
+    model = MultiViewPLSAClassifier(4, view_weights="auto", max_iter=10, random_state=0)
+    drawn, moved = (clone(model).fit(Views(words=words, vector=VECTORS + by), y) for by in (0.0, far))
+    assert moved.view_weights_ == drawn.view_weights_
+    assert drawn.view_weights_["vector"] == 1.0
+    assert accuracy(drawn) > 0.9
+
+
 def test_vectors_alone_say_what_words_say():
     model = MultiViewPLSAClassifier(4, random_state=0).fit(BOTH, Y)
     assert np.mean(model.predict(BOTH.select("vector")) == DATA.target) > 0.9

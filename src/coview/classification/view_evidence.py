@@ -8,13 +8,15 @@ classes agrees with no other beyond chance. Both are measured as Cohen's kappa, 
     h_v = kappa(labels, opinion of v without them) - 1 / sqrt(m)                    m labeled objects held out
 
 each as a share of its largest and joined, h_v with the weight of its m labels against 20. Opinions are those of naive
-Bayes after two rounds of EM; of a view with negative values those of the nearest class mean. What is left is no
-measure of how good a view is: good views may agree little. So a view whose share is at least 0.4 keeps the weight 1,
+Bayes after two rounds of EM; of a view with negative values those of the nearest class mean by the cosine, and of one
+that a model takes for Gaussian vectors those of the nearest class mean by the distance, wherever 0 is. What is left is
+no measure of how good a view is: good views may agree little. So a view whose share is at least 0.4 keeps the weight 1,
 one below 0.1 gets 0, and those between stand between. Where nothing rises above chance, all views keep theirs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -32,13 +34,20 @@ MOST_OBJECTS = 5000  # that are looked at
 FOLDS = 5
 LABELS = 20  # that count as much as the agreement of the views
 NOTHING, ENOUGH = 0.1, 0.4  # shares of the best view's evidence below which a view is left out, from which it counts
-ROUNDS = 2  # of learning from the unlabeled, for views with negative values
+ROUNDS = 2  # of learning from the unlabeled, for views with negative values and for vectors
 
 
 def learned_view_weights(
-    views: Any, codes: np.ndarray, n_classes: int, seed: int, deadline: Deadline = NO_DEADLINE
+    views: Any,
+    codes: np.ndarray,
+    n_classes: int,
+    seed: int,
+    deadline: Deadline = NO_DEADLINE,
+    gaussian: Collection[str] = (),
 ) -> dict[str, float]:
     """Weights from 0 to 1 by view, from the labeled (code not -1) and unlabeled objects of views in memory or lazy.
+
+    Views named in `gaussian` are vectors, whatever their signs are.
 
     Examples
     --------
@@ -56,9 +65,12 @@ def learned_view_weights(
     rng = np.random.default_rng(seed)
     rows = _some_rows(codes, rng)
     some, codes = views[rows], codes[rows]
-    known = {name: _filled(some[name]) & some.present[:, v] for v, name in enumerate(some.names)}
-    agreement = _agreement(some, codes, known, n_classes)
-    held_out, n_held = _held_out(some, codes, n_classes, rng, deadline)
+    known = {
+        name: some.present[:, v] if name in gaussian else _filled(some[name]) & some.present[:, v]
+        for v, name in enumerate(some.names)
+    }
+    agreement = _agreement(some, codes, known, n_classes, gaussian)
+    held_out, n_held = _held_out(some, codes, n_classes, rng, deadline, gaussian)
     evidence, total = np.zeros(len(some.names)), 0.0
     for values, weight in ((agreement, LABELS), (held_out, n_held)):
         if values.max() > 0:
@@ -77,9 +89,11 @@ def _some_rows(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.sort(np.concatenate(parts))
 
 
-def _agreement(views: Views, codes: np.ndarray, known: dict[str, np.ndarray], n_classes: int) -> np.ndarray:
+def _agreement(
+    views: Views, codes: np.ndarray, known: dict[str, np.ndarray], n_classes: int, gaussian: Collection[str]
+) -> np.ndarray:
     """For each view the agreement with the view that it agrees with most, on unlabeled objects."""
-    opinions = {name: _opinion(views, name, codes, n_classes) for name in views.names}
+    opinions = {name: _opinion(views, name, codes, n_classes, name in gaussian) for name in views.names}
     best = np.zeros(len(views.names))
     for v, one in enumerate(views.names):
         for w, other in enumerate(views.names[:v]):
@@ -92,7 +106,12 @@ def _agreement(views: Views, codes: np.ndarray, known: dict[str, np.ndarray], n_
 
 
 def _held_out(
-    views: Views, codes: np.ndarray, n_classes: int, rng: np.random.Generator, deadline: Deadline
+    views: Views,
+    codes: np.ndarray,
+    n_classes: int,
+    rng: np.random.Generator,
+    deadline: Deadline,
+    gaussian: Collection[str],
 ) -> tuple[np.ndarray, int]:
     """For each view how well held-out labels come back, and how many were held out: classes with one are left out."""
     labeled = rng.permutation(np.flatnonzero(codes >= 0))
@@ -108,7 +127,7 @@ def _held_out(
             continue
         seen = np.where(hidden, -1, codes)
         for v, name in enumerate(views.names):
-            answers[v, hidden] = _opinion(views, name, seen, n_classes)[hidden]
+            answers[v, hidden] = _opinion(views, name, seen, n_classes, name in gaussian)[hidden]
     tried = answers[0] >= 0
     if not tried.any():
         return np.zeros(len(views.names)), 0
@@ -117,25 +136,39 @@ def _held_out(
     return np.maximum(kappas, 0.0), int(tried.sum())
 
 
-def _opinion(views: Views, name: str, codes: np.ndarray, n_classes: int) -> np.ndarray:
+def _opinion(views: Views, name: str, codes: np.ndarray, n_classes: int, is_gaussian: bool) -> np.ndarray:
     """Class of each object by one view alone."""
     one = views.select(name)
     matrix = one[name]
     values = matrix.data if sparse.issparse(matrix) else matrix
-    if not values.size or values.min() >= 0:
+    if not is_gaussian and (not values.size or values.min() >= 0):
         return label_start(one, codes, n_classes)(one).argmax(axis=1)
-    rows = unit_rows(matrix)
+    nearest = _nearest_means if is_gaussian else _nearest_directions
+    there = one.present[:, 0] if is_gaussian else np.ones(len(one), dtype=bool)
+    rows = matrix.astype(np.float64) if is_gaussian else unit_rows(matrix)
     answer = codes
     for _ in range(ROUNDS + 1):
+        known = np.flatnonzero((answer >= 0) & there)
         members = sparse.csr_array(
-            (np.ones((answer >= 0).sum(), rows.dtype), (answer[answer >= 0], np.flatnonzero(answer >= 0))),
-            shape=(n_classes, len(answer)),
+            (np.ones(len(known), rows.dtype), (answer[known], known)), shape=(n_classes, len(answer))
         )
-        centers = unit_rows(members @ rows)
-        scores = rows @ centers.T
-        nearest = np.asarray(scores.toarray() if sparse.issparse(scores) else scores).argmax(axis=1)
-        answer = np.where(codes >= 0, codes, nearest)
+        answer = np.where(codes >= 0, codes, nearest(rows, members, there))
     return answer
+
+
+def _nearest_directions(rows: Any, members: sparse.csr_array, there: np.ndarray) -> np.ndarray:
+    scores = rows @ unit_rows(members @ rows).T
+    return np.asarray(scores.toarray() if sparse.issparse(scores) else scores).argmax(axis=1)
+
+
+def _nearest_means(rows: Any, members: sparse.csr_array, there: np.ndarray) -> np.ndarray:
+    """By the distance to the class means, each drawn to the mean of all as if that were one more."""
+    sums = members @ rows
+    sums = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)
+    mean = np.asarray(rows.sum(axis=0)).ravel() / max(there.sum(), 1)  # rows that are not there are zeros
+    apart = (sums + mean) / (members.sum(axis=1) + 1)[:, None] - mean
+    scores = np.asarray(rows @ apart.T) - mean @ apart.T - (apart**2).sum(axis=1) / 2
+    return scores.argmax(axis=1)
 
 
 def _filled(matrix: Any) -> np.ndarray:

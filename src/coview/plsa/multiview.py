@@ -647,7 +647,9 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     def _learn_weights(self, views: Any, codes: np.ndarray, deadline: Deadline = NO_DEADLINE) -> None:
         if self._learns_weights():
             seed = base_seed(self.random_state)
-            self.view_weights_ = learned_view_weights(views, codes, len(self.classes_), seed, deadline)
+            self.view_weights_ = learned_view_weights(
+                views, codes, len(self.classes_), seed, deadline, self._vector_views()
+            )
 
     def _first_vectors(self, views: Any, context: FitContext) -> Any:
         assert context.labels is not None
