@@ -7,6 +7,7 @@ shows where. `--json` prints what a machine can read.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -128,9 +129,12 @@ def _plainly(refusal: str) -> str:
     --------
     >>> _plainly("Invalid value for '--count': Input should be greater than or equal to 1")
     "Invalid value for '--count': it must be at least 1."
+    >>> _plainly("Invalid value for '--count' / '-n': 0 is not in the range x>=1.")
+    "Invalid value for '--count' / '-n': it must be at least 1."
     """
-    for words, plain in (("greater than or equal to", "at least"), ("less than or equal to", "at most")):
-        refusal = refusal.replace(f"Input should be {words}", f"it must be {plain}")
+    for words, sign, plain in (("greater", ">=", "at least"), ("less", "<=", "at most")):
+        refusal = refusal.replace(f"Input should be {words} than or equal to", f"it must be {plain}")
+        refusal = re.sub(rf"\S+ is not in the range x{sign}", f"it must be {plain} ", refusal)  # older versions of click
     return f"{refusal.rstrip('.')}." if refusal[-1:].isalnum() else refusal
 
 
