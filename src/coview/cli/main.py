@@ -134,7 +134,7 @@ def _plainly(refusal: str) -> str:
     """
     for words, sign, plain in (("greater", ">=", "at least"), ("less", "<=", "at most")):
         refusal = refusal.replace(f"Input should be {words} than or equal to", f"it must be {plain}")
-        refusal = re.sub(rf"\S+ is not in the range x{sign}", f"it must be {plain} ", refusal)  # older versions of click
+        refusal = re.sub(rf"\S+ is not in the range x{sign}", f"it must be {plain} ", refusal)  # of older versions
     return f"{refusal.rstrip('.')}." if refusal[-1:].isalnum() else refusal
 
 
