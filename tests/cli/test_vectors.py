@@ -129,3 +129,11 @@ def test_what_does_not_fit_the_table_is_refused(run, pages, monkeypatch, words, 
         "fit", "SphericalKMeans", "--table", "pages.csv", *words, "--clusters", "2", "--out", "m.coview"
     )
     assert code == 2 and sentence in error
+
+
+def test_a_view_that_the_model_has_not_is_refused(run, pages, tmp_path):
+    model = tmp_path / "m.coview"
+    assert run("fit", "SphericalKMeans", *options(pages, "--clusters", "2"), "--out", model)[0] == 0
+    wrong = [word.replace("meaning=", "mening=") if isinstance(word, str) else word for word in options(pages)]
+    code, _, error = run("predict", model, *wrong)
+    assert code == 2 and "has no view 'mening', only" in error and "Did you mean 'meaning'?" in error

@@ -33,7 +33,7 @@ from coview.validation import (
     per_view,
     warn_of_lone_labels,
 )
-from coview.views.arrays import for_sklearn, take_rows
+from coview.views.arrays import check_not_negative, for_sklearn, take_rows
 from coview.views.views import Views
 
 __all__ = ["CoTrainingClassifier"]
@@ -151,6 +151,9 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
     def fit(self, X: Any, y: Any) -> CoTrainingClassifier:
         """Learn from labeled objects, and from unlabeled ones (-1, None or NaN in y) as they get labels."""
         views = self._fit_views(X)
+        if get_tags(self._inner()).input_tags.positive_only:
+            for name, matrix in views.items():
+                check_not_negative(name, matrix, type(self._inner()).__name__)
         labels, self.classes_ = encode_labels(y, len(views))
         warn_of_lone_labels(labels, self.classes_)
         weights = per_view("view_weights", self.view_weights, self.view_names_)

@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coview.cli.files import check_input, check_there, check_writable, ids_of, plain, read_input, write_table
+from coview.cli.files import (
+    check_input,
+    check_there,
+    check_writable,
+    ids_of,
+    named_paths,
+    plain,
+    read_input,
+    write_table,
+)
 from coview.cli.options import Config, Data, EscapeFormulas, Json, Sep, Table, View, merge_config, write_config
-from coview.utils.messages import printable
+from coview.utils.messages import did_you_mean, listed, printable
 from coview.utils.progress import progress, tell
 
 if TYPE_CHECKING:
@@ -181,6 +190,10 @@ def load_objects(
         raise ValueError("The model was fitted on a raw table: pass --table FILE.")
     if model.front is None and table is not None:
         raise ValueError("The model was fitted on views: pass --view NAME=FILE or --data FOLDER.")
+    for name in named_paths(view or []):
+        if name not in model.views:
+            known = list(model.views)
+            raise ValueError(f"The model has no view {name!r}, only {listed(known)}.{did_you_mean(name, known)}")
     tell("reading")
     return model, read_input(view or [], data, table, sep)
 

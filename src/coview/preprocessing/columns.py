@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -22,6 +23,9 @@ from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
 __all__ = ["ColumnViews", "column_groups"]
+
+# a list of numbers as a text: [0.5, 1e-3]
+_VECTOR_TEXT = re.compile(r"\s*\[\s*[-+.\deE]+(?:[\s,]+[-+.\deE]+)+\s*,?\s*\]\s*")
 
 
 def _of_columns(rule: rules.Rule) -> rules.Rule:
@@ -136,6 +140,7 @@ class ColumnViews(RawTransformer):
                     continue
                 if column.missing.all():
                     raise ViewsError(f"Column {column.name!r} of view {view!r} has no value in any row.")
+                _check_no_vectors(column, view)
                 _warn_of_text(column, table.who)
                 encoders[view][column.name] = OneHotEncoder(handle_unknown="ignore").fit(_categories(column))
         self.columns_ = columns
@@ -284,6 +289,18 @@ def _as_dates(column: Column, were_dates: bool) -> Column:
                 "dates as 2026-11-15, or leave the cell empty."
             )
     return column
+
+
+def _check_no_vectors(column: Column, view: Any) -> None:
+    """Refuse vectors that a CSV file holds as texts: each would be a category of its own."""
+    values = column.values[~column.missing][:20].tolist()
+    if column.kind == "text" and all(_VECTOR_TEXT.fullmatch(str(value)) for value in values):
+        raise ViewsError(
+            f"Column {column.name!r} of view {view!r} holds vectors written as texts, such as {short(values[0])}.",
+            python="Read them as lists (from Parquet or JSON), or give the matrix as a column: "
+            f"{{**table, {column.name!r}: np.load(...)}}.",
+            cli="Keep them in a Parquet file, or in an .npy file beside the table: --view NAME=FILE.npy.",
+        )
 
 
 def _warn_of_text(column: Column, who: str) -> None:
