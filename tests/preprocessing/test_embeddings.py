@@ -431,6 +431,58 @@ def test_the_maps_of_files_that_are_gone_are_let_go(tmp_path):
     assert mapped == files_of(tmp_path)
 
 
+def test_a_file_that_is_taken_in_before_it_is_opened_is_looked_up_in_the_new_one(tmp_path, monkeypatch):
+    one, two = VectorCache(tmp_path, "letters"), VectorCache(tmp_path, "letters")
+    keys = [content_key(str(i)) for i in range(2)]
+    one.add(keys[:1], np.full((1, 2), 7, dtype=np.float32))
+    read = vector_cache.read_archive
+
+    def late(path, **options):
+        monkeypatch.setattr(vector_cache, "read_archive", read)
+        two.add(keys[1:], np.ones((1, 2), dtype=np.float32))  # removes the file that one has listed
+        raise FileNotFoundError(path)  # as safetensors says it
+
+    monkeypatch.setattr(vector_cache, "read_archive", late)
+    assert [vectors.tolist() for _, vectors in one.find(keys[:1])] == [[[7, 7]]]
+
+
+MANY = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+from coview.preprocessing.vector_cache import VectorCache, content_key
+
+sys.setswitchinterval(1e-6)
+def work(name):
+    cache = VectorCache(sys.argv[1], "letters")
+    for i in range(int(sys.argv[4])):
+        cache.add([content_key(f"{name} {i}")], np.ones((1, 2), dtype=np.float32))
+        assert len(list(cache.find([content_key(f"{name} {i}")]))) <= 1
+print("ready", flush=True)
+sys.stdin.readline()
+with ThreadPoolExecutor(int(sys.argv[3])) as pool:
+    list(pool.map(work, [f"{sys.argv[2]} {i}" for i in range(int(sys.argv[3]))]))
+"""
+
+
+@pytest.mark.parametrize(("processes", "threads", "rounds"), [(3, 1, 40), (1, 6, 20)])
+def test_many_at_once_neither_fail_nor_lose_anything(tmp_path, processes, threads, rounds):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    counts = [str(threads), str(rounds)]
+    jobs = [
+        subprocess.Popen([sys.executable, "-c", MANY, tmp_path, str(p), *counts], **pipes) for p in range(processes)
+    ]
+    for job in jobs:
+        job.stdout.readline()
+    for job in jobs:  # all at once
+        job.stdin.write("go\n")
+        job.stdin.flush()
+    assert [(job.communicate()[1], job.returncode) for job in jobs] == [("", 0)] * processes
+    names = [f"{p} {t} {i}" for p in range(processes) for t in range(threads) for i in range(rounds)]
+    keys = [content_key(name) for name in names]
+    assert sum(len(at) for at, _ in VectorCache(tmp_path, "letters").find(keys)) == len(keys)
+
+
 def test_a_cache_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataFileError, match=r"The cache .*file cannot be made \(.*\). Name another folder"):

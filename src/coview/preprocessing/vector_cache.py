@@ -29,6 +29,7 @@ __all__ = ["KEY_BYTES", "VectorCache", "content_key"]
 KEY_BYTES = 32
 _VERSION = 1
 _LARGEST = 64 << 20  # bytes of a file that still takes in others
+_LOOKS = 5  # into a folder whose files others take in meanwhile; what is still not found is computed again
 _DAY = 24 * 3600  # seconds after which what a killed process left is taken away
 
 
@@ -142,15 +143,24 @@ class VectorCache:
                 old.unlink()
 
     def _shards(self) -> list[tuple[Path, _Shard]]:
-        """Files that can be believed; the others are removed."""
+        """Files that can be believed; those that are damaged or foreign are removed."""
+        for _ in range(_LOOKS):
+            shards, gone = self._listed()
+            if not gone:  # else another process has taken a file in: its vectors are in one that is newer than the list
+                break
+        return shards
+
+    def _listed(self) -> tuple[list[tuple[Path, _Shard]], bool]:
+        """The files of one look into the folder, and whether one of them was gone before it was read."""
         files = sorted(path for path in self.folder.iterdir() if path.suffix in (".safetensors", ".part"))
-        for path in [path for path in _opened if path.parent == self.folder and path not in files]:
+        for path in [path for path in list(_opened) if path.parent == self.folder and path not in files]:
             _opened.pop(path, None)
-        shards = []
+        shards, gone = [], False
         for path in files:
             try:
                 about = path.stat(follow_symlinks=False)
-            except OSError:  # another process has just taken it in
+            except OSError:
+                gone |= path.suffix != ".part"
                 continue
             if path.suffix == ".part":
                 if time.time() - about.st_mtime > _DAY:
@@ -159,15 +169,19 @@ class VectorCache:
             stamp = (about.st_mtime_ns, about.st_size, about.st_ino)
             known = _opened.get(path)
             if known is None or known[0] != stamp:
-                shard = self._read(path)
+                try:
+                    shard = self._read(path)
+                except FileNotFoundError:
+                    gone = True
+                    continue
                 if shard is None:
                     continue
                 _opened[path] = known = (stamp, shard)
             shards.append((path, known[1]))
-        return shards
+        return shards, gone
 
     def _read(self, path: Path) -> _Shard | None:
-        """Read and check one file."""
+        """Read and check one file; FileNotFoundError where it is gone by now."""
         problem = "is no regular file"
         try:
             if path.is_file() and not path.is_symlink():
@@ -177,8 +191,8 @@ class VectorCache:
                     return shard
         except ModelFileError as error:
             problem = str(error).partition("(")[2].partition(")")[0] or "is no file of vectors"
-        if not path.exists():
-            return None
+        if not os.path.lexists(path):
+            raise FileNotFoundError(path)
         warn_user(f"{path} is not used, and removed: it {problem}. Its vectors are computed again.", UserWarning)
         with contextlib.suppress(OSError):
             path.unlink()
