@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -13,6 +14,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
@@ -509,6 +512,30 @@ def test_words_numbers_and_vectors_in_one_model():
     assert list(front.raw_texts(table)) == ["words"]  # the column is shown once
     fitted = inspect(model)
     assert fitted.front.view_names_ == ["words", "meta", "meaning"]
+
+
+class Client:
+    """An encoder that cannot be copied."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def encode(self, texts):
+        return Letters()(texts)
+
+
+@pytest.mark.parametrize("of", [lambda c: c, lambda c: c.encode, lambda c: {"meaning": c}], ids=["own", "bound", "map"])
+def test_clones_share_the_encoder(of):
+    front = EmbeddingViews(of(Client()), {"meaning": "body"}, batch_size=5)
+    front.fit({"body": BODIES})
+    for made in (clone(front), clone(TableViews(embeddings=front)).embeddings):
+        assert made is not front and made.encoder is front.encoder
+        assert made.get_params() == front.get_params() and made.columns is not front.columns
+        with pytest.raises(NotFittedError):
+            made.transform({"body": BODIES})
+    table = TableViews(embeddings=front)
+    assert table.fit_transform({"body": BODIES}).names == ("meaning",)
+    assert table.embeddings_.encoder is front.encoder
 
 
 def test_a_front_of_its_own():

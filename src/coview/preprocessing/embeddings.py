@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
@@ -53,7 +54,7 @@ class EmbeddingViews(RawTransformer):
     ----------
     encoder : function, object with `encode`, model name, mapping of view to any of these, or None, default=None
         What makes vectors of a list. A text is the name of a model of sentence-transformers, which must be installed.
-        None is for a model that was loaded from a file: set it before the model is used.
+        None is for a model that was loaded from a file: set it before the model is used. Clones share it.
     columns : mapping of view to column, column, list of columns, or None, default=None
         Which column makes which view. By default every column of text is a view of the same name; a plain list is one
         view named "text".
@@ -137,6 +138,14 @@ class EmbeddingViews(RawTransformer):
         self.batch_size = batch_size
         self.files = files
         self.verbose = verbose
+
+    def __sklearn_clone__(self) -> EmbeddingViews:
+        """Clones share the encoder: a copy of a model would fill a GPU twice, a client of a network has no copy."""
+        bare = copy.copy(self)
+        bare.encoder = None
+        made = super(EmbeddingViews, bare).__sklearn_clone__()
+        made.encoder = self.encoder
+        return made
 
     def fit(self, X: Any, y: Any = None) -> EmbeddingViews:
         """Learn the columns and the length of their vectors."""
