@@ -287,6 +287,57 @@ def test_contents_of_different_kinds_differ():
     assert content_key(np.array([1], dtype=">i4")) == content_key(np.array([1], dtype="<i4"))
 
 
+def painted(*colors, transparency=None):
+    """Two pixels by their places in a palette."""
+    image = pytest.importorskip("PIL.Image").fromarray(np.array([[0, 1]], dtype=np.uint8)).convert("P")
+    image.putpalette([part for color in colors for part in color])
+    if transparency is not None:
+        image.info["transparency"] = transparency
+    return image
+
+
+def test_images_of_other_colors_are_others(tmp_path):
+    red, blue, gray = (255, 0, 0), (0, 0, 255), (9, 9, 9)
+    images = [painted(red, gray), painted(blue, gray), painted(red, gray)]
+    asked = []
+
+    def encode(batch):
+        asked.extend(batch)
+        return np.array([np.asarray(image.convert("RGB"), dtype=float)[0, 0] for image in batch])
+
+    front = EmbeddingViews(encode, {"image": "image"}, name="colors", cache=tmp_path)
+    assert front.fit_transform({"image": images})["image"].tolist() == [list(red), list(blue), list(red)]
+    assert len(asked) == 2
+
+
+def test_what_an_image_says_beside_its_pixels_counts():
+    red, blue = (255, 0, 0), (0, 0, 255)
+    plain, turned = painted(red, blue), painted(red, blue)
+    turned.getexif()[0x0112] = 6
+    faint = painted(red, blue)
+    faint.putpalette([*red, 7, *blue, 255], "RGBA")
+    pixels = np.asarray(plain)
+    values = [plain, turned, faint, painted(blue, red), painted(red, blue, transparency=0), plain.convert("L"), pixels]
+    values += [[plain, plain], [plain, painted(blue, red)]]
+    assert len({content_key(value) for value in values} - {None}) == len(values)
+    assert content_key(plain) == content_key(painted(red, blue))
+
+
+def test_masks_count_and_other_subclasses_are_not_known():
+    data = np.array([1.0, 2.0])
+    values = [data, np.ma.array(data, mask=[0, 0]), np.ma.array(data, mask=[0, 1])]
+    values += [np.ma.array(data, mask=[0, 1], fill_value=5), [values[1], values[1]], [values[1], values[2]]]
+    assert len({content_key(value) for value in values} - {None}) == len(values)
+    assert content_key(np.ma.array(data, mask=[0, 1])) == content_key(values[2])
+    assert content_key(data.view(type("Meters", (np.ndarray,), {}))) is None
+
+
+def test_lists_are_known_by_what_is_in_them():
+    assert content_key([1.0, 2.0]) == content_key(np.array([1.0, 2.0]))
+    assert len({content_key(value) for value in (["ab", "c"], ["a", "bc"], [["ab"], "c"], ["ab", 1])} - {None}) == 4
+    assert content_key(["ab", object()]) is None
+
+
 def test_what_has_no_content_is_not_cached(tmp_path):
     with pytest.raises(ViewsError, match=r"column 'text' of view 'text' holds Thing\. Leave out cache"):
         EmbeddingViews(len, name="x", cache=tmp_path).fit([type("Thing", (), {})()])

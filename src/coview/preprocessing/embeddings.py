@@ -398,8 +398,8 @@ def _key(view: str, column: Any, value: Any, needed: bool) -> Any:
     key = content_key(value)
     if key is None and needed:
         raise ViewsError(
-            f"The cache knows texts, bytes, arrays and Paths by their content, but column {column!r} of view {view!r} "
-            f"holds {type(value).__name__}. Leave out cache, or turn it into one of these."
+            f"The cache knows texts, bytes, arrays, images of Pillow and Paths by their content, but column {column!r} "
+            f"of view {view!r} holds {type(value).__name__}. Leave out cache, or turn it into one of these."
         )
     return id(value) if key is None else key
 

@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import os
 import secrets
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,10 +24,13 @@ import numpy as np
 from coview.exceptions import DataFileError, ModelFileError
 from coview.utils.archive import read_archive, write_archive
 from coview.utils.warn import warn_user
+from coview.views.arrays import from_tensor, is_tensor
 
 __all__ = ["KEY_BYTES", "VectorCache", "content_key"]
 
 KEY_BYTES = 32
+_NUMBERS = (bool, int, float, np.generic)
+_SIDE_UP = 0x0112  # the tag of EXIF
 _VERSION = 1
 _LARGEST = 64 << 20  # bytes of a file that still takes in others
 _LOOKS = 5  # into a folder whose files others take in meanwhile; what is still not found is computed again
@@ -38,8 +42,8 @@ def content_key(value: Any) -> bytes | None:
 
     Parameters
     ----------
-    value : str, bytes, Path, or what NumPy takes for an array of numbers
-        A path stands for what is in its file.
+    value : str, bytes, Path, number, NumPy array of numbers, tensor of torch, image of Pillow, or list of these
+        A path stands for what is in its file. Other things may hold more than the array that NumPy makes of them.
 
     Examples
     --------
@@ -53,14 +57,39 @@ def content_key(value: Any) -> bytes | None:
     if isinstance(value, os.PathLike):
         with open(value, "rb") as stream:
             return hashlib.sha256(b"file\0" + hashlib.file_digest(stream, "sha256").digest()).digest()
+    pillow = sys.modules.get("PIL.Image")
+    if pillow is not None and isinstance(value, pillow.Image):
+        return _image_key(value)
+    if isinstance(value, (list, tuple)) and not all(isinstance(item, _NUMBERS) for item in value):
+        keys = [content_key(item) for item in value]
+        return hashlib.sha256(b"list\0" + b"".join(filter(None, keys))).digest() if None not in keys else None
+    if isinstance(value, np.ma.MaskedArray):
+        keys = [content_key(part) for part in (value.data, np.ma.getmaskarray(value), value.fill_value)]
+        return hashlib.sha256(b"masked\0" + b"".join(filter(None, keys))).digest() if None not in keys else None
     try:
-        array = np.asarray(value)
-    except (TypeError, ValueError):
+        array = _as_array(value)
+    except (TypeError, ValueError):  # of a tensor whose numbers NumPy does not have
         return None
-    if array.dtype.kind not in "biuf":
+    if array is None or array.dtype.kind not in "biuf":
         return None
     about = f"array\0{array.dtype.newbyteorder('<').str}\0{array.shape}\0".encode()
     return hashlib.sha256(about + array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()).digest()
+
+
+def _as_array(value: Any) -> np.ndarray | None:
+    """The array that says all of a value; None where there may be more to it, as the mask of a subclass."""
+    if is_tensor(value):
+        value = from_tensor(value)
+    plain = type(value) in (np.ndarray, np.memmap) or isinstance(value, (list, tuple, *_NUMBERS))
+    return np.asarray(value) if plain else None
+
+
+def _image_key(image: Any) -> bytes:
+    """Pixels of an image, and what says how they are seen: mode, palette, transparency, and which side is up."""
+    pixels = image.tobytes()  # reads the file, which may set the others
+    colors = image.getpalette("RGBA"), image.info.get("transparency")
+    about = image.mode, image.size, *colors, image.getexif().get(_SIDE_UP)
+    return hashlib.sha256(b"image\0" + repr(about).encode() + b"\0" + pixels).digest()
 
 
 @dataclass(frozen=True)
