@@ -412,6 +412,16 @@ def test_a_hostile_file_with_fitting_checksums_is_not_believed(tmp_path, tree):
     assert encode.asked == ["a", "b"] and X["text"].tolist() == [[0, 1, 0], [0, 0, 0]]
 
 
+def test_a_file_of_a_newer_coview_is_left_to_it(tmp_path):
+    newer = VectorCache(tmp_path, "letters").folder / "newer.safetensors"
+    write_archive(newer, {"keys of": "another form"}, kind="vectors", version=2)
+    before, encode = newer.read_bytes(), Letters()
+    for texts in (["a"], ["a", "b"]):
+        X = EmbeddingViews(encode, name="letters", cache=tmp_path).fit_transform(texts)
+    assert newer.read_bytes() == before and X["text"].tolist() == [[0, 1, 0], [0, 0, 0]]
+    assert encode.asked == ["a", "b"]
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
 def test_pipes_and_links_in_the_folder_are_not_opened(tmp_path):
     folder = VectorCache(tmp_path, "letters").folder

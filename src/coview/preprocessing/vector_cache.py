@@ -4,6 +4,7 @@ A cache is a folder with one folder for each encoder, by its name. A file there 
 they were made of, in order of these: an archive (`coview.utils.archive`) of two arrays with checksums, never pickle,
 which appears whole or not at all. A new file takes in those that are smaller, so that there are few of them however the
 vectors come. What is damaged, or not what it says, is not believed: it is removed, and its vectors are computed again.
+Files of a newer coview are left to it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import DataFileError, ModelFileError
-from coview.utils.archive import read_archive, write_archive
+from coview.utils.archive import NewerFileError, read_archive, write_archive
 from coview.utils.warn import warn_user
 from coview.views.arrays import from_tensor, is_tensor
 
@@ -218,6 +219,8 @@ class VectorCache:
                 shard, problem = _checked(tree, self.name)
                 if shard is not None:
                     return shard
+        except NewerFileError:  # of a coview that shares the folder
+            return None
         except ModelFileError as error:
             problem = str(error).partition("(")[2].partition(")")[0] or "is no file of vectors"
         if not os.path.lexists(path):

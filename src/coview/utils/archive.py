@@ -25,7 +25,7 @@ from coview.utils.atomic import atomic_path
 from coview.utils.limits import exceeds, shown_bytes
 from coview.utils.mapped import MappedTensors
 
-__all__ = ["Packed", "read_archive", "write_archive"]
+__all__ = ["NewerFileError", "Packed", "read_archive", "write_archive"]
 
 Extend = Callable[[Any, str], "tuple[str, Any] | None"]
 Revive = Callable[[str, Any, "dict[str, Any]"], Any]
@@ -39,6 +39,10 @@ _DTYPES = {
 _SPARSE = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
 _JSON = "json"  # the tensor that holds the tree; a header of its own would be limited to 100 MB
 _START = b'{"__metadata__":{"coview":'  # how our files begin, after the 8 bytes of the header's length
+
+
+class NewerFileError(ModelFileError):
+    """A file is whole as far as can be told, but only a newer coview reads it."""
 
 
 def write_archive(path: str | Path, tree: Any, *, kind: str, version: int, extend: Extend | None = None) -> None:
@@ -113,7 +117,7 @@ def read_archive(
     Raises
     ------
     ModelFileError
-        The file is absent, truncated, altered, foreign, of another kind, or of a newer version.
+        The file is absent, truncated, altered, foreign, of another kind, or of a newer version (`NewerFileError`).
     """
     from safetensors import SafetensorError, safe_open
 
@@ -158,7 +162,7 @@ def _read_header(path: Path, metadata: dict[str, str] | None, kind: str, newest:
     if file_kind != kind:
         raise ModelFileError(f"{path} is a {file_kind} file, but a {kind} file is needed here.")
     if version > newest:
-        raise ModelFileError(
+        raise NewerFileError(
             f"{path} was written by coview {header['coview']} in version {version} of the {kind} format, but coview "
             f"{__version__} reads up to version {newest}. Update coview: it needs coview >= {header['coview']}."
         )
