@@ -56,16 +56,33 @@ def test_new_objects_are_predicted_and_others_have_no_group():
     assert (data.obs["coview"].cat.codes == model.predict(X.select("words"))).all()
 
 
-def test_objects_without_the_views_of_the_model_have_no_group():
+@pytest.mark.parametrize("training", [False, True])
+def test_objects_without_the_views_of_the_model_have_no_group(training):
     arrays = {name: part.toarray() for name, part in X.items()}
     arrays["words"][3] = 0
     partly = Views(arrays, ids=IDS, present={"words": np.arange(30) != 3})
     data = to_mudata(partly)
     assert data["words"].n_obs == 29 and data["links"].n_obs == 30 and set(data.obs_names) == set(IDS)
-    model = SphericalKMeans(2, random_state=0).fit(X.select("words"))
-    to_mudata(data, model)
+    own = as_views(data).select("words")  # MuData has objects of the first modality first
+    model = SphericalKMeans(2, random_state=0).fit(own)
+    to_mudata(data, model, training=training)
     assert list(data.obs_names[data.obs["coview"].isna()]) == ["o3"]
     assert list(data.obs_names[np.isnan(data.obsm["coview"]).any(axis=1)]) == ["o3"]
+    whole = X.select("words")
+    expected = dict(zip(own.ids, model.labels_) if training else zip(IDS, model.predict(whole)))
+    assert {name: int(group) for name, group in data.obs["coview"].dropna().items()} == {
+        name: group for name, group in expected.items() if name != "o3"
+    }
+
+
+def test_objects_without_the_views_of_the_model_have_no_value():
+    arrays = {name: part.toarray() for name, part in X.items()}
+    arrays["words"][3] = 0
+    partly = Views(arrays, ids=IDS, present={"words": np.arange(30) != 3})
+    line = ConcatenatedViews(LinearRegression()).fit(X.select("words"), np.arange(30.0))
+    for training in (False, True):
+        data = to_mudata(partly, line, training=training)
+        assert list(data.obs_names[data.obs["coview"].isna()]) == ["o3"]
 
 
 def test_views_become_modalities_and_come_back():

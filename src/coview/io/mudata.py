@@ -91,15 +91,15 @@ def _annotate(data: Any, views: Views, fitted: Inspection, key: str, training: b
     names = list(map(str, data.obs_names))
     row = {name: i for i, name in enumerate(names)}
     rows = np.array([row[each] for each in _object_names(views)])
-    there = views.present.any(axis=1)
-    if not there.all() and not training:
+    there, n_objects = np.asarray(views.present.any(axis=1)), len(views)
+    if not there.all():
         views, rows = views[there], rows[there]
     if fitted.kind == "value":
         values = np.full(len(names), np.nan)
         values[rows] = fitted.predict(views)
         data.obs[key] = values
         return
-    reading = _training_reading(fitted, len(views)) if training else fitted.read(views)
+    reading = _training_reading(fitted, n_objects).take(there) if training else fitted.read(views)
     if reading.codes is not None:
         codes = np.full(len(names), -1)
         codes[rows] = reading.codes
