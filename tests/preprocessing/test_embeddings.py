@@ -684,3 +684,8 @@ def test_raw_queries_are_embedded(tmp_path):
     again = load(tmp_path / "r.coview")
     again.front_.set_params(embeddings__encoder=embeddings.encoder)
     np.testing.assert_array_equal(again.search("fox", source="meaning", target="words", k=3).ids, hits.ids)
+
+
+def test_a_table_names_the_columns_to_embed():
+    with pytest.raises(ViewsError, match="needs the columns to embed by name"):
+        TableViews("body", embeddings=EmbeddingViews(Letters())).fit({"body": BODIES, "kind": BODIES})

@@ -166,10 +166,13 @@ class TableViews(RawTransformer):
             self.text_ = TextViews(text, self.vectorizer, tokens=tokens, stop_words=self.stop_words, **frequencies)
         self.columns_ = ColumnViews(groups, impute=self.impute) if groups else None
         self.embeddings_ = None
-        if self.embeddings is not None:  # by default it takes the columns of text, whose views are named here already
-            free = {str(name): name for name in table.names if str(name) not in named and name != self.id}
-            free = {view: name for view, name in free.items() if table.column(name).kind == "text"}
-            self.embeddings_ = clone(self.embeddings).set_params(columns=embedded or free)
+        if self.embeddings is not None:
+            if not embedded:  # the names and the classes of the objects may be texts, too
+                raise ViewsError(
+                    "TableViews needs the columns to embed by name, such as embeddings=EmbeddingViews(encode, "
+                    '{"meaning": "body"}).'
+                )
+            self.embeddings_ = clone(self.embeddings)
         fitted = (self.text_, self.columns_, self.embeddings_)
         parts = [part.fit_transform(table) for part in fitted if part is not None]
         self.vectorizers_ = self.text_.vectorizers_ if self.text_ is not None else {}
