@@ -167,6 +167,9 @@ def test_sums_and_products_of_vectors_agree_with_the_reference(engine, dtype, ki
     assert moments.dtype == np.float64
     assert_allclose(moments, right.vector_moments(y, A), atol=atol)
     assert_allclose(back(ops.square_sums(x)), right.square_sums(y), rtol=1e-6)
+    wide = X.astype(np.float64)
+    assert_allclose(back(ops.vector_products(x, ops.asarray(W), True)), wide @ W, atol=1e-10)
+    assert_allclose(back(ops.vector_moments(x, ops.asarray(A), True)), (wide.T @ A).T, atol=1e-10)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -406,6 +406,26 @@ def test_single_precision_vectors_are_neither_copied_nor_widened():
     assert_allclose(fitted.history_["objective"], right.history_["objective"], rtol=1e-6)
 
 
+@pytest.mark.parametrize("words", [True, False], ids=["beside words", "alone"])
+@pytest.mark.parametrize("model", [LinkPLSA, MultiViewPLSAClassifier, CoPLSA])
+def test_single_precision_suffices_far_from_zero(model, words):
+    if model is CoPLSA and not words:
+        pytest.skip("CoPLSA compares views")
+    far = (VECTORS + 1e4).astype(np.float32)
+    others = {"words": DATA.views["view0"]} if words else {}
+    single, double = (
+        model(K, max_iter=15, tol=0, random_state=0).fit(Views(**others, vector=far.astype(dtype)), Y)
+        for dtype in (np.float32, np.float64)
+    )
+    path = single.history_["objective"]
+    assert np.diff(path).min() >= -1e-5 * np.abs(path).max()
+    assert single.noise_variance_["vector"] == pytest.approx(double.noise_variance_["vector"], rel=1e-3)
+    shares = [fitted.variance_explained_["vector"].sum() for fitted in (single, double)]
+    assert shares[0] == pytest.approx(shares[1], abs=1e-3)
+    folded = [fitted.transform(Views(vector=far)) for fitted in (single, double)]
+    assert_allclose(folded[0], folded[1], atol=0.02)
+
+
 def test_a_start_may_give_means():
     given = np.arange(K * 12, dtype=float).reshape(K, 12)
     init = {"topic_feature": {"vector": given}}

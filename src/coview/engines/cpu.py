@@ -275,24 +275,26 @@ class CpuEngine:
         )
         return out
 
-    def vector_products(self, X: CpuMatrix, W: np.ndarray) -> np.ndarray:
+    def vector_products(self, X: CpuMatrix, W: np.ndarray, exact: bool = False) -> np.ndarray:
         _check_length(W, X.shape[1], "features")
         rows, out = X.matrix, np.empty((X.shape[0], W.shape[1]), dtype=W.dtype)
-        turn = np.ascontiguousarray(W, dtype=rows.dtype)
+        dtype = np.float64 if exact else rows.dtype
+        turn = np.ascontiguousarray(W, dtype=dtype)
 
         def work(i: int, j: int) -> None:
-            out[i:j] = rows[i:j] @ turn
+            out[i:j] = rows[i:j].astype(dtype, copy=False) @ turn
 
         self.team.map(work, _even_chunks(len(out), _CHUNK))
         return out
 
-    def vector_moments(self, X: CpuMatrix, A: np.ndarray) -> np.ndarray:
+    def vector_moments(self, X: CpuMatrix, A: np.ndarray, exact: bool = False) -> np.ndarray:
         _check_length(A, X.shape[0], "rows")
         rows = X.matrix
+        dtype = np.float64 if exact else rows.dtype
 
         def work(i: int, j: int) -> np.ndarray:
-            weights = A[i:j].astype(rows.dtype, copy=False)
-            part = rows[i:j]
+            weights = A[i:j].astype(dtype, copy=False)
+            part = rows[i:j].astype(dtype, copy=False)
             return np.asarray((part.T @ weights).T if sparse.issparse(part) else weights.T @ part)
 
         total = np.zeros((A.shape[1], X.shape[1]))

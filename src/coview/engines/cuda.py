@@ -407,17 +407,18 @@ class CudaEngine:
             new[part] = rows.to(old.dtype).clamp_(min=floor)
         return new
 
-    def vector_products(self, X: Rows, W: Any) -> Any:
+    def vector_products(self, X: Rows, W: Any, exact: bool = False) -> Any:
         X = self._moved(X)
-        return self.project(X, W.to(X.values.dtype)).to(W.dtype)
+        return self.project(X, W.to(torch.float64 if exact else X.values.dtype)).to(W.dtype)
 
-    def vector_moments(self, X: Rows, A: Any) -> Any:
+    def vector_moments(self, X: Rows, A: Any, exact: bool = False) -> Any:
         X = self._moved(X)
         out = torch.zeros((A.shape[1], X.shape[1]), dtype=torch.float64, device=self.device)
         if isinstance(X, CudaMatrix):
             return self._accumulate(X.transposed, A.double(), out.T.contiguous()).T
+        dtype = torch.float64 if exact else X.values.dtype
         for part in _runs(*X.shape):
-            out += A[part].to(X.values.dtype).T @ X.values[part]
+            out += A[part].to(dtype).T @ X.values[part].to(dtype)
         return out
 
     def square_sums(self, X: Rows) -> Any:

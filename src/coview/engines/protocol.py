@@ -99,11 +99,14 @@ class Engine(Protocol):
         Curvatures are one per row; a row without counts and curvature keeps its old value.
         """
 
-    def vector_products(self, X: Handle, W: Array) -> Array:
-        """X @ W, multiplied in the floating type of the rows, as an array of W's type; rows are never copied whole."""
+    def vector_products(self, X: Handle, W: Array, exact: bool = False) -> Array:
+        """X @ W as an array of W's type, multiplied in the floating type of the rows, or in float64 where `exact`.
 
-    def vector_moments(self, X: Handle, A: Array) -> Array:
-        """A.T @ X in float64, multiplied in the floating type of the rows some rows at a time."""
+        Rows are never copied whole.
+        """
+
+    def vector_moments(self, X: Handle, A: Array, exact: bool = False) -> Array:
+        """A.T @ X in float64, multiplied some rows at a time in their floating type, or in float64 where `exact`."""
 
     def square_sums(self, X: Handle) -> Array:
         """Squared length of each row, in float64."""

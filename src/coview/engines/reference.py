@@ -127,10 +127,12 @@ class ReferenceEngine:
         h = row(brentq(lambda eta: row(eta).sum() - 1, min(g.min(), 0) - 1, high, xtol=1e-15, rtol=1e-15))
         return h / h.sum()
 
-    def vector_products(self, X: sparse.csr_array, W: np.ndarray) -> np.ndarray:
+    def vector_products(self, X: sparse.csr_array, W: np.ndarray, exact: bool = False) -> np.ndarray:
+        X = X.astype(np.float64) if exact else X
         return (X @ W.astype(X.dtype)).astype(W.dtype)
 
-    def vector_moments(self, X: sparse.csr_array, A: np.ndarray) -> np.ndarray:
+    def vector_moments(self, X: sparse.csr_array, A: np.ndarray, exact: bool = False) -> np.ndarray:
+        X = X.astype(np.float64) if exact else X
         return (X.T @ A.astype(X.dtype)).T.astype(np.float64)
 
     def square_sums(self, X: sparse.csr_array) -> np.ndarray:

@@ -20,7 +20,7 @@ from coview.engines.state import Tree
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection
 from coview.plsa.factors import as_distributions, given_keys, initial_arrays, random_matrix, row_shares
-from coview.plsa.gaussian import add_moments
+from coview.plsa.gaussian import add_moments, far_from_zero
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps, random_profiles
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed
@@ -108,7 +108,7 @@ class ByViewSteps(MixtureSteps):
         for v, (name, X) in enumerate(block.views.items()):
             mixture = ops.asarray(table[:, self._columns(v)])
             if name in self.gaussian:
-                add_moments(block, name, mixture, stats, ops)
+                add_moments(block, name, mixture, stats, ops, far_from_zero(shared, name, ops))
                 continue
             sums[name] = ops.ratio_features(X, mixture, shared["profiles"][name], sums.get(name))
         stats["objective"] = stats.get("objective", 0.0) + objective

@@ -19,6 +19,9 @@ Shared step.  With the sums  G = theta' theta,  C = theta' X,  |x|^2  and the nu
 Variance explained.  The residual is at right angles to everything that mixtures of M can be, so that the share of the
             variance that is explained is the sum over the groups of  (C_k - n_k x) (M_k - x) / sum_d |x_d - x|^2,  with
             x the mean of all vectors and n_k the sum of the memberships in group k.
+
+Far from zero.  x M' less its center, and |x|^2 less what is explained, are differences of large numbers where vectors
+            lie far from zero for their spread. There products and sums are taken in float64, some rows at a time.
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ __all__ = [
     "add_moments",
     "as_moments",
     "centered_means",
+    "far_from_zero",
     "gaussian_objective",
     "gaussian_start",
     "projected_block",
@@ -55,6 +59,7 @@ __all__ = [
 STEPS = 2  # of the rows per sweep, for one pass over the vectors; more gain hardly anything
 RIDGE = 1e-9  # of the mean diagonal of G
 LEAST_NOISE = 1e-6  # of the variance of the view
+FAR = 10  # standard deviations from zero, from which single precision is too coarse
 SAMPLE = 2000  # objects that a random start is drawn from
 PRODUCTS = "products of "  # what a block carries of a view whose vectors are no longer needed
 
@@ -70,6 +75,7 @@ class Quadratic:
     along: Any  # x times the center of the means (objects), or None where no objective is asked for
     gram: Any  # of the centered means (groups x groups)
     scale: Any  # w / (m s) where an object has the view, else 0 (objects x 1)
+    center: Any  # of the means (features)
     curvature: float  # largest eigenvalue of the gram matrix
 
     def slope(self, mixture: Any) -> Any:
@@ -89,20 +95,36 @@ def centered_means(means: Any) -> tuple[Any, Any]:
     return means - center[:, None], center
 
 
+def far_from_zero(shared: Tree, name: str, ops: Engine) -> bool:
+    """Whether the vectors of a view lie so far from zero that their products need float64."""
+    centered, center = centered_means(shared["means"][name])
+    spread = variance_of(shared, name, ops) + float((centered**2).mean())
+    return float((center**2).mean()) > FAR**2 * spread
+
+
+def _exact_means(shared: Tree, name: str, ops: Engine) -> tuple[Any, bool]:
+    """Means to multiply with, and whether in float64."""
+    means, far = shared["means"][name], far_from_zero(shared, name, ops)
+    return (ops.asarray(means, np.float64) if far else means), far
+
+
 def quadratic_of(block: Block, name: str, shared: Tree, weight: float, ops: Engine) -> Quadratic:
     """Make the quadratic of one view at the present means; its products are the block's, where it carries them."""
-    means = shared["means"][name]
+    means, far = _exact_means(shared, name, ops)
+    kept = shared["means"][name].dtype
     centered, center = centered_means(means)
     products, along = block.extra.get(PRODUCTS + name), None
     if products is None:
-        both = ops.vector_products(block.views[name], ops.beside([centered, center[:, None]]))
+        both = ops.vector_products(block.views[name], ops.beside([centered, center[:, None]]), far)
         products, along = both[:, :-1] - center @ centered, both[:, -1]
     gram = centered.T @ centered
+    if far:
+        products, gram = ops.asarray(products, kept), ops.asarray(gram, kept)
     with few_threads(1, gram.shape[0]):
         curvature = np.linalg.eigvalsh(ops.to_numpy(gram).astype(np.float64))[-1]
     strength = weight / (len(means) * variance_of(shared, name, ops))
-    scale = ops.asarray(strength * block.present[name][:, None], means.dtype)
-    return Quadratic(products, along, gram, scale, max(float(curvature), 0.0))
+    scale = ops.asarray(strength * block.present[name][:, None], kept)
+    return Quadratic(products, along, gram, scale, center, max(float(curvature), 0.0))
 
 
 def quadratic_step(
@@ -121,8 +143,10 @@ def projected_block(block: Block, names: Iterable[str], shared: Tree, ops: Engin
     carried = {}
     for name in names:
         if name in block.views:
-            centered, center = centered_means(shared["means"][name])
-            carried[PRODUCTS + name] = ops.vector_products(block.views[name], centered) - center @ centered
+            means, far = _exact_means(shared, name, ops)
+            centered, center = centered_means(means)
+            products = ops.vector_products(block.views[name], centered, far) - center @ centered
+            carried[PRODUCTS + name] = ops.asarray(products, shared["means"][name].dtype)
     views = {name: X for name, X in block.views.items() if PRODUCTS + name not in carried}
     return replace(block, views=views, extra={**block.extra, **carried})
 
@@ -131,15 +155,13 @@ def gaussian_objective(
     block: Block, name: str, quadratic: Quadratic, mixture: Any, shared: Tree, weight: float, ops: Engine
 ) -> np.ndarray:
     """What a view adds to the objective of each object, in float64."""
-    means = shared["means"][name]
-    _, center = centered_means(means)
-    variance = variance_of(shared, name, ops)
+    variance, width = variance_of(shared, name, ops), len(quadratic.center)
     inside = ((mixture @ quadratic.gram - 2 * quadratic.products) * mixture).sum(axis=1)
     parts = (ops.square_sums(block.views[name]), quadratic.along, inside)
     squares, along, inside = (ops.to_numpy(part).astype(np.float64) for part in parts)
-    offset = float((ops.to_numpy(center).astype(np.float64) ** 2).sum())
+    offset = float((ops.to_numpy(quadratic.center).astype(np.float64) ** 2).sum())
     residual = np.maximum(squares - 2 * along + offset + inside, 0.0)
-    value = residual / (2 * len(means) * variance) + 0.5 * np.log(variance)
+    value = residual / (2 * width * variance) + 0.5 * np.log(variance)
     return -weight * np.where(block.present[name], value, 0.0)
 
 
@@ -151,10 +173,16 @@ def variance_of(shared: Tree, name: str, ops: Engine) -> float:
 # -- the shared step
 
 
-def add_moments(block: Block, name: str, mixture: Any, stats: Tree, ops: Engine) -> None:
-    """Add the sums of a block that means and noise are learned from: in float64, whatever the vectors are."""
+def add_moments(block: Block, name: str, mixture: Any, stats: Tree, ops: Engine, far: bool = False) -> None:
+    """Add the sums of a block that means and noise are learned from: in float64, whatever the vectors are.
+
+    Single-precision vectors are also multiplied in float64 where they are `far` from zero.
+    """
     present = block.present[name]
-    cross = ops.vector_moments(block.views[name], mixture)  # vectors that are not there are zeros
+    if far:  # rows that sum to one in single precision alone would move the vectors
+        mixture = ops.asarray(mixture, np.float64)
+        mixture = mixture / mixture.sum(1)[:, None]
+    cross = ops.vector_moments(block.views[name], mixture, far)  # vectors that are not there are zeros
     mixture = ops.asarray(mixture, np.float64)
     if not present.all():
         mixture = mixture * ops.asarray(present[:, None], np.float64)

@@ -51,6 +51,7 @@ from coview.plsa.gaussian import (
     PRODUCTS,
     add_moments,
     as_moments,
+    far_from_zero,
     gaussian_objective,
     gaussian_start,
     projected_block,
@@ -143,7 +144,8 @@ class MixtureSteps:
                 weight = self.weights.get(name, 1.0)
                 parts = gaussian_objective(block, name, quadratics[name], mixture, shared, weight, ops)
                 objective += float(parts.sum())
-                add_moments(block, name, new, stats, ops)  # there is no joint bound of both: always the new mixtures
+                # there is no joint bound of both: always the new mixtures
+                add_moments(block, name, new, stats, ops, far_from_zero(shared, name, ops))
             stats["objective"] = stats.get("objective", 0.0) + objective
         return {"mixture": new}, stats
 
