@@ -39,7 +39,7 @@ from coview.engines.protocol import Block, Engine
 from coview.engines.state import Tree
 from coview.engines.threads import few_threads
 from coview.plsa.factors import stream_of
-from coview.views.lazy import LazyViews
+from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
 
 __all__ = [
@@ -61,6 +61,7 @@ RIDGE = 1e-9  # of the mean diagonal of G
 LEAST_NOISE = 1e-6  # of the variance of the view
 FAR = 10  # standard deviations from zero, from which single precision is too coarse
 SAMPLE = 2000  # objects that a random start is drawn from
+FEW = 100  # objects with a view in a sample of lazy rows, below which others are looked for
 PRODUCTS = "products of "  # what a block carries of a view whose vectors are no longer needed
 
 
@@ -91,7 +92,7 @@ class Quadratic:
 
 def centered_means(means: Any) -> tuple[Any, Any]:
     """Means (features x groups) less their mean over the groups, and that mean (features)."""
-    center = means.mean(axis=1)
+    center = means[:, 0] + (means - means[:, :1]).mean(axis=1)  # exactly the means where they are all alike
     return means - center[:, None], center
 
 
@@ -262,14 +263,14 @@ def gaussian_start(
     then the first memberships, which come from elsewhere, say what they become.
     """
     means, noise, explained = {}, {}, {}
-    some = _sample(views, seed)
     for name in names:
-        v = some.names.index(name)
-        rows: Any = some[name][some.present[:, v]]
-        rows = np.asarray(rows.toarray() if not isinstance(rows, np.ndarray) else rows).astype(np.float64)
+        rows = _sample(views, name, seed)
+        variance = 1.0  # where nobody has the view
+        if len(rows):
+            own, size = float(rows.var(axis=0).mean()), float((rows**2).mean())
+            variance = max(own if len(rows) > 1 else size, 1e-12 * size, 1e-30)
         rows = rows if len(rows) else np.zeros((1, rows.shape[1]))
         center = rows.mean(axis=0)
-        variance = max(float(((rows - center) ** 2).mean()), 1e-12 * float((rows**2).mean()), 1e-30)
         start = np.tile(center, (n_groups, 1))
         if name in given:
             start = _given_means(name, given[name], start.shape)
@@ -281,12 +282,30 @@ def gaussian_start(
     return {"means": means, "log_variance": noise, "explained": explained}
 
 
-def _sample(views: Any, seed: int) -> Views:
-    if isinstance(views, LazyViews):
-        return sample_rows(views, SAMPLE)
-    if len(views) <= SAMPLE:
-        return views
-    return views[np.sort(np.random.default_rng(seed).choice(len(views), SAMPLE, replace=False))]
+def _sample(views: Any, name: str, seed: int) -> np.ndarray:
+    """Vectors of some objects that have a view, in float64."""
+    one = views.select(name)
+    if isinstance(one, LazyViews):
+        some = sample_rows(one, SAMPLE)
+        if some.present.sum() < FEW:  # of a rare view all rows are looked for
+            some = stack_views(_that_have_it(one))
+    else:
+        some = one
+    there = np.flatnonzero(some.present[:, 0])
+    if len(there) > SAMPLE:
+        there = there[np.sort(np.random.default_rng(seed).choice(len(there), SAMPLE, replace=False))]
+    rows: Any = some[name][there]
+    return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray()).astype(np.float64)
+
+
+def _that_have_it(view: LazyViews) -> list[Views]:
+    """Rows that are there, of as many parts as it takes; at least an empty one."""
+    found: list[Views] = []
+    for part in view.parts():
+        found.append(part[np.flatnonzero(part.present[:, 0])])
+        if sum(map(len, found)) >= SAMPLE:
+            break
+    return found
 
 
 def _given_means(name: str, array: Any, shape: tuple[int, int]) -> np.ndarray:
