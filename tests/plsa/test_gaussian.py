@@ -30,7 +30,7 @@ from coview.engines.protocol import make_block
 from coview.engines.select import select_engine
 from coview.exceptions import ParameterError, ViewsError
 from coview.plsa.co_plsa import CoSteps
-from coview.plsa.gaussian import add_moments, update_means
+from coview.plsa.gaussian import add_moments, centered_means, gaussian_start, update_means
 from coview.plsa.likelihood import choose_likelihoods, likelihood_of
 from coview.plsa.mixture import MixtureSteps
 
@@ -202,6 +202,14 @@ def test_means_and_noise_are_those_of_least_squares():
     assert np.exp(new["log_variance"]["vector"][0]) == pytest.approx(squares.sum() / VECTORS.size, rel=1e-9)
 
 
+@pytest.mark.parametrize("groups", [2, 3, 7])
+def test_means_that_are_all_alike_say_nothing(groups):
+    means = np.tile(np.random.default_rng(0).normal(size=(50, 1)), (1, groups))
+    centered, center = centered_means(means)
+    assert not centered.any()
+    assert_array_equal(center, means[:, 0])
+
+
 def test_a_group_that_nobody_has_keeps_its_mean():
     ops = select_engine("cpu")
     theta = np.tile([1.0, 0.0], (N, 1))
@@ -250,10 +258,14 @@ def test_a_view_of_noise_hardly_moves_the_labels():
     assert np.mean(alone.transduction_ == noisy.transduction_) > 0.98
 
 
-def test_vectors_decide_where_words_say_nothing():
-    blank = np.ones((N, 4))
-    model = MultiViewPLSAClassifier(2, random_state=0).fit(Views(words=blank, vector=VECTORS), Y)
-    assert accuracy(model) > 0.9
+def test_a_weight_lets_vectors_decide_where_words_are_noise():
+    words = np.random.default_rng(1).poisson(1.0, (N, 30))
+    X = Views(words=words, vector=VECTORS)
+    y = np.where(np.arange(N) < 30, DATA.target, -1)
+    equal = MultiViewPLSAClassifier(4, random_state=0).fit(X, y)
+    heavy = MultiViewPLSAClassifier(4, random_state=0, view_weights={"vector": 100.0}).fit(X, y)
+    assert accuracy(equal) < 0.7  # a vector counts as one token, and 30 words that say nothing drown it
+    assert accuracy(heavy) > 0.9
 
 
 def test_clusters_of_vectors_alone_are_found():
@@ -262,6 +274,24 @@ def test_clusters_of_vectors_alone_are_found():
     model = MultiViewPLSA(K, random_state=0).fit(VECTORS)
     assert clustering_accuracy(DATA.target, model.labels_) > 0.9
     assert model.likelihood_ == {"x": "gaussian"}
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["memory", "disk"])
+def test_a_rare_view_starts_with_the_variance_of_its_own_vectors(lazy, tmp_path):
+    n, rng = 6000, np.random.default_rng(0)
+    there = np.isin(np.arange(n), np.arange(40) * 17 + 250)
+    X = Views(words=np.ones((n, 2)), vector=3 * rng.normal(size=(n, 4)) * there[:, None], present={"vector": there})
+    if lazy:
+        write_views(X, tmp_path / "shards", rows_per_shard=1000)
+        X = read_views(tmp_path / "shards")
+    start = gaussian_start(X, ["vector"], {}, 2, seed=0, spread=True)
+    assert np.exp(start["log_variance"]["vector"][0]) == pytest.approx(9.0, rel=0.3)
+    assert np.abs(start["means"]["vector"]).max() > 1
+
+
+def test_a_view_that_nobody_has_starts_with_variance_one():
+    X = Views(words=np.ones((5, 2)), vector=np.zeros((5, 3)), present={"vector": np.zeros(5, dtype=bool)})
+    assert gaussian_start(X, ["vector"], {}, 2, seed=0, spread=True)["log_variance"]["vector"][0] == 0.0
 
 
 # -- likelihoods
@@ -435,6 +465,22 @@ def test_a_start_may_give_means():
     assert model.history_["objective"][0] != other.history_["objective"][0]
     with pytest.raises(ValueError, match=r"'vector' must have shape \(3, 12\)"):
         clone(start).set_params(init={"topic_feature": {"vector": given[:, :3]}}).fit(BOTH)
+
+
+def test_a_start_may_be_what_was_fitted():
+    model = PLSA(K, max_iter=5, tol=0, random_state=0).fit(BOTH)
+    fitted = {"memberships": model.memberships_, "topic_feature": model.topic_feature_, "topic_view": model.topic_view_}
+    again = clone(model).set_params(init=fitted).fit(BOTH)
+    assert again.history_["objective"][-1] > model.history_["objective"][-1]
+    with pytest.raises(ValueError, match=r"'topic_view'.*must have shape"):
+        clone(model).set_params(init={**fitted, "topic_view": np.ones((K, 3))}).fit(BOTH)
+
+
+def test_densities_have_no_perplexity():
+    model = LinkPLSA(K, max_iter=5, random_state=0).fit(BOTH)
+    with pytest.raises(ViewsError, match="perplexity needs counts, but X holds Gaussian views 'vector'"):
+        model.perplexity(BOTH)
+    assert model.perplexity(BOTH.select("words")) == pytest.approx(np.exp(-model.score(BOTH.select("words"))))
 
 
 def test_inspect_gives_mean_vectors():

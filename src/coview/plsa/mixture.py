@@ -71,6 +71,7 @@ from coview.plsa.likelihood import (
     topic_rule,
 )
 from coview.utils import fitted_state as rules
+from coview.utils.messages import listed
 from coview.validation import base_seed, per_view
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
@@ -392,11 +393,24 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         return self._mixtures(X)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood per token (unit of mass) of X, its mixtures folded in; 0 where X holds nothing."""
+        """Mean log-likelihood per token (unit of mass) of X, its mixtures folded in; 0 where X holds nothing.
+
+        A vector of a Gaussian view counts as one token, with the mean logarithm of the density of its values (without
+        the constant -log(2 pi) / 2): it depends on the unit of measurement, and compares models of the same views.
+        """
         return self._token_score(X)
 
     def perplexity(self, X: Any) -> float:
-        """Perplexity of X: exp of minus the mean log-likelihood per token; lower is better."""
+        """Perplexity of X: exp of minus the mean log-likelihood per token; lower is better.
+
+        Densities have none: X must hold views of counts alone.
+        """
+        check_is_fitted(self, "topic_feature_")
+        vectors = [name for name in self._new_views(X).names if name in self._vector_views()]
+        if vectors:
+            raise ViewsError(
+                f"perplexity needs counts, but X holds Gaussian views {listed(vectors)}: leave them out, or use score."
+            )
         return float(np.exp(-self._token_score(X)))
 
     def top_features(self, view: str | None = None, n: int = 10) -> list[list[tuple[str, float]]]:

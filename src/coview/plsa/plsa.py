@@ -211,10 +211,13 @@ class PLSA(MixtureModel):
 
     def _start_profiles(self, arrays: dict[str, Any], views: Any, seed: int) -> dict[str, np.ndarray]:
         """Topics over all views of counts: given or random, each view with its share of the mass."""
+        given, names = arrays.get("topic_view"), list(views.names)
         views = self._counts_of(views)
         if views is None:
             return {}
-        shares = view_shares(views, self.n_components, arrays.get("topic_view"))
+        if given is not None and np.shape(given)[1:] == (len(names),):  # Gaussian views have no share
+            given = np.asarray(given)[:, [names.index(name) for name in views.names]]
+        shares = view_shares(views, self.n_components, given)
         topics = random_topics(
             arrays.get("topic_feature", {}), dict.fromkeys(views.names, self.n_components), views.n_features, seed
         )
