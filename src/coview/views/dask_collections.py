@@ -46,7 +46,9 @@ def from_dask(
     LazyViews of 6 rows in 3 parts
       words  6 x 4  dense float64
       links  6 x 2  dense float64
-    >>> X[2:5]["links"].shape
+    >>> import dask
+    >>> with dask.config.set(scheduler="synchronous"):
+    ...     X[2:5]["links"].shape
     (3, 2)
     """
     columns = {name: _column(name, source) for name, source in sources.items()}
