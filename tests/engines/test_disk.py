@@ -125,7 +125,7 @@ def test_negative_values_are_refused_by_name_when_their_rows_are_read():
     bad[600, 2] = -3
     lazy = LazyViews.from_views(Views(view0=bad, view1=DATA.views["view1"]), 130)
     with pytest.raises(ViewsError, match=r"View 'view0' has negative values \(minimum -3\), but PLSA models counts"):
-        PLSA(4, max_iter=3).fit(lazy)
+        PLSA(4, likelihood="multinomial", max_iter=3).fit(lazy)
 
 
 def test_who_needs_rows_in_memory_says_so():

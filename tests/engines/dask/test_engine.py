@@ -186,7 +186,7 @@ def test_bad_rows_on_a_worker_are_told_of_by_name(threads):
     bad[500, 1] = -2
     lazy = LazyViews.from_views(Views(view0=bad), 200)
     with pytest.raises(ViewsError, match="View 'view0' has negative values"):
-        PLSA(3, engine=DaskEngine(threads), **SETTINGS).fit(lazy)
+        PLSA(3, likelihood="multinomial", engine=DaskEngine(threads), **SETTINGS).fit(lazy)
 
 
 def test_settings_are_checked():
