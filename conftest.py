@@ -2,9 +2,10 @@
 
 from importlib.util import find_spec
 
+KERNELS = "src/coview/kernels"
 _NEEDS = {
     "fastapi": [f"src/coview/web/{name}.py" for name in ("api", "connections", "guard", "run")],
-    "torch": [f"src/coview/{name}.py" for name in ("engines/cuda", "kernels/torch_kmeans", "kernels/torch_svd")],
-    "triton": ["src/coview/kernels/triton_ratio.py", "src/coview/kernels/triton_shares.py"],
+    "torch": ["src/coview/engines/cuda.py", *(f"{KERNELS}/torch_{name}.py" for name in ("kmeans", "simplex", "svd"))],
+    "triton": [f"{KERNELS}/triton_{name}.py" for name in ("ratio", "shares", "simplex")],
 }
 collect_ignore = [path for library, paths in _NEEDS.items() if find_spec(library) is None for path in paths]
