@@ -100,10 +100,11 @@ def default_client() -> Any:
     try:
         return distributed.default_client()
     except ValueError:
-        if not _own:
-            # workers in this process: their kernels run without Python's lock, and a script needs no guard for them
+        if not _own or _own[0].status != "running":
+            # workers in this process: their kernels run without Python's lock, and a script needs no guard for them;
+            # what the caller computes with Dask besides goes on where it went before
             cluster = distributed.LocalCluster(threads_per_worker=1, processes=False, dashboard_address=None)
-            _own.append(distributed.Client(cluster))
+            _own[:] = [distributed.Client(cluster, set_as_default=False)]
         return _own[0]
 
 
@@ -256,9 +257,9 @@ class DaskHolder:
 
 def _finished(futures: list[Any]) -> list[Any]:
     """Wait for tasks; what went wrong in one is raised."""
-    from distributed import wait
-
-    wait(futures)
+    for future in futures:  # each asks its own client; distributed.wait asks the one that is the default
+        if not future.done():
+            future.exception()
     for future in futures:
         if future.status != "finished":
             future.result()
