@@ -1,12 +1,10 @@
 """The classifier to trust where nobody knows which pipeline suits the data: several, weighed by held-out labels.
 
-Every candidate (`pipelines.py`) says what it thinks of labeled objects whose labels it has not seen
-(`cross_validation.py`). Those answers calibrate it and give its weight (`pooling.py`); candidates that are clearly
-worse than the best are given up after the first folds. Those with a weight are fitted to all labels, and their
-calibrated probabilities, by weight, are the answer. With one label per class nothing can be held out. Then the classes
-that a candidate gives to all objects are the evidence: are they predicted by the views (`evidence.py`), by their means
-and their neighbors? The prior of a candidate times a power of that is its weight. Under an ontology all of this is done
-for each of its levels (`ontology.py`).
+Every candidate (`pipelines.py`) says what it thinks of labeled objects whose labels it has not seen (`judging.py`).
+Those answers calibrate it and give its weight (`pooling.py`). Those with a weight are fitted to all labels, and their
+calibrated probabilities, by weight, are the answer. With one label per class nothing can be held out. Then the prior of
+a candidate times a power of what the views say of its classes is its weight. Under an ontology all of this is done for
+each of its levels (`ontology.py`).
 """
 
 from __future__ import annotations
@@ -28,21 +26,17 @@ from coview.auto.candidates import FAILURES, candidate_table
 from coview.auto.cross_validation import (
     FoldPlan,
     FoldScores,
-    LabeledSample,
     PreparedViews,
     best_so_far,
     class_scores,
     deal_folds,
-    drop_hopeless,
     fit_candidate,
 )
-from coview.auto.evidence import reliabilities
+from coview.auto.judging import Judge, too_late
 from coview.auto.links import LINK_EVIDENCE, find_links, judge_links
 from coview.auto.ontology import LEAVES, LevelPool, check_levels, read_levels
 from coview.auto.pipelines import (
     LINKED,
-    PipelineCandidate,
-    comparable,
     given_pipelines,
     needed_view,
     propose_pipelines,
@@ -77,7 +71,6 @@ from coview.views.views import Views
 
 __all__ = ["AutoClassifier"]
 
-ENOUGH = 80  # held-out labels
 CALIBRATED = 30  # fewest of them that a calibration error is measured by
 STRENGTH = 10.0  # labels that the prior of the weights counts for
 SPARE = 1e-6  # weight of a candidate that answers only where no other can
@@ -88,7 +81,6 @@ UNNEEDED = "adds nothing to the others on held-out labels"
 UNLIKELY = "the views do not support its classes as well as those of the others"
 LEAST_RELIABLE = 1e-3  # share of the largest reliability that every candidate has
 TRUST = 3  # power of the reliability, where it is all that is known
-JUDGED = 0.7  # share of the time for held-out labels; the rest is for the last fits
 
 
 def _check_kept(checker: rules.Checker, value: Any, where: str) -> None:
@@ -335,7 +327,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             dropped.update(why)
         # of a candidate that has not converged its held-out labels speak
         with few_threads(len(views), len(counts)), silenced(but=InterruptedFitWarning):
-            judged = self._judge(candidates, plan, seed, deadline)
+            judged = Judge(plan, self.classes_, seed, deadline, self.time_budget, self._log).judge(candidates)
             weights, held_out = self._weigh(judged, codes)
             self._fit_kept(judged, weights, plan.whole.prepared, codes, deadline)
         self._fill_table(judged, dropped, views, codes)
@@ -487,87 +479,6 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         named = self.links is not None  # then held-out labels decide
         return (links, {}) if evidence.join or named else (None, dict.fromkeys(LINKED, evidence.why))
 
-    def _judge(
-        self,
-        candidates: list[PipelineCandidate],
-        plan: FoldPlan,
-        seed: int,
-        deadline: Deadline,
-    ) -> list[FoldScores]:
-        """Scores of held-out objects by each candidate, fold by fold; where time is short the cheapest come first.
-
-        Of many objects a sample is used, but by those that need links, which lead out of a sample: they see all
-        objects, and labels of the sample only, as the others do. When enough labels have been held out, the folds that
-        are left are not needed. Nobody is asked where the time for the last fit of the best so far would be lost.
-        """
-        whole, sample, folds, codes = plan.whole, plan.sample, plan.folds, plan.whole.codes
-        everything, judging = plan.everything, deadline.share(JUDGED)
-        judged = [FoldScores(candidate, np.full((len(codes), len(self.classes_)), np.nan)) for candidate in candidates]
-        turns = judged if deadline == NO_DEADLINE else sorted(judged, key=lambda each: each.candidate.cost)
-        numbers = [number for number in range(self.cv) if (folds == number).any()]
-        if not numbers:
-            self._consult(turns, sample, everything, seed, deadline)
-        for turn, number in enumerate(numbers):
-            for i, each in enumerate(turns):
-                if each.dropped is not None:
-                    continue
-                name = each.candidate.name
-                tell(f"fold {turn + 1}/{len(numbers)}, {name}", turn * len(turns) + i, len(numbers) * len(turns))
-                linked = needed_view(each.candidate.estimator) is not None
-                part = 1.0 if linked else len(sample.rows) / len(codes)
-                takes, best = part * max(each.seconds, default=0.0), best_so_far(judged, codes)
-                reserved = 0.0 if best is None else max(best.seconds)
-                if turn + i and (judging.left() < takes or deadline.left() < takes + reserved):
-                    if not each.seconds:
-                        each.dropped = f"not fitted within the time budget of {self.time_budget:g} seconds"
-                    continue
-                try:
-                    seconds = judging.share(1 / (len(turns) - i)).seconds()
-                    each.judge(everything if linked else sample, self.classes_, folds == number, seconds)
-                except FAILURES as error:
-                    each.dropped, each.error = f"could not be fitted: {error}", error
-                self._log(f"{name}: {each.dropped or f'fold {turn + 1} ({each.seconds[-1]:.1f} s)'}")
-            drop_hopeless(judged, codes)
-            alive = [each.candidate for each in judged if each.dropped is None]
-            sample.prepared.keep(alive)
-            whole.prepared.keep(alive)
-            if turn and np.isin(folds, numbers[: turn + 1]).sum() >= ENOUGH:
-                break
-        return judged
-
-    def _consult(
-        self,
-        turns: list[FoldScores],
-        sample: LabeledSample,
-        everything: LabeledSample,
-        seed: int,
-        deadline: Deadline,
-    ) -> None:
-        """Where no label can be held out: what candidates make of all objects, and whether the views support it."""
-        judging = deadline.share(JUDGED)
-        for i, each in enumerate(turns):
-            name = each.candidate.name
-            tell(f"candidate {i + 1}/{len(turns)}, {name}", i, len(turns))
-            if i and judging.is_over():
-                each.dropped = f"not fitted within the time budget of {self.time_budget:g} seconds"
-                continue
-            linked = needed_view(each.candidate.estimator) is not None
-            try:
-                seconds = judging.share(1 / (len(turns) - i)).seconds()
-                each.consult(everything if linked else sample, self.classes_, seconds)
-            except FAILURES as error:
-                each.dropped, each.error = f"could not be fitted: {error}", error
-            self._log(f"{name}: {each.dropped or f'fitted ({each.seconds[-1]:.1f} s)'}")
-        opinions = {i: each.opinions[sample.rows] for i, each in enumerate(turns) if each.opinions is not None}
-        if len(opinions) < 2:
-            return
-        tell("evidence")
-        views, told = comparable(sample.prepared.views), list(opinions.values())
-        found = reliabilities(views, told, len(self.classes_), seed, deadline.share(JUDGED))
-        for i, value, own in zip(opinions, found, told):
-            each = turns[i]
-            each.reliability = float(value) * float(np.mean(own >= 0))  # of objects without its views it says nothing
-
     def _weigh(self, judged: list[FoldScores], codes: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
         """Weight of each candidate, and its temperature, by what it says of held-out objects; and what all say."""
         alive = [i for i, each in enumerate(judged) if each.dropped is None]
@@ -633,7 +544,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             name = each.candidate.name
             tell(f"last fit, {name}", turn, len(kept))
             if self.estimators_ and deadline.left() < max(each.seconds, default=0.0):
-                each.dropped = f"not fitted within the time budget of {self.time_budget:g} seconds"
+                each.dropped = too_late(self.time_budget)
                 continue
             began = time.monotonic()
             try:
