@@ -18,14 +18,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from coview.engines.passes import sample_rows
 from coview.exceptions import ParameterError
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.parameters import Kind, by_view, one_of
+from coview.views.arrays import holds_measurements
 from coview.views.lazy import LazyViews
 
 __all__ = [
@@ -45,7 +43,6 @@ MULTINOMIAL, GAUSSIAN = "multinomial", "gaussian"
 LIKELIHOODS = (MULTINOMIAL, GAUSSIAN)
 LIKELIHOOD: Kind = by_view(one_of("auto", *LIKELIHOODS))
 SAMPLE = 2000  # lazy rows that are looked at
-MOSTLY = 0.5  # share of non-zeros up to which real numbers are weighted counts
 
 
 def likelihood_of(matrix: Any, n_present: int | None = None) -> str:
@@ -53,25 +50,14 @@ def likelihood_of(matrix: Any, n_present: int | None = None) -> str:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from scipy import sparse
     >>> likelihood_of(np.array([[3.0, 0.0], [1.0, 2.0]])), likelihood_of(np.array([[0.3, 0.7], [0.5, 0.1]]))
     ('multinomial', 'gaussian')
     >>> likelihood_of(sparse.csr_array([[0.3, 0.0]])), likelihood_of(np.array([[3, -1]]))
     ('multinomial', 'gaussian')
     """
-    if sparse.issparse(matrix) or not matrix.size or matrix.dtype.kind in "bu":
-        return MULTINOMIAL
-    if matrix.min() < 0:
-        return GAUSSIAN
-    n_rows = len(matrix) if n_present is None else n_present
-    if np.count_nonzero(matrix) <= MOSTLY * n_rows * matrix.shape[1]:
-        return MULTINOMIAL
-    # some rows tell most measurements from counts: only counts are looked at as a whole
-    whole = all(_is_whole(matrix[first : first + SAMPLE]) for first in range(0, len(matrix), SAMPLE))
-    return MULTINOMIAL if whole else GAUSSIAN
-
-
-def _is_whole(values: np.ndarray) -> bool:
-    return bool((values == np.rint(values)).all())
+    return GAUSSIAN if holds_measurements(matrix, n_present) else MULTINOMIAL
 
 
 def choose_likelihoods(likelihood: Any, views: Any) -> dict[str, str]:
@@ -81,6 +67,7 @@ def choose_likelihoods(likelihood: Any, views: Any) -> dict[str, str]:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from coview import Views
     >>> X = Views(words=np.array([[3, 0], [0, 2]]), vector=np.array([[0.3, -0.7], [0.5, 0.1]]))
     >>> choose_likelihoods("auto", X)

@@ -22,6 +22,7 @@ __all__ = [
     "frame_ids",
     "from_tensor",
     "frozen",
+    "holds_measurements",
     "is_dask_collection",
     "is_frame",
     "is_tensor",
@@ -38,6 +39,8 @@ __all__ = [
 
 LARGEST, SMALLEST = 1e60, 1e-60  # of a view that can be computed with: fourth powers of values are within range
 SINGLE_LARGEST, SINGLE_SMALLEST = 1e9, 1e-9  # likewise in single precision
+MOSTLY = 0.5  # share of non-zeros up to which real numbers are weighted counts
+WHOLE_ROWS = 2000  # looked at together, for a number that is not whole
 
 
 class _WrongType(ViewsError, TypeError):
@@ -275,6 +278,36 @@ def fits_single(matrix: Any) -> bool:
     """Tell whether products of values stay within the range of single precision."""
     most = largest(matrix)
     return most == 0 or SINGLE_SMALLEST <= most <= SINGLE_LARGEST
+
+
+def holds_measurements(matrix: Any, n_present: int | None = None) -> bool:
+    """Tell whether a matrix holds measurements or vectors and no counts: dense, and negative or mostly not whole.
+
+    Parameters
+    ----------
+    matrix : array or sparse array
+        The values of a view.
+    n_present : int, optional
+        How many rows have the view; the others are zeros. All by default.
+
+    Examples
+    --------
+    >>> holds_measurements(np.array([[0.3, 0.7], [0.5, 0.1]])), holds_measurements(np.array([[3.0, 0.0], [1.0, 2.0]]))
+    (True, False)
+    """
+    if sparse.issparse(matrix) or not matrix.size or matrix.dtype.kind in "bu":
+        return False
+    if matrix.min() < 0:
+        return True
+    n_rows = len(matrix) if n_present is None else n_present
+    if np.count_nonzero(matrix) <= MOSTLY * n_rows * matrix.shape[1]:
+        return False
+    # some rows tell most measurements from counts: only counts are looked at as a whole
+    return not all(_is_whole(matrix[first : first + WHOLE_ROWS]) for first in range(0, len(matrix), WHOLE_ROWS))
+
+
+def _is_whole(values: np.ndarray) -> bool:
+    return bool((values == np.rint(values)).all())
 
 
 def read_only(matrix: Any) -> Any:
