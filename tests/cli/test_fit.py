@@ -405,6 +405,8 @@ for words in {commands!r}:
         main()
     except SystemExit as end:
         print(end.code or 0, words)
+    if words == ["--help"]:
+        assert "numpy" not in sys.modules
 print(sorted({{"numba", "pandas", "polars", "scipy", "sklearn"}} & set(sys.modules)))
 """
 

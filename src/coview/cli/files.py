@@ -13,9 +13,7 @@ from typing import Any
 from coview.cli.options import TableOptions
 from coview.exceptions import DataFileError
 from coview.utils.atomic import atomic_path
-from coview.utils.limits import text_array
 from coview.utils.messages import did_you_mean, listed, not_text, printable, short
-from coview.utils.missing import is_gap
 from coview.utils.progress import print_line
 from coview.utils.spreadsheet import spreadsheet_cell, without_escape
 from coview.utils.text_files import find_delimiter
@@ -383,6 +381,9 @@ def _cleaned(labels: Sequence[Any]) -> Any:
     A cell of -1 is the number among texts too, as in Python: a file may not tell numbers from texts.
     """
     import numpy as np
+
+    from coview.utils.limits import text_array
+    from coview.utils.missing import is_gap
 
     kept = [None if is_gap(label) else -1 if label == "-1" else label for label in labels]
     numbers = [label for label in kept if label is not None]

@@ -16,7 +16,6 @@ from rich.console import Console
 from coview.cli.files import check_table, read_input, read_labels, table_front
 from coview.cli.options import EscapeFormulas, TableOptions, takes_table
 from coview.utils.atomic import atomic_path
-from coview.utils.jsonable import plain
 from coview.utils.messages import not_text, printable
 from coview.utils.progress import progress, tell
 from coview.utils.spreadsheet import spreadsheet_cell
@@ -205,6 +204,8 @@ class _PredictionWriter:
 
 def _print_json(figures: dict[str, float]) -> None:
     """Print a line of the table as JSON."""
+    from coview.utils.jsonable import plain
+
     print(json.dumps(plain(figures)), flush=True)
 
 

@@ -12,8 +12,6 @@ from heapq import nlargest
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from coview.exceptions import CoviewError, DataFileError
 
 __all__ = ["close_names", "cut", "did_you_mean", "listed", "not_text", "one_sentence", "printable", "short"]
@@ -32,9 +30,12 @@ def short(value: Any, most: int = 40) -> str:
     --------
     >>> short("fox"), short("A long text about a fox " * 100), short(list(range(100)))
     ("'fox'", "'A long text about a fox A long text abou...'", '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1...')
+    >>> import numpy as np
     >>> short(np.int64(3)), short(np.str_("fox"))
     ('3', "'fox'")
     """
+    import numpy as np  # here: the help of the command line needs no numbers
+
     if isinstance(value, np.generic):  # 3, not np.int64(3)
         value = value.item()
     if isinstance(value, str):
