@@ -401,3 +401,30 @@ def test_one_candidate_alone_is_calibrated_by_its_own_temperature(counts):
     assert model.pool_temperature_ == 1.0
     two = [("one", MultiViewNaiveBayes()), ("other", ConcatenatedViews(LogisticRegression(), unlabeled="drop"))]
     assert AutoClassifier(two, random_state=0).fit(X, few(target, 5)).pool_temperature_ != 1.0
+
+
+def test_default_candidates_are_asked_for_by_name_beside_estimators(counts, fitted, tmp_path):
+    """They alone take part, a default one as among all defaults; files keep the names."""
+    X, y = counts.views, few(counts.target, 5)
+    model = AutoClassifier(["centers", ("mine", MultiViewNaiveBayes())], random_state=0, cv=3).fit(X, y)
+    assert model.candidates_["name"] == ["centers", "mine"]
+    place = fitted.candidates_["name"].index("centers")
+    for column in ("method", "accuracy", "log_loss"):
+        assert model.candidates_[column][0] == fitted.candidates_[column][place]
+    save(model, tmp_path / "model.coview")
+    again = load(tmp_path / "model.coview")
+    assert again.candidates[0] == "centers" and repr(again.candidates_) == repr(model.candidates_)
+    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (["topic"], r"no default candidate 'topic'.*Did you mean 'topics'\?.*Choose from: margins, latent"),
+        (["near latent"], "suits the data: near latent, since no view holds links"),
+        (["topics", "topics"], "unique names"),
+    ],
+)
+def test_names_that_are_no_candidates_are_refused(asked, sentence, counts):
+    with pytest.raises(ValueError, match=sentence):
+        AutoClassifier(asked).fit(counts.views, few(counts.target, 5))

@@ -430,11 +430,11 @@ def test_own_candidates_may_wrap_any_clusterer(counts):
 @pytest.mark.parametrize(
     ("given", "error", "sentence"),
     [
-        ("all", ValueError, "candidates must be a list of \\(name, clusterer\\) or None, got 'all'"),
+        ("all", ValueError, "candidates must be a list of names and \\(name, clusterer\\) or None, got 'all'"),
         ([], ValueError, "at least one entry"),
         ([("a", SphericalKMeans(3)), ("a", SphericalKMeans(3))], ValueError, "unique names"),
-        (KMeans(3), ValueError, "a list of \\(name, clusterer\\) or None, got KMeans"),
-        ([SphericalKMeans(3)], TypeError, "list of \\(name, clusterer\\)"),
+        (KMeans(3), ValueError, "a list of names and \\(name, clusterer\\) or None, got KMeans"),
+        ([SphericalKMeans(3)], TypeError, "list of names of default candidates and \\(name, clusterer\\)"),
         ([("a", 3)], TypeError, "Candidate 'a' must be a clusterer"),
     ],
 )
@@ -578,3 +578,46 @@ def test_evidence_has_its_share_of_the_time_once(counts, monkeypatch):
         monkeypatch.setattr(clustering, name, timed)
     AutoClustering(3, time_budget=20, random_state=0).fit(counts.views)
     assert_allclose([shares["reliabilities"], shares["completions"]], [clustering.JUDGED / 2, clustering.JUDGED])
+
+
+class ReadsCounts(SphericalKMeans):
+    """Notes the largest value that it was ever shown."""
+
+    shown: ClassVar[list[float]] = []
+
+    def fit(self, X, y=None):
+        self.shown.append(max(part.max() for part in X.values()))
+        return super().fit(X)
+
+    def predict(self, X):
+        self.shown.append(max(part.max() for part in X.values()))
+        return super().predict(X)
+
+
+def test_default_candidates_are_asked_for_by_name_beside_estimators(counts):
+    """Default ones see weighted views, those that are given the views as they are, in fit and predict."""
+    ReadsCounts.shown.clear()
+    X = counts.views
+    model = AutoClustering(3, candidates=["sphere", ("mine", ReadsCounts(3))], random_state=0).fit(X)
+    model.estimators_["mine"] = model.estimators_.get("mine", ReadsCounts(3).fit(X))  # kept or not
+    model._new_labels(X)
+    assert len(ReadsCounts.shown) > 2 and min(ReadsCounts.shown) > 1  # weighted rows have length 1
+    alone = AutoClustering(3, candidates=["sphere"], random_state=0).fit(X)
+    whole = AutoClustering(3, random_state=0).fit(X)
+    assert alone.candidates_["name"] == ["sphere"] and model.candidates_["name"] == ["sphere", "mine"]
+    assert_array_equal(alone.labels_by_candidate_["sphere"], whole.labels_by_candidate_["sphere"])
+    assert_array_equal(model.labels_by_candidate_["sphere"], whole.labels_by_candidate_["sphere"])
+
+
+def test_the_number_is_chosen_beside_names_of_candidates(counts, tmp_path):
+    model = AutoClustering(None, candidates=["sphere", "latent"], random_state=0).fit(counts.views)
+    assert model.n_clusters_ == 3
+    save(model, tmp_path / "model.coview")
+    assert_array_equal(load(tmp_path / "model.coview").predict(counts.views), model.predict(counts.views))
+
+
+def test_names_that_are_no_candidates_are_refused(counts):
+    with pytest.raises(ValueError, match=r"no default candidate 'spheres'.*Did you mean 'sphere'\?.*graphs, sphere"):
+        AutoClustering(3, candidates=["spheres"]).fit(counts.views)
+    with pytest.raises(ValueError, match="suits the data: smoothed, since no view holds links"):
+        AutoClustering(3, candidates=["smoothed"]).fit(counts.views)

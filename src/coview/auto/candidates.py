@@ -22,11 +22,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -49,7 +49,7 @@ from coview.inspection import inspect, one_hot
 from coview.plsa.link import LinkPLSA
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.weighting import TfidfViews, UnitRows
-from coview.utils import fitted_state as rules
+from coview.utils.messages import did_you_mean
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -57,8 +57,8 @@ __all__ = [
     "FAILURES",
     "Candidate",
     "TimedFit",
+    "asked_candidates",
     "can_place",
-    "candidate_table",
     "counted_views",
     "default_candidates",
     "fewer_views",
@@ -66,6 +66,7 @@ __all__ = [
     "in_this_process",
     "linked_candidates",
     "named_estimators",
+    "pick",
     "placed",
     "preparation",
     "prepared",
@@ -90,17 +91,14 @@ SMOOTH_STARTS = 20  # of k-means on smoothed views, which have few dimensions
 SMOOTH_PRIOR = 1.14  # where links join alike objects; what the other views say of these is evidence for it already
 
 
-def candidate_table(*figures: str) -> rules.Rule:
-    """Rule for `candidates_`, a table with one row per candidate: who it is, these figures, and why it was dropped."""
-    columns = {
-        "name": rules.text(),
-        "method": rules.or_none(rules.text()),
-        "weight": rules.weight(),
-        **dict.fromkeys(figures, rules.number(nan=True)),
-        "without": rules.or_none(rules.text()),
-        "dropped": rules.or_none(rules.text()),
-    }
-    return rules.record(**{name: rules.sequence(rule, "candidates") for name, rule in columns.items()})
+class Named(Protocol):
+    """What has a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+C = TypeVar("C", bound=Named)
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,8 @@ class Candidate:
 
     Where time is short, candidates of the least `cost` are fitted first; one of a higher rank takes longer.
     `views` are the names of those that it sees, None for all, and `sources` those that they were made of. Of more than
-    `most` objects it is fitted to so many, and the others are placed by it.
+    `most` objects it is fitted to so many, and the others are placed by it. One that is `as_given`, by the user, sees
+    the views as they are, default ones after `preparation`.
     """
 
     name: str
@@ -129,6 +128,7 @@ class Candidate:
     views: tuple[str, ...] | None = None
     most: float = math.inf
     sources: tuple[str, ...] | None = None
+    as_given: bool = False
 
     @property
     def method(self) -> str:
@@ -377,30 +377,80 @@ def fewer_views(names: Sequence[str], views: Views) -> tuple[str, ...] | None:
     return tuple(names) if 0 < len(names) < len(views.names) else None
 
 
-def given_candidates(estimators: Any, seed: int) -> list[Candidate]:
-    """Candidates from a list of (name, estimator), each cloned and seeded."""
+def given_candidates(
+    given: Any, proposed: list[Candidate], skipped: Mapping[str, str], seed: int
+) -> tuple[list[Candidate], dict[str, str]]:
+    """Candidates from a list of names of default ones and (name, estimator), those cloned and seeded; as `pick`."""
+
+    def own(name: str, estimator: Any) -> Candidate:
+        return Candidate(name, with_seed(clone(estimator), seed), as_given=True)
+
+    return pick(asked_candidates(given), proposed, skipped, own)
+
+
+def asked_candidates(given: Any) -> list[tuple[str, Any]]:
+    """Check the candidates that a user asks `AutoClustering` for: (name, estimator), None for a default one."""
 
     def clusters(estimator: Any) -> bool:
         return hasattr(estimator, "fit_predict") or hasattr(estimator, "fit_transform")
 
-    pairs = named_estimators(estimators, "clusterer", "a clusterer or a topic model", clusters)
-    return [Candidate(name, with_seed(clone(estimator), seed)) for name, estimator in pairs]
+    return named_estimators(given, "clusterer", "a clusterer or a topic model", clusters)
 
 
 def named_estimators(given: Any, what: str, kind: str, fits: Callable[[Any], bool]) -> list[tuple[str, Any]]:
-    """Check a list of (name, estimator) that a user gave; `what` and `kind` are the words for what `fits`."""
+    """Check a list of names and (name, estimator) that a user gave; `what` and `kind` are the words for what `fits`.
+
+    The estimator of a name alone, that of a default candidate, is None.
+    """
+    form = f"of names of default candidates and (name, {what})"
     if not isinstance(given, (list, tuple)):
-        raise TypeError(f"candidates must be None or a list of (name, {what}), got {given!r}.")
-    for pair in given:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[0], str):
-            raise TypeError(f"candidates must be a list of (name, {what}), got {pair!r} in it.")
-        name, estimator = pair
+        raise TypeError(f"candidates must be None or a list {form}, got {given!r}.")
+    asked: list[tuple[str, Any]] = []
+    for entry in given:
+        if isinstance(entry, str):
+            asked.append((entry, None))
+            continue
+        if not isinstance(entry, (tuple, list)) or len(entry) != 2 or not isinstance(entry[0], str):
+            raise TypeError(f"candidates must be a list {form}, got {entry!r} in it.")
+        name, estimator = entry
         if not fits(estimator):
             raise TypeError(f"Candidate {name!r} must be {kind}, got {estimator!r}.")
-    names = [name for name, _ in given]
+        asked.append((name, estimator))
+    names = [name for name, _ in asked]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"candidates must have at least one entry and unique names, got {names!r}.")
-    return [(name, estimator) for name, estimator in given]
+    return asked
+
+
+def pick(
+    asked: Sequence[tuple[str, Any]],
+    proposed: Sequence[C],
+    skipped: Mapping[str, str],
+    own: Callable[[str, Any], C],
+) -> tuple[list[C], dict[str, str]]:
+    """Candidates that were asked for, in that order, and why others of them do not apply to the data.
+
+    `asked` is as `named_estimators` gives it, `skipped` says which default candidates do not apply, and why; `own`
+    makes a candidate of a name and an estimator.
+    """
+    defaults = {candidate.name: candidate for candidate in proposed}
+    known = [*defaults, *skipped]
+    for name, estimator in asked:
+        if estimator is None and name not in known:
+            raise ValueError(
+                f"There is no default candidate {name!r} for these views.{did_you_mean(name, known)} Choose from: "
+                f"{', '.join(known)}; or give (name, estimator)."
+            )
+    chosen = [
+        defaults[name] if estimator is None else own(name, estimator)
+        for name, estimator in asked
+        if estimator is not None or name in defaults
+    ]
+    why = {name: skipped[name] for name, estimator in asked if estimator is None and name not in defaults}
+    if not chosen:
+        reasons = "; ".join(f"{name}, since {reason}" for name, reason in why.items())
+        raise ValueError(f"No candidate that was named suits the data: {reasons}. Choose from: {', '.join(defaults)}.")
+    return chosen, why
 
 
 def _fit_labels(estimator: Any, views: Views) -> np.ndarray:

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.assignment.label_sets import check_ontology, label_array, named_labels
 from coview.assignment.ontology import Ontology
-from coview.auto.candidates import FAILURES, candidate_table
+from coview.auto.candidates import FAILURES
 from coview.auto.cross_validation import (
     FoldPlan,
     FoldScores,
@@ -37,6 +37,8 @@ from coview.auto.links import LINK_EVIDENCE, find_links, judge_links
 from coview.auto.ontology import LEAVES, LevelPool, check_levels, read_levels
 from coview.auto.pipelines import (
     LINKED,
+    PipelineCandidate,
+    asked_pipelines,
     given_pipelines,
     needed_view,
     propose_pipelines,
@@ -52,6 +54,7 @@ from coview.auto.pooling import (
     sharpened,
 )
 from coview.auto.relations import RELATIONS, check_alignment, comparable_sample
+from coview.auto.table import CandidateTable, candidate_table
 from coview.base import MultiViewEstimator
 from coview.classification.wrapper import in_type_of
 from coview.engines.deadline import NO_DEADLINE, Deadline
@@ -102,10 +105,11 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 
     Parameters
     ----------
-    candidates : None or list of (name, estimator), default=None
-        Classifiers of all views to choose from, pipelines among them. None proposes some for the data: multi-view PLSA,
-        seeded k-means, a linear support vector machine, logistic regression on singular vectors of all views and of
-        each, labels spread over neighbors, and the same on features that are smoothed over links.
+    candidates : None or list of names and (name, estimator), default=None
+        Classifiers of all views to choose from, pipelines among them. None proposes some for the data: multi-view PLSA
+        ("topics"), seeded k-means ("centers"), a linear support vector machine ("margins"), logistic regression on
+        singular vectors of all views ("latent") and of each ("latent: VIEW"), labels spread over neighbors ("graph"),
+        and over links "near centers", "near latent" and "near linear". Any of these names stands for that candidate.
     links : str, False or None, default=None
         View of links among the objects, whose columns are the objects: candidates that smooth features over it take
         part. None looks for such a view, and leaves them out where its links join objects that are no more alike than
@@ -140,10 +144,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         Probability of each class for the training objects; 1 at a given label. With an ontology those of the lowest
         labels with examples, 0 for the others.
     candidates_ : dict of lists
-        A table with one row per candidate: "name", "method" (its classifier), "weight" (0 where it was dropped),
-        "accuracy" and "log_loss" on held-out labels, "reliability" where there are none, "seconds" of one fit,
-        "without" (the views that it leaves out, or None), and "dropped" (why, or None). With an ontology the candidates
-        of all levels, those above the lowest by names such as "level 1: topics".
+        A table, which prints as one, with one row per candidate: "name", "method" (its classifier), "weight" (0 where
+        it was dropped), "accuracy" and "log_loss" on held-out labels, "reliability" where there are none, "seconds" of
+        one fit, "without" (the views that it leaves out, or None), and "dropped" (why, or None). With an ontology the
+        candidates of all levels, those above the lowest by names such as "level 1: topics".
     estimators_ : dict
         Fitted pipelines of the candidates that were kept, each of the views in `seen_views_`:
         ``estimators_[name].predict(X.select(*seen_views_[name]))``. One of almost no weight answers where the others
@@ -227,7 +231,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     """
 
     _models_counts = False  # candidates that model counts are proposed for counts only
-    candidates_: dict[str, list[Any]]
+    candidates_: CandidateTable
     estimators_: dict[str, Any]
     links_: dict[str, Any] | None
     temperatures_: dict[str, float]
@@ -256,7 +260,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "class_frequencies_": rules.by_view(rules.floats("classes", "features of {view}")),
     }
     _parameters = {
-        "candidates": instance("a list of (name, classifier)", list, tuple) | NONE,
+        "candidates": instance("a list of names and (name, classifier)", list, tuple) | NONE,
         "links": TEXT | one_of(False) | NONE,
         "ontology": instance("an Ontology", Ontology) | NONE,
         "confidence": real_number(most=1),
@@ -319,12 +323,14 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.level_weights_ = {}
         dropped: dict[str, str] = {}
         self.links_ = None
-        if self.candidates is not None:
-            candidates = given_pipelines(self.candidates, seed)
-        else:
+        asked = None if self.candidates is None else asked_pipelines(self.candidates)
+        candidates: list[PipelineCandidate] = []
+        if asked is None or any(estimator is None for _, estimator in asked):
             links, why = self._choose_links(views, seed)
             candidates, dropped = propose_pipelines(views, links, seed)
             dropped.update(why)
+        if asked is not None:
+            candidates, dropped = given_pipelines(self.candidates, candidates, dropped, seed)
         # of a candidate that has not converged its held-out labels speak
         with few_threads(len(views), len(counts)), silenced(but=InterruptedFitWarning):
             judged = Judge(plan, self.classes_, seed, deadline, self.time_budget, self._log).judge(candidates)
@@ -604,7 +610,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         for name, why in skipped.items():
             for key, value in zip(TABLE, (name, None, 0.0, *[float("nan")] * 4, None, why)):
                 table[key].append(value)
-        self.candidates_ = table
+        self.candidates_ = CandidateTable(table)
         for name, weight, why in zip(*(table[key] for key in ("name", "weight", "dropped"))):
             self._log(f"weight {weight:.2f} {name}" + (f": {why}" if why else ""))
 

@@ -26,8 +26,8 @@ from coview.auto.candidates import (
     MOST,
     Candidate,
     TimedFit,
+    asked_candidates,
     can_place,
-    candidate_table,
     default_candidates,
     given_candidates,
     in_this_process,
@@ -43,6 +43,7 @@ from coview.auto.links import LINK_EVIDENCE, find_links, judge_links, smoothing
 from coview.auto.number import borne_out, choose_number
 from coview.auto.objects import Objects
 from coview.auto.relations import RELATIONS, check_alignment
+from coview.auto.table import CandidateTable, candidate_table
 from coview.base import NumbersGate
 from coview.clustering.consensus import BaseConsensus
 from coview.engines.deadline import NO_DEADLINE, Deadline
@@ -85,9 +86,11 @@ class AutoClustering(BaseConsensus):
         Number of clusters. None chooses it too: the number whose clusters tell most that comes back on other samples
         of the objects (`n_clusters_evidence_`), 2 to 20 or, where 14 and more are the best of these, to 100. Views in
         which no structure is found (`view_relations_`) have no say. Where no number is borne out, a warning says it.
-    candidates : None or list of (name, estimator), default=None
-        Clusterers of all views, or topic models, whose most likely topic is used. None tries neighbor graphs, of
-        more than 10,000 objects anchor graphs alone, angles, correlations and, for counts, singular vectors and topics.
+    candidates : None or list of names and (name, estimator), default=None
+        Clusterers of all views, or topic models, whose most likely topic is used. None tries neighbor graphs
+        ("graphs"), of more than 10,000 objects anchor graphs alone ("anchors"), angles ("sphere"), correlations
+        ("correlation") and, for counts, singular vectors ("latent") and "topics". Any of these names, and "smoothed"
+        where there are links, stands for that candidate.
     links : str, False or None, default=None
         A view of links among the objects, which the other views are smoothed over for one more candidate if the links
         join alike objects (`links_`). Its columns are the objects: named by their ids, or in the order of the rows.
@@ -115,11 +118,11 @@ class AutoClustering(BaseConsensus):
         Share of the kept candidates' weight that puts an object into each cluster, spread a little (`softness_`): no
         probabilities. Rows sum to one.
     candidates_ : dict of lists
-        A table with one row per candidate: "name", "method" (its class), "weight" (0 where it was dropped),
-        "reliability" (how well its clusters are predicted from the views), "completion" (of counts of many features:
-        nats of an object that clusters by half of its features foretell of the other half), "stability" (whether they
-        come back on samples of the objects), "agreement" with the other candidates (which does not count), "without"
-        (the views that it leaves out, or None), and "dropped" (why, or None).
+        A table, which prints as one, with one row per candidate: "name", "method" (its class), "weight" (0 where it was
+        dropped), "reliability" (how well its clusters are predicted from the views), "completion" (of counts of many
+        features: nats of an object that clusters by half of its features foretell of the other half), "stability"
+        (whether they come back on samples of the objects), "agreement" with the other candidates (which does not
+        count), "without" (the views that it leaves out, or None), and "dropped" (why, or None).
     n_clusters_ : int
         Number of clusters, given or chosen.
     n_clusters_evidence_ : dict of lists
@@ -173,7 +176,7 @@ class AutoClustering(BaseConsensus):
     """
 
     n_clusters: int | None  # type: ignore[assignment]
-    candidates_: dict[str, list[Any]]
+    candidates_: CandidateTable
     estimators_: dict[str, Any]
     _takes_lazy = True
     _fitted_state = {
@@ -196,7 +199,7 @@ class AutoClustering(BaseConsensus):
         "n_clusters": integer() | NONE,
         "warm_start": TRUTH,
         "links": TEXT | one_of(False) | NONE,
-        "candidates": instance("a list of (name, clusterer)", list, tuple) | NONE,
+        "candidates": instance("a list of names and (name, clusterer)", list, tuple) | NONE,
     }
 
     def __init__(
@@ -237,10 +240,11 @@ class AutoClustering(BaseConsensus):
         ready = beside.through(partial(prepared, by=transformers))
         self.view_relations_ = check_alignment(ready.sample.select(*self.view_names_), seed)
         self.n_clusters_, self.n_clusters_evidence_ = self._number(ready, seed, deadline, earlier)
-        self.preparation_ = [*steps, *transformers] if self.candidates is None else []
-        data = ready if self.preparation_ else objects if isinstance(views, LazyViews) else replace(objects, all=views)
+        self.preparation_ = [*steps, *transformers] if self._asks_default() else []
+        given = objects if isinstance(views, LazyViews) else replace(objects, all=views)
+        data = Seen(ready, given)
         if earlier is None:
-            judged = self._judge(objects, data, ready, seed, deadline.share(FIRST) if objects.sampled else deadline)
+            judged = self._judge(objects, data, seed, deadline.share(FIRST) if objects.sampled else deadline)
         else:
             judged, self.candidates_ = earlier._kept(), copy.deepcopy(earlier.candidates_)
         with few_threads(len(views), self.n_clusters_), silenced(but=InterruptedFitWarning):
@@ -322,7 +326,7 @@ class AutoClustering(BaseConsensus):
             return earlier.n_clusters_, earlier.n_clusters_evidence_
         if self.n_clusters is not None:
             return self.n_clusters, {column: [] for column in ("n_clusters", "information", "reproduced")}
-        if self.candidates is not None:
+        if self._own_names():
             raise ValueError("n_clusters must be a number where candidates are given, which have numbers of their own.")
         number, table = choose_number(
             ready.sample.select(*self._structured()), seed, deadline.share(NUMBERED), in_this_process(self.engine)
@@ -350,7 +354,7 @@ class AutoClustering(BaseConsensus):
     def _smoothing(self, views: Any, seed: int, earlier: AutoClustering | None) -> list[Any]:
         """Fitted steps that smooth views over links, where there are any that join alike objects; fills `links_`."""
         self.links_ = None
-        if self.candidates is not None or (isinstance(views, LazyViews) and not self.links):
+        if not self._asks_default("smoothed") or (isinstance(views, LazyViews) and not self.links):
             return []
         if isinstance(views, LazyViews):
             raise ViewsError(
@@ -368,39 +372,45 @@ class AutoClustering(BaseConsensus):
 
     def _kept(self) -> list[Judged]:
         """Return the fitted candidates with their weights, ready to be fitted again."""
-        most = {} if self.candidates is not None else MOST
-        fit = TimedFit(np.zeros(0, dtype=np.int64), 1, 0.0, 0.0)
+        fit, own = TimedFit(np.zeros(0, dtype=np.int64), 1, 0.0, 0.0), self._own_names()
         return [
-            Judged(Candidate(name, model, views=tuple(inspect(model).views) if self.preparation_ else None,
-                             most=most.get(name, np.inf)), fit, weight=self._weights()[name])
+            Judged(
+                Candidate(name, model, as_given=True)
+                if name in own
+                else Candidate(name, model, views=tuple(inspect(model).views), most=MOST.get(name, np.inf)),
+                fit,
+                weight=self._weights()[name],
+            )
             for name, model in self.estimators_.items()
-        ]  # fmt: skip
+        ]
 
-    def _judge(self, objects: Objects, data: Objects, ready: Objects, seed: int, deadline: Deadline) -> list[Judged]:
+    def _judge(self, objects: Objects, data: Seen, seed: int, deadline: Deadline) -> list[Judged]:
         """Fit all candidates to the sample and weigh them by evidence; fills `candidates_`."""
         dropped: dict[str, str] = {}
-        if self.candidates is None:
+        candidates: list[Candidate] = []
+        if self._asks_default():
             candidates, dropped = default_candidates(objects.sample, self.n_clusters_, seed, len(objects), self.engine)
             steps = [one for one in self.preparation_ if isinstance(one, Pipeline)]
             if steps:
                 candidates = linked_candidates(candidates, objects.base.names, steps[0], seed)
             elif self.links_ is not None:
                 dropped["smoothed"] = self.links_["why"]
-        else:
-            candidates = given_candidates(self.candidates, seed)
+        if self.candidates is not None:
+            known = {"smoothed": "no view holds links among the objects", **dropped}
+            candidates, dropped = given_candidates(self.candidates, candidates, known, seed)
         # what a candidate says of itself, such as that it has not converged, is for the evidence to judge
         with few_threads(len(objects.sample), self.n_clusters_), silenced(but=InterruptedFitWarning):
-            fits, failed = self._fit_candidates(candidates, data.sample, seed, deadline)
-            plain = ready.sample.select(*objects.base.names)  # what views are made of says all that they say
+            fits, failed = self._fit_candidates(candidates, data, seed, deadline)
+            plain = data.prepared.sample.select(*objects.base.names)  # what views are made of says all that they say
             counted = wide_counts(objects.sample)
             counts = objects.sample.select(*counted) if counted else None
-            judged = self._weigh(fits, data.sample, plain, counts, seed, deadline)
+            judged = self._weigh(fits, data, plain, counts, seed, deadline)
         methods = {one.name: one.method for one in candidates}
         self._tabulate(judged, objects.base.names, {**failed, **dropped}, methods)
         return judged
 
     def _fit_candidates(
-        self, candidates: list[Candidate], views: Views, seed: int, deadline: Deadline
+        self, candidates: list[Candidate], data: Seen, seed: int, deadline: Deadline
     ) -> tuple[list[Judged], dict[str, str]]:
         """Those that could be fitted to a sample of the objects, and why others failed.
 
@@ -417,7 +427,7 @@ class AutoClustering(BaseConsensus):
             if fits and deadline.share(JUDGED).left() <= least:
                 failed[candidate.name] = f"not fitted within the time budget of {self.time_budget:g} seconds"
                 continue
-            began = time.monotonic()
+            began, views = time.monotonic(), data.by(candidate).sample
             try:
                 fit = candidate.fit_in_time(views, seed, mine.share(FITTED))
             except FAILURES as error:
@@ -433,7 +443,7 @@ class AutoClustering(BaseConsensus):
         return [fits[candidate.name] for candidate in candidates if candidate.name in fits], failed
 
     def _weigh(
-        self, fits: list[Judged], views: Views, ready: Views, counts: Views | None, seed: int, deadline: Deadline
+        self, fits: list[Judged], data: Seen, ready: Views, counts: Views | None, seed: int, deadline: Deadline
     ) -> list[Judged]:
         """Weights by evidence: all by what the views say, and those that may still be the best by stability too."""
         labels = [one.fit.labels for one in fits]
@@ -455,6 +465,7 @@ class AutoClustering(BaseConsensus):
             if not may_be_kept(score[i], score, stability):
                 break
             try:
+                views = data.by(fits[i].candidate).sample
                 stability[i] = _stability(fits[i].candidate, views, fits[i].fit, seed, deadline)
             except FAILURES as error:
                 stability[i] = 0.0  # nothing comes back
@@ -486,19 +497,18 @@ class AutoClustering(BaseConsensus):
         rows += [(name, 0.0, np.nan, np.nan, np.nan, np.nan, None, why) for name, why in others.items()]
         columns = ("name", "weight", "reliability", "completion", "stability", "agreement", "without", "dropped")
         table = {column: list(values) for column, values in zip(columns, zip(*rows))}
-        self.candidates_ = {
-            "name": table.pop("name"), "method": [methods.get(row[0]) for row in rows], **table
-        }  # fmt: skip
+        self.candidates_ = CandidateTable(name=table.pop("name"), method=[methods.get(row[0]) for row in rows], **table)
         for name, weight, why in zip(*(self.candidates_[key] for key in ("name", "weight", "dropped"))):
             self._log(f"weight {weight:.2f} {name}" + (f": {why}" if why else ""))
 
-    def _fit_kept(self, judged: list[Judged], objects: Objects, deadline: Deadline) -> dict[str, np.ndarray]:
+    def _fit_kept(self, judged: list[Judged], data: Seen, deadline: Deadline) -> dict[str, np.ndarray]:
         """Clusters of all objects by the candidates that are kept; fills `estimators_` and `labels_by_candidate_`.
 
         What was fitted to a sample is fitted again to all, or to as many as it takes, and places the others. Where
         there is no time for that, the first fit places them.
         """
-        whole = {one.candidate.name: one for one in judged if len(one.fit.labels) == len(objects)}
+        n_objects = len(data.given)
+        whole = {one.candidate.name: one for one in judged if len(one.fit.labels) == n_objects}
         self.labels_by_candidate_ = {name: one.fit.labels for name, one in whole.items()}
         self.estimators_ = {name: one.candidate.estimator for name, one in whole.items() if one.weight > 0}
         kept = {name: whole[name].fit.labels for name in self.estimators_}
@@ -508,7 +518,8 @@ class AutoClustering(BaseConsensus):
             tell(f"all objects, {one.candidate.name}", number, len(chosen))
             began = time.monotonic()
             try:
-                candidate, labels = self._fit_one(one, objects, deadline.share(1 / (len(chosen) - number + 0.5)), kept)
+                objects, mine = data.by(one.candidate), deadline.share(1 / (len(chosen) - number + 0.5))
+                candidate, labels = self._fit_one(one, objects, mine, kept)
             except FAILURES as error:
                 self._drop(one.candidate.name, f"could not be fitted to all objects: {error}")
                 if number == len(chosen) - 1 and not kept:
@@ -519,7 +530,7 @@ class AutoClustering(BaseConsensus):
                 continue
             kept[candidate.name] = self.labels_by_candidate_[candidate.name] = labels
             self.estimators_[candidate.name] = candidate.estimator
-            self._log(f"{candidate.name}: all {len(objects):,} objects ({time.monotonic() - began:.1f} s)")
+            self._log(f"{candidate.name}: all {n_objects:,} objects ({time.monotonic() - began:.1f} s)")
         return kept
 
     def _fit_one(
@@ -557,19 +568,30 @@ class AutoClustering(BaseConsensus):
     def _can_predict(self) -> bool:
         if "estimators_" in vars(self):
             return all(map(can_place, self.estimators_.values()))
-        return self.candidates is None or all(
-            hasattr(estimator, "predict") or hasattr(estimator, "transform") for _, estimator in self.candidates
-        )
+        given = [] if self.candidates is None else asked_candidates(self.candidates)
+        return all(hasattr(one, "predict") or hasattr(one, "transform") for _, one in given if one is not None)
+
+    def _own_names(self) -> list[str]:
+        """Names of the candidates whose estimators the user gave."""
+        given = [] if self.candidates is None else asked_candidates(self.candidates)
+        return [name for name, estimator in given if estimator is not None]
+
+    def _asks_default(self, name: str | None = None) -> bool:
+        """Whether this default candidate, or any, is to be tried."""
+        names = None if self.candidates is None else [one for one in self.candidates if isinstance(one, str)]
+        return names is None or (bool(names) if name is None else name in names)
 
     def _weights(self) -> dict[str, float]:
         return dict(zip(self.candidates_["name"], self.candidates_["weight"]))
 
     def _new_labels(self, views: Views) -> dict[str, np.ndarray]:
-        ready = prepared(views, self.preparation_)
+        ready, own = prepared(views, self.preparation_), self._own_names()
         labels = {}
         for name, model in self.estimators_.items():
-            # a default candidate may have been fitted to some of the views
-            labels[name] = placed(model, tuple(inspect(model).views) if self.preparation_ else None, ready)
+            if name in own:
+                labels[name] = placed(model, None, views)
+            else:  # a default candidate may have been fitted to some of the views
+                labels[name] = placed(model, tuple(inspect(model).views), ready)
         lost = views.present.any(axis=1) & np.all([part < 0 for part in labels.values()], axis=0)
         if lost.any():
             warn_user(
@@ -578,6 +600,18 @@ class AutoClustering(BaseConsensus):
                 UserWarning,
             )
         return labels
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The objects as default candidates see them, made comparable, and as they were given."""
+
+    prepared: Objects
+    given: Objects
+
+    def by(self, candidate: Candidate) -> Objects:
+        """Return the objects as a candidate sees them."""
+        return self.given if candidate.as_given else self.prepared
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from coview.assignment.label_program import DEFAULT_COSTS, Costs, label_objectiv
 from coview.assignment.label_sets import check_ontology, read_labels
 from coview.assignment.ontology import Ontology
 from coview.auto.cross_validation import deal_folds
+from coview.auto.table import CandidateTable
 from coview.inspection import LabelVerdict
 from coview.utils import fitted_state as rules
 from coview.views.views import Views
@@ -248,14 +249,14 @@ class LevelPool:
             dict(zip(views.names, scores[0])), dict(zip(views.names, best[0])), float(reached[0]), float(asked[0])
         )
 
-    def candidates(self) -> dict[str, list[Any]]:
+    def candidates(self) -> CandidateTable:
         """Return the tables of the levels as one, names above the leaves with the level before them."""
         tables = [(level, model.candidates_) for level, model in self.models.items()]
         joined = {key: [value for _, table in tables for value in table[key]] for key in tables[0][1]}
         joined["name"] = [
             name if level == LEAVES else f"{level}: {name}" for level, table in tables for name in table["name"]
         ]
-        return joined
+        return CandidateTable(joined)
 
     def by_label(self, rows: Callable[[Any], Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
         """One row for every label, by view, from those that the models have for their classes; 0 for no example."""

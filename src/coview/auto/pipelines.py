@@ -24,7 +24,7 @@ topics of counts are then the best or near it, centers and graphs of measurement
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,7 +38,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from coview.assignment.seeded_kmeans import SeededKMeansClassifier
-from coview.auto.candidates import counted_views, fewer_views, named_estimators, with_seed
+from coview.auto.candidates import counted_views, fewer_views, named_estimators, pick, with_seed
 from coview.classification.concatenated import ConcatenatedViews
 from coview.classification.label_spreading import LabelSpreadingClassifier
 from coview.plsa.multiview import MultiViewPLSAClassifier
@@ -51,6 +51,7 @@ from coview.views.views import Views
 __all__ = [
     "LINKED",
     "PipelineCandidate",
+    "asked_pipelines",
     "comparable",
     "given_pipelines",
     "needed_view",
@@ -159,14 +160,25 @@ def comparable(views: Views) -> Views:
     return make_pipeline(*steps).fit_transform(views) if steps else views
 
 
-def given_pipelines(estimators: Any, seed: int) -> list[PipelineCandidate]:
-    """Candidates from a list of (name, classifier), each cloned and seeded."""
+def given_pipelines(
+    given: Any, proposed: list[PipelineCandidate], skipped: Mapping[str, str], seed: int
+) -> tuple[list[PipelineCandidate], dict[str, str]]:
+    """Candidates from a list of names of default ones and (name, classifier), those cloned and seeded; as `pick`."""
+
+    def own(name: str, estimator: Any) -> PipelineCandidate:
+        return PipelineCandidate(name, with_seed(clone(estimator), seed))
+
+    missing = dict.fromkeys(LINKED, "no view holds links among the objects")
+    return pick(asked_pipelines(given), proposed, {**missing, **skipped}, own)
+
+
+def asked_pipelines(given: Any) -> list[tuple[str, Any]]:
+    """Check the candidates that a user asks `AutoClassifier` for: (name, classifier), None for a default one."""
 
     def classifies(estimator: Any) -> bool:
         return hasattr(estimator, "fit") and hasattr(estimator, "predict")
 
-    pairs = named_estimators(estimators, "classifier", "a classifier", classifies)
-    return [PipelineCandidate(name, with_seed(clone(estimator), seed)) for name, estimator in pairs]
+    return named_estimators(given, "classifier", "a classifier", classifies)
 
 
 # -- pieces

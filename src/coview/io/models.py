@@ -27,6 +27,7 @@ from sklearn.utils import Bunch
 from coview import catalog
 from coview._version import __version__
 from coview.assignment.ontology import Ontology
+from coview.auto.table import CandidateTable
 from coview.engines.checkpoint import Checkpoint
 from coview.exceptions import ModelFileError, ParameterError
 from coview.io.random_states import pack_generator, pack_random_state, unpack_generator, unpack_random_state
@@ -63,6 +64,7 @@ _OBJECTS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "object_index": (ObjectIndex, ObjectIndex.__getstate__, ObjectIndex.from_state),
     "random_state": (np.random.RandomState, pack_random_state, unpack_random_state),
     "generator": (np.random.Generator, pack_generator, unpack_generator),
+    "candidate_table": (CandidateTable, dict, CandidateTable),
     "shared_words": (SharedWords, vars, lambda tree: SharedWords(**tree)),
 }
 _GIVEN_AGAIN = {"EmbeddingViews": ("encoder", "cache")}  # what is run, and where it writes: no file decides on that
@@ -301,7 +303,8 @@ class _Packer:
 
 def _brought_home(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _brought_home(part) for key, part in value.items()}
+        parts = {key: _brought_home(part) for key, part in value.items()}
+        return CandidateTable(parts) if isinstance(value, CandidateTable) else parts
     return np.asarray(value) if is_dask_collection(value) else value
 
 

@@ -1,0 +1,49 @@
+"""The table of candidates: a dict that prints as a table."""
+
+from __future__ import annotations
+
+import pandas
+from numpy.testing import assert_equal
+
+from coview import AutoClassifier, load, save
+from coview.auto.table import CandidateTable
+from coview.datasets import make_topic_views
+
+TABLE = CandidateTable(
+    name=["a", "long <name>"], weight=[0.25, 0.0], accuracy=[float("nan"), 0.987], without=[None, None],
+    dropped=[None, "x" * 100],
+)  # fmt: skip
+
+
+def test_a_row_for_each_candidate_and_no_column_in_which_nothing_is_known():
+    lines = repr(TABLE).split("\n")
+    assert [line.split() for line in lines[:3]] == [
+        ["2", "candidates"],
+        ["name", "weight", "accuracy", "dropped"],
+        ["a", "0.25"],
+    ]
+    assert lines[3].startswith("  long <name>  0.00    0.99      xxx") and len(lines[3]) < 100
+
+
+def test_html_is_escaped_and_whole():
+    page = TABLE._repr_html_()
+    assert "long &lt;name&gt;" in page and "x" * 100 in page and "without" not in page
+
+
+def test_it_is_the_dict_of_its_columns():
+    assert_equal(dict(TABLE), {key: TABLE[key] for key in TABLE})
+    frame = pandas.DataFrame(TABLE)
+    assert frame.columns.tolist() == list(TABLE) and frame["weight"].tolist() == [0.25, 0.0]
+
+
+def test_nothing_tried():
+    assert repr(CandidateTable()) == "0 candidates"
+
+
+def test_files_keep_it(tmp_path):
+    data = make_topic_views(n_objects=60, n_clusters=2, random_state=0)
+    y = data.target.copy()
+    y[20:] = -1
+    model = AutoClassifier(["latent"], random_state=0, cv=2).fit(data.views, y)
+    save(model, tmp_path / "model.coview")
+    assert repr(load(tmp_path / "model.coview").candidates_) == repr(model.candidates_)
