@@ -6,6 +6,7 @@ cost seconds of a fake clock in proportion to their rows; nothing else moves it.
 
 from __future__ import annotations
 
+import threading
 import time
 
 import numpy as np
@@ -38,7 +39,8 @@ class Clock:
     def __init__(self, monkeypatch):
         self.now = 1000.0
         self.patch = monkeypatch
-        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+        mine, real = threading.get_ident(), time.monotonic  # other threads, such as an event loop's, go on
+        monkeypatch.setattr(time, "monotonic", lambda: self.now if threading.get_ident() == mine else real())
 
     def charge(self, owner, name, seconds):
         """Let a method or function take `seconds(its arguments)`."""

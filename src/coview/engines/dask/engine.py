@@ -38,6 +38,7 @@ __all__ = ["DaskEngine", "DaskHolder", "default_client"]
 
 _FAN_IN = 4  # statistics added up by one task
 _PARTS_PER_WORKER = 2  # of views that are in this process's memory
+_PATIENCE = 600  # seconds to wait for the first worker of a cluster, which may have to be started elsewhere
 
 _own: list[Any] = []  # the local cluster that is started where there is no client
 
@@ -97,13 +98,17 @@ class DaskEngine(CpuEngine):
 def default_client() -> Any:
     """Return the current Dask client, or one of a local cluster that is started now and kept."""
     distributed = _load()
+    import dask
+
     try:
         return distributed.default_client()
     except ValueError:
         if not _own or _own[0].status != "running":
             # workers in this process: their kernels run without Python's lock, and a script needs no guard for them;
-            # what the caller computes with Dask besides goes on where it went before
-            cluster = distributed.LocalCluster(threads_per_worker=1, processes=False, dashboard_address=None)
+            # they are never taken for dead, as after a laptop slept; and what the caller computes with Dask besides
+            # goes on where it went before
+            with dask.config.set({"distributed.scheduler.worker-ttl": None}):
+                cluster = distributed.LocalCluster(threads_per_worker=1, processes=False, dashboard_address=None)
             _own[:] = [distributed.Client(cluster, set_as_default=False)]
         return _own[0]
 
@@ -141,7 +146,7 @@ class DaskHolder:
     def __init__(self, client: Any, engine: DaskEngine, views: Any, width: int, extra: Extra, gate: Gate) -> None:
         self.client, self.ops, self.worker_engine = client, engine, engine.worker_engine
         self.sizes = width, floating_type(views).itemsize, row_bytes(views)
-        client.wait_for_workers(1)
+        _wait_for_worker(client)
         workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
         if not isinstance(views, LazyViews):
             rows = -(-len(views) // (_PARTS_PER_WORKER * len(workers)))
@@ -253,6 +258,18 @@ class DaskHolder:
         files = RowFiles([f"{stem}-{i}.rows" for i in range(len(self.cuts))])
         _finished(self._each(work.write_copy, rows.futures, files.paths, engine=self.worker_engine))
         return SpreadRows(_finished(self._each(work.read_copy, files.paths, engine=self.worker_engine)), 0, [files])
+
+
+def _wait_for_worker(client: Any) -> None:
+    """Wait until the cluster has a worker, not for ever."""
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError:
+        address = client.scheduler.address
+        raise EngineError(
+            f"The Dask cluster at {address} had no worker for {_PATIENCE} seconds. Start workers "
+            f"(dask worker {address}), or pass another client: engine=DaskEngine(client)."
+        ) from None
 
 
 def _finished(futures: list[Any]) -> list[Any]:
