@@ -178,7 +178,7 @@ def test_sums_and_products_of_vectors_agree_with_the_reference(engine, dtype, ki
     seed=st.integers(0, 10**6),
     k=st.integers(1, 12),
     size=st.floats(-5, 3),
-    push=st.floats(-3, 4),
+    push=st.floats(-3, 4) | st.floats(4, 30),  # vectors may lie far from all means
     bend=st.floats(-3, 3),
 )
 def test_rows_of_counts_and_a_quadratic_agree_with_the_reference(engine, seed, k, size, push, bend):

@@ -506,3 +506,28 @@ def test_expected_vectors_are_mixtures_of_the_means():
         half = np.full((1, K), 1 / K)
         expected = model.inverse_transform(half)
         assert_allclose(expected["vector"], model.topic_feature_["vector"].mean(axis=0, keepdims=True))
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("size", [1e9, 1e20, 1e30])
+def test_vectors_far_from_all_means_still_get_mixtures(size, words):
+    model = LinkPLSA(K, max_iter=10, random_state=0).fit(BOTH)
+    means = model.topic_feature_["vector"]
+    far = (size * (means - means.mean(axis=0))).astype(np.float32)  # each in the direction of a mean
+    X = Views(words=DATA.views["view0"][:K], vector=far) if words else Views(vector=far)
+    rows = model.transform(X)
+    assert_allclose(rows.sum(axis=1), 1, atol=1e-6)
+    # a vector so far away has the group whose mean lies farthest in its direction, and that alone
+    assert_array_equal(rows.argmax(axis=1), ((means - means.mean(axis=0)) @ means.T).argmax(axis=1))
+    assert_allclose(rows.max(axis=1), 1, atol=1e-6)
+
+
+@names
+def test_a_group_explains_what_its_members_share_with_its_mean(model):
+    fitted = clone(model).fit(BOTH, Y)
+    theta = fitted.memberships_by_view_["vector"] if isinstance(model, CoPLSA) else fitted.memberships_
+    center = VECTORS.mean(axis=0)
+    total = sum(float(np.sum((x - center) ** 2)) for x in VECTORS)
+    for k, mean in enumerate(fitted.topic_feature_["vector"]):
+        own = sum(float(theta[d, k] * np.dot(x - center, mean - center)) for d, x in enumerate(VECTORS))
+        assert fitted.variance_explained_["vector"][k] == pytest.approx(own / total, abs=1e-6)

@@ -110,21 +110,24 @@ class ReferenceEngine:
         for i, (n, s, c) in enumerate(zip(counts.astype(np.float64), slope.astype(np.float64), curvature)):
             if c > 0:
                 g = old[i] + s / c
-                new[i] = self._on_simplex(n / c, g + (1 - g.sum()) / len(g))
+                new[i] = self._on_simplex(n / c, g - g.max())
             elif n.sum() > 0:
                 new[i] = n / n.sum()
         return np.maximum(new, floor)
 
     def _on_simplex(self, p: np.ndarray, g: np.ndarray) -> np.ndarray:
-        """Maximize p log h - |h - g|^2 / 2: h = (t + sqrt(t^2 + 4 p)) / 2, t = g - eta, and eta where they sum to 1."""
+        """Maximize p log h - |h - g|^2 / 2: h = (t + sqrt(t^2 + 4 p)) / 2, t = g - eta, and eta where they sum to 1.
+
+        The largest g is 0: no share is above 1, so that eta is at least -1.
+        """
 
         def row(eta: float) -> np.ndarray:
             t = g - eta
             root = np.sqrt(t * t + 4 * p)
             return np.where(t > 0, (t + root) / 2, 2 * p / np.where(root - t > 0, root - t, 1.0))
 
-        high = p.sum() + g.max() + 1
-        h = row(brentq(lambda eta: row(eta).sum() - 1, min(g.min(), 0) - 1, high, xtol=1e-15, rtol=1e-15))
+        high = p.sum() + 1
+        h = row(brentq(lambda eta: row(eta).sum() - 1, -1 - 1e-9, high, xtol=1e-15, rtol=1e-15))
         return h / h.sum()
 
     def vector_products(self, X: sparse.csr_array, W: np.ndarray, exact: bool = False) -> np.ndarray:

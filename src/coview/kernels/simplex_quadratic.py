@@ -8,6 +8,9 @@ to one, and p = n / c, it is the L2 problem of `simplex_l2.py` but for a g that 
 
 From h (h - g + eta) = p follows eta = sum p - |h|^2 + h g, which lies in [sum p - 1 + min g, sum p + max g], and from
 the sum of h - p / h = g - eta that it is not negative. Without counts h is the projection of g: max(g - eta, 0).
+
+A constant in g changes no h. It is solved with 0 for the largest entry, where eta is at least -1, since no share is
+above 1, and at most sum p: as large as vectors far from all means make g, digits of h are left.
 """
 
 from __future__ import annotations
@@ -72,7 +75,10 @@ def _solved(p, g, mass, inverse, h):
         # the multiplier of a mixture between the counts and g has an error of second order only
         between = share * (p[k] + max(g[k], 0.0))
         eta -= between * (between - g[k])
-    low, high = max(0.0, mass - 1.0 + min(lowest, 0.0)), mass + highest
+    low, high = max(-1.0, max(0.0, mass - 1.0 + min(lowest, 0.0)) - highest), mass
+    eta -= highest
+    for k in range(K):
+        g[k] -= highest
     if not low < eta < high:
         eta = 0.5 * (low + high)
     total = 1.0
@@ -108,7 +114,11 @@ def _solved(p, g, mass, inverse, h):
 def _projected(g, h):
     """Fill h with the nearest point of the simplex: entries that would be negative leave until none is."""
     K = len(g)
+    highest = g[0]
     for k in range(K):
+        highest = max(highest, g[k])
+    for k in range(K):
+        g[k] = max(g[k] - highest, -1.0)
         h[k] = 1.0  # still in
     for _ in range(K):
         total, number = 0.0, 0

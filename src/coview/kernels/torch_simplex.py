@@ -23,12 +23,11 @@ def quadratic_rows(counts: Any, old: Any, slope: Any, curvature: Any) -> Any:
     free = curvature <= _FREE * total
     strength = torch.where(free, torch.ones_like(curvature), curvature)[:, None]
     p, g = counts / strength, old + slope.double() / strength
-    g = g + (1 - g.sum(dim=1, keepdim=True)) / g.shape[1]
+    # a constant changes no row: with 0 for the largest, digits of h are left however large the slope is
+    g = g - g.max(dim=1, keepdim=True).values
     mass = p.sum(dim=1)
-    low = (mass - 1 + g.min(dim=1).values.clamp(max=0)).clamp_(min=0) - 1e-12
-    high = mass + g.max(dim=1).values
-    # without counts the sum falls from above 1 at the least entry, less than 1 below it, to 0 at the largest
-    low = torch.where(mass > 0, low, g.min(dim=1).values - 1)
+    low = (mass - 1 + g.min(dim=1).values).clamp_(min=-1) - 1e-12  # no share is above 1
+    high = mass.clone()
     eta = 0.5 * (low + high)
     h = old
     for step in range(_STEPS):

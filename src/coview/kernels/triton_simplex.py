@@ -32,13 +32,12 @@ def _quadratic_rows(
     strength = tl.where(free, 1.0, c)[:, None]
     p = n_k / strength
     g = was + tl.load(slope + at, mask=inside, other=0.0).to(tl.float64) / strength
-    g += ((1.0 - tl.sum(tl.where(column, g, 0.0), axis=1)) / K)[:, None]
+    # a constant changes no row: with 0 for the largest, digits of h are left however large the slope is
+    g -= tl.max(tl.where(column, g, float("-inf")), axis=1)[:, None]
     mass = tl.sum(p, axis=1)
     lowest = tl.min(tl.where(column, g, float("inf")), axis=1)
-    highest = tl.max(tl.where(column, g, float("-inf")), axis=1)
-    low = tl.maximum(mass - 1.0 + tl.minimum(lowest, 0.0), 0.0) - 1e-12
-    low = tl.where(mass > 0, low, lowest - 1.0)
-    high = mass + highest
+    low = tl.maximum(mass - 1.0 + lowest, -1.0) - 1e-12  # no share is above 1
+    high = mass
     eta = 0.5 * (low + high)
     h = was
     worst = tl.full((), 1.0, tl.float64)
