@@ -5,6 +5,7 @@
     known       objects that a model knows nothing of
     memberships memberships made of labels, scores and distances, for estimators that answer
     features    which features make a group
+    vectors     views of vectors, explained by objects and by the other views
     names       clusters and topics by a few of them
     by_view     the same objects read from all views, from each alone, and without each
     objects     a map of objects, the typical and the disputed ones, what is in them
@@ -22,6 +23,7 @@ from coview.inspection.contract import (
     KINDS,
     NAMED_BY_FEATURES,
     Features,
+    GroupExplanation,
     Inspection,
     LabelVerdict,
     Reading,
@@ -36,6 +38,7 @@ __all__ = [
     "NAMED_BY_FEATURES",
     "SHARPNESS",
     "Features",
+    "GroupExplanation",
     "Inspection",
     "LabelVerdict",
     "Reading",

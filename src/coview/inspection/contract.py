@@ -23,14 +23,17 @@ from typing import Any
 
 import numpy as np
 
+from coview.exceptions import ViewsError
+from coview.inspection.features import Features
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
 from coview.inspection.memberships import dense, label_codes, one_hot
-from coview.inspection.names import keyed_name, name_groups, own_names
+from coview.inspection.names import NAMED_BY_FEATURES, keyed_name, name_groups, own_names
+from coview.inspection.vectors import GroupExplanation, explain_groups, nearest_rows
 from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
-from coview.utils.messages import printable
+from coview.utils.messages import listed, printable
 from coview.utils.warn import unwarned
 from coview.views.arrays import for_sklearn
 from coview.views.base import html_table
@@ -43,6 +46,7 @@ __all__ = [
     "KINDS",
     "NAMED_BY_FEATURES",
     "Features",
+    "GroupExplanation",
     "Inspection",
     "LabelVerdict",
     "Reading",
@@ -60,31 +64,8 @@ GROUP_NOUNS = {
     "component": "components",
     "value": "value",
 }
-NAMED_BY_FEATURES = ("topic", "cluster")
 _SHOWN_GROUPS = 10
 _ROWS_AT_A_TIME = 4096  # of lazy views
-
-
-@dataclass(frozen=True)
-class Features:
-    """Weights of a view's features in each group (groups x features).
-
-    Parameters
-    ----------
-    weights : ndarray (n_groups, n_features)
-        The weights.
-    probabilities : bool
-        Whether every row is a distribution over features.
-    origin : str
-        A few words on where they come from: "p(feature)", "center", "coefficient", ...
-    frequencies : ndarray (n_groups, n_features) or None
-        Share of each group's objects that have the feature, of all its objects, where it is known.
-    """
-
-    weights: np.ndarray
-    probabilities: bool = False
-    origin: str = ""
-    frequencies: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -188,6 +169,8 @@ class Inspection:
         Topics below the groups.
     view_weights : dict of float
         What the model itself says that each view is worth; empty where it says nothing.
+    likelihoods : dict of str
+        What the model took each view for, "multinomial" (counts) or "gaussian" (vectors); empty where it does not say.
     variance_explained : dict of ndarray (n_groups,)
         Share of the variance of each view of vectors that each group explains; empty where the model has none.
     history : dict of lists
@@ -256,7 +239,7 @@ class Inspection:
     >>> model = inspect(PLSA(2, random_state=0).fit(np.array([[3, 0], [0, 2], [1, 2]])))
     >>> model
     PLSA: 2 topics (0, 1)
-      view 'x': 2 features
+      view 'x': 2 features, multinomial
       fitted on 3 objects
     >>> model.kind, model.groups
     ('topic', ['0', '1'])
@@ -270,6 +253,7 @@ class Inspection:
     training: Training = field(default_factory=Training)
     topics: Topics | None = None
     view_weights: dict[str, float] = field(default_factory=dict)
+    likelihoods: dict[str, str] = field(default_factory=dict)
     variance_explained: dict[str, np.ndarray] = field(default_factory=dict)
     history: dict[str, Any] = field(default_factory=dict)
     candidates: dict[str, list[Any]] = field(default_factory=dict)
@@ -311,12 +295,18 @@ class Inspection:
     def _repr_html_(self) -> str:
         codes = self.training.codes
         objects = "" if codes is None else f", fitted on {len(codes)} objects"
-        rows = [(view, str(expected.n_features)) for view, expected in self.views.items()]
-        return html_table(self._title() + objects, ("view", "features"), rows)
+        heads = ("view", "features", "likelihood")[: 3 if self.likelihoods else 2]
+        rows = [
+            (view, str(expected.n_features), self.likelihoods.get(view, ""))[: len(heads)]
+            for view, expected in self.views.items()
+        ]
+        return html_table(self._title() + objects, heads, rows)
 
     def __repr__(self) -> str:
         lines = [self._title()]
-        lines += [f"  view {view!r}: {expected.n_features} features" for view, expected in self.views.items()]
+        for view, expected in self.views.items():
+            taken = f", {self.likelihoods[view]}" if view in self.likelihoods else ""
+            lines.append(f"  view {view!r}: {expected.n_features} features{taken}")
         if self.training.codes is not None:
             lines.append(f"  fitted on {len(self.training.codes)} objects")
         return "\n".join(lines)
@@ -664,12 +654,15 @@ class Inspection:
         """
         if self.kind not in NAMED_BY_FEATURES:
             return self.groups if self.kind != "component" else [f"component {name}" for name in self.groups]
-        named = {view: self.feature_names(view) for view in features if self.views[view].feature_names is not None}
+        features = {view: part for view, part in features.items() if self.views[view].feature_names is not None}
+        words = {view: part for view, part in features.items() if part.deviations is None}
+        features = words or features  # "price" alone does not say whether it is high
+        named = {view: self.feature_names(view) for view in features}
         reading = self.training
         sizes = None if reading.memberships is None else reading.memberships.sum(axis=0)
         if sizes is None and reading.codes is not None:
             sizes = np.bincount(reading.codes[reading.codes >= 0], minlength=len(self.groups))
-        weights = {view: part.weights for view, part in features.items()}
+        weights = {view: part.strengths for view, part in features.items()}
         frequencies = {view: part.frequencies for view, part in features.items() if part.frequencies is not None}
         return name_groups(weights, named, [f"{self.kind} {key}" for key in self.groups], sizes, frequencies)
 
@@ -707,6 +700,76 @@ class Inspection:
             The view.
         """
         return self._features(view)
+
+    def explain(self, X: Any = None, *, n_features: int = 10, n_objects: int = 5) -> list[GroupExplanation]:
+        """Explain each group view by view: by its features, and by its nearest objects where a view holds vectors.
+
+        The columns of an embedding have no meaning of their own: a group is seen there from the objects nearest to
+        its mean vector, and from the words of the other views. Columns of measurements that have names are ranked by
+        how far the mean of the group lies from that of all objects, in standard deviations.
+
+        Parameters
+        ----------
+        X : what the model takes, optional
+            Objects, such as those of the fit. Without them there are no nearest objects, and models that say nothing
+            of features have none.
+        n_features : int, default=10
+            Most features of a group in a view.
+        n_objects : int, default=5
+            Most nearest objects of a group in a view of vectors.
+
+        Returns
+        -------
+        list of GroupExplanation
+            With "key", "name", "features" and "nearest", in the order of `groups`.
+
+        Examples
+        --------
+        >>> from coview import LinkPLSA, Views, inspect
+        >>> words, vectors = np.array([[3, 0], [4, 1], [0, 5]]), np.array([[0.9, 0.1], [0.8, -0.1], [-0.9, 0.2]])
+        >>> X = Views(words=words, vector=vectors, ids=["a", "b", "c"], feature_names={"words": ["fox", "sea"]})
+        >>> for group in inspect(LinkPLSA(2, random_state=0).fit(X)).explain(X, n_features=1):
+        ...     print(group.name, group.features["words"][0][0], sorted(group.nearest["vector"]))
+        sea sea ['c']
+        fox fox ['a', 'b']
+        """
+        if X is None:
+            return explain_groups(self, None, None, n_features, n_objects)
+        views = self.prepare_views(X)
+        return explain_groups(self, views, self._codes_of(views), n_features, n_objects)
+
+    def nearest_objects(self, X: Any, view: str, n: int = 5, *, codes: np.ndarray | None = None) -> list[list[int]]:
+        """Return for each group the rows of its objects that lie nearest to its mean vector in a view.
+
+        Only objects that have the group as their first one, and the view, are asked. Distances are Euclidean, from
+        the mean vector of a model that has one, else from the mean of the group's objects.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        view : str
+            The view.
+        n : int, default=5
+            Most objects of a group.
+        codes : ndarray, optional
+            Positions of the objects' groups, where they are known already; X is then what `prepare_views` gives.
+        """
+        if view not in self.views:
+            raise ViewsError(f"view must name one of the views {listed(self.views)}, got {view!r:.60}.")
+        views = X if codes is not None else self.prepare_views(X)
+        codes = self._codes_of(views) if codes is None else codes
+        if codes is None or view not in views:
+            return [[] for _ in self.groups]
+        features = self.described_features(view) if self.likelihoods.get(view) == "gaussian" else None
+        have = views.present[:, views.names.index(view)]
+        means = None if features is None else features.weights
+        return nearest_rows(views[view], np.where(have, codes, -1), len(self.groups), n, means)
+
+    def _codes_of(self, views: Views) -> np.ndarray | None:
+        """Positions of the groups of objects; a clusterer that cannot place new ones still knows those of its fit."""
+        codes, kept = self.read(views, prepared=True).codes, self.training.codes
+        return kept if codes is None and kept is not None and len(kept) == len(views) else codes
 
     def feature_names(self, view: str) -> list[str]:
         """Return the names of a view's features, or f0, f1, ...

@@ -2,26 +2,80 @@
 
 A model that knows probabilities p(feature | group) ranks a feature by what it adds to the divergence of the group from
 all groups, p log(p / mean p); one that knows weights (centers, coefficients) by the weight less the mean over groups.
-A group of which the model says nothing in a view is described by the mean of its objects.
+A group of which the model says nothing in a view is described by the mean of its objects. Measurements have units, so
+that a column is ranked by how far the mean of the group lies from that of all objects, in standard deviations:
+
+    deviation = (mean of the group - mean of all) / standard deviation of all
+
+A view of vectors, whose columns have no names, says nothing by single columns: it has no features here, and is
+explained by objects (`vectors`) and by the other views.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from coview.inspection.contract import NAMED_BY_FEATURES, Features, Inspection
+from coview.inspection.names import NAMED_BY_FEATURES
 from coview.utils.sampling import sample_positions
 from coview.validation import check_option
+from coview.views.arrays import holds_measurements
 from coview.views.views import Views
 
-__all__ = ["feature_names", "features_by_view", "group_names", "mean_features", "rank_features", "top_features"]
+if TYPE_CHECKING:
+    from coview.inspection.contract import Inspection
+
+__all__ = [
+    "Features",
+    "deviating_features",
+    "deviations_of",
+    "feature_names",
+    "features_by_view",
+    "group_names",
+    "holds_vectors",
+    "mean_features",
+    "rank_features",
+    "top_features",
+    "view_features",
+]
 
 RANKINGS = ("distinctive", "weight", "signed")
 SAMPLED_OBJECTS = 5_000  # enough for the mean of a feature
+DEVIATION = "standard deviations from the mean of all objects"
+
+
+@dataclass(frozen=True)
+class Features:
+    """Weights of a view's features in each group (groups x features).
+
+    Parameters
+    ----------
+    weights : ndarray (n_groups, n_features)
+        The weights.
+    probabilities : bool
+        Whether every row is a distribution over features.
+    origin : str
+        A few words on where they come from: "p(feature)", "center", "coefficient", ...
+    frequencies : ndarray (n_groups, n_features) or None
+        Share of each group's objects that have the feature, of all its objects, where it is known.
+    deviations : ndarray (n_groups, n_features) or None
+        Of measurements, how far each mean lies from that of all objects, in standard deviations of the feature.
+    """
+
+    weights: np.ndarray
+    probabilities: bool = False
+    origin: str = ""
+    frequencies: np.ndarray | None = None
+    deviations: np.ndarray | None = None
+
+    @property
+    def strengths(self) -> np.ndarray:
+        """What features are ranked by: deviations where there are any, else weights."""
+        return np.asarray(self.weights if self.deviations is None else self.deviations)
 
 
 def rank_features(features: Features, n: int = 10, *, by: str = "distinctive", above: float = 0.0) -> list[np.ndarray]:
@@ -35,17 +89,20 @@ def rank_features(features: Features, n: int = 10, *, by: str = "distinctive", a
         Features of each group.
     by : {"distinctive", "weight", "signed"}, default="distinctive"
         By what sets the group apart from the others, by the weight alone, or half of them by the largest and half by
-        the smallest weights.
+        the smallest weights. Of measurements, deviations are the weights, and those far below the mean set a group
+        apart as well as those far above.
     above : float, default=0.0
         Features whose rank is not above this are left out; not of "signed".
     """
     check_option("by", by, RANKINGS)
-    weights = np.asarray(features.weights)
+    weights = features.strengths
     if by == "signed":
         n = min(n, weights.shape[1])
         return [np.concatenate([_largest(row, n - n // 2), _largest(-row, n // 2)[::-1]]) for row in weights]
     mean = weights.mean(axis=0, keepdims=True)
-    if by == "weight" or len(weights) == 1:
+    if features.deviations is not None and by == "distinctive":
+        ranks = np.abs(weights)
+    elif by == "weight" or len(weights) == 1:
         ranks = weights
     elif features.probabilities:
         ranks = np.where(weights > 0, weights * np.log(np.maximum(_lift(weights, mean), 1e-300)), 0.0)
@@ -59,29 +116,102 @@ def top_features(
 ) -> list[list[tuple[str, float, float]]]:
     """Return for each group its first features as (name, weight, weight over the mean weight of all groups).
 
-    They are ranked as `rank_features` does.
+    They are ranked as `rank_features` does. Of measurements they are (name, deviation, mean of the group).
     """
-    weights = np.asarray(features.weights)
-    lift = _lift(weights, weights.mean(axis=0, keepdims=True))
+    weights, beside = features.strengths, np.asarray(features.weights)
+    if features.deviations is None:
+        beside = _lift(weights, weights.mean(axis=0, keepdims=True))
     best = rank_features(features, n, by=by)
     return [
-        [(str(names[j]), float(row[j]), float(times[j])) for j in chosen]
-        for row, times, chosen in zip(weights, lift, best)
+        [(str(names[j]), float(row[j]), float(other[j])) for j in chosen]
+        for row, other, chosen in zip(weights, beside, best)
     ]
 
 
 def features_by_view(
     inspection: Inspection, views: Views | None = None, codes: np.ndarray | None = None
 ) -> dict[str, Features]:
-    """Return the features of a model's groups: what it says itself, else means of the objects of each group."""
-    by_view = {}
-    for view in inspection.views:
-        features = inspection.described_features(view)
-        if features is None and views is not None and codes is not None and view in views:
-            features = mean_features(views[view], codes, len(inspection.groups))
-        if features is not None:
-            by_view[view] = features
-    return by_view
+    """Return the features of a model's groups by view, of the views that have any; see `view_features`."""
+    described = {view: view_features(inspection, view, views, codes) for view in inspection.views}
+    return {view: part for view, part in described.items() if part is not None}
+
+
+def view_features(
+    inspection: Inspection, view: str, views: Views | None = None, codes: np.ndarray | None = None
+) -> Features | None:
+    """Return the features of a model's groups in a view: what it says itself, else means of the objects of each group.
+
+    A view of vectors has none (`holds_vectors`). Measurements are described by their deviations: those that the model
+    knows, else those of the objects, where their groups are given.
+    """
+    if holds_vectors(inspection, view, views):
+        return None
+    features = inspection.described_features(view)
+    if views is None or codes is None or view not in views:
+        return features
+    if (features is None or features.deviations is None) and _is_measured(inspection, view, views):
+        have = views.present[:, views.names.index(view)]
+        return deviating_features(views[view], np.where(have, codes, -1), len(inspection.groups))
+    return mean_features(views[view], codes, len(inspection.groups)) if features is None else features
+
+
+def holds_vectors(inspection: Inspection, view: str, views: Views | None = None) -> bool:
+    """Tell whether a view holds vectors whose columns have no names: a single column says nothing to a reader.
+
+    What is no count is told by the likelihood that the model gave the view, else by the values where objects are
+    given, else by centers and means with signs.
+
+    Examples
+    --------
+    >>> from coview import SphericalKMeans, inspect
+    >>> X = Views(words=np.array([[2, 1], [3, 0], [0, 4]]), vector=np.array([[0.1, 0.2], [0.3, 0.1], [-0.2, 0.4]]))
+    >>> model = inspect(SphericalKMeans(2, random_state=0).fit(X))
+    >>> [view for view in X.names if holds_vectors(model, view)]
+    ['vector']
+    """
+    named = inspection.views[view].feature_names is not None or (views is not None and view in views.feature_names)
+    return not named and _is_measured(inspection, view, views)
+
+
+def _is_measured(inspection: Inspection, view: str, views: Views | None) -> bool:
+    """Whether the values of a view are measurements and no counts."""
+    if view in inspection.likelihoods:
+        return inspection.likelihoods[view] == "gaussian"
+    if views is not None and view in views:
+        return holds_measurements(views[view], int(views.present[:, views.names.index(view)].sum()))
+    features = inspection.described_features(view)
+    if features is None or not features.origin.startswith(("center", "mean")):  # coefficients of counts have signs too
+        return False
+    return bool((features.weights < 0).any())
+
+
+def deviating_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) -> Features:
+    """Return means of measurements over the objects of each group, and how far they lie from that of all objects.
+
+    Objects of no group (-1) count nowhere.
+
+    Examples
+    --------
+    >>> age = np.array([[20.0], [30.0], [70.0], [80.0]])
+    >>> features = deviating_features(age, np.array([0, 0, 1, 1]), 2)
+    >>> features.weights.ravel().tolist(), features.deviations.ravel().round(2).tolist()
+    ([25.0, 75.0], [-0.98, 0.98])
+    """
+    known = np.flatnonzero(np.asarray(codes) >= 0)
+    known = known[sample_positions(len(known), SAMPLED_OBJECTS, seed)]
+    rows, codes = np.asarray(matrix[known], dtype=np.float64), np.asarray(codes)[known]
+    belongs = sparse.csr_array((np.ones(len(known)), (codes, np.arange(len(known)))), shape=(n_groups, len(known)))
+    sizes = np.asarray(belongs.sum(axis=1)).reshape(-1, 1)
+    center, spread = (rows.mean(axis=0), rows.std(axis=0)) if len(rows) else np.zeros((2, rows.shape[1]))
+    means = np.where(sizes > 0, (belongs @ rows) / np.maximum(sizes, 1), center)
+    return Features(means, False, DEVIATION, deviations=deviations_of(means, center, spread))
+
+
+def deviations_of(means: np.ndarray, center: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Return how far means (groups x features) lie from a center, in standard deviations; 0 of a constant feature."""
+    gaps = np.asarray(means, dtype=np.float64) - center
+    least = 1e-9 * np.abs(center)  # below, a spread is rounding alone
+    return np.divide(gaps, spread, out=np.zeros_like(gaps), where=np.broadcast_to(spread > least, gaps.shape))
 
 
 def group_names(inspection: Inspection, views: Views | None = None, codes: np.ndarray | None = None) -> list[str]:

@@ -28,8 +28,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-__all__ = ["keyed_name", "name_groups", "own_names"]
+__all__ = ["NAMED_BY_FEATURES", "keyed_name", "name_groups", "own_names"]
 
+NAMED_BY_FEATURES = ("topic", "cluster")  # kinds of groups
 WORDS = 3  # of a name
 _CANDIDATES = 40  # features of a group and view that are looked at
 _FREQUENCY = 0.4  # how much the frequency counts beside the lift

@@ -47,6 +47,7 @@ __all__ = [
     "add_moments",
     "as_moments",
     "centered_means",
+    "column_moments",
     "far_from_zero",
     "gaussian_objective",
     "gaussian_start",
@@ -296,6 +297,15 @@ def _sample(views: Any, name: str, seed: int) -> np.ndarray:
         there = there[np.sort(np.random.default_rng(seed).choice(len(there), SAMPLE, replace=False))]
     rows: Any = some[name][there]
     return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray()).astype(np.float64)
+
+
+def column_moments(views: Any, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """Mean and standard deviation of the columns of some views, over a sample; standard deviation 0 where nobody is."""
+    moments = {}
+    for name in names:
+        rows = _sample(views, name, seed=0)
+        moments[name] = np.stack([rows.mean(axis=0), rows.std(axis=0)]) if len(rows) else np.zeros((2, rows.shape[1]))
+    return moments
 
 
 def _that_have_it(view: LazyViews) -> list[Views]:

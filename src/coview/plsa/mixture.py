@@ -35,7 +35,7 @@ from coview.engines.state import State, Tree, tree_map
 from coview.engines.watch import with_callbacks
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training
-from coview.inspection.features import rank_features
+from coview.inspection.features import DEVIATION, deviations_of, rank_features, top_features
 from coview.plsa.factors import (
     FEATURE_FLOOR,
     ROW_FLOOR,
@@ -51,6 +51,7 @@ from coview.plsa.gaussian import (
     PRODUCTS,
     add_moments,
     as_moments,
+    column_moments,
     far_from_zero,
     gaussian_objective,
     gaussian_start,
@@ -282,12 +283,14 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     likelihood_: dict[str, str]
     noise_variance_: dict[str, float]
     variance_explained_: dict[str, np.ndarray]
+    column_moments_: dict[str, np.ndarray]
     batch_counts_: Tree
     _fitted_state = {
         "topic_feature_": rules.by_view(topic_rule("topics", "features of {view}")),
         "likelihood_": rules.optional(rules.by_view(rules.one_of(*LIKELIHOODS))),
         "noise_variance_": rules.optional(noise_rule(), needed=lambda state: "likelihood_" in state),
         "variance_explained_": explained_rule("topics"),
+        "column_moments_": rules.optional(rules.by_view(rules.floats(2, "features of {view}"), some=True)),
         "memberships_": rules.shares("objects", "topics"),
         "batch_counts_": batch_rule("topics", profiles=rules.floats("features of {view}", "topics", low=0)),
         "n_batches_": rules.optional(rules.count(), needed=lambda state: "batch_counts_" in state),
@@ -302,6 +305,12 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         return tags
 
     # -- likelihoods
+
+    def _fit_views(self, X: Any) -> Any:
+        views = super()._fit_views(X)
+        if self._takes_vectors:
+            self.column_moments_ = column_moments(views, self._vector_views())
+        return views
 
     def _look_at(self, views: Any) -> None:
         """Choose the likelihood of each view."""
@@ -365,6 +374,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             self._view_inputs(),
             training,
             history=self.history_,
+            likelihoods=dict(vars(self).get("likelihood_", {})),
             variance_explained=dict(vars(self).get("variance_explained_", {})),
             probabilities=True,
             _features=lambda view: self._as_features(view, self.topic_feature_[view]),
@@ -374,7 +384,11 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     def _as_features(self, view: str, weights: np.ndarray) -> Features:
         """Describe groups by distributions over the features of a view, or by the means of vectors."""
-        return Features(weights) if view in self._vector_views() else Features(weights, True, "p(feature)")
+        if view not in self._vector_views():
+            return Features(weights, True, "p(feature)")
+        moments = vars(self).get("column_moments_", {})  # models of older files have none
+        deviations = deviations_of(weights, *moments[view]) if view in moments else None
+        return Features(weights, False, DEVIATION, deviations=deviations)
 
     # -- what users call
 
@@ -416,7 +430,9 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     def top_features(self, view: str | None = None, n: int = 10) -> list[list[tuple[str, float]]]:
         """For each topic the `n` most probable features of a view, with their probabilities.
 
-        Of a Gaussian view they are those with the largest means.
+        Of a Gaussian view they are the columns whose mean in the topic lies farthest from that of all objects, with
+        this distance in standard deviations, negative where it lies below. Vectors whose columns have no names are
+        refused: `inspect(model).explain(X)` explains them by objects.
 
         Parameters
         ----------
@@ -441,6 +457,14 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             listed = ", ".join(map(repr, self.view_names_))
             raise ViewsError(f"view must name one of the views {listed}, got {view!r}.")
         names = self.feature_names_by_view_.get(view)
+        if view in self._vector_views():
+            if names is None:
+                raise ViewsError(
+                    f"View {view!r} holds vectors, and its columns have no names: one of them alone says nothing. Use "
+                    "inspect(model).explain(X) for the objects nearest to each mean vector, or name the columns."
+                )
+            ranked = top_features(self._as_features(view, weights[view]), names, n)
+            return [[(name, deviation) for name, deviation, _ in row] for row in ranked]
         labels = [f"f{j}" for j in range(self.n_features_by_view_[view])] if names is None else names
         best = rank_features(Features(weights[view]), n, by="weight", above=-np.inf)
         return [[(str(labels[j]), float(row[j])) for j in order] for row, order in zip(weights[view], best)]

@@ -361,7 +361,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     cluster_topic_ : dict of ndarray (n_clusters, n_components)
         ``p(topic | cluster, view)`` by view. A Gaussian view has one topic for each cluster.
     <shared: topic_feature_>
-    <shared: view_weights_, likelihood_, noise_variance_, variance_explained_>
+    <shared: view_weights_, likelihood_, noise_variance_, variance_explained_, column_moments_>
     <shared: history_, n_iter_, stopped_by_>
     <shared: fitted views>
 
@@ -509,7 +509,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     cluster_topic_ : dict of ndarray (n_classes, n_components)
         ``p(topic | class, view)`` by view. A Gaussian view has one topic for each class.
     <shared: topic_feature_>
-    <shared: view_weights_, likelihood_, noise_variance_, variance_explained_>
+    <shared: view_weights_, likelihood_, noise_variance_, variance_explained_, column_moments_>
     row_masses_ : dict of float
         Sum that the rows of each view are brought to; empty where they are taken as they are.
     <shared: history_, n_iter_, stopped_by_>

@@ -30,6 +30,9 @@ SHARED = {
     Likelihood of each view, as chosen or given.""",
     "noise_variance_": """noise_variance_ : dict of float
     Variance of the noise of each Gaussian view.""",
+    "column_moments_": """column_moments_ : dict of ndarray (2, n_features of the view)
+    Mean and standard deviation of each column of the Gaussian views, over up to 2,000 objects of the fit or the first
+    batch: what `top_features` measures distances by.""",
     "variance_explained_": """variance_explained_ : dict of ndarray (n_groups,)
     Share of the variance of each Gaussian view that each group explains; they add up to that of all groups.""",
     "topic_feature_": """topic_feature_ : dict of ndarray (n_topics, n_features of the view)

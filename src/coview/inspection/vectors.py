@@ -1,0 +1,112 @@
+"""Views of vectors explained: by the objects nearest to a group's mean vector, and by the words of the other views.
+
+A column of an embedding means nothing by itself. What a group is in such a view is seen from its own objects (those
+that have it as their first group) whose vectors lie nearest to its mean vector, by Euclidean distance; where all
+vectors have one length, these are those of the largest cosine. The mean vector is the model's own where it has one (a
+Gaussian view), else the mean of the group's objects. Objects of other groups are not asked: one that lies near, but
+belongs elsewhere by its words, would not explain the group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.inspection.features import feature_names, features_by_view, group_names, holds_vectors, top_features
+from coview.views.views import Views
+
+if TYPE_CHECKING:
+    from coview.inspection.contract import Inspection
+
+__all__ = ["GroupExplanation", "explain_groups", "nearest_rows"]
+
+
+@dataclass(frozen=True)
+class GroupExplanation:
+    """What makes one group.
+
+    Parameters
+    ----------
+    key : str
+        Number or class, as in `Inspection.groups`.
+    name : str
+        A name for people, as in `Inspection.group_names`.
+    features : dict of lists of (feature, weight)
+        By view, the features that set the group apart, first the strongest. The weight of a measurement is how far its
+        mean in the group lies from that of all objects, in standard deviations. Views of vectors have no entry.
+    nearest : dict of lists
+        By view of vectors, ids (else rows) of the group's objects nearest to its mean vector; empty without objects.
+    """
+
+    key: str
+    name: str
+    features: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
+    nearest: dict[str, list[Any]] = field(default_factory=dict)
+
+
+def nearest_rows(
+    matrix: Any, codes: np.ndarray, n_groups: int, n: int, means: np.ndarray | None = None
+) -> list[list[int]]:
+    """Return for each group its n rows nearest to the mean vector of the group; ties go to the lower row.
+
+    Parameters
+    ----------
+    matrix : array or sparse array (n_objects, n_features)
+        The vectors.
+    codes : ndarray
+        Group of each row; -1 for none.
+    n_groups : int
+        Number of groups.
+    n : int
+        Rows of each.
+    means : ndarray (n_groups, n_features), optional
+        Mean vectors; by default those of the rows of each group.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [1.0], [1.2], [9.0], [8.0]])
+    >>> nearest_rows(points, np.array([0, 0, 0, 1, 1]), 2, 2)
+    [[1, 2], [3, 4]]
+    """
+    chosen = []
+    for group in range(n_groups):
+        members = np.flatnonzero(codes == group)
+        part: Any = matrix[members]
+        vectors = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+        center = vectors.mean(axis=0) if means is None and len(members) else None if means is None else means[group]
+        distances = np.zeros(0) if center is None else ((vectors - center) ** 2).sum(axis=1)
+        chosen.append(members[np.argsort(distances, kind="stable")[:n]].tolist())
+    return chosen
+
+
+def explain_groups(
+    inspection: Inspection, views: Views | None, codes: np.ndarray | None, n_features: int, n_objects: int
+) -> list[GroupExplanation]:
+    """Explain each group by features, and by objects in views of vectors; see `Inspection.explain`."""
+    names = group_names(inspection, views, codes)
+    features = {
+        view: top_features(
+            part,
+            feature_names(inspection, view, views),
+            n_features,
+            by="signed" if inspection.kind == "component" else "distinctive",
+        )
+        for view, part in features_by_view(inspection, views, codes).items()
+    }
+    nearest = {}
+    if views is not None and codes is not None:
+        vectors = [view for view in inspection.views if view in views and holds_vectors(inspection, view, views)]
+        nearest = {view: inspection.nearest_objects(views, view, n_objects, codes=codes) for view in vectors}
+    ids: Any = None if views is None or views.ids is None else views.ids.tolist()
+    return [
+        GroupExplanation(
+            key,
+            names[k],
+            {view: [(name, weight) for name, weight, _ in lists[k]] for view, lists in features.items()},
+            {view: [row if ids is None else ids[row] for row in rows[k]] for view, rows in nearest.items()},
+        )
+        for k, key in enumerate(inspection.groups)
+    ]
