@@ -65,6 +65,24 @@ X = front.fit_transform(table)
 print("batches after a second run:", len(calls))
 
 # %%
+# A topic model of both: words are counts, vectors have means and noise (``likelihood_``). The numbers of a vector mean
+# nothing one by one, so a topic is explained by its words, and by the functions whose vectors lie nearest to its mean.
+from coview import LinkPLSA, inspect
+from coview.plot import VarianceExplainedDisplay
+
+pair = X.select("words", "meaning")
+topics = LinkPLSA(8, view_weights={"meaning": 20}, random_state=0).fit(pair)
+print(topics.likelihood_)
+for topic in inspect(topics).explain(pair, n_features=5, n_objects=2):
+    print(f"{', '.join(name for name, _ in topic.features['words'])}:")
+    for row in topic.nearest["meaning"]:
+        print(f"    {table['doc'][row][:80]}")
+
+# %%
+# How much of the vectors do the topics explain, and which topics? As in factor analysis, a share of the variance.
+VarianceExplainedDisplay.from_estimator(topics)
+
+# %%
 # Sparse counts and dense vectors go into one model. Few labels, the same for all; accuracy on the unlabeled objects.
 from coview import SeededKMeansClassifier, TfidfViews
 

@@ -8,14 +8,17 @@ import doctest
 import io
 import re
 import runpy
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils import Bunch
 
 import coview
-from coview import datasets
+from coview import Views, datasets, inspect
+from coview.catalog import ESTIMATORS
 from coview.datasets import load_python_packages
 from coview.engines.loop import Options
 
@@ -132,3 +135,32 @@ def test_examples_run_and_plot(path, packages, monkeypatch):
         assert pyplot.get_fignums()
     finally:
         pyplot.close("all")
+
+
+def rows_of_guide(start: str) -> set[str]:
+    """Models that a row of the table of the guide on embeddings names."""
+    text = (ROOT / "docs" / "guide" / "embeddings.md").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\| {start}.*? \| (.*?) \|$", text, flags=re.MULTILINE)
+    return set(re.findall(r"`(\w+)`", row))
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+def test_models_take_vectors_where_the_guide_says_so(name):
+    rng, classes = np.random.default_rng(0), np.arange(36) % 3
+    words = rng.poisson(0.3, (36, 8)) + 4 * np.eye(8, dtype=int)[classes]
+    X = Views(words=words, vector=rng.normal(size=(3, 5))[classes] + 0.3 * rng.normal(size=(36, 5)))
+    known = signature(getattr(coview, name)).parameters
+    settings = {"random_state": 0, "n_clusters": 3, "n_components": 3, "max_iter": 3}
+    model = getattr(coview, name)(**{key: value for key, value in settings.items() if key in known})
+    takes = rows_of_guide("take them, with a likelihood") | rows_of_guide("take them as points")
+    wraps, refuses = rows_of_guide("take what the estimator inside takes"), rows_of_guide("refuse negative numbers")
+    assert (name in takes) + (name in wraps) + (name in refuses) == 1
+    if name in takes:
+        model.fit(X, classes)
+        by_likelihood = name in rows_of_guide("take them, with a likelihood")
+        assert inspect(model).likelihoods == ({"words": "multinomial", "vector": "gaussian"} if by_likelihood else {})
+        return
+    with pytest.raises(ValueError, match=r"[Nn]egative values"):
+        model.fit(X, classes)
+    if name in wraps:
+        type(model)(LogisticRegression()).fit(X, classes)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from coview import LinkPLSA, Views, save
 from coview.cli import main as cli
 
 TEXTS = ["red fox runs", "blue sea waves", "a red fox den", "salt of the blue sea"] * 6
@@ -137,3 +138,11 @@ def test_a_view_that_the_model_has_not_is_refused(run, pages, tmp_path):
     wrong = [word.replace("meaning=", "mening=") if isinstance(word, str) else word for word in options(pages)]
     code, _, error = run("predict", model, *wrong)
     assert code == 2 and "has no view 'mening', only" in error and "Did you mean 'meaning'?" in error
+
+
+def test_info_says_what_a_view_was_taken_for(run, tmp_path):
+    X = Views(words=np.array([[3, 0], [0, 2]] * 12), vector=VECTORS)
+    save(LinkPLSA(2, max_iter=3, random_state=0).fit(X), tmp_path / "m.coview")
+    code, out, _ = run("info", tmp_path / "m.coview")
+    assert code == 0
+    assert "words: 2 features, multinomial" in out and "vector: 3 features, gaussian" in out

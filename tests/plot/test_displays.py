@@ -16,6 +16,7 @@ from coview import (
     MultiViewPassiveAggressiveClassifier,
     Ontology,
     SeededKMeansClassifier,
+    Views,
     evaluate_stream,
     inspect,
 )
@@ -29,6 +30,7 @@ from coview.plot import (
     RetrievalDisplay,
     StreamDisplay,
     TopicsDisplay,
+    VarianceExplainedDisplay,
     ViewAgreementDisplay,
     ViewConfusionDisplay,
 )
@@ -62,6 +64,42 @@ def test_a_model_without_groups_has_no_features_to_draw(data):
     model = ConcatenatedViews(LinearRegression()).fit(data[0], np.arange(60.0))
     with pytest.raises(ValueError, match="does not describe its groups by features"):
         TopicsDisplay.from_estimator(model, data[0])
+
+
+@pytest.fixture
+def vectors(data):
+    X, y = data
+    codes = np.unique(y, return_inverse=True)[1]
+    rng = np.random.default_rng(0)
+    sizes = np.column_stack([codes + 0.5, 1000.5 * (codes == 1)]) + 0.1 * rng.normal(size=(60, 2))
+    arrays = {"words": X["words"], "vector": np.eye(3)[codes] + 0.1 * rng.normal(size=(60, 3)), "size": sizes}
+    return Views(arrays, feature_names={"size": ["age", "price"]})
+
+
+def test_variance_explained_is_drawn_by_view_and_group(vectors):
+    model = LinkPLSA(3, random_state=0).fit(vectors)
+    display = VarianceExplainedDisplay.from_estimator(model)
+    drawn(display)
+    assert list(display.shares) == ["vector", "size"] and len(display.names) == 3
+    image = np.asarray(display.ax_.images[0].get_array())
+    assert_allclose(image, [model.variance_explained_[view] for view in ("vector", "size")])
+    widths = [bar.get_width() for bar in display.axes_[1].patches]
+    assert_allclose(widths, [model.variance_explained_[view].sum() for view in ("vector", "size")])
+    figure, axes = pyplot.subplots(1, 2)
+    assert display.plot(axes).figure_ is figure
+    with pytest.raises(ValueError, match="LinkPLSA has no Gaussian view"):
+        VarianceExplainedDisplay.from_estimator(LinkPLSA(3, max_iter=2).fit(vectors.select("words")))
+
+
+def test_measurements_are_drawn_by_deviations_and_vectors_not_at_all(vectors):
+    model = LinkPLSA(3, random_state=0).fit(vectors)
+    display = TopicsDisplay.from_estimator(model, vectors)
+    assert list(display.features) == ["words", "size"]
+    means, (center, spread) = model.topic_feature_["size"], model.column_moments_["size"]
+    for row, lines in zip((means - center) / spread, display.features["size"]):
+        assert {name: value for name, value, _ in lines} == pytest.approx(dict(zip(["age", "price"], row)))
+    with pytest.raises(ValueError, match="The views of LinkPLSA hold vectors, whose columns have no names"):
+        TopicsDisplay.from_estimator(LinkPLSA(3, max_iter=2).fit(vectors.select("vector")))
 
 
 def test_agreement_is_the_share_of_equal_groups(make, data):

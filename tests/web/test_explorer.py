@@ -272,3 +272,31 @@ def test_a_view_without_features_of_a_group_is_left_out():
     X = Views(words=words, links=links, feature_names={"words": ["photo", "mail"], "links": ["a", "b"]})
     (part,) = Groups(Service(SpectralClusteringViews(2, random_state=0).fit(X), X)).all()
     assert sorted(list(group["views"]) for group in part["groups"]) == [["words"], ["words", "links"]]
+
+
+def test_vectors_are_shown_by_objects_and_not_by_columns(small):
+    words = small[0]["words"]
+    rng = np.random.default_rng(0)
+    arrays = {
+        "words": words,
+        "vector": rng.normal(size=(len(small[0]), 4)),
+        "size": rng.normal(size=(len(small[0]), 2)),
+    }
+    X = Views(arrays, ids=small[0].ids, feature_names={"size": ["age", "price"]})
+    model = LinkPLSA(3, **FAST).fit(X)
+    browser = Explorer(Service(model, X))
+    (part,) = browser.groups.all()
+    nearest = inspect(model).nearest_objects(X, "vector", 6)
+    assert part["deviations"] == ["size"]
+    deviations = inspect(model).described_features("size").deviations
+    for k, group in enumerate(part["groups"]):
+        assert set(group["views"]) <= {"words", "size"}
+        assert [one["id"] for one in group["nearest"]["vector"]] == [X.ids[row] for row in nearest[k]]
+        assert dict(group["views"]["size"]) == pytest.approx(dict(zip(["age", "price"], deviations[k])), rel=1e-3)
+    shown = {view["name"]: view for view in browser.object(X.ids[0])["views"]}
+    assert shown["vector"] | {"text": None} == {
+        "name": "vector", "present": True, "text": None, "features": [], "total": 4, "vector": True,
+    }  # fmt: skip
+    assert {name for name, _ in shown["size"]["features"]} == {"age", "price"}
+    taken = {view["name"]: view["likelihood"] for view in browser.service.info()["views"]}
+    assert taken == {"words": "multinomial", "vector": "gaussian", "size": "gaussian"}

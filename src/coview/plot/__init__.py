@@ -11,6 +11,7 @@ from coview.plot.curves import ObjectiveDisplay, StreamDisplay
 from coview.plot.objects import ObjectMapDisplay, RetrievalDisplay
 from coview.plot.ontology import OntologyDisplay, OntologyGraphDisplay
 from coview.plot.topics import ClusterTopicsDisplay, TopicsDisplay
+from coview.plot.variance import VarianceExplainedDisplay
 from coview.plot.views import ViewAgreementDisplay, ViewConfusionDisplay
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "RetrievalDisplay",
     "StreamDisplay",
     "TopicsDisplay",
+    "VarianceExplainedDisplay",
     "ViewAgreementDisplay",
     "ViewConfusionDisplay",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from coview.inspection import inspect
-from coview.inspection.features import feature_names, features_by_view, group_names, top_features
+from coview.inspection.features import feature_names, features_by_view, group_names, holds_vectors, top_features
 from coview.inspection.names import keyed_name, own_names
 from coview.plot.style import PALETTE, bare, heat, panels
 
@@ -69,6 +69,8 @@ class TopicsDisplay:
             Fitted.
         X : Views or what becomes Views, optional
             Objects; needed for models that say nothing of features themselves: then means of the groups are drawn.
+            Bars of measurements are distances from the mean of all objects, in standard deviations. Views of vectors
+            whose columns have no names are not drawn.
         views : list of str, optional
             Views to draw; all by default.
         groups : list of int, optional
@@ -85,6 +87,11 @@ class TopicsDisplay:
         codes = None if objects is None else inspection.read(objects, prepared=True).codes
         known = features_by_view(inspection, objects, codes)
         if not known or inspection.kind == "value":
+            if any(holds_vectors(inspection, view, objects) for view in inspection.views):
+                raise ValueError(
+                    f"The views of {inspection.name} hold vectors, whose columns have no names to draw. Use "
+                    "inspect(model).explain(X) for the objects nearest to each mean vector."
+                )
             raise ValueError(
                 f"{inspection.name} does not describe its groups by features. If it has groups, pass X to draw "
                 "the means of their objects."

@@ -55,6 +55,7 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
         "sweeps": inspection.n_iter,
         "rounds": inspection.n_rounds,
         "candidates": dict(inspection.candidates),
+        "held_out": dict(inspection.held_out),
         "versions": {
             "coview": __version__,
             "python": platform.python_version(),

@@ -16,7 +16,7 @@ from scipy import sparse
 from coview.exceptions import ParameterError
 from coview.inspection import Features, Inspection, Reading
 from coview.inspection.by_view import ViewReadings, read_by_view, read_objects
-from coview.inspection.features import feature_names, features_by_view, group_names, top_features
+from coview.inspection.features import feature_names, features_by_view, group_names, holds_vectors, top_features
 from coview.inspection.labels import label_tree
 from coview.inspection.measures import fit_curves
 from coview.inspection.names import own_names
@@ -126,6 +126,7 @@ def _sections(
         "scores": None,
         "groups": _describe_groups(inspection, objects),
         "topics": _describe_topics(inspection),
+        "variance": _describe_variance(inspection),
         "ontology": None if inspection.ontology is None else label_tree(inspection, objects.views),
         "search": _describe_search(inspection, objects),
         **_describe_by_view(inspection, objects, held, map_method),
@@ -212,15 +213,22 @@ def _names(inspection: Inspection, views: Views | None) -> dict[str, list[str]]:
 
 def _describe_data(inspection: Inspection, objects: _Objects) -> dict[str, Any]:
     """One row for each view, from the data given or from what the model remembers."""
-    views = objects.views
+    views, taken = objects.views, inspection.likelihoods
     if views is None:
-        rows = [{"name": name, "n_features": view.n_features} for name, view in inspection.views.items()]
+        rows = [
+            {"name": name, "n_features": view.n_features, "likelihood": taken.get(name)}
+            for name, view in inspection.views.items()
+        ]
         return {"measured": False, "n_objects": objects.n_objects, "sampled": None, "views": rows}
+    rows = [
+        {**_describe_view(name, part, views.present[:, v]), "likelihood": taken.get(name)}
+        for v, (name, part) in enumerate(views.items())
+    ]
     return {
         "measured": True,
         "n_objects": objects.n_objects,
         "sampled": len(views) if len(views) < (objects.n_objects or 0) else None,
-        "views": [_describe_view(name, part, views.present[:, v]) for v, (name, part) in enumerate(views.items())],
+        "views": rows,
         "complete": float(views.present.all(axis=1).mean()) if len(views) else 1.0,
         "absent": [name for name in inspection.views if name not in views],
     }
@@ -260,6 +268,7 @@ def _describe_groups(inspection: Inspection, objects: _Objects) -> dict[str, Any
         "count": len(inspection.groups),
         "origin": {view: part.origin for view, part in features.items()},
         "probabilities": {view: part.probabilities for view, part in features.items()},
+        "deviations": {view: part.deviations is not None for view, part in features.items()},
     }
     if inspection.kind == "component":
         return {**section, "items": _component_ends(inspection, features, names)} if features else None
@@ -323,6 +332,23 @@ def _describe_topics(inspection: Inspection) -> dict[str, Any] | None:
         section["mixtures"][view] = np.round(shares[:, order], 4)
         section["count"][view] = int(shares.shape[1])
     return section
+
+
+def _describe_variance(inspection: Inspection) -> dict[str, Any] | None:
+    """Share of the variance of views of vectors that groups explain; of many groups those that explain most."""
+    if not inspection.variance_explained:
+        return None
+    shares = np.array([np.asarray(part, dtype=np.float64) for part in inspection.variance_explained.values()])
+    order = np.sort(np.argsort(-shares.max(axis=0), kind="stable")[:MOST_GROUPS])
+    return {
+        "noun": inspection.kind,
+        "groups": [inspection.groups[g] for g in order.tolist()],
+        "count": len(inspection.groups),
+        "views": [
+            {"name": view, "total": float(row.sum()), "shares": row[order]}
+            for view, row in zip(inspection.variance_explained, shares)
+        ],
+    }
 
 
 # -- sections on objects
@@ -420,11 +446,14 @@ def _describe_examples(
     if views is None or reading.codes is None:
         return None
     typical = typical_objects(reading, n_groups, TYPICAL, views)
+    vectors = [view for view in views.names if holds_vectors(inspection, view, views)]
+    nearest = {view: inspection.nearest_objects(views, view, TYPICAL, codes=reading.codes) for view in vectors}
     disputed = disputed_objects(readings, DISPUTED)
-    chosen = [row for group in typical for row in group] + [int(rows[item["row"]]) for item in disputed]
+    chosen = [row for groups in (typical, *nearest.values()) for group in groups for row in group]
+    chosen += [int(rows[item["row"]]) for item in disputed]
     if not chosen:
         return None
-    words = dict(zip(chosen, distinctive_features(views, chosen, _names(inspection, views), TYPICAL_WORDS)))
+    words = dict(zip(chosen, _words_of(inspection, views, chosen, TYPICAL_WORDS)))
     ids, texts, whole = objects.ids, objects.texts, readings.whole.codes
 
     def about(row: int) -> dict[str, Any]:
@@ -445,6 +474,10 @@ def _describe_examples(
             for g, members in enumerate(typical)
             if members
         ],
+        "nearest": {
+            view: {inspection.groups[g]: [about(row) for row in members] for g, members in enumerate(groups) if members}
+            for view, groups in nearest.items()
+        },
         "disputed": [
             {
                 **about(int(rows[item["row"]])),
@@ -455,6 +488,14 @@ def _describe_examples(
             for item in disputed
         ],
     }
+
+
+def _words_of(inspection: Inspection, views: Views, rows: list[int], n: int) -> list[dict[str, list[str]]]:
+    """Distinctive features of some objects by view; columns of vectors are no words."""
+    shown = [view for view in views.names if view in inspection.views and not holds_vectors(inspection, view, views)]
+    if not shown:
+        return [{} for _ in rows]
+    return distinctive_features(views.select(*shown), rows, _names(inspection, views), n)
 
 
 # -- searches
@@ -504,13 +545,13 @@ def _describe_search(inspection: Inspection, objects: _Objects) -> dict[str, Any
 def _example_searches(
     inspection: Inspection, views: Views, queries: np.ndarray, ids: np.ndarray, hits: Any, source: str, target: str
 ) -> list[dict[str, Any]]:
-    names, rows_of = _names(inspection, views), {key: row for row, key in enumerate(ids.tolist())}
-    asked = distinctive_features(views.select(source), queries.tolist(), names)
+    rows_of = {key: row for row, key in enumerate(ids.tolist())}
+    asked = _words_of(inspection, views.select(source), queries.tolist(), 8)
     examples = []
     for position, row in enumerate(queries.tolist()):
         best = hits[position][:SHOWN_QUERIES]
         known = [rows_of[key] for key, _ in best if key in rows_of]
-        words = dict(zip(known, distinctive_features(views.select(target), known, names, n=5)))
+        words = dict(zip(known, _words_of(inspection, views.select(target), known, 5)))
         listed = [
             {
                 "id": key,

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Reading, one_hot
+from coview.inspection.features import holds_vectors
 from coview.inspection.objects import place
 from coview.utils.messages import close_names, did_you_mean, listed
 from coview.utils.sampling import sample_positions
@@ -90,9 +91,13 @@ class Explorer:
         for v, view in enumerate(data.names if data is not None else ()):
             have = data is not None and bool(data.present[row, v])
             texts = self.service.texts.get(view)
-            features, n_features = self._features(view, row) if have else ([], 0)
+            vector = view in self._vector_views
+            features, n_features = self._features(view, row) if have and not vector else ([], 0)
+            if have and vector and data is not None:
+                n_features = int(data[view].shape[1])
             text = texts[row] if have and texts is not None else None
-            views.append({"name": view, "present": have, "text": text, "features": features, "total": n_features})
+            shown = {"name": view, "present": have, "text": text, "features": features, "total": n_features}
+            views.append({**shown, "vector": vector})
         return {
             "row": row,
             "id": ids[row],
@@ -118,6 +123,13 @@ class Explorer:
             value = self.service.cells(name)[row]
             cells.append([str(name), value[:LONGEST_CELL] if isinstance(value, str) else value])
         return cells
+
+    @cached_property
+    def _vector_views(self) -> set[str]:
+        """Views of vectors, whose columns have no names to show."""
+        data, model = self.service.data, self.service.model
+        names = () if data is None else data.names
+        return {view for view in names if view in model.views and holds_vectors(model, view, data)}
 
     def _features(self, view: str, row: int) -> tuple[list[list[Any]], int]:
         """The features of an object in a view, the largest first; names where they are known."""
@@ -179,6 +191,8 @@ class Explorer:
         """By how much the two come apart when one feature of the object is left out."""
         searcher, data = self.service.searcher, self.service.data
         if searcher is None or data is None or target not in data or not data.present[row, data.names.index(target)]:
+            return []
+        if target in self._vector_views:  # numbers of a vector are no reasons
             return []
         variants, columns = without_each(data[[row]][target])
         if len(columns) < 2:

@@ -9,13 +9,14 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Reading, one_hot
-from coview.inspection.features import feature_names, group_names, mean_features, top_features
+from coview.inspection.features import feature_names, group_names, holds_vectors, top_features, view_features
 from coview.web.kinds import kinds_of, known_views
 from coview.web.service import Service
 
 __all__ = ["Groups"]
 
 TOP = 12  # features of a group in one view
+NEAREST = 6  # objects of a group in a view of vectors
 LEAST_OBJECTS = 3  # objects that a feature of a component is in
 
 
@@ -40,6 +41,7 @@ class Groups:
                 self.by_kind.setdefault(kind, model)
         self._readings: dict[str, Reading] = {}
         self._names: dict[str, list[str]] = {}
+        self._deviating: dict[str, list[str]] = {}  # views of measurements, by kind
         self._shown: list[dict[str, Any]] | None = None
 
     def model(self, kind: str) -> Inspection:
@@ -99,13 +101,21 @@ class Groups:
         model = self.model(kind)
         apart = kind == "topic" and model.topics is not None
         groups = self._topics_apart(model) if apart else self._together(kind, model)
-        return {"kind": kind, "model": model.name, "signed": kind == "component", "apart": apart, "groups": groups}
+        return {
+            "kind": kind,
+            "model": model.name,
+            "signed": kind == "component",
+            "apart": apart,
+            "deviations": self._deviating.get(kind, []),
+            "groups": groups,
+        }
 
     def _together(self, kind: str, model: Inspection) -> list[dict[str, Any]]:
         """Groups that have features in every view."""
         names, codes = self.names(kind), self.reading(kind).codes
         sizes = None if codes is None else np.bincount(codes[codes >= 0], minlength=len(names))
         features = {view: self._features(kind, model, view) for view in model.views}
+        nearest = self._nearest(kind, model)
         return [
             {
                 "index": k,
@@ -113,6 +123,7 @@ class Groups:
                 "name": name,
                 "size": None if sizes is None else int(sizes[k]),
                 "views": {view: rows[k] for view, rows in features.items() if rows and rows[k]},
+                "nearest": {view: rows[k] for view, rows in nearest.items() if rows[k]},
             }
             for k, name in enumerate(names)
         ]
@@ -132,22 +143,39 @@ class Groups:
                 groups.append({**shown, "of": model.kind, "used_by": by})
         return groups
 
+    def _nearest(self, kind: str, model: Inspection) -> dict[str, list[list[dict[str, Any]]]]:
+        """Objects nearest to the mean vector of each group, by view of vectors."""
+        data, codes = self._service.data, self.reading(kind).codes
+        if data is None or codes is None or kind != model.kind:
+            return {}
+        vectors = [view for view in model.views if view in data and holds_vectors(model, view, data)]
+        objects = model.prepare_views(known_views(model, data)) if vectors else data
+        rows_by_view = {view: model.nearest_objects(objects, view, NEAREST, codes=codes) for view in vectors}
+        ids = self._service.ids
+        return {
+            view: [[{"id": ids[row], "about": self._service.caption(row)} for row in rows] for rows in groups]
+            for view, groups in rows_by_view.items()
+        }
+
     def _features(self, kind: str, model: Inspection, view: str) -> list[list[list[Any]]]:
         data, reading = self._service.data, self.reading(kind)
         shown = data if data is not None and view in data and reading.memberships is not None else None
-        features = model.described_features(view)
+        if holds_vectors(model, view, shown):
+            return []
+        features = view_features(model, view, shown, reading.codes)
         if kind == "component" and shown is not None:
             features = Features(_correlations(shown[view], reading.memberships))
         elif kind == "component" and view in model.projections:
             features = Features(model.projections[view].T)
-        elif features is None and shown is not None and reading.codes is not None:
-            features = mean_features(shown[view], reading.codes, len(model.groups))
         if features is None:
             return []
         width = features.weights.shape[1]
         names = feature_names(model, view, shown)
         names = names if len(names) == width else [f"f{j}" for j in range(width)]
-        return _listed(features, names, by="signed" if kind == "component" else "distinctive")
+        both_ends = kind == "component" or features.deviations is not None
+        if features.deviations is not None:
+            self._deviating.setdefault(kind, []).append(view)
+        return _listed(features, names, by="signed" if both_ends else "distinctive")
 
     def _read(self, kind: str) -> Reading:
         model, data = self.model(kind), self._service.data

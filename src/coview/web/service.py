@@ -179,7 +179,13 @@ class Service:
             "models": [each.name for each in self.models],
             "coview": __version__,
             "views": [
-                {"name": view, "features": reader.width, "takes": reader.kinds, "named": reader.named}
+                {
+                    "name": view,
+                    "features": reader.width,
+                    "takes": reader.kinds,
+                    "named": reader.named,
+                    "likelihood": model.likelihoods.get(view),
+                }
                 for view, reader in self.readers.items()
             ],
             "classes": plain(model.labels) if "class" in kinds_of(model) else None,

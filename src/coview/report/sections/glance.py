@@ -41,7 +41,14 @@ def key_figures(summary: Summary) -> Markup:
 
 def render_glance(summary: Summary) -> Markup:
     """Return what matters in a few sentences, made of the numbers below."""
-    sentences = (_what(summary), _how_well(summary), _best_view(summary), _agreeing(summary), _not_held_out(summary))
+    sentences = (
+        _what(summary),
+        _how_well(summary),
+        _best_view(summary),
+        _agreeing(summary),
+        _explained(summary),
+        _not_held_out(summary),
+    )
     lines = each("<li>{}</li>", ((sentence,) for sentence in sentences if sentence))
     return div("card short", Markup("<ul>{}</ul>").format(lines))
 
@@ -114,6 +121,15 @@ def _not_held_out(summary: Summary) -> str:
     if not note or ((summary.get("scores") or {}).get("held_out") or {}).get("note"):
         return ""
     return f"What each view predicts on held-out objects is {note}" if note.startswith("not ") else ""
+
+
+def _explained(summary: Summary) -> str:
+    """How much of the views of vectors the groups explain."""
+    variance = summary.get("variance")
+    if not variance:
+        return ""
+    shares = ", ".join(f"{percent(view['total'])} of that of {view['name']}" for view in variance["views"])
+    return f"Of the variance of vectors, the {plural(variance['noun'])} explain {shares}."
 
 
 def _agreeing(summary: Summary) -> str:

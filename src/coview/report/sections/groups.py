@@ -9,7 +9,7 @@ from markupsafe import Markup
 from coview.report.charts import bar, color, heat_map, marker
 from coview.report.markup import EMPTY, TableColumn, breakable, div, each, notes, numbers, table
 from coview.report.sections.parts import Summary, called, paragraph
-from coview.report.words import count, number, percent, plural
+from coview.report.words import count, number, percent, plural, signed
 
 __all__ = ["object_content", "render_groups", "typical_by_group"]
 
@@ -50,22 +50,33 @@ def _group(item: dict[str, Any], summary: Summary) -> Markup:
     groups, size, label, features = summary["groups"], item.get("size"), item.get("label"), item["features"]
     noun, key, name = groups["noun"], item["name"], summary["group_names"].get(item["name"])
     objects = typical_by_group(summary).get(key, [])
+    nearest = {view: groups[key] for view, groups in _nearest(summary).items() if key in groups}
+    measured = groups["deviations"]
     words = [
         *(key, name or "", label["name"] if label else ""),
         *(feature[0] for lists in features.values() for feature in lists),
-        *(str(thing["id"]) for thing in objects),
+        *(str(thing["id"]) for things in (objects, *nearest.values()) for thing in things),
     ]
     parts = []
     for view, lines in features.items():
-        chips = _chips(lines, groups["probabilities"][view], groups["origin"][view])
-        parts += [div("viewname", view if len(features) > 1 else "features"), chips]
+        chips = _chips(lines, groups["probabilities"][view], groups["origin"][view], measured[view])
+        parts += [div("viewname", view if len(features) + len(nearest) > 1 else "features"), chips]
+    for view, things in nearest.items():
+        parts += [
+            div("viewname", f"{view}, nearest objects"),
+            Markup('<ul class="objects">{}</ul>').format(_objects(things)),
+        ]
     if objects:
         parts += [div("viewname", "typical objects"), Markup('<ul class="objects">{}</ul>').format(_objects(objects))]
     title: Any = key if noun == "class" else f"{noun.capitalize()} {key}"
     if name:
         title = Markup('<span class="number">{}</span> {}').format(key, breakable(name))
     elif noun != "component":
-        shown = dict.fromkeys(feature[0] for lists in features.values() for feature in lists[:2])
+        shown = dict.fromkeys(
+            _deviation(feature) if measured[view] else feature[0]
+            for view, lists in features.items()
+            for feature in lists[:2]
+        )
         title = Markup('{} <span class="about">{}</span>').format(title, ", ".join(list(shown)[:4]))
     tag = Markup("<span></span>")
     if label:
@@ -93,6 +104,11 @@ def typical_by_group(summary: Summary) -> dict[str, list[dict[str, Any]]]:
     return {group["group"]: group["objects"] for group in (summary.get("examples") or {}).get("typical", ())}
 
 
+def _nearest(summary: Summary) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Objects nearest to the mean vectors of the groups, by view of vectors and key of the group."""
+    return (summary.get("examples") or {}).get("nearest", {})
+
+
 def _objects(objects: list[dict[str, Any]]) -> Markup:
     """Objects as items of a list: what they are called, and their texts or what is in them."""
     lines = []
@@ -107,16 +123,25 @@ def object_content(thing: dict[str, Any]) -> str:
     return thing["text"] or ", ".join(name for names in thing["words"].values() for name in names[:2])
 
 
-def _chips(features: list[Any], probabilities: bool, origin: str | None) -> Markup:
-    """Features of a group; the stronger the color, the larger the weight."""
+def _chips(features: list[Any], probabilities: bool, origin: str | None, measured: bool = False) -> Markup:
+    """Features of a group; the stronger the color, the larger the weight, or the distance of measurements."""
     if not features:
         return Markup('<span class="note">No distinctive feature.</span>')
-    top = max(weight for _, weight, _ in features) or 1.0
+    top = max(abs(weight) if measured else weight for _, weight, _ in features) or 1.0
     chips = []
     for name, weight, lift in features:
+        if measured:
+            far = f"{number(abs(weight), 2)} standard deviations {'above' if weight > 0 else 'below'} that of all"
+            chips.append((abs(weight) / top, f"{name}: {number(lift)} on average, {far}", _deviation((name, weight))))
+            continue
         about = f"{number(lift, 1)} × the mean" if probabilities else origin
         chips.append((max(weight / top, 0), f"{name}: {number(weight, 4)} ({about})", name))
     return div("chips", each('<span class="chip" style="--v:{:.2f}" data-tip="{}">{}</span>', chips))
+
+
+def _deviation(feature: Any) -> str:
+    """A measurement with how far its mean in the group lies from that of all objects."""
+    return f"{feature[0]} {signed(feature[1], 1)}"
 
 
 def _topics(summary: Summary) -> Markup:

@@ -71,6 +71,9 @@ def render_data(summary: Summary) -> Markup:
     """Return the views: width, density, missing share."""
     data, views = summary["data"], summary["data"]["views"]
     columns = [texts("view", views, "name"), numbers("features", views, "n_features", count)]
+    if any(view["likelihood"] for view in views):
+        taken = {"gaussian": "Gaussian (vectors)", "multinomial": "multinomial (counts)", None: "–"}
+        columns.append(TableColumn("likelihood", "text", [taken[view["likelihood"]] for view in views]))
     if not data["measured"]:
         remark = "Pass the data to see how dense the views are and what each contributes."
         return card("", table("Views", columns), notes([remark]))

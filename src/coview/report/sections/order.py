@@ -11,7 +11,7 @@ from coview.report.sections.objects import render_disputes, render_map, render_s
 from coview.report.sections.ontology import render_ontology
 from coview.report.sections.parts import Summary
 from coview.report.sections.scores import render_scores
-from coview.report.sections.views import render_views
+from coview.report.sections.views import render_variance, render_views
 from coview.report.words import plural
 
 __all__ = ["render_sections"]
@@ -26,6 +26,11 @@ def render_sections(summary: Summary) -> list[tuple[str, str, str, str, Markup]]
     order = f"how well they distinguish the {noun}" if distinctive else "weight"
     more = ", and typical objects" if typical_by_group(summary) else ""
     ranked = f"Click a {noun} for its features, ranked by {order}{more}."
+    if groups and not any(item["features"] for item in groups["items"]):
+        ranked = f"Click a {noun} for its objects." if more else ""
+    deviating = any(groups.get("deviations", {}).values())
+    if deviating:
+        ranked += " Of measurements: standard deviations above or below the mean of all objects."
     near = "Objects that are close to each other are similar to the model; how far others are apart means little."
     sections = [
         ("glance", "At a glance", "At a glance", "", render_glance),
@@ -33,6 +38,7 @@ def render_sections(summary: Summary) -> list[tuple[str, str, str, str, Markup]]
         ("map", "Map of objects", "Map", near, render_map),
         ("scores", "How well it did", "Scores", "", render_scores),
         ("views", "What each view contributes", "Views", "", render_views),
+        ("variance", "Variance explained", "Variance", "", render_variance),
         ("examples", "Disputed objects", "Disputes", "", render_disputes),
         ("search", "Search across views", "Search", "", render_searches),
         ("ontology", "Label hierarchy", "Labels", "", render_ontology),

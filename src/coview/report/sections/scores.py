@@ -21,6 +21,8 @@ def render_scores(summary: Summary) -> Markup:
         cards.append(_measures(scores, noun, ceiling_sentence(summary).strip()))
     if scores and scores.get("pairs"):
         cards.append(_pairs(scores["pairs"]))
+    if summary["model"].get("held_out"):
+        cards.append(_measured_in_fit(summary["model"]["held_out"]))
     cards += [_curve(line) for line in summary["curves"]]
     return EMPTY.join([grid(*cards), _confusion(summary) if scores and scores.get("confusion") else EMPTY])
 
@@ -55,6 +57,22 @@ def _measures(scores: dict[str, Any], noun: str | None, ceiling: str) -> Markup:
     elif not hidden:
         remarks.append(f"The model may have learned from some of these {truths}, which makes it look better.")
     return card(f"Compared with the {truths}", table("Measures", columns), notes(remarks))
+
+
+def _measured_in_fit(held_out: dict[str, Any]) -> Markup:
+    """What the fit measured on labels that it hid from the methods it weighed."""
+    lines = [("accuracy", number(held_out["accuracy"]))]
+    about = [f"Measured on {count(held_out['n_labels'])} labels, each hidden once during the fit and then predicted."]
+    if "calibration_error" in held_out:
+        lines.append(("calibration error", number(held_out["calibration_error"])))
+        about.append(
+            "They are too few to tell whether probabilities are right."
+            if held_out["calibration_error"] is None
+            else "The calibration error is how far probabilities lie from how often they are right, 0 at best."
+        )
+    columns = [TableColumn("measure", "text", [name for name, _ in lines])]
+    columns.append(TableColumn("value", "num", [(place, text) for place, (_, text) in enumerate(lines)]))
+    return card("Labels hidden in the fit", table("Labels hidden in the fit", columns), notes(about))
 
 
 def _pairs(pairs: dict[str, Any]) -> Markup:

@@ -6,13 +6,15 @@ from typing import Any
 
 from markupsafe import Markup
 
-from coview.report.charts import dots, heat_map
+from coview.report.charts import bar, dots, heat_map
 from coview.report.markup import EMPTY, TableColumn, notes, numbers, table, texts
-from coview.report.sections.parts import Summary, card, grid, paragraph
+from coview.report.sections.parts import Summary, called, called_short, card, grid, paragraph
 from coview.report.sections.scores import cut_short_sentence
-from coview.report.words import count, number, percent, signed
+from coview.report.words import count, number, percent, plural, signed
 
-__all__ = ["render_views"]
+__all__ = ["render_variance", "render_views"]
+
+MOST_NAMED = 24  # columns of a heat map that have names
 
 
 def render_views(summary: Summary) -> Markup:
@@ -44,6 +46,32 @@ def render_views(summary: Summary) -> Markup:
     if views.get("agreement"):
         cards.append(_agreement(views["agreement"], summary["noun"]))
     return EMPTY.join([grid(*cards), card("", table("Contribution of each view", columns), notes(remarks))])
+
+
+def render_variance(summary: Summary) -> Markup:
+    """Return what the groups explain of the variance of each view of vectors, together and one by one."""
+    variance = summary["variance"]
+    views, noun, keys = variance["views"], variance["noun"], variance["groups"]
+    top = max((value for view in views for value in view["shares"]), default=0.0) or 1.0
+    cells = [
+        [
+            (max(value, 0) / top, f"{view['name']}, {noun} {called(summary, key)}: {percent(value)}", percent(value, 0))
+            for key, value in zip(keys, view["shares"])
+        ]
+        for view in views
+    ]
+    about = (
+        f"Share of the variance of each view of vectors that the {plural(noun)} explain: how much nearer vectors lie "
+        f"to the mixture of the mean vectors than to the mean of all. The shares of single {plural(noun)} add up to it."
+    )
+    totals = [(view["total"], Markup("{} {}").format(bar(view["total"]), percent(view["total"]))) for view in views]
+    columns = [texts("view", views, "name"), TableColumn("explained", "num", totals)]
+    heads = [called_short(summary, key) for key in keys] if len(keys) <= MOST_NAMED else None
+    some = []
+    if len(keys) < variance["count"]:
+        some.append(f"The {len(keys)} {plural(noun)} that explain most are shown, of {variance['count']}.")
+    chart = heat_map([view["name"] for view in views], heads, cells, "Variance explained")
+    return EMPTY.join([card("", paragraph(about), table("Variance explained", columns), chart, notes(some))])
 
 
 def _judged(summary: Summary) -> str:

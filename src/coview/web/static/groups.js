@@ -41,10 +41,15 @@ function cards(part, query, order) {
     const to = part.apart ? (group.used_by.length ? `#/groups/${group.of}/${group.used_by[0][1]}` : null) : `#/groups/${part.kind}/${group.index}`;
     return h(to ? "a.card.group" : "div.card.group", { href: to, "data-entry": true, tabIndex: 0 },
       groupTitle(part.kind, group),
-      h("div.columns", null, Object.entries(group.views).map(([view, list]) => h("div", null, viewName(view), features(list, view, Object.keys(group.views).length > 2 ? 5 : 8)))),
+      h("div.columns", null, Object.entries(group.views).map(([view, list]) => h("div", null, viewName(view), features(list, view, Object.keys(group.views).length > 2 ? 5 : 8))),
+        nearestLines(group, 4)),
       group.used_by && group.used_by.length > 0 && h("p.soft", null, "in ", group.used_by.map(([name, , share]) => `${name} (${percent(share)})`).join("; ")));
   }, GROUPS, h("div.grid"));
 }
+
+/** Views of vectors, whose columns have no names: the objects nearest to the group's mean vector. */
+export const nearestLines = (group, most) => Object.entries(group.nearest || {}).map(([view, list]) => h("div", null, viewName(view),
+  h("ul.nearest", null, list.slice(0, most).map((one) => h("li", null, objectLine(one))))));
 
 /** The number of a group that is named by its features. */
 export const numbered = (kind, group) => kind !== "class" && group.name !== `${kind} ${group.key}` && h("span.key", null, `${kind} ${group.key}`);
@@ -60,13 +65,16 @@ export function group(place, { model, page }, kind, index) {
     if (!shown) return empty("There is no such group", h("a", { href: `#/groups/${kind}` }, "See them all"));
     if (index > 0) page.left = `#/groups/${kind}/${index - 1}`;
     if (index + 1 < part.groups.length) page.right = `#/groups/${kind}/${index + 1}`;
-    const names = Object.keys(shown.views);
+    const names = Object.keys(shown.views), vectors = Object.entries(shown.nearest || {});
     return h("div", null,
       heading(shown.name, numbered(kind, shown),
         h("p.lead", null, shown.size !== null ? `${plural(shown.size, "object")} of ${count(model.objects)}` : `of ${part.model}`),
         steps(page)),
-      names.length ? h("section.cards", null, names.map((view) => h("div.card", null, h("h2", null, viewName(view)),
-        features(shown.views[view], view)))) : empty("No features to show", "This model has no feature weights. Start the explorer with data to see features."),
+      names.length + vectors.length ? h("section.cards", null, names.map((view) => h("div.card", null, h("h2", null, viewName(view)),
+        (part.deviations || []).includes(view) && h("p.soft", null, "Standard deviations above or below the mean of all objects"),
+        features(shown.views[view], view))),
+      vectors.map(([view, list]) => h("div.card", null, h("h2", null, viewName(view)), h("p.soft", null, "Objects nearest to the mean vector"),
+        h("ul.list", null, list.map((one) => entry(one.id, true, objectLine(one))))))) : empty("No features to show", "This model has no feature weights. Start the explorer with data to see features."),
       h("section", null, h("h2", null, kind === "component" ? "At one end" : "Most typical objects"), members(kind, index)));
   }, "Sorting the objects ...");
 }

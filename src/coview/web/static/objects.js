@@ -94,6 +94,10 @@ function cell(value) {
 function viewCard(view, recorded) {
   if (!view.present) return h("div.card.missing", { class: viewClass(view.name) }, h("h3", null, viewName(view.name)), h("p.soft", null, "This object lacks the view."));
   const text = recorded ? null : view.text; // the table has it already
+  if (view.vector) {
+    return h("div.card", { class: viewClass(view.name) },
+      h("h3", null, viewName(view.name), h("span.soft", null, ` a vector of ${plural(view.total, "number")}`)), text && h("pre.text", null, text));
+  }
   return h("div.card", { class: viewClass(view.name) },
     h("h3", null, viewName(view.name), h("span.soft", null, ` ${plural(view.total, "feature")}`)),
     text && h("pre.text", null, text),

@@ -1,7 +1,7 @@
 // The first page: what the model is, what it takes, where to go.
 
 import { get, groups } from "./api.js";
-import { groupTitle } from "./groups.js";
+import { groupTitle, nearestLines } from "./groups.js";
 import { map } from "./map.js";
 import { features, fill, h, hash, heading, plural, replace, viewName } from "./ui.js";
 
@@ -53,7 +53,8 @@ function quickSearch() {
 }
 
 function takes(view) {
-  return h("span.soft", null, view.takes.includes("text") ? "takes text" : view.named ? "named features" : "numbers");
+  const likelihood = { gaussian: ", Gaussian", multinomial: ", multinomial" }[view.likelihood] || "";
+  return h("span.soft", null, (view.takes.includes("text") ? "takes text" : view.named ? "named features" : "numbers") + likelihood);
 }
 
 const card = (name, ...children) => h("div.card", null, h("h2", null, name), children);
@@ -63,5 +64,5 @@ function largest(part, kind) {
   return h("div.grid", null, shown.map((group) => h("a.card.group", { href: `#/groups/${kind}/${group.index}`, "data-entry": true },
     groupTitle(kind, group),
     h("div.columns", null, Object.entries(group.views).map(([view, list]) =>
-      h("div", null, viewName(view), features(list, view, 5)))))));
+      h("div", null, viewName(view), features(list, view, 5))), nearestLines(group, 3)))));
 }
