@@ -60,9 +60,8 @@ meaning = EmbeddingViews(encode, {"meaning": "doc"}, name="letters-96", cache=te
 front = TableViews({"words": "doc", "code": "code"}, embeddings=meaning)
 X = front.fit_transform(table)
 print(X)
-print("batches:", len(calls))
-X = front.fit_transform(table)
-print("batches after a second run:", len(calls))
+before, X = len(calls), front.fit_transform(table)
+print("batches:", before, "and after a second run:", len(calls))
 
 # %%
 # A topic model of both: words are counts, vectors have means and noise (``likelihood_``). The numbers of a vector mean
@@ -74,9 +73,8 @@ pair = X.select("words", "meaning")
 topics = LinkPLSA(8, view_weights={"meaning": 20}, random_state=0).fit(pair)
 print(topics.likelihood_)
 for topic in inspect(topics).explain(pair, n_features=5, n_objects=2):
-    print(f"{', '.join(name for name, _ in topic.features['words'])}:")
-    for row in topic.nearest["meaning"]:
-        print(f"    {table['doc'][row][:80]}")
+    near = [f"    {table['doc'][row][:80]}" for row in topic.nearest["meaning"]]
+    print(", ".join(name for name, _ in topic.features["words"]), *near, sep="\n")
 
 # %%
 # How much of the vectors do the topics explain, and which topics? As in factor analysis, a share of the variance.
