@@ -350,8 +350,10 @@ def _unlabeled(labels: np.ndarray, semi_supervised: bool) -> np.ndarray:
     if kind in "iuf":
         return np.isnan(labels) | (labels == UNLABELED) if semi_supervised else np.isnan(labels)
     if kind == "O":
-        marks = (is_gap(label) or (semi_supervised and _is_minus_one(label)) for label in labels)
-        return np.fromiter(marks, dtype=bool, count=len(labels))
+        marks = np.fromiter((label is None for label in labels), dtype=bool, count=len(labels))  # most of few labels
+        for i in np.flatnonzero(~marks):
+            marks[i] = is_gap(labels[i]) or (semi_supervised and _is_minus_one(labels[i]))
+        return marks
     if kind == "U":
         return labels == ""
     return np.zeros(len(labels), dtype=bool)

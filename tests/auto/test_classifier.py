@@ -26,6 +26,8 @@ from coview import (
     load,
     save,
 )
+from coview.auto.cross_validation import PreparedViews, class_scores, fit_candidate
+from coview.auto.pipelines import propose_pipelines
 from coview.datasets import make_topic_views
 from coview.exceptions import InterruptedFitWarning
 from coview.metrics import expected_calibration_error
@@ -428,3 +430,25 @@ def test_default_candidates_are_asked_for_by_name_beside_estimators(counts, fitt
 def test_names_that_are_no_candidates_are_refused(asked, sentence, counts):
     with pytest.raises(ValueError, match=sentence):
         AutoClassifier(asked).fit(counts.views, few(counts.target, 5))
+
+
+def test_vectors_beside_counts_are_seen_by_topics_and_left_out_by_centers_with_a_reason(counts):
+    rng = np.random.default_rng(0)
+    X = Views({**dict(counts.views.items()), "vector": rng.normal(size=(150, 6))})
+    model = AutoClassifier(["topics", "centers"], random_state=0, cv=2).fit(X, few(counts.target, 5))
+    without = dict(zip(model.candidates_["name"], model.candidates_["without"]))
+    assert without["topics"] is None and without["centers"].startswith("vector (angles between measurements")
+    topics = model.estimators_["topics"][-1]
+    assert topics.likelihood_["vector"] == "gaussian" and topics.view_weights_["vector"] == 0  # it says nothing
+    assert_allclose(model.predict_proba(X.select("vector")).sum(axis=1), 1)
+
+
+def test_objects_are_scored_alone_as_among_all_others(counts):
+    """Held-out objects are scored by themselves: an object's scores do not depend on who else is asked."""
+    X, y = counts.views, few(counts.target, 5)
+    for candidate in propose_pipelines(X, None, 0)[0]:
+        _, rest, ready = PreparedViews(X).behind(candidate)
+        model = fit_candidate(rest, ready, y, np.arange(3))
+        some = np.array([1, 70, 149])
+        whole = class_scores(model, ready, np.arange(3))[some]
+        assert_allclose(class_scores(model, ready[some], np.arange(3)), whole, atol=1e-9, err_msg=candidate.name)

@@ -238,7 +238,7 @@ def test_links_of_many_objects_are_smoothed_over_as_of_few(monkeypatch):
     seen = []
     fit = AutoClustering._fit_kept
     monkeypatch.setattr(
-        AutoClustering, "_fit_kept", lambda self, *given: (seen.append(given[1].all), fit(self, *given))[1]
+        AutoClustering, "_fit_kept", lambda self, *given: (seen.append(given[1].prepared.all), fit(self, *given))[1]
     )
     few = AutoClustering(K, links="cites", random_state=0).fit(one_way)
     for name, size in (("SAMPLE", 90), ("BASE", 150), ("BLOCK", 64)):

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from coview import LabelSpreadingClassifier, Views, load, save
 from coview.classification.label_spreading import spread
+from coview.clustering import view_graphs
 from coview.datasets import make_blobs_views
 
 METHODS = ("concatenated", "sum")
@@ -122,3 +123,22 @@ def test_who_lacks_views_is_reached_by_those_that_are_alike_and_is_nobodys_neigh
     new = rng.normal(size=(200, 3)) + 2.2 * y[:, None]
     assert model.score(Views(b=new), y) > 0.9
     assert (model.memberships_[40:] < 1).all()
+
+
+def test_graphs_of_the_same_rows_are_made_once_where_they_are_remembered(monkeypatch):
+    """Labels do not matter to them; other rows, and other numbers of neighbors, have graphs of their own."""
+    made = []
+    plain = view_graphs.neighbor_graph
+    monkeypatch.setattr(view_graphs, "neighbor_graph", lambda *args, **kw: made.append(1) or plain(*args, **kw))
+    X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
+    hidden = np.where(np.arange(60) < 20, y, -1)
+    alone = LabelSpreadingClassifier().fit(X, hidden)
+    with view_graphs.remembered_graphs():
+        LabelSpreadingClassifier().fit(X, y)
+        again = LabelSpreadingClassifier().fit(X, hidden)
+        assert len(made) == 2
+        LabelSpreadingClassifier().fit(X + 1e-9 * np.eye(60, 4), y)
+        LabelSpreadingClassifier(n_neighbors=3).fit(X, y)
+    LabelSpreadingClassifier().fit(X, y)
+    assert len(made) == 5
+    assert_array_equal(again.memberships_, alone.memberships_)

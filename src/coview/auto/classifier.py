@@ -54,9 +54,10 @@ from coview.auto.pooling import (
     sharpened,
 )
 from coview.auto.relations import RELATIONS, check_alignment, comparable_sample
-from coview.auto.table import CandidateTable, candidate_table
+from coview.auto.table import CandidateTable, candidate_table, left_out
 from coview.base import MultiViewEstimator
 from coview.classification.wrapper import in_type_of
+from coview.clustering.view_graphs import remembered_graphs
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.threads import few_threads
 from coview.exceptions import InterruptedFitWarning
@@ -146,8 +147,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     candidates_ : dict of lists
         A table, which prints as one, with one row per candidate: "name", "method" (its classifier), "weight" (0 where
         it was dropped), "accuracy" and "log_loss" on held-out labels, "reliability" where there are none, "seconds" of
-        one fit, "without" (the views that it leaves out, or None), and "dropped" (why, or None). With an ontology the
-        candidates of all levels, those above the lowest by names such as "level 1: topics".
+        one fit, "without" (the views that it leaves out, and why, or None), and "dropped" (why, or None). With an
+        ontology the candidates of all levels, those above the lowest by names such as "level 1: topics".
     estimators_ : dict
         Fitted pipelines of the candidates that were kept, each of the views in `seen_views_`:
         ``estimators_[name].predict(X.select(*seen_views_[name]))``. One of almost no weight answers where the others
@@ -332,7 +333,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         if asked is not None:
             candidates, dropped = given_pipelines(self.candidates, candidates, dropped, seed)
         # of a candidate that has not converged its held-out labels speak
-        with few_threads(len(views), len(counts)), silenced(but=InterruptedFitWarning):
+        with few_threads(len(views), len(counts)), silenced(but=InterruptedFitWarning), remembered_graphs():
             judged = Judge(plan, self.classes_, seed, deadline, self.time_budget, self._log).judge(candidates)
             weights, held_out = self._weigh(judged, codes)
             self._fit_kept(judged, weights, plan.whole.prepared, codes, deadline)
@@ -602,7 +603,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 log_loss(each.probabilities(rows), codes[rows]) if rows.size else float("nan"),
                 each.reliability,
                 float(np.median(each.seconds)) if each.seconds else float("nan"),
-                ", ".join(name for name in views.names if name not in seen) or None,
+                left_out(views.names, seen, each.candidate.why),
                 each.dropped if each.weight == 0 and each.dropped else None if each.weight > 0 else self._why_light(),
             )
             for key, value in zip(TABLE, line):

@@ -43,7 +43,7 @@ from coview.auto.links import LINK_EVIDENCE, find_links, judge_links, smoothing
 from coview.auto.number import borne_out, choose_number
 from coview.auto.objects import Objects
 from coview.auto.relations import RELATIONS, check_alignment
-from coview.auto.table import CandidateTable, candidate_table
+from coview.auto.table import CandidateTable, candidate_table, left_out
 from coview.base import NumbersGate
 from coview.clustering.consensus import BaseConsensus
 from coview.engines.deadline import NO_DEADLINE, Deadline
@@ -122,7 +122,7 @@ class AutoClustering(BaseConsensus):
         dropped), "reliability" (how well its clusters are predicted from the views), "completion" (of counts of many
         features: nats of an object that clusters by half of its features foretell of the other half), "stability"
         (whether they come back on samples of the objects), "agreement" with the other candidates (which does not
-        count), "without" (the views that it leaves out, or None), and "dropped" (why, or None).
+        count), "without" (the views that it leaves out, and why, or None), and "dropped" (why, or None).
     n_clusters_ : int
         Number of clusters, given or chosen.
     n_clusters_evidence_ : dict of lists
@@ -491,7 +491,7 @@ class AutoClustering(BaseConsensus):
         """Fill `candidates_`: those that were fitted, and why others were not."""
         rows = [
             (one.candidate.name, one.weight, one.reliability, one.completion, one.stability, one.agreement,
-             _left_out(one.candidate, views), one.dropped)
+             left_out(views, one.candidate.sources or one.candidate.views or views, one.candidate.why), one.dropped)
             for one in judged
         ]  # fmt: skip
         rows += [(name, 0.0, np.nan, np.nan, np.nan, np.nan, None, why) for name, why in others.items()]
@@ -664,12 +664,6 @@ def _why_dropped(fits: list[Judged], scores: np.ndarray, stability: np.ndarray, 
         return f"less supported by the views and less stable than {name}"
 
     return [None if weights[i] > 0 else why(i) for i in range(len(fits))]
-
-
-def _left_out(candidate: Candidate, views: Sequence[str]) -> str | None:
-    """Names of the views that a candidate does not see, in one text."""
-    seen = candidate.sources or candidate.views or views
-    return ", ".join(name for name in views if name not in seen) or None
 
 
 def _stability(candidate: Candidate, views: Views, fit: TimedFit, seed: int, deadline: Deadline) -> float:

@@ -91,6 +91,7 @@ class PreparedViews:
 
     views: Views
     _known: dict[tuple[str, ...], tuple[list[Any], Views]] = field(default_factory=dict)
+    _hashes: dict[int, tuple[Any, list[str]]] = field(default_factory=dict)  # by id, which the pipeline keeps taken
 
     def keep(self, candidates: Iterable[PipelineCandidate]) -> None:
         """Forget what only other candidates begin with, and what was on the way: views take much room."""
@@ -117,9 +118,13 @@ class PreparedViews:
     def _keys(self, candidate: PipelineCandidate) -> list[tuple[str, ...]]:
         """Key of the views after each of the candidate's steps that read no labels."""
         seen = candidate.seen(self.views)
-        steps = label_free_steps(candidate.estimator)[0] if seen is not None else []
-        hashes = [_step_key(step) for step in steps]
-        return [(*(() if seen is None else seen.names), *hashes[: i + 1]) for i in range(len(steps))]
+        if seen is None:
+            return []
+        pipeline = candidate.estimator
+        if id(pipeline) not in self._hashes:
+            self._hashes[id(pipeline)] = pipeline, [_step_key(step) for step in label_free_steps(pipeline)[0]]
+        hashes = self._hashes[id(pipeline)][1]
+        return [(*seen.names, *hashes[: i + 1]) for i in range(len(hashes))]
 
 
 def _step_key(step: Any) -> str:
@@ -149,6 +154,11 @@ def label_free_steps(estimator: Any) -> tuple[list[Any], Any]:
             break
         free.append(step)
     return free, Pipeline(estimator.steps[len(free) :])
+
+
+def reads_links(rest: Any) -> bool:
+    """Whether a step of a pipeline looks at links among the objects it is given."""
+    return isinstance(rest, Pipeline) and any(isinstance(step, NeighborViews) for _, step in rest.steps)
 
 
 def fit_candidate(rest: Any, views: Views, codes: np.ndarray, classes: np.ndarray, seconds: float | None = None) -> Any:
@@ -243,8 +253,10 @@ class FoldScores:
         hidden = fold[sample.rows]
         _, rest, views = sample.prepared.behind(self.candidate)
         model = fit_candidate(rest, views, np.where(hidden, -1, sample.codes), classes, seconds)
-        # all objects at once: a step that spreads labels knows them by their links
-        self.scores[sample.rows[hidden]] = class_scores(model, views, classes)[hidden]
+        if reads_links(rest):  # all objects at once: a step that spreads labels knows them by their links
+            self.scores[sample.rows[hidden]] = class_scores(model, views, classes)[hidden]
+        else:
+            self.scores[sample.rows[hidden]] = class_scores(model, views[np.flatnonzero(hidden)], classes)
         self.seconds.append((time.monotonic() - began) * len(self.scores) / len(sample.rows))
 
     def consult(self, sample: LabeledSample, classes: np.ndarray, seconds: float | None = None) -> None:

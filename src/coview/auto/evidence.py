@@ -108,7 +108,7 @@ def view_evidence(views: Views, n_neighbors: int, n_objects: int = MOST_OBJECTS,
         chosen = np.sort(np.random.default_rng([seed, 0]).choice(n, n_objects, replace=False))
     evidence = []
     for v, matrix in enumerate(views.values()):
-        scaling = Scaling.learned(matrix)
+        scaling = Scaling.learned(matrix, n_present=int(views.present[:, v].sum()))
         rows = scaling.rows(matrix)
         known = scaling.known(rows, views.present[:, v])
         count = n_neighbors if scaling.metric == "cosine" else min(n_neighbors, FEW)

@@ -34,7 +34,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from coview.clustering.affinity import Scaling, looks_counted, metric_by_default
+from coview.clustering.affinity import Scaling, metric_by_default
 from coview.clustering.spherical_kmeans import SphericalKMeans
 from coview.exceptions import ViewsError
 from coview.preprocessing.each_view import EachView
@@ -42,7 +42,7 @@ from coview.preprocessing.neighbors import NeighborViews, find_rows, pick_column
 from coview.preprocessing.weighting import LogCounts, TfidfViews
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed
-from coview.views.arrays import density, take_rows
+from coview.views.arrays import density, looks_counted, take_rows
 from coview.views.views import Views
 
 __all__ = ["LINK_EVIDENCE", "LinkEvidence", "find_links", "judge_links", "smoothed", "smoothing", "with_smoothed"]
@@ -187,10 +187,12 @@ def smoothing(views: Views, links: str, seed: int = 0) -> Pipeline:
     As in spherical k-means, measurements are left out beside counts, since a few of them would decide on all angles.
     """
     others = [name for name in views.names if name != links]
-    chosen = [name for name in others if metric_by_default(views[name]) != "standard"] or others
-    counted = [name for name in chosen if looks_counted(views[name])]
+    having = dict(zip(views.names, views.present.sum(axis=0).tolist()))
+    measured = [name for name in others if metric_by_default(views[name], having[name]) == "standard"]
+    chosen = [name for name in others if name not in measured] or others
+    counted = [name for name in chosen if looks_counted(views[name], having[name])]
     steps: list[Any] = [LogCounts(views=counted), TfidfViews(views=counted)] if counted else []
-    changes = {name: _narrowing(views[name], seed) for name in chosen}
+    changes = {name: _narrowing(views[name], name in measured, seed) for name in chosen}
     changes = {name: change for name, change in changes.items() if change is not None}
     if changes:
         steps.append(EachView(changes))
@@ -246,7 +248,7 @@ def with_smoothed(steps: Pipeline, views: Views) -> Views:
 
 def _is_links(views: Views, name: str) -> bool:
     matrix = views[name]
-    if not looks_counted(matrix):
+    if not looks_counted(matrix, int(views.present[:, views.names.index(name)].sum())):
         return False
     names = views.feature_names.get(name)
     if names is not None and views.ids is not None:
@@ -283,9 +285,10 @@ def _figures(
     if ends.shape[1] < FEWEST:
         return None
     weighed = matrix
-    if looks_counted(matrix):
+    having = int(present.sum())
+    if looks_counted(matrix, having):
         weighed = make_pipeline(LogCounts(), TfidfViews()).fit_transform(Views(x=matrix))["x"]
-    scaling = Scaling.learned(weighed)
+    scaling = Scaling.learned(weighed, n_present=having)
     linked, places = np.unique(ends, return_inverse=True)
     rows = scaling.rows(take_rows(weighed, linked))
     known = scaling.known(rows, present[linked])
@@ -315,10 +318,10 @@ def _likeness(rows: Any, one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return -np.round(np.asarray(squares.sum(axis=1), dtype=np.float64).ravel(), 9)
 
 
-def _narrowing(matrix: Any, seed: int) -> Any:
+def _narrowing(matrix: Any, measured: bool, seed: int) -> Any:
     """Transformer that brings a view to few dimensions, measurements to variance 1 first; None where there is none."""
     steps: list[Any] = []
-    if metric_by_default(matrix) == "standard":
+    if measured:
         steps.append(StandardScaler(with_mean=not sparse.issparse(matrix)))
     if matrix.shape[1] > DIMENSIONS:
         width = max(min(DIMENSIONS, matrix.shape[0] - 1), 1)

@@ -2,8 +2,8 @@
 
 | candidate | pipeline | best where |
 |---|---|---|
-| topics | multi-view PLSA on counts | labels are few and all views are counts |
-| centers | weighted views, seeded k-means | labels are few; of measurements too |
+| topics | multi-view PLSA of counts and of the vectors beside them | labels are few, some views are counts |
+| centers | weighted views, seeded k-means; beside counts, measurements are left out | labels are few |
 | latent | weighted views, 50 singular vectors of each, logistic regression | there are some labels of each class |
 | latent: VIEW | the same of one view | the other views say little |
 | graph | the same singular vectors, labels spread over a graph of neighbors | classes are no blobs |
@@ -15,8 +15,9 @@
 Views of counts are weighed by inverse document frequency, measurements have columns of variance 1, and rows of every
 view have length 1, so that no view drowns the others. PLSA sees counts as they are, unless their row sums differ
 widely: then one long text would outweigh a hundred short ones. Views that hold only 0 and 1 stay as they are, since a
-page with many links says more than one with few. Links that join objects no more alike than any two are no more than a
-view of counts.
+page with many links says more than one with few. Whole numbers beside counts are counts to PLSA too, and measurements
+are vectors (`coview.plsa.gaussian`). Links that join objects no more alike than any two are no more than a view of
+counts.
 
 Priors were settled on two draws of labels from nine collections, for labels so few that held-out ones say little:
 topics of counts are then the best or near it, centers and graphs of measurements, and over links centers and latent.
@@ -38,14 +39,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from coview.assignment.seeded_kmeans import SeededKMeansClassifier
-from coview.auto.candidates import counted_views, fewer_views, named_estimators, pick, with_seed
+from coview.auto.candidates import OTHER_ANGLES, counted_views, fewer_views, named_estimators, pick, with_seed
 from coview.classification.concatenated import ConcatenatedViews
 from coview.classification.label_spreading import LabelSpreadingClassifier
+from coview.plsa.likelihood import GAUSSIAN
 from coview.plsa.multiview import MultiViewPLSAClassifier
 from coview.plsa.row_mass import uneven
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.neighbors import NeighborViews
 from coview.preprocessing.weighting import TfidfViews, UnitRows
+from coview.views.arrays import holds_measurements
 from coview.views.views import Views
 
 __all__ = [
@@ -69,7 +72,7 @@ GRAPH_OBJECTS = 5000  # above which neighbors of all objects take too long
 class PipelineCandidate:
     """A classifier of views, as a pipeline of ordinary steps that has not been fitted.
 
-    `views` are the names of those that it sees, None for all.
+    `views` are the names of those that it sees, None for all, and `why` says why it leaves the others out.
     `prior` is its factor before any evidence, `cost` its rank where time is short.
     """
 
@@ -78,6 +81,7 @@ class PipelineCandidate:
     views: tuple[str, ...] | None = None
     prior: float = 1.0
     cost: int = 0
+    why: str | None = None
 
     @property
     def method(self) -> str:
@@ -127,6 +131,7 @@ def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[
                 make_pipeline(*_latent(views.select(name), FEW), _side_by_side(_logistic())),
                 (name,),
                 prior=1 / len(plain),
+                why="one view by itself",
             )
             for name in plain
         ]
@@ -136,16 +141,12 @@ def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[
     else:
         skipped["graph"] = f"there are more than {GRAPH_OBJECTS:,} objects"
     centers = make_pipeline(*_weighing(views.select(*kind)), SeededKMeansClassifier(view_weights="auto", engine="cpu"))
-    candidates.append(
-        PipelineCandidate("centers", centers, fewer_views(kind, views), prior=2 if counted else 4, cost=1)
-    )
+    some, prior = fewer_views(kind, views), 2 if counted else 4
+    candidates.append(PipelineCandidate("centers", centers, some, prior, cost=1, why=OTHER_ANGLES))
     if counted:
-        weighed = [name for name in counted if _uneven(views[name])]
-        model = MultiViewPLSAClassifier(view_weights="auto", max_iter=SWEEPS, engine="cpu")
-        topics = make_pipeline(*([TfidfViews(views=weighed)] if weighed else []), model)
-        candidates.append(PipelineCandidate("topics", topics, fewer_views(counted, views), prior=20, cost=2))
+        candidates.append(PipelineCandidate("topics", _topics(views, counted), prior=20, cost=2))
     else:
-        skipped["topics"] = "no view holds counts"
+        skipped["topics"] = "no view holds counts, and of measurements alone other candidates find more"
     if links is not None and plain:
         candidates = [replace(candidate, prior=candidate.prior / 4) for candidate in candidates]
         candidates += _with_links(views.select(*plain), links)
@@ -182,6 +183,23 @@ def asked_pipelines(given: Any) -> list[tuple[str, Any]]:
 
 
 # -- pieces
+
+
+def _topics(views: Views, counted: list[str]) -> Pipeline:
+    """Multi-view PLSA of all views: counts as they are or weighed, measurements scaled to vectors of length 1."""
+    weighed = [name for name in counted if _uneven(views[name])]
+    vectors = [name for name in views.names if name not in counted and not _holds_counts(views[name])]
+    steps: list[Any] = [TfidfViews(views=weighed)] if weighed else []
+    model = MultiViewPLSAClassifier(view_weights="auto", max_iter=SWEEPS, engine="cpu")
+    if vectors:
+        steps += _scaling(views, vectors)
+        model.set_params(likelihood=dict.fromkeys(vectors, GAUSSIAN))
+    return make_pipeline(*steps, model)
+
+
+def _holds_counts(matrix: Any) -> bool:
+    """Whether a matrix that is mostly filled holds whole numbers of at least 0, such as shades of a small image."""
+    return not holds_measurements(matrix.data[None] if sparse.issparse(matrix) else matrix)
 
 
 def _uneven(matrix: Any) -> bool:
@@ -222,11 +240,12 @@ def _weighing(views: Views) -> list[Any]:
     """Transformers that bring every view to rows of length 1: weights for counts, scales for measurements."""
     counted = counted_views(views)
     measured = [name for name in views.names if name not in counted]
-    steps: list[Any] = [TfidfViews(views=counted)] if counted else []
-    if measured:
-        scalers = {name: StandardScaler(with_mean=not sparse.issparse(views[name])) for name in measured}
-        steps += [EachView(scalers), UnitRows(views=measured)]
-    return steps
+    return [*([TfidfViews(views=counted)] if counted else []), *(_scaling(views, measured) if measured else [])]
+
+
+def _scaling(views: Views, measured: list[str]) -> list[Any]:
+    scalers = {name: StandardScaler(with_mean=not sparse.issparse(views[name])) for name in measured}
+    return [EachView(scalers), UnitRows(views=measured)]
 
 
 def _side_by_side(classifier: Any) -> ConcatenatedViews:

@@ -152,7 +152,7 @@ class _Likeness:
 
     @classmethod
     def of(cls, matrix: Any, present: np.ndarray) -> _Likeness:
-        scaling = Scaling.learned(matrix)
+        scaling = Scaling.learned(matrix, n_present=int(present.sum()))
         rows = scaling.rows(matrix, present)
         return cls(rows, scaling.known(rows, present), scaling.metric == "cosine")
 
@@ -202,7 +202,7 @@ def _shared_by_halves(matrix: Any, present: np.ndarray, rng: np.random.Generator
     width = matrix.shape[1]
     if width < 2:
         return np.nan
-    scaling = Scaling.learned(matrix)
+    scaling = Scaling.learned(matrix, n_present=int(present.sum()))
     rows = scaling.rows(matrix, present)
     order = rng.permutation(width)
     halves = []

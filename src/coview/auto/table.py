@@ -7,13 +7,14 @@ shown, nor are empty cells; the numbers are rounded for the eye alone.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from coview.utils import fitted_state as rules
 from coview.utils.messages import cut
 from coview.views.base import html_table, text_table
 
-__all__ = ["CandidateTable", "candidate_table"]
+__all__ = ["CandidateTable", "candidate_table", "left_out"]
 
 WIDEST = 60  # letters of a cell as text
 
@@ -55,6 +56,19 @@ def _cell(value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def left_out(views: Iterable[str], seen: Iterable[str], why: str | None = None) -> str | None:
+    """Names of the views that a candidate does not see, and why, in one text; None where it sees all.
+
+    Examples
+    --------
+    >>> left_out(["words", "image"], ["words"], "no counts"), left_out(["words"], ["words"])
+    ('image (no counts)', None)
+    """
+    seen = set(seen)
+    others = ", ".join(name for name in views if name not in seen)
+    return f"{others} ({why})" if others and why else others or None
 
 
 def candidate_table(*figures: str) -> rules.Rule:

@@ -16,7 +16,7 @@ one below 0.1 gets 0, and those between stand between. Where nothing rises above
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ MOST_OBJECTS = 5000  # that are looked at
 FOLDS = 5
 LABELS = 20  # that count as much as the agreement of the views
 NOTHING, ENOUGH = 0.1, 0.4  # shares of the best view's evidence below which a view is left out, from which it counts
+Opinion = Callable[[np.ndarray], np.ndarray]  # codes of the labels (-1 for none) to a class for each object
 ROUNDS = 2  # of learning from the unlabeled, for views with negative values and for vectors
 
 
@@ -69,8 +70,9 @@ def learned_view_weights(
         name: some.present[:, v] if name in gaussian else _filled(some[name]) & some.present[:, v]
         for v, name in enumerate(some.names)
     }
-    agreement = _agreement(some, codes, known, n_classes, gaussian)
-    held_out, n_held = _held_out(some, codes, n_classes, rng, deadline, gaussian)
+    opinions = {name: _opinion(some.select(name), n_classes, name in gaussian) for name in some.names}
+    agreement = _agreement(opinions, codes, known, n_classes)
+    held_out, n_held = _held_out(opinions, codes, n_classes, rng, deadline)
     evidence, total = np.zeros(len(some.names)), 0.0
     for values, weight in ((agreement, LABELS), (held_out, n_held)):
         if values.max() > 0:
@@ -90,28 +92,27 @@ def _some_rows(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _agreement(
-    views: Views, codes: np.ndarray, known: dict[str, np.ndarray], n_classes: int, gaussian: Collection[str]
+    opinions: Mapping[str, Opinion], codes: np.ndarray, known: dict[str, np.ndarray], n_classes: int
 ) -> np.ndarray:
     """For each view the agreement with the view that it agrees with most, on unlabeled objects."""
-    opinions = {name: _opinion(views, name, codes, n_classes, name in gaussian) for name in views.names}
-    best = np.zeros(len(views.names))
-    for v, one in enumerate(views.names):
-        for w, other in enumerate(views.names[:v]):
+    answers = {name: opinion(codes) for name, opinion in opinions.items()}
+    best, names = np.zeros(len(answers)), list(answers)
+    for v, one in enumerate(names):
+        for w, other in enumerate(names[:v]):
             both = (codes < 0) & known[one] & known[other]
             if both.any():
                 chance = 2 / np.sqrt(both.sum())
-                kappa = _kappa(opinions[one][both], opinions[other][both], n_classes) - chance
+                kappa = _kappa(answers[one][both], answers[other][both], n_classes) - chance
                 best[[v, w]] = np.maximum(best[[v, w]], kappa)
     return best
 
 
 def _held_out(
-    views: Views,
+    opinions: Mapping[str, Opinion],
     codes: np.ndarray,
     n_classes: int,
     rng: np.random.Generator,
     deadline: Deadline,
-    gaussian: Collection[str],
 ) -> tuple[np.ndarray, int]:
     """For each view how well held-out labels come back, and how many were held out: classes with one are left out."""
     labeled = rng.permutation(np.flatnonzero(codes >= 0))
@@ -120,39 +121,42 @@ def _held_out(
     for label in np.flatnonzero(sizes > 1):
         members = labeled[codes[labeled] == label]
         fold[members] = np.arange(len(members)) % FOLDS
-    answers = np.full((len(views.names), len(codes)), -1)
+    answers = np.full((len(opinions), len(codes)), -1)
     for number in range(FOLDS):
         hidden = fold == number
         if not hidden.any() or deadline.is_over():
             continue
         seen = np.where(hidden, -1, codes)
-        for v, name in enumerate(views.names):
-            answers[v, hidden] = _opinion(views, name, seen, n_classes, name in gaussian)[hidden]
+        for v, opinion in enumerate(opinions.values()):
+            answers[v, hidden] = opinion(seen)[hidden]
     tried = answers[0] >= 0
     if not tried.any():
-        return np.zeros(len(views.names)), 0
+        return np.zeros(len(opinions)), 0
     chance = 1 / np.sqrt(tried.sum())
     kappas = [_kappa(codes[tried], answer[tried], n_classes) - chance for answer in answers]
     return np.maximum(kappas, 0.0), int(tried.sum())
 
 
-def _opinion(views: Views, name: str, codes: np.ndarray, n_classes: int, is_gaussian: bool) -> np.ndarray:
-    """Class of each object by one view alone."""
-    one = views.select(name)
-    matrix = one[name]
+def _opinion(one: Views, n_classes: int, is_gaussian: bool) -> Opinion:
+    """Class of each object by the only view, as a function of the labels: what does not depend on them is done once."""
+    matrix: Any = next(iter(one.values()))
     values = matrix.data if sparse.issparse(matrix) else matrix
     if not is_gaussian and (not values.size or values.min() >= 0):
-        return label_start(one, codes, n_classes)(one).argmax(axis=1)
+        return lambda codes: label_start(one, codes, n_classes)(one).argmax(axis=1)
     nearest = _nearest_means if is_gaussian else _nearest_directions
     there = one.present[:, 0] if is_gaussian else np.ones(len(one), dtype=bool)
     rows = matrix.astype(np.float64) if is_gaussian else unit_rows(matrix)
-    answer = codes
-    for _ in range(ROUNDS + 1):
-        known = np.flatnonzero((answer >= 0) & there)
-        members = sparse.csr_array(
-            (np.ones(len(known), rows.dtype), (answer[known], known)), shape=(n_classes, len(answer))
-        )
-        answer = np.where(codes >= 0, codes, nearest(rows, members, there))
+
+    def answer(codes: np.ndarray) -> np.ndarray:
+        found = codes
+        for _ in range(ROUNDS + 1):
+            known = np.flatnonzero((found >= 0) & there)
+            members = sparse.csr_array(
+                (np.ones(len(known), rows.dtype), (found[known], known)), shape=(n_classes, len(found))
+            )
+            found = np.where(codes >= 0, codes, nearest(rows, members, there))
+        return found
+
     return answer
 
 

@@ -25,7 +25,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from coview.decomposition.cca import column_signs
 from coview.engines.protocol import Engine
 from coview.engines.select import select_engine
-from coview.views.arrays import density, for_sklearn, take_rows, unit_rows
+from coview.views.arrays import for_sklearn, looks_counted, mostly_zeros, take_rows, unit_rows
 
 __all__ = [
     "Graph",
@@ -33,7 +33,6 @@ __all__ = [
     "drawn_vectors",
     "edges_to",
     "leading_vectors",
-    "looks_counted",
     "metric_by_default",
     "nearest",
     "neighbor_graph",
@@ -59,13 +58,13 @@ class Scaling:
     deviation: np.ndarray
 
     @classmethod
-    def learned(cls, matrix: Any, metric: str = "auto") -> Scaling:
+    def learned(cls, matrix: Any, metric: str = "auto", n_present: int | None = None) -> Scaling:
         """Choose and learn a scaling.
 
-        "auto" takes the metric of `metric_by_default`.
+        "auto" takes the metric of `metric_by_default`, by the `n_present` rows (all) that have the view.
         """
         if metric == "auto":
-            metric = metric_by_default(matrix)
+            metric = metric_by_default(matrix, n_present)
         none = np.zeros(0)
         if metric != "standard":
             return cls(metric, none, none)
@@ -114,23 +113,11 @@ class Graph:
         return self.weights @ block + np.multiply.outer(self.lift, self.lift @ block)
 
 
-def looks_counted(matrix: Any) -> bool:
-    """Tell whether a matrix looks like counts: nothing negative, at least half of it zeros.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> looks_counted(np.eye(3)), looks_counted(np.ones((3, 2))), looks_counted(-np.eye(3))
-    (True, False, False)
-    """
-    values = matrix.data if sparse.issparse(matrix) else matrix
-    return _thin(matrix) and (not values.size or bool(values.min() >= 0))
-
-
-def metric_by_default(matrix: Any) -> str:
+def metric_by_default(matrix: Any, n_present: int | None = None) -> str:
     """Choose cosines for counts and other matrices stored as sparse, columns of variance 1 for measurements.
 
-    A matrix of which more than half is filled holds measurements, however it is stored.
+    A matrix of which more than half is filled holds measurements, however it is stored; of `n_present` rows (all) that
+    have the view, where the others are zeros.
 
     Examples
     --------
@@ -138,7 +125,8 @@ def metric_by_default(matrix: Any) -> str:
     >>> metric_by_default(np.eye(3)), metric_by_default(-np.eye(3)), metric_by_default(sparse.csr_array(-np.eye(3)))
     ('cosine', 'standard', 'cosine')
     """
-    return "cosine" if looks_counted(matrix) or (sparse.issparse(matrix) and _thin(matrix)) else "standard"
+    thin = sparse.issparse(matrix) and mostly_zeros(matrix, n_present)
+    return "cosine" if thin or looks_counted(matrix, n_present) else "standard"
 
 
 def neighbors_by_default(cosine: bool, n_objects: int, n_clusters: int) -> int:
@@ -268,10 +256,6 @@ def unit_length(rows: np.ndarray) -> np.ndarray:
     """Rows of length 1; those of none stay."""
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(length > 1e-12, length, 1.0)
-
-
-def _thin(matrix: Any) -> bool:
-    return bool(density(matrix) <= 0.5)
 
 
 def row_squares(rows: Any) -> np.ndarray:

@@ -7,9 +7,12 @@ has no edges in its graph. New objects lean on fitted ones that are near in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
+import joblib
 import numpy as np
 from scipy import sparse
 
@@ -21,9 +24,31 @@ from coview.utils.parameters import NONE, by_view, integer, one_of
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.views import Views
 
-__all__ = ["NeighborGraphEstimator", "added_up"]
+__all__ = ["NeighborGraphEstimator", "added_up", "remembered_graphs"]
 
 METRICS = ("auto", "cosine", "standard", "euclidean")
+_REMEMBERED: ContextVar[dict[str, Any] | None] = ContextVar("graphs by what they were made of", default=None)
+
+
+@contextmanager
+def remembered_graphs() -> Iterator[None]:
+    """Make the graph of the same rows once, however often it is asked for inside, as in folds that hide labels only."""
+    token = _REMEMBERED.set({} if _REMEMBERED.get() is None else _REMEMBERED.get())
+    try:
+        yield
+    finally:
+        _REMEMBERED.reset(token)
+
+
+def graph_of(rows: Any, known: np.ndarray, **settings: Any) -> Any:
+    """Return `neighbor_graph` of these rows, the one that is remembered where there is one."""
+    graphs = _REMEMBERED.get()
+    if graphs is None:
+        return neighbor_graph(rows, known, **settings)
+    key = joblib.hash((rows, known, settings["n_neighbors"], settings["cosine"]))
+    if key not in graphs:
+        graphs[key] = neighbor_graph(rows, known, **settings)
+    return graphs[key]
 
 
 def _check_scaling(checker: rules.Checker, value: Any, where: str) -> None:
@@ -101,15 +126,13 @@ class NeighborGraphEstimator(MultiViewEstimator):
         return Scaling(**self.scalings_[name]).known(self.neighbors_[name], present)
 
     def _graphs(self, views: Views) -> list[Any]:
-        return [
-            neighbor_graph(self.neighbors_[name], self._known(name, views), **self._near(name)) for name in views.names
-        ]
+        return [graph_of(self.neighbors_[name], self._known(name, views), **self._near(name)) for name in views.names]
 
     def _concatenated(self, views: Views) -> Any:
         """Affinity of the rows side by side."""
         known = np.any([self._known(name, views) for name in views.names], axis=0)
         rows = self._side_by_side(self.neighbors_)
-        return neighbor_graph(rows, known & self._says(rows), **self._near())
+        return graph_of(rows, known & self._says(rows), **self._near())
 
     def _sum(self, graphs: list[Any], weights: np.ndarray) -> Any:
         """Sum of the views' affinities, each of the same mean degree."""

@@ -26,6 +26,8 @@ __all__ = [
     "is_dask_collection",
     "is_frame",
     "is_tensor",
+    "looks_counted",
+    "mostly_zeros",
     "open_frame",
     "place_columns",
     "read_only",
@@ -299,8 +301,7 @@ def holds_measurements(matrix: Any, n_present: int | None = None) -> bool:
         return False
     if matrix.min() < 0:
         return True
-    n_rows = len(matrix) if n_present is None else n_present
-    if np.count_nonzero(matrix) <= MOSTLY * n_rows * matrix.shape[1]:
+    if mostly_zeros(matrix, n_present):
         return False
     # some rows tell most measurements from counts: only counts are looked at as a whole
     return not all(_is_whole(matrix[first : first + WHOLE_ROWS]) for first in range(0, len(matrix), WHOLE_ROWS))
@@ -374,12 +375,36 @@ def place_columns(matrix: Any, targets: np.ndarray, width: int) -> Any:
     return result
 
 
-def density(matrix: Any) -> float:
-    """Share of the entries that are not zero."""
-    size = matrix.shape[0] * matrix.shape[1]
+def density(matrix: Any, n_rows: int | None = None) -> float:
+    """Share of the entries that are not zero, of so many rows (all): those of others, that lack a view, are zeros."""
+    size = (matrix.shape[0] if n_rows is None else n_rows) * matrix.shape[1]
     if not size:
         return 0.0
     return (matrix.count_nonzero() if sparse.issparse(matrix) else np.count_nonzero(matrix)) / size
+
+
+def mostly_zeros(matrix: Any, n_rows: int | None = None) -> bool:
+    """Tell whether at least half of a matrix is zeros, in the rows of so many objects (all) that have the view.
+
+    Examples
+    --------
+    >>> some = np.array([[1.0, 2.0], [0.0, 0.0]])
+    >>> mostly_zeros(some), mostly_zeros(some, 1)
+    (True, False)
+    """
+    return bool(density(matrix, n_rows) <= MOSTLY)
+
+
+def looks_counted(matrix: Any, n_rows: int | None = None) -> bool:
+    """Tell whether a matrix looks like counts: nothing negative, and in the rows that have the view mostly zeros.
+
+    Examples
+    --------
+    >>> looks_counted(np.eye(3)), looks_counted(np.ones((3, 2))), looks_counted(-np.eye(3))
+    (True, False, False)
+    """
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    return mostly_zeros(matrix, n_rows) and (not values.size or bool(values.min() >= 0))
 
 
 # -- as scikit-learn's clusterers and classifiers want them

@@ -1,0 +1,23 @@
+"""Counts or measurements: told by the objects that have the view, and in one way everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from coview import Views
+from coview.auto.candidates import counted_views, measured_views
+from coview.plsa.likelihood import choose_likelihoods
+
+FILLED, EMPTY = np.array([[0.3, 0.7], [0.2, 0.4]]), np.array([[2.0, 0.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize(("matrix", "counts"), [(FILLED, False), (EMPTY, True), (-EMPTY, False)])
+def test_objects_that_lack_a_view_say_nothing_of_what_it_holds(matrix, counts):
+    """Their rows are zeros, which are no counts of zero."""
+    padded = np.vstack([matrix, np.zeros((6, 2))])
+    present = np.arange(8)[:, None] < [2, 8]
+    for views in (Views(x=matrix, y=np.eye(2)), Views({"x": padded, "y": np.eye(8)}, present=present)):
+        assert ("x" in counted_views(views)) == counts
+        assert ("x" in measured_views(views)) == (not counts)
+        assert (choose_likelihoods("auto", views)["x"] == "multinomial") == counts
