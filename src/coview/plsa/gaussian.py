@@ -3,8 +3,8 @@
     x_d = theta_d M + e,   e ~ N(0, s I)     adds  - (w / m) sum_d ( |x_d - theta_d M|^2 / 2 s + (m / 2) log s )
 
 to what is maximized, for the objects d that have the view, with M (groups x features) the mean vectors, s the noise
-variance, m the number of features and w the weight of the view. Divided by m, a vector counts like one token however
-long it is; without it, 768 columns would drown a text of 50 words.
+variance, m the number of features and w the weight of the view (`vector_weight.py`). Divided by m, a vector counts like
+w tokens however long it is; without it, 768 columns would drown a text of 50 words.
 
 Row step.   The quadratic has the slope  b (x M' - theta M M'),  b = w / (m s),  and no more curvature than  b lambda
             with lambda the largest eigenvalue of M M'. Mixtures sum to one, so that M may be centered first, which

@@ -4,8 +4,8 @@ k-means on sparse rows ends in many places. A start by one small tight cluster a
 not leave, and k-means itself likes it: its distances are a little smaller there. The likelihood of the model knows
 better. So there are several starts: the consensus of one k-means start per view, one k-means start on the views side by
 side, and, since short rows in many clusters share too few features for any k-means, the clusters of the views' neighbor
-graphs, cut on a sample of the objects and carried to all by naive Bayes. The one is taken that is ahead, in
-likelihood, after a few sweeps of the simplest such model:
+graphs, cut on a sample of the objects and carried to all by naive Bayes. Where some views are vectors, k-means of those
+is one more. The one is taken that is ahead, in likelihood, after a few sweeps of the simplest such model:
 
     p(f | d, v) = sum_z p(z|d) p(f|z,v)     (multi-view PLSA whose topics are its clusters)
 
@@ -16,7 +16,7 @@ and naive Bayes carries the last to all objects.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -33,9 +33,11 @@ from coview.engines.memory import MemoryHolder
 from coview.engines.passes import over_rows, sample_rows
 from coview.engines.protocol import floating_type, make_blocks, row_bytes
 from coview.engines.select import select_engine
-from coview.engines.state import State
+from coview.engines.state import State, Tree, tree_map
 from coview.plsa.factors import FEATURE_FLOOR, softened
+from coview.plsa.gaussian import gaussian_start
 from coview.plsa.mixture import MixtureSteps
+from coview.plsa.vector_start import cluster_vectors
 from coview.utils.progress import counted
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
@@ -55,27 +57,36 @@ def likeliest_start(
     weights: dict[str, float],
     n_jobs: int | None,
     *,
+    gaussian: tuple[str, ...] = (),
     graphs: bool = True,
     deadline: Deadline = NO_DEADLINE,
 ) -> Any:
     """Memberships (objects x clusters); of lazy rows a function of some of them.
 
-    The clusters of lazy rows are those of a sample, carried to the others by naive Bayes. Without `graphs` all starts
-    are by k-means.
+    The clusters of lazy rows are those of a sample, carried to the others by naive Bayes on the views of counts, which
+    are those not named in `gaussian`. Without `graphs` all starts are by k-means.
     """
+    names = [name for name in views.names if name not in gaussian]
     if isinstance(views, LazyViews):
         sample = sample_rows(views, SAMPLE)
-        start = likeliest_start(sample, n_clusters, seed, weights, n_jobs, graphs=graphs, deadline=deadline)
-        return NaiveBayesStart.learned(sample, start.argmax(axis=1), n_clusters, scaled=True)
+        start = likeliest_start(
+            sample, n_clusters, seed, weights, n_jobs, gaussian=gaussian, graphs=graphs, deadline=deadline
+        )
+        return NaiveBayesStart.learned(sample.select(*names), start.argmax(axis=1), n_clusters, scaled=True)
 
     def make(some: Views) -> np.ndarray:
-        return _likeliest_of_several(some, n_clusters, seed, weights, n_jobs, graphs, deadline)
+        return _likeliest_of_several(some, n_clusters, seed, weights, n_jobs, gaussian, graphs, deadline)
 
-    return _in_time(make, views, n_clusters, seed, deadline)
+    return _in_time(make, views, names, n_clusters, seed, deadline)
 
 
 def _in_time(
-    make: Callable[[Views], np.ndarray], views: Views, n_clusters: int, seed: int, deadline: Deadline
+    make: Callable[[Views], np.ndarray],
+    views: Views,
+    counts: Sequence[str],
+    n_clusters: int,
+    seed: int,
+    deadline: Deadline,
 ) -> np.ndarray:
     """Memberships that `make` gives of all objects, or of a sample that there is time for and then by naive Bayes."""
     first = max(LEAST_NODES, FEW_NODES * n_clusters)
@@ -86,6 +97,7 @@ def _in_time(
     start, rows = largest_in_time(start_of, len(views), first, seed, deadline)
     if len(rows) == len(views):
         return start
+    views = views.select(*counts)
     return NaiveBayesStart.learned(views[rows], start.argmax(axis=1), n_clusters, scaled=True)(views)
 
 
@@ -95,22 +107,31 @@ def _likeliest_of_several(
     seed: int,
     weights: dict[str, float],
     n_jobs: int | None,
+    gaussian: tuple[str, ...],
     graphs: bool,
     deadline: Deadline,
 ) -> np.ndarray:
+    counts = views.select(*(name for name in views.names if name not in gaussian))
     # with few clusters a start may be all wrong; with many some of them are always right
     tries = int(np.clip(64 // n_clusters, 3, 8))
     seeds = range(seed, seed + tries)
     cut = tries - (2 if tries == 8 else 1)
-    agreed = several_memberships(views, n_clusters, seeds[:cut], deadline)
-    beside = side_by_side_memberships(views, n_clusters, seeds[cut:])
+    agreed = several_memberships(counts, n_clusters, seeds[:cut], deadline)
+    beside = side_by_side_memberships(counts, n_clusters, seeds[cut:])
     if n_clusters == 1:
         return next(agreed)
     starts = chain(agreed, beside)
     if graphs and FEW_NODES * n_clusters <= MOST_NODES:
-        starts = chain(starts, (graph_memberships(views, n_clusters, each, weights) for each in seeds[:1]))
+        own = {name: weight for name, weight in weights.items() if name not in gaussian}
+        starts = chain(starts, (graph_memberships(counts, n_clusters, each, own) for each in seeds[:1]))
         tries += 1
-    return most_likely(views, counted(starts, "choosing a start", tries), weights, n_jobs, deadline)
+    vectors = tuple(name for name in gaussian if weights.get(name, 1.0) > 0)
+    if vectors:
+        views = views.select(*counts.names, *vectors)
+        some = views.select(*vectors)
+        starts = chain(starts, (cluster_vectors(some, n_clusters, each)(some) for each in seeds[:1]))
+        tries += 1
+    return most_likely(views, counted(starts, "choosing a start", tries), weights, n_jobs, deadline, vectors)
 
 
 def graph_memberships(views: Views, n_clusters: int, seed: int, weights: dict[str, float]) -> np.ndarray:
@@ -133,7 +154,7 @@ def consensus_start(
         model = ConsensusClustering(n_clusters, view_weights=weights, random_state=seed)
         return model._fit_until(some, deadline).memberships_
 
-    start = _in_time(make, sample, n_clusters, seed, deadline)
+    start = _in_time(make, sample, sample.names, n_clusters, seed, deadline)
     return start if sample is views else NaiveBayesStart.learned(sample, start.argmax(axis=1), n_clusters, scaled=True)
 
 
@@ -143,6 +164,7 @@ def most_likely(
     weights: dict[str, float] | None = None,
     n_jobs: int | None = None,
     deadline: Deadline = NO_DEADLINE,
+    gaussian: tuple[str, ...] = (),
 ) -> np.ndarray:
     """Of several memberships those whose likelihood is the highest after a few sweeps.
 
@@ -162,9 +184,13 @@ def most_likely(
             if best is None and deadline.is_over():
                 return start
             rows = softened(start)
-            steps = MixtureSteps(rows.shape[1], weights=weights or {})
-            profiles = {name: np.maximum(matrix.T @ rows, FEATURE_FLOOR) for name, matrix in views.items()}
-            shared = {"profiles": {n: engine.asarray(part / part.sum(axis=0), dtype) for n, part in profiles.items()}}
+            steps = MixtureSteps(rows.shape[1], weights=weights or {}, gaussian=gaussian)
+            counts = [(name, matrix) for name, matrix in views.items() if name not in gaussian]
+            profiles = {name: np.maximum(matrix.T @ rows, FEATURE_FLOOR) for name, matrix in counts}
+            shared: Tree = {"profiles": {name: part / part.sum(axis=0) for name, part in profiles.items()}}
+            if gaussian:
+                shared |= gaussian_start(views, gaussian, {}, rows.shape[1], 0, spread=False)
+            shared = tree_map(lambda part: engine.asarray(part, dtype), shared)
             holder = MemoryHolder([replace(b, extra={"start": rows[b.start : b.stop]}) for b in blocks], engine)
             state = State(holder.start(steps, shared, 0, 0), shared)
             for _ in range(SWEEPS):
@@ -184,21 +210,25 @@ def likeliest_arrays(
     weights: dict[str, float],
     n_jobs: int | None,
     *,
+    gaussian: tuple[str, ...] = (),
     deadline: Deadline = NO_DEADLINE,
 ) -> Any:
     """Memberships of a consensus clustering and the topics that they make, as an `init` for link-PLSA.
+
+    Views named in `gaussian` are vectors, and get none.
 
     Rows that are read when needed begin as those in memory do; of very many, a sample is clustered, and naive Bayes
     places all.
     """
     lazy = isinstance(views, LazyViews)
     few = sample_rows(views, SAMPLE) if lazy and len(views) <= SAMPLE else views
-    start = likeliest_start(few, n_clusters, seed, weights, n_jobs, graphs=False, deadline=deadline)
+    start = likeliest_start(few, n_clusters, seed, weights, n_jobs, gaussian=gaussian, graphs=False, deadline=deadline)
     if callable(start):
         start = np.concatenate(over_rows(views, partial(placed, start=start)))
     rows = softened(start)
-    sums = over_rows(views, partial(_topic_sums, memberships=rows))
-    topics = {name: np.sum([part[name] for part in sums], axis=0) for name in views.names}
+    counts = views.select(*(name for name in views.names if name not in gaussian)) if gaussian else views
+    sums = over_rows(counts, partial(_topic_sums, memberships=rows))
+    topics = {name: np.sum([part[name] for part in sums], axis=0) for name in counts.names}
     return {"memberships": rows, "topic_feature": {name: np.maximum(t, FEATURE_FLOOR) for name, t in topics.items()}}
 
 

@@ -34,7 +34,7 @@ class LinkPLSA(WeightedModel, PLSA):
     ----------
     n_components : int, default=10
         Number of topics.
-    <shared: view_weights, max_iter, tol, n_init>
+    <shared: vector_weights, max_iter, tol, n_init>
     init : {"random", "nndsvd", "likeliest"} or dict, default="random"
         Initialization; "likeliest" starts from the most likely, after a few sweeps, of several consensus clusterings
         of the views. A dict holds any of ``memberships`` and ``topic_feature`` (an array where there is
@@ -129,13 +129,14 @@ class LinkPLSA(WeightedModel, PLSA):
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         if not isinstance(self.init, str) or self.init != "likeliest":
             return super()._initial_arrays(views, context)
-        counts = self._counts_of(views)
-        if counts is None:
-            start = cluster_vectors(views, self.n_components, context.seed)
-            return {"memberships": softened(np.concatenate(over_rows(views, partial(placed, start=start))))}
-        weights = self._weights_of(counts)
+        leading = self._leading_views(views, context)
+        if leading:
+            some = views.select(*leading)
+            start = cluster_vectors(some, self.n_components, context.seed)
+            return {"memberships": softened(np.concatenate(over_rows(some, partial(placed, start=start))))}
+        weights, vectors = self._weights_of(views), self._vector_views()
         return likeliest_arrays(
-            counts, self.n_components, context.seed, weights, self.n_jobs, deadline=context.deadline
+            views, self.n_components, context.seed, weights, self.n_jobs, gaussian=vectors, deadline=context.deadline
         )
 
     def _start_profiles(self, arrays: dict[str, Any], views: Any, seed: int) -> dict[str, np.ndarray]:

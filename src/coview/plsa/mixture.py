@@ -71,6 +71,7 @@ from coview.plsa.likelihood import (
     noise_rule,
     topic_rule,
 )
+from coview.plsa.vector_weight import VectorEvidence, vector_evidence
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed
 from coview.validation import base_seed, per_view
@@ -256,11 +257,15 @@ def random_profiles(
 
 @dataclass(frozen=True)
 class FitContext:
-    """What a start may need: the seed, codes of labeled objects (-1 is none), and when it should be there."""
+    """What a start may need: the seed, codes of labeled objects (-1 is none), and when it should be there.
+
+    And what is known of Gaussian views whose weight was not given.
+    """
 
     seed: int
     labels: np.ndarray | None = None
     deadline: Deadline = NO_DEADLINE
+    evidence: VectorEvidence | None = None
 
 
 class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstimator):
@@ -282,6 +287,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     likelihood: Any = MULTINOMIAL  # where it is no parameter
     likelihood_: dict[str, str]
     noise_variance_: dict[str, float]
+    view_weights_: dict[str, float]
     variance_explained_: dict[str, np.ndarray]
     column_moments_: dict[str, np.ndarray]
     batch_counts_: Tree
@@ -334,6 +340,21 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         """Views of counts alone; None where all are vectors."""
         names = self._count_views(views.names)
         return (views if len(names) == len(views.names) else views.select(*names)) if names else None
+
+    def _unweighted_views(self) -> tuple[str, ...]:
+        """Names of the Gaussian views whose weight the model is to find."""
+        return ()
+
+    def _weigh_vectors(self, views: Any, seed: int) -> VectorEvidence | None:
+        """Find the weights that were not given; None where there are none to find."""
+        names = self._unweighted_views()
+        if not names:
+            return None
+        counts = [name for name in self._count_views(views.names) if self.view_weights_[name] > 0]
+        evidence = vector_evidence(views, names, counts, self._steps().width, seed)
+        for name, weight in evidence.weights.items():
+            self.view_weights_[name] *= weight
+        return evidence
 
     # -- what a model says of itself
 
@@ -409,8 +430,9 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood per token (unit of mass) of X, its mixtures folded in; 0 where X holds nothing.
 
-        A vector of a Gaussian view counts as one token, with the mean logarithm of the density of its values (without
-        the constant -log(2 pi) / 2): it depends on the unit of measurement, and compares models of the same views.
+        A vector of a Gaussian view counts as many tokens as its weight, with the mean logarithm of the density of its
+        values (without the constant -log(2 pi) / 2): it depends on the unit of measurement, and compares models of the
+        same views.
         """
         return self._token_score(X)
 
@@ -478,11 +500,12 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             return self._fit_on(engine, X, views, deadline, extra or {})
 
     def _fit_on(self: Self, engine: Engine, X: Any, views: Any, deadline: Deadline, extra: dict[str, Any]) -> Self:
-        steps = self._checked_steps()
         seed = base_seed(self.random_state)
+        evidence = self._weigh_vectors(views, seed)
+        steps = self._checked_steps()
         # a resumed fit must start at the same place: with a checkpoint the start takes the time that it needs
         ready = NO_DEADLINE if self.checkpoint is not None else deadline.share(self._start_share)
-        make, carried = self._begin_all(views, FitContext(seed, extra.get("labels"), ready))
+        make, carried = self._begin_all(views, FitContext(seed, extra.get("labels"), ready, evidence))
         extra = {**carried, **extra}
         holder = self._hold(views, engine, steps.width, extra)
         dtype = floating_type(views)
@@ -595,7 +618,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         return total, mass
 
     def _mass(self, block: Block, steps: MixtureSteps, engine: Engine) -> float:
-        """Tokens of a block; a vector counts as one."""
+        """Tokens of a block; a vector counts as one, times its weight."""
         parts = [steps.weights.get(name, 1.0) * engine.row_sums(part).sum() for name, part in steps.counts(block)]
         parts += [steps.weights.get(name, 1.0) * block.present[name].sum() for name in steps.vectors(block)]
         return float(sum(parts))
@@ -629,7 +652,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         if list(views.names) != self.view_names_:
             missing = ", ".join(repr(name) for name in self.view_names_ if name not in views)
             raise ViewsError(f"partial_fit needs every view of the first batch, but X lacks {missing}.")
-        first = not self._has_learned()
+        first, seed = not self._has_learned(), base_seed(self.random_state)
+        evidence = self._weigh_vectors(views, seed) if first else None
         steps, engine = self._checked_steps(), self._engine()
         steps = steps if first else self._fitted_steps()
         dtype = floating_type(views)
@@ -638,8 +662,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             return tree_map(lambda array: engine.asarray(array, dtype), tree)
 
         if first:
-            seed = base_seed(self.random_state)
-            make, carried = self._begin_all(views, FitContext(seed, extra.get("labels")))
+            make, carried = self._begin_all(views, FitContext(seed, extra.get("labels"), evidence=evidence))
             holder = MemoryHolder(list(self._each_block(views, engine, steps.width, {**carried, **extra})), engine)
             shared = on_engine(make(seed))
             state = State(holder.start(steps, shared, seed, 0), shared)
@@ -688,10 +711,9 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
 
 class WeightedModel(MixtureModel):
-    """A model in which views count differently: `view_weights`, 1 where nothing is said."""
+    """A model in which views count differently: `view_weights`; where nothing is said 1, or what vectors are worth."""
 
     view_weights: Any
-    view_weights_: dict[str, float]
     _fitted_state = {"view_weights_": rules.by_view(rules.weight())}
 
     def _fit_views(self, X: Any) -> Any:
@@ -701,8 +723,20 @@ class WeightedModel(MixtureModel):
         self.view_weights_ = dict(zip(self.view_names_, weights.tolist()))
         return views
 
+    def _unweighted_views(self) -> tuple[str, ...]:
+        if self.view_weights is None or self._learns_weights():
+            return self._vector_views()
+        given = self.view_weights if isinstance(self.view_weights, Mapping) else self.view_names_
+        return tuple(name for name in self._vector_views() if name not in given)
+
     def _weights_of(self, views: Any) -> dict[str, float]:
         return {name: self.view_weights_[name] for name in views.names}
+
+    def _leading_views(self, views: Any, context: FitContext) -> tuple[str, ...]:
+        """Gaussian views that the start is made of alone: where there are no counts, or none that say anything."""
+        if not any(self.view_weights_[name] for name in self._count_views(views.names)):
+            return tuple(name for name in self._vector_views() if self.view_weights_[name])
+        return () if context.evidence is None else context.evidence.leading
 
     def _learns_weights(self) -> bool:
         """Whether weights are to be learned from labels: by a classifier, later in its fit."""

@@ -53,7 +53,7 @@ from coview.plsa.likelihood import batch_rule, explained_rule, topic_rule
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import split_by_view
 from coview.plsa.row_mass import common_masses, with_masses_of
-from coview.plsa.vector_start import cluster_vectors, vectors_of_classes
+from coview.plsa.vector_start import cluster_vectors, vectors_of_classes, with_vectors
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed
@@ -220,19 +220,19 @@ class ClusterModel(WeightedModel):
         """Starts of the objects: one, or one for each restart, as many as there is time for."""
         n_starts = self.n_init if self._own_starts and not self._fixed_start() else 1
         starts: list[Any] = []
-        counts = self._counts_of(views)
-        if counts is not None and len(counts.names) < len(views.names) and not any(self._weights_of(counts).values()):
-            counts, views = None, views.select(*self._vector_views())
+        leading = self._leading_views(views, context)
+        if leading:
+            views = views.select(*leading)
         for restart in range(n_starts):
             if starts and context.deadline.is_over():
                 break
             ready = context.deadline.share(1 / (n_starts - restart))
             here = replace(context, seed=context.seed + RESTART * restart, deadline=ready)
-            starts.append(self._first_vectors(views, here) if counts is None else self._first_memberships(counts, here))
+            starts.append(self._first_vectors(views, here) if leading else self._first_memberships(views, here))
         return starts
 
     def _first_vectors(self, views: Any, context: FitContext) -> Any:
-        """Where objects start whose views are all Gaussian."""
+        """Where objects start by Gaussian views alone."""
         raise NotImplementedError
 
     def _fixed_start(self) -> bool:
@@ -337,7 +337,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     n_components : int or {view: int}, default=32
         Number of topics in each view of counts. Topics are cheap: a sweep costs non-zeros x clusters, however many
         there are.
-    <shared: view_weights>
+    <shared: vector_weights>
     max_iter : int, default=150
         Largest number of sweeps over the data.
     <shared: tol>
@@ -459,11 +459,13 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         return cluster_vectors(views, self.n_clusters, context.seed)
 
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
+        ready = context.deadline
         if self.init == "consensus":
-            weights = self._weights_of(views)
-            return consensus_start(views, self.n_clusters, context.seed, weights, deadline=context.deadline)
+            counts = self._counts_of(views)
+            return consensus_start(counts, self.n_clusters, context.seed, self._weights_of(counts), deadline=ready)
+        weights, vectors = self._weights_of(views), self._vector_views()
         return likeliest_start(
-            views, self.n_clusters, context.seed, self._weights_of(views), self.n_jobs, deadline=context.deadline
+            views, self.n_clusters, context.seed, weights, self.n_jobs, gaussian=vectors, deadline=ready
         )
 
 
@@ -477,8 +479,10 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         Number of topics in each view of counts. Topics are cheap: a sweep costs non-zeros x classes, however many
         there are.
     view_weights : float, {view: float}, None or "auto", default=None
-        Weight of each view; 1 by default. "auto" leaves views out that say nothing of the classes, and has a weight
-        below 1 for those that say little: by held-out labels, and by what views agree on
+        Weight of each view; 1 by default. A vector counts as so many tokens: by default 1, and up to as many as its
+        object has where clusters of the vectors foretell the counts; more where counts say nothing
+        (`coview.plsa.vector_weight`). "auto" leaves views out that say nothing of the classes, and has a weight
+        below its own for those that say little: by held-out labels, and by what views agree on
         (`coview.classification.view_evidence`).
     unit_mass : bool or "auto", default="auto"
         Bring the rows of each view to the same sum, so that a long text counts no more than a short one. "auto" does so
@@ -657,7 +661,12 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
 
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
         assert context.labels is not None
-        views = views.select(*(name for name in views.names if self.view_weights_[name] > 0))
+        n_classes, used = len(self.classes_), [name for name in views.names if self.view_weights_[name] > 0]
+        counts = views.select(*self._count_views(used))
         if self.init == "naive_bayes":
-            return NaiveBayesStart.learned(views, context.labels, len(self.classes_))
-        return label_start(views, context.labels, len(self.classes_), deadline=context.deadline)
+            start = NaiveBayesStart.learned(counts, context.labels, n_classes)
+        else:
+            start = label_start(counts, context.labels, n_classes, deadline=context.deadline)
+        known = {} if context.evidence is None else context.evidence.agreement
+        shares = {name: known[name] for name in used if known.get(name, 0.0) > 0}
+        return with_vectors(start, views, shares, context.labels, n_classes, context.seed) if shares else start

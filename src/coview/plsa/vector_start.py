@@ -1,7 +1,8 @@
-"""Where objects begin whose views are all vectors: k-means, or the nearest mean of the labeled objects.
+"""Where objects begin by their vectors: k-means, or the nearest mean of the labeled objects.
 
-Views of counts have starts of their own (`likeliest_start.py`, `classification/naive_bayes.py`), and where there is one
-it leads: vectors follow from the first sweep on. Each view is centered and divided by its standard deviation and the
+Views of counts have starts of their own (`likeliest_start.py`, `classification/naive_bayes.py`). Beside those, k-means
+of the vectors is one start more of which the likeliest is taken, and what vectors say of the classes counts by as much
+as they bear the counts out (`vector_weight.py`). Each view is centered and divided by its standard deviation and the
 root of its width, so that all count alike in a distance; a view that an object lacks adds nothing to it.
 """
 
@@ -21,7 +22,7 @@ from coview.engines.passes import over_rows, sample_rows
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["VectorStart", "cluster_vectors", "vectors_of_classes"]
+__all__ = ["VectorStart", "cluster_vectors", "vectors_of_classes", "with_vectors"]
 
 SAMPLE = 20_000  # rows that are clustered
 FEW = 2000  # rows that scales are taken from
@@ -124,6 +125,30 @@ def vectors_of_classes(views: Any, codes: np.ndarray, n_classes: int, seed: int)
     far = np.sort(VectorStart(offsets, scales, centers).distances(some), axis=1)
     gap = float((far[:, 1] - far[:, 0]).mean()) if n_classes > 1 else 1.0
     return VectorStart(offsets, scales, centers, max(gap, 1e-12))
+
+
+@dataclass(frozen=True)
+class _MeanStart:
+    """Mean of the memberships by counts (which count 1) and by some Gaussian views, each with its share."""
+
+    counts: Any
+    vectors: dict[str, VectorStart]
+    shares: dict[str, float]
+
+    def __call__(self, views: Views) -> np.ndarray:
+        mean, total = self.counts(views), np.ones((len(views), 1))
+        for name, start in self.vectors.items():
+            share = self.shares[name] * views.present[:, [views.names.index(name)]]
+            mean, total = mean + share * start(views.select(name)), total + share
+        return mean / total
+
+
+def with_vectors(
+    counts: Any, views: Any, shares: dict[str, float], codes: np.ndarray, n_classes: int, seed: int
+) -> _MeanStart:
+    """Join a start by counts (a function of some rows) with the class means of Gaussian views, each with its share."""
+    starts = {name: vectors_of_classes(views.select(name), codes, n_classes, seed) for name in shares}
+    return _MeanStart(counts, starts, shares)
 
 
 def _class_sums(
