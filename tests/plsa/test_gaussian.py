@@ -531,3 +531,12 @@ def test_a_group_explains_what_its_members_share_with_its_mean(model):
     for k, mean in enumerate(fitted.topic_feature_["vector"]):
         own = sum(float(theta[d, k] * np.dot(x - center, mean - center)) for d, x in enumerate(VECTORS))
         assert fitted.variance_explained_["vector"][k] == pytest.approx(own / total, abs=1e-6)
+
+
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_squares_of_single_precision_are_summed_in_double(engine, form):
+    rows = np.random.default_rng(0).normal(size=(5, 40)).astype(np.float32)
+    ops = select_engine(engine)
+    block = make_block(Views(x=form(rows)), 0, 5, ops, {})
+    assert_allclose(ops.square_sums(block.views["x"]), (rows.astype(np.float64) ** 2).sum(axis=1), rtol=1e-14)

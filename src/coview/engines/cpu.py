@@ -61,10 +61,11 @@ class CpuMatrix:
 
     @cached_property
     def squares(self) -> np.ndarray:
-        """Squared length of each row."""
+        """Squared length of each row, in float64."""
         rows = self.matrix
         if sparse.issparse(rows):
-            return np.asarray(rows.multiply(rows).sum(axis=1, dtype=np.float64)).ravel()
+            values = np.square(rows.data, dtype=np.float64)
+            return np.asarray(sparse.csr_array((values, rows.indices, rows.indptr), rows.shape).sum(axis=1)).ravel()
         out = np.empty(len(rows))
         for i, j in _even_chunks(len(rows), _CHUNK):
             part = rows[i:j].astype(np.float64, copy=False)

@@ -139,7 +139,8 @@ class ReferenceEngine:
         return (X.T @ A.astype(X.dtype)).T.astype(np.float64)
 
     def square_sums(self, X: sparse.csr_array) -> np.ndarray:
-        return np.asarray(X.multiply(X).sum(axis=1, dtype=np.float64)).ravel()
+        X = X.astype(np.float64)
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
 
     def row_sums(self, X: sparse.csr_array) -> np.ndarray:
         return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
