@@ -23,6 +23,8 @@ X = Views(words=np.eye(3), ids=["a", "b", "c"])
         ("y.txt", "cat\ndog\ncat\n", ["cat", "dog", "cat"]),
         ("y.csv", "cat\n\ndog\n", ["cat", None, "dog"]),
         ("y.csv", "id,label\nc,1\na,2\n", [2, None, 1]),
+        ("y.csv", "c,1\na,2\n", [2, None, 1]),  # no header: its first line names an object
+        ("y.csv", "page,c\nc,x\na,y\n", ["y", None, "x"]),
         ("y.tsv", "id\tlabel\nc\tx\na\ty\nb\tz\n", ["y", "z", "x"]),
         ("y.jsonl", '{"label": 1}\n{"label": null}\n{"label": 2}\n', [1, None, 2]),
     ],
@@ -128,3 +130,8 @@ def test_ids_that_are_not_there_are_told_of(tmp_path):
     with pytest.warns(UserWarning, match=r"1 of 2 ids in .*y\.csv are not among the objects \('nope', \.\.\.\)"):
         found = read_labels(str(tmp_path / "y.csv"), X)
     assert found[0] is not None and len(found) == 2
+
+
+def test_a_first_line_of_a_number_is_a_row_where_rows_are_numbers(tmp_path):
+    (tmp_path / "y.csv").write_text("0,cat\n2,dog\n")
+    assert read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3))).tolist() == ["cat", None, "dog"]

@@ -8,13 +8,27 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from functools import partial
 
 import httpx
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+from sklearn.cluster import KMeans
 from sklearn.pipeline import make_pipeline
 
-from coview import CrossModalRetriever, LinkPLSA, MultiViewNaiveBayes, TextViews, save, write_views
+from coview import (
+    ConcatenatedViews,
+    CrossModalRetriever,
+    LinkPLSA,
+    MultiViewNaiveBayes,
+    TableViews,
+    TextViews,
+    save,
+    write_views,
+)
 from coview.cli import serve as commands
+from coview.cli.files import with_vectors
 from coview.exceptions import ModelFileError, ViewsError
 from coview.web.service import load_service
 
@@ -131,3 +145,19 @@ def test_ctrl_c_is_how_a_service_ends(saved, monkeypatch, capsys):
     monkeypatch.setattr("coview.web.run.serve_app", interrupted)
     commands.serve(saved / "r.coview", port=0)
     assert capsys.readouterr().err.endswith("Stopped.\n")
+
+
+def test_vectors_beside_a_table_are_views_of_it_as_in_the_fit(tmp_path):
+    rng = np.random.default_rng(0)
+    words = ["red fox", "blue sea"] * 10
+    (tmp_path / "t.csv").write_text("".join(f"{word}\n" for word in ["title", *words]))
+    vectors = rng.normal(size=(20, 3))
+    np.save(tmp_path / "meaning.npy", vectors)
+    front = TableViews({"words": "title"}, {"meaning": ["meaning"]}, min_df=1)
+    save(make_pipeline(front, ConcatenatedViews(KMeans(2))).fit({"title": words, "meaning": vectors}), tmp_path / "m")
+    add = partial(with_vectors, views={"meaning": tmp_path / "meaning.npy"})
+    assert_allclose(load_service(tmp_path / "m", tmp_path / "t.csv", add_vectors=add).data["meaning"], vectors)
+    with pytest.raises(ValueError, match="--view requires a table"):
+        commands.explore(tmp_path / "m", view=["meaning=meaning.npy"])
+    with pytest.raises(ValueError, match=r"beside --table, a view is an .npy file"):
+        commands.explore(tmp_path / "m", tmp_path / "t.csv", view=["meaning=t.csv"])

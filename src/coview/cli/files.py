@@ -31,6 +31,7 @@ __all__ = [
     "read_input",
     "read_labels",
     "table_front",
+    "with_vectors",
     "write_table",
 ]
 
@@ -47,7 +48,7 @@ def read_input(views: Sequence[str], data: Path | None, table: Path | None, sep:
     if table is not None:
         from coview.io.tables import read_table
 
-        return _with_vectors(read_table(table, None if sep is None else _sign(sep)), table, named_paths(views))
+        return with_vectors(read_table(table, None if sep is None else _sign(sep)), table, named_paths(views))
     from coview.io.views_folder import read_views
 
     return read_views(named_paths(views) if data is None else data)
@@ -85,7 +86,7 @@ def _check_free(views: Mapping[str, Path], columns: Sequence[Any], table: Path) 
             raise ValueError(f"--view {name}={path}: {table} has a column {name!r} already. Name the view differently.")
 
 
-def _with_vectors(table: Any, path: Path, views: Mapping[str, Path]) -> Any:
+def with_vectors(table: Any, path: Path, views: Mapping[str, Path]) -> Any:
     """Return the table with a column of vectors for each view."""
     from coview.io.formats import load_matrix
 
@@ -238,7 +239,8 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     A file of ids and labels is joined by the ids of the views, or by the column `id` of the table; one of many columns
     by those of its columns that are called "id" and "label", or "row" and "label", as `coview suggest` writes them. A
     column called "row" holds numbers of rows, from 0, unless it holds ids that are no such numbers; a column of another
-    name does if the objects have no ids. What was guessed is told on standard error.
+    name does if the objects have no ids. A first line that names an object is no header. What was guessed is told on
+    standard error.
     """
     if source is None:
         return None
@@ -249,12 +251,12 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     path = Path(source)
     check_there(path)
     n_rows = len(X) if table is None else len(_values(table, _columns(table)[0]))
-    column, keys, labels = _labels_of_file(path, n_rows)
+    ids = ids_of(X, id)
+    column, keys, labels = _labels_of_file(path, n_rows, ids)
     if column is None:
         if len(labels) != n_rows:
             raise DataFileError(f"{path} holds {len(labels)} labels, but there are {n_rows} objects.")
         return _cleaned(labels)
-    ids = ids_of(X, id)
     by_row = _are_rows(column, keys, ids, n_rows)
     if not by_row and ids is None:
         hint = "Name the column of the table that holds them: --id COLUMN" if table is not None else "Give labels alone"
@@ -262,7 +264,7 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
             f"{path} labels objects by id, but the objects have no ids. {hint}, or numbers of rows from 0 in a column "
             "'row'."
         )
-    if column not in ("id", id):  # what names the objects had to be guessed
+    if column not in ("id", id, ""):  # what names the objects had to be guessed
         how = "as numbers of rows, from 0" if by_row else "as ids"
         print_line(f"coview: {path}: the column {short(column)} is taken {how}.")
     return _cleaned(_by_key(path, keys, labels, range(n_rows) if by_row else ids))
@@ -309,8 +311,11 @@ def _values(table: Any, name: str) -> list[Any]:
     return plain({name: table[name]})[name]
 
 
-def _labels_of_file(path: Path, n_rows: int) -> tuple[str | None, list[Any], list[Any]]:
-    """The column that names the objects, or None where their order does, what is in it, and their labels."""
+def _labels_of_file(path: Path, n_rows: int, ids: Any = None) -> tuple[str | None, list[Any], list[Any]]:
+    """The column that names the objects, or None where their order does, what is in it, and their labels.
+
+    Its name is empty where the file has no header.
+    """
     if path.suffix.lower() == ".npy":
         from coview.io.formats import load_matrix
 
@@ -331,6 +336,10 @@ def _labels_of_file(path: Path, n_rows: int) -> tuple[str | None, list[Any], lis
     names = _columns(table)
     if len(names) == 1:
         return None, [], _values(table, names[0])
+    if lines and len(names) == 2 and _is_row(names, _values(table, names[0]), ids):
+        print_line(f"coview: {path}: its first line names an object, and is taken as a row, not as a header.")
+        keys, labels = (_values(table, name) for name in names)
+        return "", [names[0], *keys], [_number(names[1]), *labels]
     key = next((name for name in ("id", "row") if name in names), names[0])
     if "label" in names and key in ("id", "row"):
         return key, _values(table, key), _values(table, "label")
@@ -340,6 +349,23 @@ def _labels_of_file(path: Path, n_rows: int) -> tuple[str | None, list[Any], lis
             "are called id (or row) and label."
         )
     return key, _values(table, key), _values(table, names[names[0] == key])
+
+
+def _is_row(header: Sequence[str], keys: Sequence[Any], ids: Any) -> bool:
+    """Whether what was read as the header of ids and labels names an object: it is one, as the lines below are.
+
+    Without ids it does where it is a number, as all below it are.
+
+    Examples
+    --------
+    >>> _is_row(["p1", "cat"], ["p2", "p3"], ["p1", "p2", "p3"]), _is_row(["page", "kind"], ["p2"], ["p1", "p2"])
+    (True, False)
+    >>> _is_row(["0", "cat"], [1, 2], None), _is_row(["row", "kind"], [1, 2], None)
+    (True, False)
+    """
+    if ids is None:
+        return all(re.fullmatch(r"\d+", str(key)) for key in [header[0], *keys])
+    return header[0] in set(map(str, ids))
 
 
 def _lines(path: Path) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import read_labels
+from coview.cli.files import check_input, named_paths, read_labels, with_vectors
 from coview.utils.messages import printable
 from coview.utils.progress import progress
 
@@ -71,6 +71,12 @@ def serve(
 def explore(
     model: Annotated[Path | None, typer.Argument(help="A model file that coview.save wrote.")] = None,
     data: Data = None,
+    view: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--view", help="Vectors of the rows of a table, as in coview fit: meaning=meaning.npy; can be repeated."
+        ),
+    ] = None,
     also: Also = None,
     labels: Annotated[
         str | None,
@@ -99,9 +105,14 @@ def explore(
         assert model is not None
         if labels is not None and data is None:
             raise ValueError("--labels requires the objects: coview explore model.coview DATA --labels ...")
+        if view and data is None:
+            raise ValueError("--view requires a table: coview explore model.coview TABLE --view NAME=FILE.npy")
+        if view:
+            check_input(view, None, data)
         read = None if labels is None else partial(read_labels, labels)
+        add = partial(with_vectors, views=named_paths(view)) if view else None
         with progress("reading the model and its objects"):
-            service = load_service(model, data, also or (), read)
+            service = load_service(model, data, also or (), read, add)
     _run(service, host, port, token, {"seconds": timeout}, 2.0, page=True, browser=browser)
 
 

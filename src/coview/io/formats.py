@@ -131,8 +131,13 @@ def _check_header(place: Any, size: int, stream: IO[bytes]) -> tuple[tuple[int, 
     """Shape and type of the array at the beginning of a stream, which must be as long as they say."""
     read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
     shape, _, dtype = read(stream)
+    if dtype.hasobject:
+        raise DataFileError(
+            f"{place} holds Python objects, which are not read: that could run code. Write a matrix of numbers, as by "
+            "np.save(path, np.stack(rows)), or texts by np.array(texts, dtype=str)."
+        )
     stated = math.prod(shape) * dtype.itemsize
-    if size - stream.tell() != stated and not dtype.hasobject:
+    if size - stream.tell() != stated:
         raise DataFileError(
             f"{place} states an array of {shown_bytes(stated)}, but has {shown_bytes(size - stream.tell())} for it. "
             "Write it again."

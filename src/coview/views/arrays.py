@@ -136,6 +136,8 @@ def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray, np.ndarray | N
         return sparse.csr_array(frame.to_native().sparse.to_coo()), columns, index
     for column in frame.iter_columns():
         if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+            if column.dtype.is_nested() or (len(column) and isinstance(column[0], (list, tuple, np.ndarray))):
+                raise _vectors(name, f"column {column.name!r}")
             raise ViewsError(
                 f"View {name!r} has column {column.name!r} of type {column.dtype}, which is not numeric. Turn text "
                 "into counts with TextViews and categories into indicators with ColumnViews, or drop the column."
@@ -166,6 +168,8 @@ def _from_array(name: str, source: Any) -> np.ndarray:
             )
         if matrix.ndim == 1 and matrix.size and isinstance(matrix[0], str):
             raise _texts(name, matrix[0])
+        if matrix.ndim == 1 and matrix.size and isinstance(matrix[0], (list, tuple, np.ndarray)):
+            raise _vectors(name, "data")
         try:
             matrix = matrix.astype(np.float64)
         except (TypeError, ValueError, OverflowError) as error:
@@ -174,6 +178,13 @@ def _from_array(name: str, source: Any) -> np.ndarray:
                 f"View {name!r} has dtype object, which is not numeric ({cut(str(error))}).", **RAW_TABLE
             ) from None
     return matrix
+
+
+def _vectors(name: str, what: str) -> ViewsError:
+    return ViewsError(
+        f"View {name!r} has a vector in each cell of its {what}, not a number. Stack them to a matrix, "
+        f"np.stack(column), or make views of the table: TableViews(columns={{{name!r}: [column]}})."
+    )
 
 
 def _texts(name: str, first: str) -> ViewsError:

@@ -547,6 +547,7 @@ def load_service(
     data: Path | None = None,
     also: Sequence[Path] = (),
     read_labels: Callable[[Any, str | None], Any] | None = None,
+    add_vectors: Callable[[Any, Path], Any] | None = None,
 ) -> Service:
     """Return a service of model files and objects; nothing in a file is executed.
 
@@ -560,6 +561,8 @@ def load_service(
         Further model files.
     read_labels : function of the objects and the table's column of ids, optional
         Returns the labels of the fit, one per object.
+    add_vectors : function of a table and its path, optional
+        Returns the table with further columns, of vectors that are kept beside it.
     """
     paths = [model, *also]
     loaded = [load(path) for path in paths]
@@ -572,8 +575,14 @@ def load_service(
     table = None
     if reader is not None and data.is_file() and data.suffix.lower() in TABLES:
         table = read_table(data)
-        views: Any = reader.front.transform(table)
+        whole = table if add_vectors is None else add_vectors(table, data)
+        views: Any = reader.front.transform(whole)
         texts = reader.raw_texts(table)
+    elif add_vectors is not None:
+        raise ViewsError(
+            f"Vectors can be given beside a table only, and to a model that makes views of tables: {data} is no table, "
+            f"or {model} does not."
+        )
     else:
         views = read_views(data)
     if isinstance(views, LazyViews):
@@ -584,7 +593,7 @@ def load_service(
         labels = read_labels(views, None) if table is None or reader is None else read_labels(table, reader.id_column)
     for each in models:
         if each.retriever is not None and not len(each.retriever.indexed_ids()):
-            each.retriever.add(views if table is None or each.front is None else table)  # the file stays as it is
+            each.retriever.add(views if table is None or each.front is None else whole)  # the file stays as it is
     return Service(loaded[0], views, also=loaded[1:], title=model.name, texts=texts, table=table, labels=labels)
 
 
