@@ -300,6 +300,8 @@ class NumbersGate:
                 problem = f"Negative values in data passed to {self.model}: {problem}"
             if self.vectors and not self.new:
                 problem += f" Where it holds vectors, set likelihood={{{name!r}: 'gaussian'}}."
+            if not self.vectors:
+                problem += " PLSA, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier and CoPLSA take vectors."
             raise ViewsError(
                 problem,
                 python="Turn it into counts with Codebook(...), or shift it to be non-negative.",

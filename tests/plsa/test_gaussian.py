@@ -17,7 +17,9 @@ from coview import (
     LinkPLSA,
     MultiViewPLSA,
     MultiViewPLSAClassifier,
+    PairwiseCoPLSA,
     Views,
+    VotingPLSA,
     inspect,
     load,
     read_views,
@@ -333,6 +335,12 @@ def test_a_parameter_says_it_for_all_or_some_views():
         PLSA(likelihood={"word": "gaussian"}).fit(BOTH)
     with pytest.raises(ParameterError, match="likelihood must be"):
         PLSA(likelihood="poisson").fit(BOTH)
+
+
+@pytest.mark.parametrize("model", [DualPLSA(K), PairwiseCoPLSA(K), VotingPLSA(K)], ids=lambda m: type(m).__name__)
+def test_models_of_counts_alone_say_which_take_vectors(model):
+    with pytest.raises(ViewsError, match=r"models counts.*LinkPLSA, MultiViewPLSA.*take vectors"):
+        model.fit(BOTH)
 
 
 def test_negative_counts_are_refused():
