@@ -61,7 +61,7 @@ def test_measurements_say_how_far_they_lie_from_the_mean(report):
     for item in groups["items"]:
         wanted = dict(MODEL.top_features("person")[int(item["name"])])
         assert {name: value for name, value, _ in item["features"]["person"]} == pytest.approx(wanted)
-    assert re.search(r"age \+1\.\d", text_of(report)) and "standard deviations" in report.html
+    assert re.search(r"age [+−]\d\.\d", text_of(report)) and "standard deviations" in report.html
 
 
 @pytest.mark.parametrize("with_objects", [True, False])
