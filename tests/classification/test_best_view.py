@@ -156,6 +156,7 @@ def test_the_best_estimator_comes_back_from_a_file(tmp_path, monkeypatch):
     [
         (BestView(index="dunn"), "index must be"),
         (BestView(cv=True), "cv must be an integer"),
+        (BestView(scoring="auto"), "scoring must be the name of a scorer, a function or None"),
         (BestView(PCA(2)), "needs a clusterer"),
         (BestView(TruncatedSVD(2), index="score"), "needs an estimator with a score"),
     ],

@@ -212,6 +212,15 @@ def test_shards_on_disk_give_the_model_of_rows_in_memory(tmp_path):
     assert_array_equal(whole.labels_, parts.labels_)
 
 
+def test_a_view_that_nobody_has_says_nothing():
+    corpus = make_blobs_views(60, n_clusters=3, random_state=0)
+    whole = {**dict(corpus.views.items()), "none": sparse.csr_array((60, 10))}
+    present = np.ones((60, len(whole)), dtype=bool)
+    present[:, -1] = False
+    model = AnchorGraphClustering(3, metric={"none": "cosine"}, random_state=0).fit(Views(whole, present=present))
+    assert clustering_accuracy(corpus.target, model.labels_) == 1
+
+
 def test_a_cluster_gives_the_model_of_one_process():
     da = pytest.importorskip("dask.array")
     distributed = pytest.importorskip("distributed")

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from coview import Views, as_views
 from coview.exceptions import ViewsError
+from coview.views.checks import is_anndata
 from coview.views.coerce import is_plain
 
 A, B = np.eye(3), np.ones((3, 2))
@@ -80,6 +81,13 @@ def test_a_mudata_is_not_an_argument_of_views():
 
 
 # -- AnnData, and matrices in obsm
+
+
+@pytest.mark.parametrize("module", ["anndata", "anndata._core.anndata"])  # versions differ in what they call it
+def test_an_anndata_is_known_by_its_class(module):
+    assert is_anndata(type("AnnData", (), {"__module__": module})())
+    assert is_anndata(type("Mine", (type("AnnData", (), {"__module__": module}),), {})())
+    assert not is_anndata(type("AnnData", (), {"__module__": "anndata_like"})())
 
 
 def test_an_anndata_is_one_view():

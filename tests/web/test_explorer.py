@@ -59,6 +59,12 @@ def test_topics_of_clusters_belong_to_one_view(small):
     assert len(parts["topic"]["groups"]) == 8 and all(len(group["views"]) == 1 for group in parts["topic"]["groups"])
 
 
+def test_topics_of_one_view_have_no_objects(small):
+    groups = Explorer(Service(MultiViewPLSA(3, 4, **FAST).fit(small[0]), small[0])).groups
+    with pytest.raises(ViewsError, match="Objects of MultiViewPLSA belong to a cluster, not to a topic"):
+        groups.members("topic", 0, 0, 20)
+
+
 def test_members_are_those_that_the_model_puts_there(small):
     X, y = small
     model = MultiViewNaiveBayes().fit(X, y)

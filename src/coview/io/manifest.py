@@ -101,7 +101,7 @@ def read_manifest(folder: str | Path) -> Manifest:
         for name in _files_of(shard):
             if not _is_there(root / name):
                 raise DataFileError(
-                    f"{root} lacks the file {name!r} of shard {i}. Copy it there, or write the views again."
+                    f"{root} lacks the file {short(name)} of shard {i}. Copy it there, or write the views again."
                 )
     return Manifest(root, digest, *_complete(root, drafts, shards))
 

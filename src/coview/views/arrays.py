@@ -427,7 +427,7 @@ def unit_rows(matrix: Any) -> Any:
 
     if matrix.dtype.kind != "f":
         matrix = matrix.astype(np.float64)
-    return for_sklearn(normalize(matrix))
+    return for_sklearn(normalize(matrix) if matrix.shape[0] else matrix)
 
 
 def for_sklearn(matrix: Any, fitted: Any = None) -> Any:

@@ -85,7 +85,7 @@ def is_mudata(X: Any) -> bool:
 
 def is_anndata(X: Any) -> bool:
     """Tell whether an AnnData is given, without importing anndata."""
-    return any(cls.__name__ == "AnnData" and cls.__module__.startswith("anndata.") for cls in type(X).__mro__)
+    return any(cls.__name__ == "AnnData" and cls.__module__.partition(".")[0] == "anndata" for cls in type(X).__mro__)
 
 
 def _a(data: Any) -> str:

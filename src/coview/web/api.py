@@ -174,7 +174,14 @@ def make_app(
     async def in_thread(call: Callable[..., Any], *args: Any) -> Any:
         """Call in a thread: many rows or texts must not keep other requests waiting."""
         threads = large if IS_LARGE.get() else readers
-        return await asyncio.get_running_loop().run_in_executor(threads, call, *args)
+
+        def answer() -> Any:
+            try:
+                return call(*args)
+            except StopIteration as error:  # a future cannot hold it: the request would wait for ever
+                raise RuntimeError("an iterator ended early") from error
+
+        return await asyncio.get_running_loop().run_in_executor(threads, answer)
 
     limits = limits or Limits()
     _add_questions(app, service, batcher, in_thread, limits.most_values)

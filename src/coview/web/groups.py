@@ -69,6 +69,8 @@ class Groups:
         return self._names[kind]
 
     def _name(self, kind: str, model: Inspection) -> list[str]:
+        if kind != model.kind and not model.projections:
+            raise ViewsError(f"Objects of {model.name} belong to a {model.kind}, not to a {kind}: ask for that.")
         if kind != model.kind:
             return [f"{kind} {k}" for k in range(next(iter(model.projections.values())).shape[1])]
         data, codes = self._service.data, self.reading(kind).codes

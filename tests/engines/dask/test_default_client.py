@@ -9,6 +9,7 @@ pytest.importorskip("distributed", reason="distributed is not installed: the Das
 
 ALONE = """
 import dask, distributed
+from concurrent.futures import ThreadPoolExecutor
 from coview import PLSA
 from coview.datasets import make_topic_views
 from coview.engines.dask.engine import DaskEngine, default_client
@@ -25,11 +26,16 @@ except ValueError:
 
 first = default_client()
 print("kept", default_client() is first)
-print("never taken for dead", first.cluster.scheduler.worker_ttl is None)
+print("never taken for dead", first.cluster.scheduler.worker_ttl > 1e8)
+print("others are", dask.config.get("distributed.scheduler.worker-ttl"))
+with ThreadPoolExecutor(3) as threads:
+    same = list(threads.map(lambda _: default_client(), range(3)))
+print("one for all threads", all(client is first for client in same))
 first.cluster.close()
 first.close()
-second = default_client()
-print("anew", second is not first, second.submit(sum, [1, 2]).result())
+with ThreadPoolExecutor(3) as threads:
+    second, *others = threads.map(lambda _: default_client(), range(3))
+print("anew", second is not first, all(client is second for client in others), second.submit(sum, [1, 2]).result())
 
 engine._PATIENCE = 0.2
 with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
@@ -48,7 +54,9 @@ def test_the_local_cluster_is_kept_renewed_and_nobodys_default():
         "no default",
         "kept True",
         "never taken for dead True",
-        "anew True 3",
+        "others are 5 minutes",
+        "one for all threads True",
+        "anew True True 3",
         "The Dask cluster at ADDRESS had no worker for 0.2 seconds. Start workers (dask worker ADDRESS), or pass "
         "another client: engine=DaskEngine(client).",
     ]

@@ -14,6 +14,8 @@ sweep since the start, or, with a `folder` that all workers see, since the last 
 from __future__ import annotations
 
 import itertools
+import os
+import threading
 import uuid
 import warnings
 import weakref
@@ -38,9 +40,11 @@ __all__ = ["DaskEngine", "DaskHolder", "default_client"]
 
 _FAN_IN = 4  # statistics added up by one task
 _PARTS_PER_WORKER = 2  # of views that are in this process's memory
+_NEVER = "3650 days"  # without a sign of life, as while a laptop sleeps, a worker of this process is not taken for dead
 _PATIENCE = 600  # seconds to wait for the first worker of a cluster, which may have to be started elsewhere
 
-_own: list[Any] = []  # the local cluster that is started where there is no client
+_own: dict[int, Any] = {}  # by process, since none survives a fork: the local cluster where there is no client
+_starting = threading.Lock()
 
 
 class DaskEngine(CpuEngine):
@@ -98,19 +102,23 @@ class DaskEngine(CpuEngine):
 def default_client() -> Any:
     """Return the current Dask client, or one of a local cluster that is started now and kept."""
     distributed = _load()
-    import dask
-
     try:
         return distributed.default_client()
     except ValueError:
-        if not _own or _own[0].status != "running":
-            # workers in this process: their kernels run without Python's lock, and a script needs no guard for them;
-            # they are never taken for dead, as after a laptop slept; and what the caller computes with Dask besides
-            # goes on where it went before
-            with dask.config.set({"distributed.scheduler.worker-ttl": None}):
-                cluster = distributed.LocalCluster(threads_per_worker=1, processes=False, dashboard_address=None)
-            _own[:] = [distributed.Client(cluster, set_as_default=False)]
-        return _own[0]
+        with _starting:
+            client = _own.get(os.getpid())
+            if client is None or client.status != "running":
+                client = _own[os.getpid()] = _start_local_cluster(distributed)
+            return client
+
+
+def _start_local_cluster(distributed: Any) -> Any:
+    # workers in this process: their kernels run without Python's lock, and a script needs no guard for them
+    cluster = distributed.LocalCluster(
+        threads_per_worker=1, processes=False, dashboard_address=None, scheduler_kwargs={"worker_ttl": _NEVER}
+    )
+    # what the caller computes with Dask besides goes on where it went before
+    return distributed.Client(cluster, set_as_default=False)
 
 
 def _load() -> Any:
