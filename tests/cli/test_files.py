@@ -25,6 +25,12 @@ X = Views(words=np.eye(3), ids=["a", "b", "c"])
         ("y.csv", "id,label\nc,1\na,2\n", [2, None, 1]),
         ("y.csv", "c,1\na,2\n", [2, None, 1]),  # no header: its first line names an object
         ("y.csv", "page,c\nc,x\na,y\n", ["y", None, "x"]),
+        ("y.csv", "a,1.5\nb,2.5\nc,1.5\n", [1.5, 2.5, 1.5]),  # its label is of the type of the others
+        ("y.csv", "a,1\nb,2.5\nc,\n", [1.0, 2.5, None]),
+        ("y.csv", "a,1.5\nb,2\nc,1\n", [1.5, 2.0, 1.0]),
+        ("y.csv", "a,1\nb,cat\n", ["1", "cat", None]),
+        ("y.csv", "a,cat\nb,2\nc,1\n", ["cat", "2", "1"]),
+        ("y.csv", "a,\nb,2\nc,1\n", [None, 2, 1]),
         ("y.tsv", "id\tlabel\nc\tx\na\ty\nb\tz\n", ["y", "z", "x"]),
         ("y.jsonl", '{"label": 1}\n{"label": null}\n{"label": 2}\n', [1, None, 2]),
     ],
@@ -33,6 +39,21 @@ def test_labels_come_from_one_column_or_by_id(tmp_path, name, text, labels):
     (tmp_path / name).write_text(text)
     found = read_labels(str(tmp_path / name), X)
     assert found.tolist() == labels
+    assert list(map(type, found.tolist())) == list(map(type, labels))
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("id,label\na,x\nc,y\n", ["x", None, "y"]),
+        ("id,label\nid,z\na,x\n", ["x", "z", None]),
+        ("id,kind\nid,z\na,x\n", ["x", "z", None]),
+        ("id,z\na,x\nc,y\n", ["x", "z", "y"]),  # no header by its names, and an object otherwise without a label
+    ],
+)
+def test_a_header_stays_one_where_an_object_is_called_id(tmp_path, text, labels):
+    (tmp_path / "y.csv").write_text(text)
+    assert read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3), ids=["a", "id", "c"])).tolist() == labels
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 _SETTINGS = ("stop_words", "min_df", "max_df", "impute")  # of a table: as they are typed, None leaves the default
+KEYS = ("id", "row")  # what the column is called that says whose a label is
 WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 
 
@@ -336,13 +337,13 @@ def _labels_of_file(path: Path, n_rows: int, ids: Any = None) -> tuple[str | Non
     names = _columns(table)
     if len(names) == 1:
         return None, [], _values(table, names[0])
+    key = next((name for name in KEYS if name in names), names[0])
+    if "label" in names and key in KEYS:  # a header, even where an object is called "id"
+        return key, _values(table, key), _values(table, "label")
     if lines and len(names) == 2 and _is_row(names, _values(table, names[0]), ids):
         print_line(f"coview: {path}: its first line names an object, and is taken as a row, not as a header.")
         keys, labels = (_values(table, name) for name in names)
-        return "", [names[0], *keys], [_number(names[1]), *labels]
-    key = next((name for name in ("id", "row") if name in names), names[0])
-    if "label" in names and key in ("id", "row"):
-        return key, _values(table, key), _values(table, "label")
+        return "", [names[0], *keys], _with_first(names[1], labels)
     if len(names) != 2:
         raise DataFileError(
             f"{path} has {len(names)} columns; labels are one column, an id and a label, or a table whose columns "
@@ -354,7 +355,7 @@ def _labels_of_file(path: Path, n_rows: int, ids: Any = None) -> tuple[str | Non
 def _is_row(header: Sequence[str], keys: Sequence[Any], ids: Any) -> bool:
     """Whether what was read as the header of ids and labels names an object: it is one, as the lines below are.
 
-    Without ids it does where it is a number, as all below it are.
+    Without ids it does where it is a number, as all below it are. Where "id" or "row" comes again below, it is a header.
 
     Examples
     --------
@@ -365,7 +366,30 @@ def _is_row(header: Sequence[str], keys: Sequence[Any], ids: Any) -> bool:
     """
     if ids is None:
         return all(re.fullmatch(r"\d+", str(key)) for key in [header[0], *keys])
-    return header[0] in set(map(str, ids))
+    return header[0] in set(map(str, ids)) and not (header[0] in KEYS and header[0] in map(str, keys))
+
+
+def _with_first(cell: str, labels: Sequence[Any]) -> list[Any]:
+    """Labels with that of the first line before them, of one type: numbers where all are, else texts.
+
+    Examples
+    --------
+    >>> _with_first("1", [2, 1]), _with_first("1", [2.5, 1.5]), _with_first("1", ["b", None]), _with_first("a", [2, 1])
+    ([1, 2, 1], [1.0, 2.5, 1.5], ['1', 'b', None], ['a', '2', '1'])
+    """
+    from coview.utils.missing import is_gap
+
+    if not cell.strip():
+        return [None, *labels]
+    if any(isinstance(label, str) for label in labels):
+        return [cell, *labels]
+    try:
+        first = float(cell)
+    except ValueError:
+        return [cell, *(None if is_gap(label) else f"{label:.15g}" for label in labels)]
+    if isinstance(_number(cell), int) and all(isinstance(label, int) for label in labels):
+        return [int(cell), *labels]
+    return [first, *(None if is_gap(label) else float(label) for label in labels)]
 
 
 def _lines(path: Path) -> list[str]:
