@@ -55,10 +55,10 @@ def test_a_lazy_polars_frame_is_collected():
     assert X["table"].tolist() == [[1], [2]]
 
 
-def test_a_pandas_frame_with_numbers_as_column_names_works():
-    X = Views(table=pd.DataFrame(DENSE))
+def test_numbers_are_names_of_columns_where_somebody_gave_them():
+    X = Views(table=pd.DataFrame(DENSE), years=pd.DataFrame(DENSE, columns=[2019, 2020, 2021]))
     np.testing.assert_array_equal(X["table"], DENSE)
-    assert X.feature_names["table"].tolist() == ["0", "1", "2"]
+    assert "table" not in X.feature_names and X.feature_names["years"].tolist() == ["2019", "2020", "2021"]
 
 
 def test_a_pandas_index_becomes_ids():

@@ -20,6 +20,7 @@ from coview import (
     inspect,
 )
 from coview.exceptions import ViewsError
+from coview.utils.messages import cut
 from coview.web.explorer import Explorer
 from coview.web.groups import Groups
 from coview.web.service import Service
@@ -141,6 +142,14 @@ def test_lists_tell_objects_by_a_short_column(small):
     ]
     bare = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X))
     assert bare.objects()["objects"][0]["about"] is None
+
+
+def test_long_texts_tell_objects_where_there_are_no_short_ones_but_dates(small):
+    X, y = small
+    texts = [f"{i} foxes " * 90 for i in range(60)]
+    table = {"date": [f"2019-01-{i:02}" for i in range(60)], "body": texts, "longer": [text * 2 for text in texts]}
+    first = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X, table=table)).objects()["objects"][0]
+    assert first["about"] == cut(texts[0], 180)
 
 
 def test_the_map_places_every_object_near_its_group(small):

@@ -142,11 +142,12 @@ def _next(model: Any, options: Any, raw: TableOptions) -> list[str]:
         data += [] if value is None else [option, str(value)]
     labels = [] if options.labels is None else ["--labels", str(options.labels)]
     whole = [str(part) for part in (raw.table or options.data,) if part is not None]
+    beside = data[: 2 * len(options.view or [])] if raw.table else []
     learned = model.kind == "class" and bool(labels)
     commands = [
         ["coview", "info", out],
         ["coview", "report", out, *data, *labels],
-        ["coview", "explore", out, *whole, *(labels if whole and learned else [])],
+        ["coview", "explore", out, *whole, *beside, *(labels if whole and learned else [])],
     ]
     if model.retriever is not None:
         views = [*model.inputs, *model.inputs]

@@ -125,11 +125,12 @@ def frame_ids(frame: Any) -> np.ndarray | None:
     return np.asarray(native.index)
 
 
-def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
+def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
     import narwhals as nw
 
-    frame = open_frame(source)
-    columns = text_array([str(column) for column in frame.columns], f"feature names of view {name!r}")
+    frame, columns = open_frame(source), None
+    if type(frame.to_native().columns).__name__ != "RangeIndex":  # numbers that nobody gave are no names
+        columns = text_array([str(column) for column in frame.columns], f"feature names of view {name!r}")
     index = frame_ids(frame)
     kinds = list(getattr(frame.to_native(), "dtypes", []))
     if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):

@@ -29,6 +29,7 @@ from coview.io.views_folder import read_views
 from coview.preprocessing.raw_columns import as_table
 from coview.retrieval.contributions import AVERAGE
 from coview.retrieval.queries import split_words
+from coview.utils import messages
 from coview.utils.jsonable import plain
 from coview.utils.messages import did_you_mean, listed
 from coview.views.inputs import ViewInput
@@ -129,20 +130,29 @@ class Service:
         if self._caption_column is None:
             return None
         value = self.cells(self._caption_column)[row]
-        return value if isinstance(value, str) and value != str(self.ids[row]) else None
+        return (
+            messages.cut(value, 2 * _LONGEST_CAPTION)
+            if isinstance(value, str) and value != str(self.ids[row])
+            else None
+        )
 
     @cached_property
     def _caption_column(self) -> Any:
-        """The column whose texts tell an object in a line: nearly all differ, and they are the longest of a line."""
-        best, longest = None, 0.0
+        """The column whose texts tell an object in a line.
+
+        Nearly all of them differ and have letters, unlike dates, and they are the longest of a line; where all texts
+        are longer, the shortest of these.
+        """
+        lines: dict[Any, float] = {}
         for name in [] if self.table is None else self.table.names:
             texts = [value for value in self.cells(name)[:_CAPTIONS] if isinstance(value, str)]
             if len(texts) < 2 or texts == [str(key) for key in self.ids[: len(texts)]]:
                 continue
             median = float(np.median([len(text) for text in texts]))
-            if len(set(texts)) > 0.8 * len(texts) and longest < median <= _LONGEST_CAPTION:
-                best, longest = name, median
-        return best
+            lettered = sum(any(map(str.isalpha, text)) for text in texts)
+            if min(len(set(texts)), lettered) > 0.8 * len(texts):
+                lines[name] = median if median <= _LONGEST_CAPTION else -median
+        return max(lines, key=lambda name: lines[name], default=None)
 
     @cached_property
     def abilities(self) -> list[str]:
