@@ -12,6 +12,7 @@ import pytest
 
 from coview import LinkPLSA, Views, save
 from coview.cli import main as cli
+from coview.cli.info import summarized
 
 TEXTS = ["red fox runs", "blue sea waves", "a red fox den", "salt of the blue sea"] * 6
 LABELS = ["land", "water", "land", "water"] * 6
@@ -147,3 +148,9 @@ def test_info_says_what_a_view_was_taken_for(run, tmp_path):
     code, out, _ = run("info", tmp_path / "m.coview")
     assert code == 0
     assert "words: 2 features, multinomial" in out and "vector: 3 features, gaussian" in out
+
+
+def test_info_leaves_out_what_is_said_of_views_without_a_width():
+    fitted = {"n_features_by_view_": {"words": 1200}, "likelihood_": {"words": "multinomial", "vector": "gaussian"}}
+    rows = summarized({"model": "LinkPLSA", "parameters": {}, "fitted": fitted})
+    assert rows["views"] == {"words": "1,200 features, multinomial"}

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.cluster import AgglomerativeClustering
 
 from coview import (
     AutoClustering,
+    ConcatenatedViews,
     CoPLSA,
     LinkPLSA,
     MultiViewPLSA,
@@ -118,6 +120,13 @@ def test_measurements_far_below_the_mean_come_first_too():
     assert low[2] == pytest.approx(1.05)  # the mean itself
 
 
+def test_a_spread_is_told_from_rounding():
+    """Seconds since 1970 spread by half a second are nearly constant, a column of tenths is."""
+    codes = np.arange(5000) % 2
+    found = deviating_features(np.column_stack([1.7e9 + codes, np.full(5000, 0.1)]), codes, 2)
+    assert_allclose(found.deviations, [[-1, 0], [1, 0]], atol=1e-6)
+
+
 def test_a_gaussian_view_deviates_by_the_means_that_were_learned():
     features = inspect(MODEL).described_features("person")
     assert_array_equal(features.weights, MODEL.topic_feature_["person"])
@@ -126,6 +135,28 @@ def test_a_gaussian_view_deviates_by_the_means_that_were_learned():
     by_topic = {max(row, key=lambda line: line[1])[0] for row in MODEL.top_features("person")}
     assert by_topic == {"age", "price"}
     assert MODEL.top_features("person", 1)[0][0][1] == pytest.approx(wanted[0][np.abs(wanted[0]).argmax()])
+
+
+def test_a_clusterer_without_predict_does_not_guess_whose_clusters_it_knows():
+    """It keeps the clusters of its objects by their order, and other objects may be as many."""
+    dense = Views(vector=VECTORS, person=PERSON)
+    inspection = inspect(ConcatenatedViews(AgglomerativeClustering(K)).fit(dense))
+    for objects in (dense[::-1], dense):
+        for ask in (inspection.explain, lambda objects: inspection.nearest_objects(objects, "vector")):
+            with pytest.raises(ViewsError, match=r"has no predict, .* Pass no objects, or use a clusterer"):
+                ask(objects)
+    assert len(inspection.explain()) == K
+
+
+@pytest.mark.parametrize("number", [-1, 2.5])
+def test_numbers_of_features_and_objects_are_checked(number):
+    inspection = inspect(MODEL)
+    with pytest.raises(ValueError, match=r"n_features must be an integer"):
+        inspection.explain(X, n_features=number)
+    with pytest.raises(ValueError, match=r"n_objects must be an integer"):
+        inspection.explain(X, n_objects=number)
+    with pytest.raises(ValueError, match=r"n must be an integer"):
+        inspection.nearest_objects(X, "vector", number)
 
 
 def test_vectors_are_no_words():

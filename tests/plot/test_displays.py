@@ -113,6 +113,12 @@ def test_agreement_is_the_share_of_equal_groups(make, data):
     assert display.values[1][2] == pytest.approx(np.mean(alone[1] == model.predict(X)))
 
 
+def test_a_name_of_one_long_word_is_cut_not_hidden():
+    display = VarianceExplainedDisplay({"vector": [0.5, 0.25]}, ["w" * 50, "topic 1"]).plot()
+    shown = [tick.get_text() for tick in display.ax_.get_xticklabels()]
+    assert shown == ["w" * 30 + "...", "topic 1"]
+
+
 def test_confusions_are_those_of_scikit_learn(make, data):
     X, y = data
     model = make("MultiViewNaiveBayes")

@@ -355,7 +355,7 @@ def _labels_of_file(path: Path, n_rows: int, ids: Any = None) -> tuple[str | Non
 def _is_row(header: Sequence[str], keys: Sequence[Any], ids: Any) -> bool:
     """Whether what was read as the header of ids and labels names an object: it is one, as the lines below are.
 
-    Without ids it does where it is a number, as all below it are. Where "id" or "row" comes again below, it is a header.
+    Without ids it does where it is a number, as all below it are. An "id" or "row" that comes again below is a header.
 
     Examples
     --------

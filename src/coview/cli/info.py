@@ -63,7 +63,8 @@ def summarized(about: dict[str, Any]) -> dict[str, Any]:
         features = {name: f"{width:,} features" if isinstance(width, int) else width for name, width in widths.items()}
         taken = fitted.get("likelihood_")
         for name, likelihood in taken.items() if isinstance(taken, dict) else ():
-            features[name] = f"{features[name]}, {likelihood}"
+            if name in features:
+                features[name] = f"{features[name]}, {likelihood}"
         rows["views"] = features
     if (classes := fitted.get("classes_")) is not None:
         rows["classes"] = cut(_short(classes), CUT)

@@ -28,13 +28,14 @@ from coview.inspection.features import Features
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
 from coview.inspection.memberships import dense, label_codes, one_hot
 from coview.inspection.names import NAMED_BY_FEATURES, keyed_name, name_groups, own_names
-from coview.inspection.vectors import GroupExplanation, explain_groups, nearest_rows
+from coview.inspection.vectors import GroupExplanation, explain_groups, nearest_in_groups
 from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import listed, printable
 from coview.utils.warn import unwarned
+from coview.validation import check_count
 from coview.views.arrays import for_sklearn
 from coview.views.base import html_table
 from coview.views.coerce import PLAIN, as_views, is_plain
@@ -712,7 +713,7 @@ class Inspection:
         ----------
         X : what the model takes, optional
             Objects, such as those of the fit. Without them there are no nearest objects, and models that say nothing
-            of features have none.
+            of features have none. A clusterer without `predict` takes none: it would not know which objects these are.
         n_features : int, default=10
             Most features of a group in a view.
         n_objects : int, default=5
@@ -733,12 +734,14 @@ class Inspection:
         sea sea ['c']
         fox fox ['a', 'b']
         """
+        check_count("n_features", n_features, 0)
+        check_count("n_objects", n_objects, 0)
         if X is None:
             return explain_groups(self, None, None, n_features, n_objects)
         views = self.prepare_views(X)
         return explain_groups(self, views, self._codes_of(views), n_features, n_objects)
 
-    def nearest_objects(self, X: Any, view: str, n: int = 5, *, codes: np.ndarray | None = None) -> list[list[int]]:
+    def nearest_objects(self, X: Any, view: str, n: int = 5) -> list[list[int]]:
         """Return for each group the rows of its objects that lie nearest to its mean vector in a view.
 
         Only objects that have the group as their first one, and the view, are asked. Distances are Euclidean, from
@@ -752,24 +755,25 @@ class Inspection:
             The view.
         n : int, default=5
             Most objects of a group.
-        codes : ndarray, optional
-            Positions of the objects' groups, where they are known already; X is then what `prepare_views` gives.
         """
         if view not in self.views:
             raise ViewsError(f"view must name one of the views {listed(self.views)}, got {view!r:.60}.")
-        views = X if codes is not None else self.prepare_views(X)
-        codes = self._codes_of(views) if codes is None else codes
+        check_count("n", n, 0)
+        views = self.prepare_views(X)
+        codes = self._codes_of(views)
         if codes is None or view not in views:
             return [[] for _ in self.groups]
-        features = self.described_features(view) if self.likelihoods.get(view) == "gaussian" else None
-        have = views.present[:, views.names.index(view)]
-        means = None if features is None else features.weights
-        return nearest_rows(views[view], np.where(have, codes, -1), len(self.groups), n, means)
+        return nearest_in_groups(self, views, codes, view, n)
 
     def _codes_of(self, views: Views) -> np.ndarray | None:
-        """Positions of the groups of objects; a clusterer that cannot place new ones still knows those of its fit."""
-        codes, kept = self.read(views, prepared=True).codes, self.training.codes
-        return kept if codes is None and kept is not None and len(kept) == len(views) else codes
+        """Positions of the groups of objects; None for a model without groups."""
+        codes = self.read(views, prepared=True).codes
+        if codes is None and self.training.codes is not None:
+            raise ViewsError(
+                f"{self.name} has no predict, and knows the clusters of the objects of its fit only by their order: it "
+                "cannot tell which clusters these objects are in. Pass no objects, or use a clusterer with predict."
+            )
+        return codes
 
     def feature_names(self, view: str) -> list[str]:
         """Return the names of a view's features, or f0, f1, ...

@@ -210,7 +210,7 @@ def deviating_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int 
 def deviations_of(means: np.ndarray, center: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """Return how far means (groups x features) lie from a center, in standard deviations; 0 of a constant feature."""
     gaps = np.asarray(means, dtype=np.float64) - center
-    least = 1e-9 * np.abs(center)  # below, a spread is rounding alone
+    least = 1e-11 * np.abs(center)  # below, a spread is rounding alone: that of 10,000 rows is some 1e-13
     return np.divide(gaps, spread, out=np.zeros_like(gaps), where=np.broadcast_to(spread > least, gaps.shape))
 
 

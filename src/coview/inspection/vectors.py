@@ -21,7 +21,7 @@ from coview.views.views import Views
 if TYPE_CHECKING:
     from coview.inspection.contract import Inspection
 
-__all__ = ["GroupExplanation", "explain_groups", "nearest_rows"]
+__all__ = ["GroupExplanation", "explain_groups", "nearest_in_groups", "nearest_rows"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,14 @@ def nearest_rows(
     return chosen
 
 
+def nearest_in_groups(inspection: Inspection, views: Views, codes: np.ndarray, view: str, n: int) -> list[list[int]]:
+    """Return `Inspection.nearest_objects` of prepared views whose objects' groups (`codes`) are known already."""
+    features = inspection.described_features(view) if inspection.likelihoods.get(view) == "gaussian" else None
+    have = views.present[:, views.names.index(view)]
+    means = None if features is None else features.weights
+    return nearest_rows(views[view], np.where(have, codes, -1), len(inspection.groups), n, means)
+
+
 def explain_groups(
     inspection: Inspection, views: Views | None, codes: np.ndarray | None, n_features: int, n_objects: int
 ) -> list[GroupExplanation]:
@@ -99,7 +107,7 @@ def explain_groups(
     nearest = {}
     if views is not None and codes is not None:
         vectors = [view for view in inspection.views if view in views and holds_vectors(inspection, view, views)]
-        nearest = {view: inspection.nearest_objects(views, view, n_objects, codes=codes) for view in vectors}
+        nearest = {view: nearest_in_groups(inspection, views, codes, view, n_objects) for view in vectors}
     ids: Any = None if views is None or views.ids is None else views.ids.tolist()
     return [
         GroupExplanation(

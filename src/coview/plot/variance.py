@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from coview.inspection import inspect
 from coview.plot.style import ACCENT, bare, heat, panels
+from coview.utils.messages import cut
 
 __all__ = ["VarianceExplainedDisplay"]
 
@@ -83,7 +83,7 @@ class VarianceExplainedDisplay:
         self.axes_ = grid[0]
         self.ax_, totals = self.axes_
         texts = [[f"{100 * value:.0f}" for value in row] for row in array]
-        columns = [textwrap.shorten(name, NAME_LETTERS) for name in self.names]
+        columns = [cut(name, NAME_LETTERS) for name in self.names]
         heat(self.ax_, array, self.shares, columns, texts, square=False)
         self.ax_.set(title="Variance explained, percent", xlabel=self.noun)
         sums = array.sum(axis=1)

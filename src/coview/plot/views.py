@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from coview.inspection import inspect
 from coview.inspection.by_view import agreement_matrix, read_by_view
 from coview.inspection.measures import confusion
 from coview.plot.style import heat, one_panel, panels
+from coview.utils.messages import cut
 from coview.validation import encode_labels, minus_one_is_unlabeled
 
 __all__ = ["ViewAgreementDisplay", "ViewConfusionDisplay"]
@@ -147,7 +147,7 @@ class ViewConfusionDisplay:
         drawn["all views"] = whole
         called = dict(zip(inspection.groups, inspection.keyed_names))
         for part in drawn.values():
-            part["columns"] = [textwrap.shorten(called.get(key, key), NAME_LETTERS) for key in part["columns"]]
+            part["columns"] = [cut(called.get(key, key), NAME_LETTERS) for key in part["columns"]]
         return cls(drawn, noun=inspection.kind).plot(ax)
 
     def plot(self, ax: Any = None) -> ViewConfusionDisplay:

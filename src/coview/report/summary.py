@@ -21,6 +21,7 @@ from coview.inspection.labels import label_tree
 from coview.inspection.measures import fit_curves
 from coview.inspection.names import own_names
 from coview.inspection.objects import disputed_objects, distinctive_features, map_objects, place, typical_objects
+from coview.inspection.vectors import nearest_in_groups
 from coview.report.scores import (
     Holdout,
     check_values,
@@ -447,7 +448,7 @@ def _describe_examples(
         return None
     typical = typical_objects(reading, n_groups, TYPICAL, views)
     vectors = [view for view in views.names if holds_vectors(inspection, view, views)]
-    nearest = {view: inspection.nearest_objects(views, view, TYPICAL, codes=reading.codes) for view in vectors}
+    nearest = {view: nearest_in_groups(inspection, views, reading.codes, view, TYPICAL) for view in vectors}
     disputed = disputed_objects(readings, DISPUTED)
     chosen = [row for groups in (typical, *nearest.values()) for group in groups for row in group]
     chosen += [int(rows[item["row"]]) for item in disputed]

@@ -10,6 +10,7 @@ from scipy import sparse
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Reading, one_hot
 from coview.inspection.features import feature_names, group_names, holds_vectors, top_features, view_features
+from coview.inspection.vectors import nearest_in_groups
 from coview.web.kinds import kinds_of, known_views
 from coview.web.service import Service
 
@@ -152,7 +153,7 @@ class Groups:
             return {}
         vectors = [view for view in model.views if view in data and holds_vectors(model, view, data)]
         objects = model.prepare_views(known_views(model, data)) if vectors else data
-        rows_by_view = {view: model.nearest_objects(objects, view, NEAREST, codes=codes) for view in vectors}
+        rows_by_view = {view: nearest_in_groups(model, objects, codes, view, NEAREST) for view in vectors}
         ids = self._service.ids
         return {
             view: [[{"id": ids[row], "about": self._service.caption(row)} for row in rows] for rows in groups]
