@@ -24,7 +24,7 @@ from scipy import sparse
 from coview.exceptions import DataFileError
 from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
-from coview.utils.messages import not_text, one_sentence, short
+from coview.utils.messages import listed, not_text, one_sentence, short
 from coview.utils.text_files import check_unique, csv_rows, json_rows
 from coview.utils.warn import warn_user
 from coview.validation import check_count
@@ -381,15 +381,14 @@ def _clean_label(value: Any, textual: bool) -> Any:
     return value
 
 
-def _key_names(rows: list[dict[str, Any]], most: int = 8) -> str:
+def _key_names(rows: list[dict[str, Any]]) -> str:
     """Names of keys and columns for a message: of views as they are, of cells in the view "x" by themselves."""
     keys: dict[str, None] = {}
     for row in rows:
         for key, value in row.items():
             plain = key == PLAIN and isinstance(value, dict)
             keys.update(dict.fromkeys(value if plain else [key]))
-    names = [repr(name) for name in keys]
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "") or "none"
+    return listed(keys) or "none"
 
 
 def _as_text(label: float) -> str:
