@@ -314,3 +314,12 @@ def test_a_request_that_comes_with_the_end_is_answered(retriever, monkeypatch):
     asking.join(20)
     connection.close()
     assert answers and answers[0].startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_body_in_bad_chunks_is_answered_once_and_logged_as_no_fault(hasty, caplog):
+    with connected(hasty) as connection:
+        connection.sendall(
+            b"POST /predict HTTP/1.1\r\nHost: loca\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n"
+        )
+        assert rest(connection).startswith(b"HTTP/1.1 400 ")
+    assert not [record for record in caplog.records if record.name.startswith("coview")]

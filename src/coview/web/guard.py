@@ -100,7 +100,10 @@ class Guard:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(_HEADERS)
             for part in _sliced(message):  # each waits until the client has read most of those before
-                await send(part)
+                try:
+                    await send(part)
+                except Exception as error:
+                    raise _UnsentError from error
 
         async def send_guarded(message: Message) -> None:
             nonlocal started
@@ -123,6 +126,8 @@ class Guard:
                 )
                 if body.is_late:
                     refusal = refuse(408, SLOW_BODY, **CLOSE)
+            except _UnsentError:  # the server has ended this connection, as after a body that is none
+                return
             except Exception:
                 log.exception("A request to %s failed.", printable(str(scope.get("path"))))
                 refusal = refuse(500, FAILED)
@@ -145,6 +150,10 @@ class Guard:
             return None
         sentence = "A token is required: send the header 'Authorization: Bearer TOKEN'."
         return refuse(401, sentence, **{"WWW-Authenticate": "Bearer"})
+
+
+class _UnsentError(Exception):
+    """An answer could not be sent."""
 
 
 def _sliced(message: Message) -> Iterator[Message]:
