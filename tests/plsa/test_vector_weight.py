@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from coview import PLSA, LazyViews, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier, Views
+from coview.engines.deadline import Deadline
 from coview.metrics import clustering_accuracy
 from coview.plsa.likeliest_start import most_likely
-from coview.plsa.vector_weight import vector_evidence
+from coview.plsa.vector_weight import MOST_TOKENS, vector_evidence
 
 N, K, WIDTH, TOKENS = 300, 3, 24, 40
 RNG = np.random.default_rng(0)
@@ -32,7 +34,7 @@ GOOD, NOISE = words_of(TARGET, 0.6), words_of(TARGET, 0.0)
 
 
 def evidence(words, vector):
-    return vector_evidence(Views(words=words, vector=vector), ["vector"], ["words"], K, 0)
+    return vector_evidence(Views(words=words, vector=vector), ["vector"], {"words": 1.0}, K, 0)
 
 
 def test_vectors_that_bear_the_words_out_count_as_much_as_the_words():
@@ -71,27 +73,33 @@ def test_nothing_leads_where_all_is_noise():
 )
 def test_weights_are_between_one_token_and_all_that_there_are(words):
     weight = evidence(words, vectors_of(TARGET)).weights["vector"]
-    assert 1.0 <= weight <= max(WIDTH, 1e6)
+    tokens = min(float(words.sum(axis=1).mean()), MOST_TOKENS)
+    assert isinstance(weight, float) and not isinstance(weight, np.floating)
+    assert 1.0 <= weight <= max(WIDTH, tokens)
 
 
 def test_too_few_objects_say_nothing():
     X = Views(words=GOOD[:15], vector=vectors_of(TARGET)[:15])
-    assert vector_evidence(X, ["vector"], ["words"], K, 0).weights == {"vector": 1.0}
+    assert vector_evidence(X, ["vector"], {"words": 1.0}, K, 0).weights == {"vector": 1.0}
 
 
-def test_objects_that_lack_the_vector_are_not_asked():
-    there = np.arange(N) % 2 == 0
-    vector = vectors_of(TARGET)
-    some = Views(words=GOOD, vector=np.where(there[:, None], vector, 0.0), present={"vector": there})
-    found = vector_evidence(some, ["vector"], ["words"], K, 0).weights["vector"]
-    alone = Views(words=GOOD[there], vector=vector[there])
-    assert found == pytest.approx(vector_evidence(alone, ["vector"], ["words"], K, 0).weights["vector"], rel=0.3)
+@pytest.mark.parametrize("far", [100.0, -1000.0])
+def test_objects_that_lack_the_vector_are_not_asked(far):
+    """The zeros that stand for their vectors are as far off as can be where all others lie elsewhere."""
+    there, vector = np.arange(N) % 2 == 0, vectors_of(TARGET, 0.5)
+    rows = [np.where(there[:, None], vector + by, 0.0) for by in (0.0, far)]
+    some = [Views(words=GOOD, vector=each, present={"vector": there}) for each in rows]
+    near, moved = (vector_evidence(X, ["vector"], {"words": 1.0}, K, 0) for X in some)
+    assert moved.weights["vector"] == pytest.approx(near.weights["vector"], rel=1e-6)
+    assert 1.0 < near.weights["vector"] < WIDTH
 
 
 def test_lazy_rows_say_what_rows_in_memory_say():
     X = Views(words=GOOD, vector=vectors_of(TARGET))
     lazy = LazyViews.from_views(X, 70)
-    assert vector_evidence(lazy, ["vector"], ["words"], K, 0) == vector_evidence(X, ["vector"], ["words"], K, 0)
+    assert vector_evidence(lazy, ["vector"], {"words": 1.0}, K, 0) == vector_evidence(
+        X, ["vector"], {"words": 1.0}, K, 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,7 +132,72 @@ def test_a_weight_that_is_given_is_kept():
     given = LinkPLSA(K, view_weights={"vector": 3.0}, max_iter=2, random_state=0).fit(X)
     assert given.view_weights_ == {"words": 1, "vector": 3}
     other = LinkPLSA(K, view_weights={"words": 2.0}, max_iter=2, random_state=0).fit(X)
-    assert other.view_weights_ == {"words": 2.0, "vector": max(WIDTH, TOKENS)}
+    assert other.view_weights_ == {"words": 2.0, "vector": max(WIDTH, 2 * TOKENS)}
+
+
+# -- labels decide
+
+
+def labels(n_each, seed=0):
+    rng, y = np.random.default_rng(seed), np.full(N, -1)
+    for z in range(K):
+        y[rng.choice(np.flatnonzero(z == TARGET), n_each, replace=False)] = z
+    return y
+
+
+def test_vectors_whose_groups_are_not_the_classes_do_not_lead_against_the_labels():
+    X, y = Views(words=words_of(TARGET, 0.06), vector=vectors_of(OTHER)), labels(40)
+    assert evidence(X["words"], X["vector"]).leading == ("vector",)  # without labels they would
+    found = MultiViewPLSAClassifier(4, random_state=0).fit(X, y)
+    without = MultiViewPLSAClassifier(4, view_weights={"vector": 0.0}, random_state=0).fit(X, y)
+    hits, bar = (np.mean((model.transduction_ == TARGET)[y < 0]) for model in (found, without))
+    assert found.view_weights_ == {"words": 1.0, "vector": 1.0}
+    assert hits > bar - 0.03 and bar > 0.5
+
+
+@pytest.mark.parametrize("n_each", [1, 2, 5, 20])
+def test_vectors_that_the_labels_bear_out_lead(n_each):
+    X = Views(words=NOISE, vector=vectors_of(TARGET))
+    assert vector_evidence(X, ["vector"], {"words": 1.0}, K, 0, codes=labels(n_each)).leading == ("vector",)
+
+
+def test_vectors_that_bear_the_words_but_not_the_labels_out_count_as_one_token():
+    X = Views(words=words_of(OTHER, 0.6), vector=vectors_of(OTHER))
+    free, asked = (vector_evidence(X, ["vector"], {"words": 1.0}, K, 0, codes=y) for y in (None, labels(40)))
+    assert free.weights["vector"] > 0.6 * WIDTH
+    assert asked.weights == {"vector": 1.0} and asked.agreement == {"vector": 0.0}
+
+
+def test_one_label_of_each_class_changes_nothing():
+    X = Views(words=words_of(TARGET, 0.06), vector=vectors_of(OTHER))
+    free, asked = (vector_evidence(X, ["vector"], {"words": 1.0}, K, 0, codes=y) for y in (None, labels(1)))
+    assert free == asked
+
+
+def test_lazy_rows_have_the_same_labels():
+    X, y = Views(words=words_of(TARGET, 0.06), vector=vectors_of(OTHER)), labels(40)
+    both = [vector_evidence(Z, ["vector"], {"words": 1.0}, K, 0, codes=y) for Z in (X, LazyViews.from_views(X, 70))]
+    assert both[0] == both[1]
+
+
+def test_a_view_of_learned_weight_zero_makes_no_start():
+    X, y = Views(words=words_of(TARGET, 0.06), vector=vectors_of(OTHER)), labels(6)
+    assert vector_evidence(X, ["vector"], {"words": 1.0}, K, 0, codes=y).leading == ("vector",)  # it would lead
+    learned = MultiViewPLSAClassifier(4, view_weights="auto", random_state=0).fit(X, y)
+    assert learned.view_weights_ == {"words": 1.0, "vector": 0.0}
+    given = MultiViewPLSAClassifier(4, view_weights=learned.view_weights_, random_state=0).fit(X, y)
+    assert_allclose(learned.memberships_, given.memberships_)
+
+
+# -- time
+
+
+def test_views_that_there_is_no_time_for_count_as_one_token():
+    X = Views(words=GOOD, vector=vectors_of(TARGET))
+    found = vector_evidence(X, ["vector"], {"words": 1.0}, K, 0, deadline=Deadline.after(1e-9))
+    assert found.weights == {"vector": 1.0} and not found.leading
+    model = LinkPLSA(K, time_budget=1e-9, random_state=0).fit(X)
+    assert model.view_weights_ == {"words": 1.0, "vector": 1.0}
 
 
 def test_the_likeliest_start_is_likeliest_by_words_and_vectors():

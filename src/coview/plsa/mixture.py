@@ -83,6 +83,7 @@ __all__ = ["FitContext", "MixtureModel", "MixtureSteps", "WeightedModel"]
 FOLD_IN_SWEEPS = 200  # at most
 FOLD_IN_TOL = 1e-5
 FIRST_SWEEPS = 10  # of the first minibatch: what it teaches is all there is to fold the second one into
+EVIDENCE_SHARE = 0.5  # of the time of the start, for weights of vectors
 RESTART = 104_729  # apart enough that restarts share no stream
 
 Self = TypeVar("Self", bound="MixtureModel")
@@ -328,7 +329,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     def _vector_views(self) -> tuple[str, ...]:
         """Names of the Gaussian views."""
-        known = vars(self).get("likelihood_", {})  # models of older files, and those of counts alone, have none
+        known = vars(self).get("likelihood_", {})  # models of counts alone have none
         return tuple(name for name, likelihood in known.items() if likelihood == GAUSSIAN)
 
     def _count_views(self, names: Iterable[str]) -> tuple[str, ...]:
@@ -345,13 +346,16 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         """Names of the Gaussian views whose weight the model is to find."""
         return ()
 
-    def _weigh_vectors(self, views: Any, seed: int) -> VectorEvidence | None:
-        """Find the weights that were not given; None where there are none to find."""
-        names = self._unweighted_views()
+    def _weigh_vectors(
+        self, views: Any, seed: int, codes: np.ndarray | None, deadline: Deadline = NO_DEADLINE
+    ) -> VectorEvidence | None:
+        """Find the weights that were not given, by labels where there are any; None where there are none to find."""
+        names = [name for name in self._unweighted_views() if self.view_weights_[name] > 0]
         if not names:
             return None
-        counts = [name for name in self._count_views(views.names) if self.view_weights_[name] > 0]
-        evidence = vector_evidence(views, names, counts, self._steps().width, seed)
+        weights = {name: self.view_weights_[name] for name in self._count_views(views.names)}
+        counts = {name: weight for name, weight in weights.items() if weight > 0}
+        evidence = vector_evidence(views, names, counts, self._steps().width, seed, codes=codes, deadline=deadline)
         for name, weight in evidence.weights.items():
             self.view_weights_[name] *= weight
         return evidence
@@ -407,7 +411,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         """Describe groups by distributions over the features of a view, or by the means of vectors."""
         if view not in self._vector_views():
             return Features(weights, True, "p(feature)")
-        moments = vars(self).get("column_moments_", {})  # models of older files have none
+        moments = vars(self).get("column_moments_", {})  # optional in a file: without them there are no deviations
         deviations = deviations_of(weights, *moments[view]) if view in moments else None
         return Features(weights, False, DEVIATION, deviations=deviations)
 
@@ -501,10 +505,10 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     def _fit_on(self: Self, engine: Engine, X: Any, views: Any, deadline: Deadline, extra: dict[str, Any]) -> Self:
         seed = base_seed(self.random_state)
-        evidence = self._weigh_vectors(views, seed)
-        steps = self._checked_steps()
         # a resumed fit must start at the same place: with a checkpoint the start takes the time that it needs
         ready = NO_DEADLINE if self.checkpoint is not None else deadline.share(self._start_share)
+        evidence = self._weigh_vectors(views, seed, extra.get("labels"), ready.share(EVIDENCE_SHARE))
+        steps = self._checked_steps()
         make, carried = self._begin_all(views, FitContext(seed, extra.get("labels"), ready, evidence))
         extra = {**carried, **extra}
         holder = self._hold(views, engine, steps.width, extra)
@@ -652,8 +656,9 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         if list(views.names) != self.view_names_:
             missing = ", ".join(repr(name) for name in self.view_names_ if name not in views)
             raise ViewsError(f"partial_fit needs every view of the first batch, but X lacks {missing}.")
-        first, seed = not self._has_learned(), base_seed(self.random_state)
-        evidence = self._weigh_vectors(views, seed) if first else None
+        first = not self._has_learned()
+        seed = base_seed(self.random_state) if first else 0
+        evidence = self._weigh_vectors(views, seed, extra.get("labels")) if first else None
         steps, engine = self._checked_steps(), self._engine()
         steps = steps if first else self._fitted_steps()
         dtype = floating_type(views)
