@@ -6,6 +6,7 @@ import copy
 import threading
 import time
 import warnings
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -595,15 +596,38 @@ class ReadsCounts(SphericalKMeans):
         self.shown.append(max(part.max() for part in X.values()))
         return super().predict(X)
 
+    def _inspect(self):
+        return replace(super()._inspect(), _predict=self.predict)
+
+
+SHORT = make_topic_views(n_objects=150, n_clusters=3, overlap=0.5, length=20, random_state=0).views
+
+
+def test_a_given_candidate_sees_the_views_as_they_are_in_fit_and_predict():
+    """Default ones see weighted views, whose rows have length 1."""
+    ReadsCounts.shown.clear()
+    model = AutoClustering(3, candidates=["sphere", ("mine", ReadsCounts(3))], random_state=0).fit(SHORT)
+    assert list(model.estimators_) == model.given_candidates_ == ["mine"]
+    assert len(ReadsCounts.shown) >= 2 and min(ReadsCounts.shown) > 1
+    ReadsCounts.shown.clear()
+    model.set_params(candidates=None).predict(SHORT)
+    assert len(ReadsCounts.shown) == 1 and min(ReadsCounts.shown) > 1
+
+
+def test_a_saved_model_knows_which_candidates_were_given(tmp_path):
+    candidates = ["sphere", ("mine", SphericalKMeans(3))]
+    model = AutoClustering(3, candidates=candidates, warm_start=True, random_state=0).fit(SHORT)
+    save(model.set_params(candidates=None), tmp_path / "model.coview")
+    back = load(tmp_path / "model.coview")
+    assert_array_equal(back.predict(SHORT), model.labels_)
+    again = back.fit(SHORT)
+    assert again.given_candidates_ == ["mine"]
+    assert_array_equal(again.predict(SHORT), again.labels_)
+
 
 def test_default_candidates_are_asked_for_by_name_beside_estimators(counts):
-    """Default ones see weighted views, those that are given the views as they are, in fit and predict."""
-    ReadsCounts.shown.clear()
     X = counts.views
-    model = AutoClustering(3, candidates=["sphere", ("mine", ReadsCounts(3))], random_state=0).fit(X)
-    model.estimators_["mine"] = model.estimators_.get("mine", ReadsCounts(3).fit(X))  # kept or not
-    model._new_labels(X)
-    assert len(ReadsCounts.shown) > 2 and min(ReadsCounts.shown) > 1  # weighted rows have length 1
+    model = AutoClustering(3, candidates=["sphere", ("mine", SphericalKMeans(3))], random_state=0).fit(X)
     alone = AutoClustering(3, candidates=["sphere"], random_state=0).fit(X)
     whole = AutoClustering(3, random_state=0).fit(X)
     assert alone.candidates_["name"] == ["sphere"] and model.candidates_["name"] == ["sphere", "mine"]

@@ -120,7 +120,7 @@ class AutoClustering(BaseConsensus):
     candidates_ : dict of lists
         A table, which prints as one, with one row per candidate: "name", "method" (its class), "weight" (0 where it was
         dropped), "reliability" (how well its clusters are predicted from the views), "completion" (of counts of many
-        features: nats of an object that clusters by half of its features foretell of the other half), "stability"
+        features: nats of an object that clusters by half of its features predict of the other half), "stability"
         (whether they come back on samples of the objects), "agreement" with the other candidates (which does not
         count), "without" (the views that it leaves out, and why, or None), and "dropped" (why, or None).
     n_clusters_ : int
@@ -133,6 +133,9 @@ class AutoClustering(BaseConsensus):
         Clusters of the training objects by each candidate that was fitted to all of them.
     estimators_ : dict
         Fitted estimators of the candidates that were kept.
+    given_candidates_ : list of str
+        Names of the candidates whose estimators were given: these see the views as they are, the others as
+        `preparation_` makes them.
     cluster_mapping_ : dict of ndarray (n_clusters, clusters of the candidate)
         Share of each candidate's clusters in each cluster of the consensus; rows sum to one.
     cluster_means_ : dict of ndarray (n_clusters, n_features of the view)
@@ -190,6 +193,7 @@ class AutoClustering(BaseConsensus):
         "links_": LINK_EVIDENCE,
         "view_relations_": RELATIONS,
         "estimators_": rules.mapping(rules.estimator(), "clusterings"),
+        "given_candidates_": rules.optional(rules.sequence(rules.text())),  # models of older files have none
         "labels_by_candidate_": rules.mapping(rules.integers("objects", low=-1)),
         "preparation_": rules.sequence(rules.estimator(methods=["transform"])),
         "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
@@ -240,7 +244,9 @@ class AutoClustering(BaseConsensus):
         ready = beside.through(partial(prepared, by=transformers))
         self.view_relations_ = check_alignment(ready.sample.select(*self.view_names_), seed)
         self.n_clusters_, self.n_clusters_evidence_ = self._number(ready, seed, deadline, earlier)
-        self.preparation_ = [*steps, *transformers] if self._asks_default() else []
+        asks_default = self._asks_default() if earlier is None else bool(earlier.preparation_)
+        self.preparation_ = [*steps, *transformers] if asks_default else []
+        self.given_candidates_ = self._own_names() if earlier is None else earlier._as_given()
         given = objects if isinstance(views, LazyViews) else replace(objects, all=views)
         data = Seen(ready, given)
         if earlier is None:
@@ -354,7 +360,8 @@ class AutoClustering(BaseConsensus):
     def _smoothing(self, views: Any, seed: int, earlier: AutoClustering | None) -> list[Any]:
         """Fitted steps that smooth views over links, where there are any that join alike objects; fills `links_`."""
         self.links_ = None
-        if not self._asks_default("smoothed") or (isinstance(views, LazyViews) and not self.links):
+        asked = self._asks_default("smoothed") if earlier is None else earlier.links_ is not None
+        if not asked or (isinstance(views, LazyViews) and not self.links):
             return []
         if isinstance(views, LazyViews):
             raise ViewsError(
@@ -372,7 +379,7 @@ class AutoClustering(BaseConsensus):
 
     def _kept(self) -> list[Judged]:
         """Return the fitted candidates with their weights, ready to be fitted again."""
-        fit, own = TimedFit(np.zeros(0, dtype=np.int64), 1, 0.0, 0.0), self._own_names()
+        fit, own = TimedFit(np.zeros(0, dtype=np.int64), 1, 0.0, 0.0), self._as_given()
         return [
             Judged(
                 Candidate(name, model, as_given=True)
@@ -576,6 +583,10 @@ class AutoClustering(BaseConsensus):
         given = [] if self.candidates is None else asked_candidates(self.candidates)
         return [name for name, estimator in given if estimator is not None]
 
+    def _as_given(self) -> list[str]:
+        """Names of the candidates that see the views as they are; of an older file all or none."""
+        return vars(self).get("given_candidates_", [] if self.preparation_ else list(self.estimators_))
+
     def _asks_default(self, name: str | None = None) -> bool:
         """Whether this default candidate, or any, is to be tried."""
         names = None if self.candidates is None else [one for one in self.candidates if isinstance(one, str)]
@@ -585,7 +596,7 @@ class AutoClustering(BaseConsensus):
         return dict(zip(self.candidates_["name"], self.candidates_["weight"]))
 
     def _new_labels(self, views: Views) -> dict[str, np.ndarray]:
-        ready, own = prepared(views, self.preparation_), self._own_names()
+        ready, own = prepared(views, self.preparation_), self._as_given()
         labels = {}
         for name, model in self.estimators_.items():
             if name in own:
