@@ -309,6 +309,14 @@ def test_one_matrix_is_refused_where_several_views_were_fitted():
         model.transform(counts())
 
 
+def test_only_the_first_batch_draws_from_a_shared_random_state():
+    X, shared = np.random.default_rng(0).poisson(1.0, (20, 6)), np.random.RandomState(0)
+    model = PLSA(2, random_state=shared).partial_fit(X)
+    before = shared.get_state()[2]
+    model.partial_fit(X)
+    assert shared.get_state()[2] == before
+
+
 def test_partial_fit_goes_on_from_a_fit():
     X = counts(60, 30)
     model = PLSA(4, random_state=0).fit(X)

@@ -105,17 +105,27 @@ def test_lazy_rows_say_what_rows_in_memory_say():
 @pytest.mark.parametrize(
     "model",
     [
-        PLSA(K, n_init=3, random_state=0),
         LinkPLSA(K, n_init=3, random_state=0),
         LinkPLSA(K, init="likeliest", random_state=0),
         MultiViewPLSA(K, 4, random_state=0),
     ],
-    ids=["plsa", "link", "link likeliest", "multi-view"],
+    ids=["link", "link likeliest", "multi-view"],
 )
 def test_words_of_noise_do_not_drown_good_vectors(model):
     found = model.fit(Views(words=NOISE, vector=vectors_of(TARGET)))
     assert clustering_accuracy(TARGET, found.memberships_.argmax(axis=1)) > 0.9
     assert found.view_weights_ == {"words": 1.0, "vector": max(WIDTH, TOKENS)}
+
+
+def test_plsa_weighs_nothing():
+    X = Views(words=NOISE, vector=vectors_of(TARGET))
+    plain = PLSA(K, max_iter=5, random_state=0).fit(X)
+    tokens = X["words"].sum() + N
+    rows = plain.transform(X)
+    counts = (X["words"] * np.log(rows @ plain.topic_feature_["words"])).sum()
+    noise = plain.noise_variance_["vector"]
+    errors = ((X["vector"] - rows @ plain.topic_feature_["vector"]) ** 2).mean(axis=1)
+    assert plain.score(X) == pytest.approx((counts - (np.log(noise) + errors / noise).sum() / 2) / tokens, rel=1e-5)
 
 
 def test_words_of_noise_do_not_drown_good_vectors_of_labeled_objects():

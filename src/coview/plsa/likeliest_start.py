@@ -173,6 +173,8 @@ def most_likely(
     engine, dtype = select_engine("cpu", n_jobs=n_jobs), floating_type(views)
     best, highest, took = None, -np.inf, 0.0
     remaining = iter(starts)
+    means: Tree = {}
+    counts = [(name, matrix) for name, matrix in views.items() if name not in gaussian]
     with engine.limits():
         size = engine.block_rows(1, dtype.itemsize, len(views), row_bytes(views))
         blocks = list(make_blocks(views, engine, size))
@@ -185,11 +187,11 @@ def most_likely(
                 return start
             rows = softened(start)
             steps = MixtureSteps(rows.shape[1], weights=weights or {}, gaussian=gaussian)
-            counts = [(name, matrix) for name, matrix in views.items() if name not in gaussian]
             profiles = {name: np.maximum(matrix.T @ rows, FEATURE_FLOOR) for name, matrix in counts}
             shared: Tree = {"profiles": {name: part / part.sum(axis=0) for name, part in profiles.items()}}
-            if gaussian:
-                shared |= gaussian_start(views, gaussian, {}, rows.shape[1], 0, spread=False)
+            if gaussian and not means:  # all starts have them in common
+                means = gaussian_start(views, gaussian, {}, rows.shape[1], 0, spread=False)
+            shared |= means
             shared = tree_map(lambda part: engine.asarray(part, dtype), shared)
             holder = MemoryHolder([replace(b, extra={"start": rows[b.start : b.stop]}) for b in blocks], engine)
             state = State(holder.start(steps, shared, 0, 0), shared)

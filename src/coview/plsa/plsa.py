@@ -62,6 +62,8 @@ class JointSteps(MixtureSteps):
 class PLSA(MixtureModel):
     """Probabilistic latent semantic analysis of one view; several views are concatenated.
 
+    Views have no weights: a vector of a Gaussian view counts as one token. `LinkPLSA` weighs views.
+
     Parameters
     ----------
     n_components : int, default=10
@@ -81,7 +83,7 @@ class PLSA(MixtureModel):
         ``p(view | topic)``: how much of each topic lies in each view; 0 for Gaussian views, where there are others.
     memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects.
-    <shared: view_weights_, likelihood_, noise_variance_, variance_explained_, column_moments_>
+    <shared: likelihood_, noise_variance_, variance_explained_, column_moments_>
     <shared: history_>
     <shared: n_iter_, stopped_by_>
     <shared: fitted views>
@@ -102,10 +104,7 @@ class PLSA(MixtureModel):
     topic_view_: np.ndarray
     memberships_: np.ndarray
     _takes_vectors = True
-    _fitted_state = {
-        "topic_view_": rules.shares("topics", "views"),
-        "view_weights_": rules.optional(rules.by_view(rules.weight())),
-    }
+    _fitted_state = {"topic_view_": rules.shares("topics", "views")}
 
     _parameters = {
         "init": one_of("random", "nndsvd") | MAPPING,
@@ -183,16 +182,7 @@ class PLSA(MixtureModel):
         return next(iter(parts.values())) if len(parts) == 1 else Views(parts)
 
     def _steps(self) -> MixtureSteps:
-        weights = vars(self).get("view_weights_", {})  # models of older files have none
-        return JointSteps(self.n_components, self.schedule == "alternating", weights, self._vector_views())
-
-    def _fit_views(self, X: Any) -> Any:
-        views = super()._fit_views(X)
-        self.view_weights_ = dict.fromkeys(self.view_names_, 1.0)
-        return views
-
-    def _unweighted_views(self) -> tuple[str, ...]:
-        return self._vector_views()
+        return JointSteps(self.n_components, self.schedule == "alternating", gaussian=self._vector_views())
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         """Arrays to start from, by the keys of `init`."""

@@ -92,7 +92,7 @@ feature_names_in_ : ndarray
     Weight of each view; 1 by default.""",
     "vector_weights": """view_weights : float, {view: float} or None, default=None
     Weight of each view; 1 by default. A vector counts as so many tokens: by default 1, and up to as many as its object
-    has where clusters of the vectors foretell the counts; more where counts say nothing
+    has where clusters of the vectors predict the counts; more where counts say nothing
     (`coview.plsa.vector_weight`).""",
 }
 
