@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coview import Views
+from coview import UnitRows, Views
 from coview.auto.candidates import counted_views, measured_views
+from coview.auto.pipelines import propose_pipelines
 from coview.plsa.likelihood import choose_likelihoods
 
 FILLED, EMPTY = np.array([[0.3, 0.7], [0.2, 0.4]]), np.array([[2.0, 0.0], [0.0, 1.0]])
@@ -21,3 +22,14 @@ def test_objects_that_lack_a_view_say_nothing_of_what_it_holds(matrix, counts):
         assert ("x" in counted_views(views)) == counts
         assert ("x" in measured_views(views)) == (not counts)
         assert (choose_likelihoods("auto", views)["x"] == "multinomial") == counts
+
+
+def test_measurements_that_few_objects_have_are_scaled_for_topics():
+    """As those that all objects have: what the others lack is not 0."""
+    few = np.arange(20)[:, None] < [20, 4]
+    measured = np.where(few[:, 1:], np.random.default_rng(0).uniform(0.1, 5, size=(20, 3)), 0)
+    for size in (20, 4):
+        views = Views({"words": np.eye(20)[:size], "sizes": measured[:size]}, present=few[:size])
+        topics = {one.name: one.estimator for one in propose_pipelines(views, None, 0)[0]}["topics"]
+        assert topics[-1].likelihood == {"sizes": "gaussian"}
+        assert [step.views for step in topics if isinstance(step, UnitRows)] == [["sizes"]]

@@ -126,7 +126,7 @@ def test_who_lacks_views_is_reached_by_those_that_are_alike_and_is_nobodys_neigh
 
 
 def test_graphs_of_the_same_rows_are_made_once_where_they_are_remembered(monkeypatch):
-    """Labels do not matter to them; other rows, and other numbers of neighbors, have graphs of their own."""
+    """Labels do not matter to them; other rows, numbers of neighbors and engines have graphs of their own."""
     made = []
     plain = view_graphs.neighbor_graph
     monkeypatch.setattr(view_graphs, "neighbor_graph", lambda *args, **kw: made.append(1) or plain(*args, **kw))
@@ -139,6 +139,7 @@ def test_graphs_of_the_same_rows_are_made_once_where_they_are_remembered(monkeyp
         assert len(made) == 2
         LabelSpreadingClassifier().fit(X + 1e-9 * np.eye(60, 4), y)
         LabelSpreadingClassifier(n_neighbors=3).fit(X, y)
+        LabelSpreadingClassifier(engine="reference").fit(X, y)
     LabelSpreadingClassifier().fit(X, y)
-    assert len(made) == 5
+    assert len(made) == 6
     assert_array_equal(again.memberships_, alone.memberships_)

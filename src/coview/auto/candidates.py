@@ -53,7 +53,7 @@ from coview.preprocessing.weighting import TfidfViews, UnitRows
 from coview.utils.messages import did_you_mean
 from coview.views.arrays import looks_counted
 from coview.views.lazy import LazyViews
-from coview.views.views import Views
+from coview.views.views import Views, n_present
 
 __all__ = [
     "FAILURES",
@@ -268,11 +268,6 @@ def measured_views(views: Views) -> list[str]:
     """Names of the views that distances of columns of variance 1 suit: those that cosines do not."""
     having = n_present(views)
     return [name for name, matrix in views.items() if metric_by_default(matrix, having[name]) == "standard"]
-
-
-def n_present(views: Views) -> dict[str, int]:
-    """Number of objects that have each view."""
-    return dict(zip(views.names, views.present.sum(axis=0).tolist()))
 
 
 def wide_counts(views: Views) -> list[str]:

@@ -43,7 +43,7 @@ from coview.preprocessing.weighting import LogCounts, TfidfViews
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed
 from coview.views.arrays import density, looks_counted, take_rows
-from coview.views.views import Views
+from coview.views.views import Views, n_present
 
 __all__ = ["LINK_EVIDENCE", "LinkEvidence", "find_links", "judge_links", "smoothed", "smoothing", "with_smoothed"]
 
@@ -187,7 +187,7 @@ def smoothing(views: Views, links: str, seed: int = 0) -> Pipeline:
     As in spherical k-means, measurements are left out beside counts, since a few of them would decide on all angles.
     """
     others = [name for name in views.names if name != links]
-    having = dict(zip(views.names, views.present.sum(axis=0).tolist()))
+    having = n_present(views)
     measured = [name for name in others if metric_by_default(views[name], having[name]) == "standard"]
     chosen = [name for name in others if name not in measured] or others
     counted = [name for name in chosen if looks_counted(views[name], having[name])]

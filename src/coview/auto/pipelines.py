@@ -49,7 +49,7 @@ from coview.preprocessing.each_view import EachView
 from coview.preprocessing.neighbors import NeighborViews
 from coview.preprocessing.weighting import TfidfViews, UnitRows
 from coview.views.arrays import holds_measurements
-from coview.views.views import Views
+from coview.views.views import Views, n_present
 
 __all__ = [
     "LINKED",
@@ -188,7 +188,8 @@ def asked_pipelines(given: Any) -> list[tuple[str, Any]]:
 def _topics(views: Views, counted: list[str]) -> Pipeline:
     """Multi-view PLSA of all views: counts as they are or weighed, measurements scaled to vectors of length 1."""
     weighed = [name for name in counted if _uneven(views[name])]
-    vectors = [name for name in views.names if name not in counted and not _holds_counts(views[name])]
+    having = n_present(views)
+    vectors = [name for name in views.names if name not in counted and not _holds_counts(views[name], having[name])]
     steps: list[Any] = [TfidfViews(views=weighed)] if weighed else []
     model = MultiViewPLSAClassifier(view_weights="auto", max_iter=SWEEPS, engine="cpu")
     if vectors:
@@ -197,9 +198,11 @@ def _topics(views: Views, counted: list[str]) -> Pipeline:
     return make_pipeline(*steps, model)
 
 
-def _holds_counts(matrix: Any) -> bool:
-    """Whether a matrix that is mostly filled holds whole numbers of at least 0, such as shades of a small image."""
-    return not holds_measurements(matrix.data[None] if sparse.issparse(matrix) else matrix)
+def _holds_counts(matrix: Any, having: int) -> bool:
+    """Whether a matrix, mostly filled in the rows that have the view, holds whole numbers of at least 0, as shades."""
+    return not (
+        holds_measurements(matrix.data[None]) if sparse.issparse(matrix) else holds_measurements(matrix, having)
+    )
 
 
 def _uneven(matrix: Any) -> bool:

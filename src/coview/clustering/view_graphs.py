@@ -45,7 +45,8 @@ def graph_of(rows: Any, known: np.ndarray, **settings: Any) -> Any:
     graphs = _REMEMBERED.get()
     if graphs is None:
         return neighbor_graph(rows, known, **settings)
-    key = joblib.hash((rows, known, settings["n_neighbors"], settings["cosine"]))
+    ops = settings.get("ops")
+    key = joblib.hash((rows, known, settings["n_neighbors"], settings["cosine"], None if ops is None else ops.name))
     if key not in graphs:
         graphs[key] = neighbor_graph(rows, known, **settings)
     return graphs[key]

@@ -35,7 +35,7 @@ from coview.views.checks import (
 
 Matrix = Union[np.ndarray, sparse.csr_matrix, sparse.csr_array]  # noqa: UP007  (evaluated at run time by sphinx)
 
-__all__ = ["Matrix", "Views"]
+__all__ = ["Matrix", "Views", "n_present"]
 
 
 class Views(NamedViews):
@@ -329,3 +329,14 @@ class Views(NamedViews):
     def _repr_html_(self) -> str:
         rows = [(*row[:4], row[4] or "in all rows") for row in self._summary()]
         return html_table(self._title(), ("view", "shape", "kind", "density", "present"), rows)
+
+
+def n_present(views: Views) -> dict[str, int]:
+    """Return the number of objects that have each view.
+
+    Examples
+    --------
+    >>> n_present(Views({"words": np.eye(2), "size": [[3.0], [0.0]]}, present={"size": [True, False]}))
+    {'words': 2, 'size': 1}
+    """
+    return dict(zip(views.names, views.present.sum(axis=0).tolist()))
