@@ -181,6 +181,7 @@ class AutoClustering(BaseConsensus):
     n_clusters: int | None  # type: ignore[assignment]
     candidates_: CandidateTable
     estimators_: dict[str, Any]
+    preparation_: list[Any]
     _takes_lazy = True
     _fitted_state = {
         "candidates_": candidate_table("reliability", "completion", "stability", "agreement"),
