@@ -453,6 +453,8 @@ def test_progress_is_said_where_asked(counts, capsys):
 def test_an_engine_that_is_not_there_is_refused_and_no_candidate_dropped_for_it(counts):
     with pytest.raises(EngineError, match=r"engine must be 'auto', 'cpu', .* got 'abacus'"):
         AutoClustering(3, engine="abacus").fit(counts.views)
+    with pytest.raises(EngineError, match="engine must be 'auto'"):
+        AutoClustering(3, engine=np.ones(2)).fit(counts.views)
 
 
 def test_the_engine_of_a_cluster_is_for_rows_that_are_not_in_memory():

@@ -27,6 +27,11 @@ def islands() -> tuple[Views, np.ndarray]:
     return X, y
 
 
+def test_hops_without_end_are_refused():
+    with pytest.raises(ValueError, match="hops must be an integer from 1 to 100000"):
+        LabelSpreadingClassifier(hops=10**30).fit(*islands())
+
+
 def two_rings(n: int = 300) -> tuple[Views, np.ndarray]:
     rng = np.random.default_rng(0)
     target, angle = np.arange(n) % 2, rng.uniform(0, 2 * np.pi, n)

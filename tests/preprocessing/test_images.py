@@ -131,6 +131,11 @@ def test_too_few_descriptors_are_refused(skimage):
 # -- files, and use as a vectorizer
 
 
+def test_one_pixel_has_no_descriptors(skimage):
+    with pytest.raises(ValueError, match="SiftWords found 0 descriptors in 1 images"):
+        SiftWords(n_words=2).fit([np.zeros((1, 1))])
+
+
 def test_files_count_like_arrays(skimage, tmp_path):
     from skimage.io import imsave
 
@@ -170,6 +175,8 @@ def test_what_is_no_image_is_refused(skimage, tmp_path):
         model.transform([np.array([[0.0, 300.0]])])
     with pytest.raises(ValueError, match="needs a list of images"):
         model.transform("a.png")
+    with pytest.raises(ValueError, match="needs a list of images, got one of type NoneType"):
+        model.transform(None)
     with pytest.raises(ValueError, match="0 images"):
         model.transform([])
 

@@ -159,8 +159,9 @@ def test_models_count_by_their_weights(data):
     each = [CrossModalRetriever(model).fit(data.views).similarities(data.views, "words", "image") for model in models]
     mixed = CrossModalRetriever(models, model_weights=[3, 1]).fit(data.views).similarities(data.views, "words", "image")
     np.testing.assert_allclose(mixed, 0.75 * each[0] + 0.25 * each[1], atol=1e-6)
-    with pytest.raises(ValueError, match="model_weights must be 2 positive numbers"):
-        CrossModalRetriever(models, model_weights=[1, 0]).fit(data.views)
+    for wrong in ([1, 0], np.array("a"), np.array(["a", "b"])):
+        with pytest.raises(ValueError, match="model_weights must be 2 positive numbers"):
+            CrossModalRetriever(models, model_weights=wrong).fit(data.views)
 
 
 def test_repeated_models_differ_by_their_seed_and_those_without_chance_are_not_repeated(data):

@@ -231,7 +231,7 @@ class AutoClustering(BaseConsensus):
     def fit(self, X: Any, y: Any = None) -> AutoClustering:
         """Fit the candidates, weight them by evidence and compute their consensus; y is ignored."""
         deadline = Deadline.after(self.time_budget)
-        if self.engine != "auto":
+        if not isinstance(self.engine, str) or self.engine != "auto":
             select_engine(self.engine)  # one that is not there is refused; a candidate would be dropped for it
         earlier = self._earlier()
         views = self._checked_views(X, earlier)

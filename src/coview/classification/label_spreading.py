@@ -158,7 +158,7 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
         "method_": rules.one_of("concatenated", "sum"),
         "view_weights_": rules.by_view(rules.weight()),
     }
-    _parameters = {"hops": integer(), "restart": number(below=1), "method": one_of("concatenated", "sum")}
+    _parameters = {"hops": integer(most=100_000), "restart": number(below=1), "method": one_of("concatenated", "sum")}
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from coview.exceptions import ParameterError
+from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.base import PerViewTransformer
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
@@ -110,6 +110,8 @@ class EachView(PerViewTransformer):
 
     def _fit_view_with(self, name: str, array: Any, metadata: dict[str, Any]) -> tuple[Any]:
         transformer = self.transformers[name] if isinstance(self.transformers, Mapping) else self.transformers
+        if not array.shape[0]:
+            raise ViewsError(f"No object has view {name!r}, so that nothing can be fitted to it. Leave the view out.")
         return (clone(transformer).fit(array.copy(), **metadata),)
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:

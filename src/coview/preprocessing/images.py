@@ -9,7 +9,7 @@ image is the path of a file, or an array (rows x columns, or rows x columns x 3 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -56,7 +56,8 @@ class _ImageCounts(RawTransformer):
         return np.array(self._names(), dtype=object)
 
     def _images(self, X: Any) -> Iterator[np.ndarray]:
-        if isinstance(X, (str, os.PathLike)) or (isinstance(X, np.ndarray) and X.dtype != object and X.ndim < 3):
+        one = isinstance(X, (str, os.PathLike)) or (isinstance(X, np.ndarray) and X.dtype != object and X.ndim < 3)
+        if one or not isinstance(X, Iterable):
             raise ViewsError(f"{type(self).__name__} needs a list of images, got one of type {type(X).__name__}.")
         for i, image in enumerate(X):
             yield _smaller(read_image(image, where=f"Image {i}"), self.max_side)
@@ -254,7 +255,7 @@ class SiftWords(_ImageCounts):
         finder = _skimage("feature").SIFT()
         try:
             finder.detect_and_extract(_skimage("color").rgb2gray(image))
-        except RuntimeError:  # scikit-image's word for an image without key points: it has no visual words
+        except (RuntimeError, IndexError):  # scikit-image's words for an image without key points, or of one pixel
             return np.empty((0, 128))
         return finder.descriptors.astype(np.float64)
 

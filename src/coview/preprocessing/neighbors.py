@@ -202,7 +202,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     }
     _parameters = {
         "links": TEXT,
-        "hops": integer(),
+        "hops": integer(most=1000),
         "restart": number(below=1),
         "tol": number(below=1),
         "self_weight": number(above=0) | one_of("mean"),

@@ -313,8 +313,9 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     def _weights(self, n_given: int) -> np.ndarray:
         """Shares of the given models in the score."""
-        weights = np.ones(n_given) if self.model_weights is None else np.asarray(self.model_weights, dtype=np.float64)
-        if weights.shape != (n_given,) or not (weights > 0).all() or not np.isfinite(weights).all():
+        weights = np.ones(n_given) if self.model_weights is None else np.asarray(self.model_weights)
+        numeric = weights.dtype.kind in "biuf" and weights.shape == (n_given,)
+        if not numeric or not (weights > 0).all() or not np.isfinite(weights).all():
             raise ValueError(f"model_weights must be {n_given} positive numbers, got {self.model_weights!r}.")
         return weights / weights.sum()
 
