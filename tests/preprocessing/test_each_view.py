@@ -67,7 +67,7 @@ def test_what_is_no_transformer_or_no_view_is_refused():
         EachView({"sound": StandardScaler()}).fit(views())
     with pytest.raises(ValueError, match="views must be None where transformers is a dict"):
         EachView({"size": StandardScaler()}, views="size").fit(views())
-    nobody = Views(dict(views().items()), present=np.tile([False, True], (12, 1)))
+    nobody = Views(size=np.zeros((12, 3)), words=views()["words"], present=np.tile([False, True], (12, 1)))
     with pytest.raises(ValueError, match="No object has view 'size', so that nothing can be fitted to it"):
         EachView(StandardScaler(), views="size").fit(nobody)
 

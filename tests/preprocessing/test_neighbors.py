@@ -241,7 +241,7 @@ def test_clone_and_second_fit_begin_anew():
     ("model", "X", "sentence"),
     [
         (NeighborViews("cites"), make(), "no view of links 'cites'; the views are 'words', 'links'"),
-        (NeighborViews(hops=0), make(), "hops must be an integer of at least 1, got 0"),
+        (NeighborViews(hops=0), make(), "hops must be an integer from 1 to 1000, got 0"),
         (NeighborViews(restart=1), make(), "restart must be a number of at least 0 and below 1, got 1"),
         (NeighborViews(tol=-0.1), make(), "tol must be a number of at least 0 and below 1, got -0.1"),
         (NeighborViews(normalize="l2"), make(), "normalize must be one of 'symmetric', 'rows'"),
