@@ -137,17 +137,17 @@ def _chosen_model(options: Any) -> str:
 def _next(model: Any, options: Any, raw: TableOptions) -> list[str]:
     """Return commands that put the model to use, on the data that it was fitted to."""
     out = str(options.out)
-    data = [part for view in options.view or [] for part in ("--view", view)]
+    vectors = [part for view in options.view or [] for part in ("--view", view)]
+    data = list(vectors)
     for option, value in (("--data", options.data), ("--table", raw.table), ("--sep", raw.sep)):
         data += [] if value is None else [option, str(value)]
     labels = [] if options.labels is None else ["--labels", str(options.labels)]
     whole = [str(part) for part in (raw.table or options.data,) if part is not None]
-    beside = data[: 2 * len(options.view or [])] if raw.table else []
     learned = model.kind == "class" and bool(labels)
     commands = [
         ["coview", "info", out],
         ["coview", "report", out, *data, *labels],
-        ["coview", "explore", out, *whole, *beside, *(labels if whole and learned else [])],
+        ["coview", "explore", out, *whole, *(vectors if raw.table else []), *(labels if whole and learned else [])],
     ]
     if model.retriever is not None:
         views = [*model.inputs, *model.inputs]

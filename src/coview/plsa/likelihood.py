@@ -25,6 +25,7 @@ from coview.utils.messages import did_you_mean, listed
 from coview.utils.parameters import Kind, by_view, one_of
 from coview.views.arrays import holds_measurements
 from coview.views.lazy import LazyViews
+from coview.views.views import n_present
 
 __all__ = [
     "GAUSSIAN",
@@ -83,7 +84,7 @@ def choose_likelihoods(likelihood: Any, views: Any) -> dict[str, str]:
     chosen = {name: given.get(name, "auto") for name in views.names}
     if "auto" in chosen.values():
         some = sample_rows(views, SAMPLE) if isinstance(views, LazyViews) else views
-        have = dict(zip(some.names, some.present.sum(axis=0).tolist()))
+        have = n_present(some)
         chosen = {name: likelihood_of(some[name], have[name]) if one == "auto" else one for name, one in chosen.items()}
     return chosen
 

@@ -130,11 +130,9 @@ class Service:
         if self._caption_column is None:
             return None
         value = self.cells(self._caption_column)[row]
-        return (
-            messages.cut(value, 2 * _LONGEST_CAPTION)
-            if isinstance(value, str) and value != str(self.ids[row])
-            else None
-        )
+        if not isinstance(value, str) or value == str(self.ids[row]):
+            return None
+        return messages.cut(value, 2 * _LONGEST_CAPTION)
 
     @cached_property
     def _caption_column(self) -> Any:
