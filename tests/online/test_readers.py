@@ -223,23 +223,23 @@ def test_a_missing_file_and_a_bad_batch_size_are_refused(tmp_path):
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path):
-    """Four times the rows, the same peak: a batch is all that is held."""
+    """Forty times the rows, and no more of the file is held than a batch; other threads may hold something too."""
     evaluate_stream(
         MultiViewPassiveAggressiveClassifier(), read_stream(io.StringIO("1 1:1\n-1 2:1\n"), format="svmlight")
     )
     peaks = []
-    for copies in (1, 4):
+    for copies in (1, 40):
         path = tmp_path / f"{copies}.svmlight"
         line = "1 1:0.5 5:1 9:2\n-1 2:1 6:1 8:1\n"
         path.write_text(line * 2000 * copies)
         tracemalloc.start()
         rounds = evaluate_stream(
-            MultiViewPassiveAggressiveClassifier(), read_stream(path, n_features=16, batch_size=200), every=10_000
+            MultiViewPassiveAggressiveClassifier(), read_stream(path, n_features=16, batch_size=200), every=1_000_000
         ).final["rounds"]
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert rounds == 4000 * copies
-    assert peaks[1] < 2 * peaks[0]
+    assert peaks[1] < peaks[0] + path.stat().st_size / 4
 
 
 TABLE = "label,body,title,year\nham,see you there soon,lunch,2001\nspam,win win money now,cash,2002\n"
