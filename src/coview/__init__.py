@@ -29,6 +29,7 @@ _MODULES = {
     "coview.preprocessing.images": ("ColorHistogram", "LocalBinaryPatterns", "SiftWords"),
     "coview.views.lazy": ("LazyViews",),
     "coview.preprocessing.neighbors": ("NeighborViews",),
+    "coview.preprocessing.scaling": ("ScaledViews",),
     "coview.preprocessing.split": ("split_features",),
     "coview.io.tables": ("read_table",),
     "coview.preprocessing.tables": ("TableViews",),
@@ -135,6 +136,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.preprocessing.images import LocalBinaryPatterns as LocalBinaryPatterns
     from coview.preprocessing.images import SiftWords as SiftWords
     from coview.preprocessing.neighbors import NeighborViews as NeighborViews
+    from coview.preprocessing.scaling import ScaledViews as ScaledViews
     from coview.preprocessing.split import split_features as split_features
     from coview.preprocessing.tables import TableViews as TableViews
     from coview.preprocessing.text import TextViews as TextViews

@@ -91,6 +91,7 @@ TRANSFORMERS = {
     "LogCounts": "coview.preprocessing.weighting",
     "MinDocumentFrequency": "coview.preprocessing.weighting",
     "NeighborViews": "coview.preprocessing.neighbors",
+    "ScaledViews": "coview.preprocessing.scaling",
     "SiftWords": "coview.preprocessing.images",
     "TableViews": "coview.preprocessing.tables",
     "TextVectorizer": "coview.preprocessing.vectorizer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coview import UnitRows, Views
+from coview import AutoClassifier, UnitRows, Views
 from coview.auto.candidates import counted_views, measured_views
 from coview.auto.pipelines import propose_pipelines
 from coview.plsa.likelihood import choose_likelihoods
@@ -33,3 +33,20 @@ def test_measurements_that_few_objects_have_are_scaled_for_topics():
         topics = {one.name: one.estimator for one in propose_pipelines(views, None, 0)[0]}["topics"]
         assert topics[-1].likelihood == {"sizes": "gaussian"}
         assert [step.views for step in topics if isinstance(step, UnitRows)] == [["sizes"]]
+
+
+def test_a_turned_embedding_leads_to_the_same_answers():
+    """Axes of an embedding mean nothing: few wide columns that tell classes apart, many narrow ones of noise."""
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 4
+    centers = np.zeros((4, 40))
+    centers[:, :4] = 3 * np.eye(4)
+    vectors = centers[y] + rng.normal(size=(240, 40)) * np.linspace(1.0, 0.6, 40)
+    turned = vectors @ np.linalg.qr(rng.normal(size=(40, 40)))[0]
+    labels = np.where(np.arange(240) < 16, y, -1)
+    accuracy = [
+        np.mean(AutoClassifier(random_state=0).fit(Views(text=rows), labels).transduction_ == y)
+        for rows in (vectors, turned)
+    ]
+    assert abs(accuracy[0] - accuracy[1]) < 0.02
+    assert min(accuracy) > 0.9

@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 from coview import Views
 from coview.preprocessing.codebook import Codebook
 from coview.preprocessing.columns import ColumnViews
+from coview.preprocessing.scaling import ScaledViews
 from coview.preprocessing.text import TextViews
 from coview.preprocessing.weighting import LogCounts, MinDocumentFrequency, TfidfViews, UnitRows
 
@@ -43,6 +44,10 @@ class PlainCodebook(Unwrapped, Codebook):
     pass
 
 
+class PlainScaledViews(Unwrapped, ScaledViews):
+    pass
+
+
 @parametrize_with_checks(
     [
         PlainTfidf(),
@@ -50,6 +55,7 @@ class PlainCodebook(Unwrapped, Codebook):
         PlainLogCounts(),
         PlainMinDocumentFrequency(min_df=1),
         PlainCodebook(n_words=3, random_state=0),
+        PlainScaledViews(),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

@@ -10,7 +10,7 @@
 | topics | link-PLSA, an object's cluster being its likeliest topic: of views of counts only |
 | smoothed | spherical k-means of views smoothed over links, where links join alike objects (`links.py`) |
 
-Views of counts are weighed by inverse document frequency first, and columns of measurements have variance 1. Rows of a
+Views of counts are weighed by inverse document frequency first, and columns of measurements are scaled. Rows of a
 few measurements are all within a few directions, those of texts nearly at right angles to each other: side by side,
 with the same length, the measurements alone would decide on the clusters, however little they say. Hence angles are
 compared among views of one kind, and what the measurements say is left to graphs and correlation. Topics leave them out
@@ -34,7 +34,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler, normalize
+from sklearn.preprocessing import normalize
 
 from coview.auto.links import with_smoothed
 from coview.auto.objects import Objects
@@ -49,6 +49,7 @@ from coview.engines.passes import over_rows
 from coview.inspection import inspect, one_hot
 from coview.plsa.link import LinkPLSA
 from coview.preprocessing.each_view import EachView
+from coview.preprocessing.scaling import ScaledViews
 from coview.preprocessing.weighting import TfidfViews, UnitRows
 from coview.utils.messages import did_you_mean
 from coview.views.arrays import looks_counted
@@ -265,9 +266,9 @@ def counted_views(views: Views) -> list[str]:
 
 
 def measured_views(views: Views) -> list[str]:
-    """Names of the views that distances of columns of variance 1 suit: those that cosines do not."""
+    """Names of the views that distances of scaled columns suit: those that cosines do not."""
     having = n_present(views)
-    return [name for name, matrix in views.items() if metric_by_default(matrix, having[name]) == "standard"]
+    return [name for name, matrix in views.items() if metric_by_default(matrix, having[name]) != "cosine"]
 
 
 def wide_counts(views: Views) -> list[str]:
@@ -299,7 +300,7 @@ def preparation(views: Views, names: Sequence[str] | None = None) -> list[Any]:
     measured = measured_views(given)
     transformers: list[Any] = [TfidfViews(views=counted).fit(views)] if counted else []
     if measured:
-        transformers.append(EachView(StandardScaler(), views=measured).fit(_filled(views, measured)))
+        transformers.append(ScaledViews(views=measured).fit(_filled(views, measured)))
     return transformers
 
 
@@ -309,7 +310,7 @@ def prepared(views: Views, by: list[Any]) -> Views:
         if isinstance(transformer, Pipeline):
             views = with_smoothed(transformer, views)
             continue
-        if isinstance(transformer, EachView):
+        if isinstance(transformer, ScaledViews):
             views = _filled(views, list(transformer.views or views.names))
         views = transformer.transform(views)
     return views

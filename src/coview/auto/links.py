@@ -32,13 +32,13 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.decomposition import TruncatedSVD
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from coview.clustering.affinity import Scaling, metric_by_default
 from coview.clustering.spherical_kmeans import SphericalKMeans
 from coview.exceptions import ViewsError
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.neighbors import NeighborViews, find_rows, pick_columns
+from coview.preprocessing.scaling import ScaledViews
 from coview.preprocessing.weighting import LogCounts, TfidfViews
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed
@@ -188,14 +188,17 @@ def smoothing(views: Views, links: str, seed: int = 0) -> Pipeline:
     """
     others = [name for name in views.names if name != links]
     having = n_present(views)
-    measured = [name for name in others if metric_by_default(views[name], having[name]) == "standard"]
+    measured = [name for name in others if metric_by_default(views[name], having[name]) != "cosine"]
     chosen = [name for name in others if name not in measured] or others
     counted = [name for name in chosen if looks_counted(views[name], having[name])]
     steps: list[Any] = [LogCounts(views=counted), TfidfViews(views=counted)] if counted else []
-    changes = {name: _narrowing(views[name], name in measured, seed) for name in chosen}
-    changes = {name: change for name, change in changes.items() if change is not None}
-    if changes:
-        steps.append(EachView(changes))
+    scaled = [name for name in chosen if name in measured]
+    if scaled:
+        steps.append(ScaledViews(views=scaled))
+    width = max(min(DIMENSIONS, len(views) - 1), 1)
+    narrow = {name: TruncatedSVD(width, random_state=seed) for name in chosen if views[name].shape[1] > DIMENSIONS}
+    if narrow:
+        steps.append(EachView(narrow))
     steps.append(
         NeighborViews(
             links, HOPS, restart=RESTART, self_weight="mean", directed=False, layers="last", views=chosen, keep=False,
@@ -316,14 +319,3 @@ def _likeness(rows: Any, one: np.ndarray, other: np.ndarray) -> np.ndarray:
     gaps = take_rows(rows, one) - take_rows(rows, other)
     squares = gaps.multiply(gaps) if sparse.issparse(gaps) else gaps * gaps
     return -np.round(np.asarray(squares.sum(axis=1), dtype=np.float64).ravel(), 9)
-
-
-def _narrowing(matrix: Any, measured: bool, seed: int) -> Any:
-    """Transformer that brings a view to few dimensions, measurements to variance 1 first; None where there is none."""
-    steps: list[Any] = []
-    if measured:
-        steps.append(StandardScaler(with_mean=not sparse.issparse(matrix)))
-    if matrix.shape[1] > DIMENSIONS:
-        width = max(min(DIMENSIONS, matrix.shape[0] - 1), 1)
-        steps.append(TruncatedSVD(width, random_state=seed))
-    return None if not steps else steps[0] if len(steps) == 1 else make_pipeline(*steps)

@@ -12,7 +12,7 @@
 | near latent | the same, logistic regression | links join alike objects |
 | near linear | weighted views smoothed over links by four hops, logistic regression | the same, many labels |
 
-Views of counts are weighed by inverse document frequency, measurements have columns of variance 1, and rows of every
+Views of counts are weighed by inverse document frequency, columns of measurements are scaled, and rows of every
 view have length 1, so that no view drowns the others. PLSA sees counts as they are, unless their row sums differ
 widely: then one long text would outweigh a hundred short ones. Views that hold only 0 and 1 stay as they are, since a
 page with many links says more than one with few. Whole numbers beside counts are counts to PLSA too, and measurements
@@ -35,7 +35,6 @@ from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from coview.assignment.seeded_kmeans import SeededKMeansClassifier
@@ -47,6 +46,7 @@ from coview.plsa.multiview import MultiViewPLSAClassifier
 from coview.plsa.row_mass import uneven
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.neighbors import NeighborViews
+from coview.preprocessing.scaling import ScaledViews
 from coview.preprocessing.weighting import TfidfViews, UnitRows
 from coview.views.arrays import holds_measurements
 from coview.views.views import Views, n_present
@@ -193,7 +193,7 @@ def _topics(views: Views, counted: list[str]) -> Pipeline:
     steps: list[Any] = [TfidfViews(views=weighed)] if weighed else []
     model = MultiViewPLSAClassifier(view_weights="auto", max_iter=SWEEPS, engine="cpu")
     if vectors:
-        steps += _scaling(views, vectors)
+        steps += _scaling(vectors)
         model.set_params(likelihood=dict.fromkeys(vectors, GAUSSIAN))
     return make_pipeline(*steps, model)
 
@@ -243,12 +243,11 @@ def _weighing(views: Views) -> list[Any]:
     """Transformers that bring every view to rows of length 1: weights for counts, scales for measurements."""
     counted = counted_views(views)
     measured = [name for name in views.names if name not in counted]
-    return [*([TfidfViews(views=counted)] if counted else []), *(_scaling(views, measured) if measured else [])]
+    return [*([TfidfViews(views=counted)] if counted else []), *(_scaling(measured) if measured else [])]
 
 
-def _scaling(views: Views, measured: list[str]) -> list[Any]:
-    scalers = {name: StandardScaler(with_mean=not sparse.issparse(views[name])) for name in measured}
-    return [EachView(scalers), UnitRows(views=measured)]
+def _scaling(measured: list[str]) -> list[Any]:
+    return [ScaledViews(views=measured), UnitRows(views=measured)]
 
 
 def _side_by_side(classifier: Any) -> ConcatenatedViews:

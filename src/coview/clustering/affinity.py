@@ -26,8 +26,10 @@ from coview.decomposition.cca import column_signs
 from coview.engines.protocol import Engine
 from coview.engines.select import select_engine
 from coview.views.arrays import for_sklearn, looks_counted, mostly_zeros, take_rows, unit_rows
+from coview.views.scales import SCALINGS, column_scales, scaling_by_default
 
 __all__ = [
+    "METRICS",
     "Graph",
     "Scaling",
     "drawn_vectors",
@@ -41,6 +43,7 @@ __all__ = [
     "unit_length",
 ]
 
+METRICS = ("auto", "cosine", *SCALINGS, "euclidean")
 FEW = 10  # neighbors in a view of measurements
 SOME, MANY = 40, 90  # fewest and most neighbors by cosines
 _ZERO = 1e-6  # distances below this share of the k-th are none
@@ -53,7 +56,7 @@ _DEPTH = 4  # products with the operator in each round of drawing
 class Scaling:
     """How the rows of one view are made comparable; a new row is treated as those before."""
 
-    metric: str  # "cosine": rows of length 1; "standard": columns of variance 1; "euclidean": as they are
+    metric: str  # "cosine": rows of length 1; "euclidean": as they are; else one of `views.scales`, of columns
     mean: np.ndarray
     deviation: np.ndarray
 
@@ -66,17 +69,15 @@ class Scaling:
         if metric == "auto":
             metric = metric_by_default(matrix, n_present)
         none = np.zeros(0)
-        if metric != "standard":
+        if metric not in SCALINGS:
             return cls(metric, none, none)
-        dense = matrix.toarray() if sparse.issparse(matrix) else matrix
-        deviation = dense.std(axis=0, dtype=np.float64)
-        return cls(metric, dense.mean(axis=0, dtype=np.float64), np.where(deviation > 1e-12, deviation, 1.0))
+        return cls(metric, *column_scales(matrix.toarray() if sparse.issparse(matrix) else matrix, metric))
 
     def rows(self, matrix: Any, present: np.ndarray | None = None) -> Any:
         """Return rows among which Euclidean distances mean what they should; absent ones are in the middle, at zero."""
         if self.metric == "cosine":
             return unit_rows(matrix)
-        if self.metric == "standard":
+        if self.metric in SCALINGS:
             dense = matrix.toarray() if sparse.issparse(matrix) else matrix
             rows = ((dense - self.mean) / self.deviation).astype(dense.dtype, copy=False)
             if present is not None and not present.all():
@@ -114,10 +115,10 @@ class Graph:
 
 
 def metric_by_default(matrix: Any, n_present: int | None = None) -> str:
-    """Choose cosines for counts and other matrices stored as sparse, columns of variance 1 for measurements.
+    """Choose cosines for counts and other matrices stored as sparse, a scaling of columns for measurements.
 
     A matrix of which more than half is filled holds measurements, however it is stored; of `n_present` rows (all) that
-    have the view, where the others are zeros.
+    have the view, where the others are zeros. `scaling_by_default` chooses how their columns are scaled.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def metric_by_default(matrix: Any, n_present: int | None = None) -> str:
     ('cosine', 'standard', 'cosine')
     """
     thin = sparse.issparse(matrix) and mostly_zeros(matrix, n_present)
-    return "cosine" if thin or looks_counted(matrix, n_present) else "standard"
+    return "cosine" if thin or looks_counted(matrix, n_present) else scaling_by_default(matrix)
 
 
 def neighbors_by_default(cosine: bool, n_objects: int, n_clusters: int) -> int:

@@ -31,7 +31,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator, NumbersGate
-from coview.clustering.affinity import Scaling, row_squares
+from coview.clustering.affinity import METRICS, Scaling, row_squares
 from coview.engines.passes import blockwise
 from coview.engines.protocol import Block, Engine, floating_type, make_blocks, row_bytes
 from coview.engines.select import hold, local_engine, select_engine
@@ -46,11 +46,11 @@ from coview.utils.sampling import sample_positions
 from coview.validation import base_seed, check_enough_objects, per_view
 from coview.views.arrays import take_rows
 from coview.views.lazy import LazyViews
+from coview.views.scales import SCALINGS
 from coview.views.views import Views
 
 __all__ = ["AnchorGraphClustering", "anchors_by_default"]
 
-METRICS = ("auto", "cosine", "standard", "euclidean")
 SAMPLE = 20_000  # objects among which anchors and first centers are looked for
 FEWEST, MOST, MOST_BY_COSINE = 100, 500, 200  # anchors of a view
 NEAREST, NEAREST_BY_COSINE = 5, 10  # anchors of an object
@@ -118,9 +118,10 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         Number of graphs, each with other anchors.
     n_dimensions : int, default=100
         Columns that a wider view is brought to by a thin SVD.
-    metric : {"auto", "cosine", "standard", "euclidean"} or {view: metric}, default="auto"
-        Metric for neighbors: cosine, Euclidean distance after scaling columns to unit variance, or of the raw values.
-        "auto" is cosine for views that are mostly zeros, if they are sparse or never negative, else "standard".
+    metric : {"auto", "cosine", "standard", "pareto", "centered", "euclidean"} or {view: metric}, default="auto"
+        Metric for neighbors: cosine, or the Euclidean distance of scaled columns (see `ScaledViews`), or of the raw
+        values. "auto" is cosine for views that are mostly zeros, if they are sparse or never negative, else the scaling
+        that `ScaledViews` chooses.
     <shared: view_weights>
     n_init : int, default=10
         Number of starts of k-means.
@@ -384,7 +385,7 @@ class _Projection:
         rows = scaling.rows(matrix)
         width = rows.shape[1]
         scale, mean = np.ones(width), np.zeros(width)
-        if scaling.metric == "standard":
+        if scaling.metric in SCALINGS:
             scale, mean = 1 / scaling.deviation, scaling.mean
         elif scaling.metric == "euclidean" and rows.shape[0]:
             rows, mean, unit = _about_mean(rows)

@@ -69,9 +69,10 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
     n_neighbors : int or None, default=None
         Neighbors of each object in a graph. None is 10 where distances are Euclidean, and half of the mean size of a
         cluster by cosines, 40 to 90 but at most a fourth of the objects: of texts fewer make islands of near copies.
-    metric : {"auto", "cosine", "standard", "euclidean"} or {view: metric}, default="auto"
-        Metric for neighbors: cosine, Euclidean distance after scaling columns to unit variance, or of the raw values.
-        "auto" is cosine for views that are mostly zeros, if they are sparse or never negative, else "standard".
+    metric : {"auto", "cosine", "standard", "pareto", "centered", "euclidean"} or {view: metric}, default="auto"
+        Metric for neighbors: cosine, or the Euclidean distance of scaled columns (see `ScaledViews`), or of the raw
+        values. "auto" is cosine for views that are mostly zeros, if they are sparse or never negative, else the scaling
+        that `ScaledViews` chooses.
     lift : float, default=0.1
         What joins everything to everything, as a share of the mean degree; without it outliers make clusters of their
         own.

@@ -17,16 +17,16 @@ import numpy as np
 from scipy import sparse
 
 from coview.base import MultiViewEstimator
-from coview.clustering.affinity import Scaling, edges_to, neighbor_graph, neighbors_by_default, row_squares
+from coview.clustering.affinity import METRICS, Scaling, edges_to, neighbor_graph, neighbors_by_default, row_squares
 from coview.engines.select import local_engine, select_engine
 from coview.utils import fitted_state as rules
 from coview.utils.parameters import NONE, by_view, integer, one_of
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
+from coview.views.scales import SCALINGS
 from coview.views.views import Views
 
 __all__ = ["NeighborGraphEstimator", "added_up", "remembered_graphs"]
 
-METRICS = ("auto", "cosine", "standard", "euclidean")
 _REMEMBERED: ContextVar[dict[str, Any] | None] = ContextVar("graphs by what they were made of", default=None)
 
 
@@ -54,10 +54,10 @@ def graph_of(rows: Any, known: np.ndarray, **settings: Any) -> Any:
 
 def _check_scaling(checker: rules.Checker, value: Any, where: str) -> None:
     """Means and deviations are there where columns are standardized, else nothing is."""
-    kept = isinstance(value, dict) and value.get("metric") == "standard"
+    kept = isinstance(value, dict) and value.get("metric") in SCALINGS
     size = "features of {view}" if kept else 0
     parts = {"mean": rules.floats(size), "deviation": rules.floats(size, low=1e-300)}
-    checker.check(rules.record(metric=rules.one_of("cosine", "standard", "euclidean"), **parts), value, where)
+    checker.check(rules.record(metric=rules.one_of(*METRICS[1:]), **parts), value, where)
 
 
 class NeighborGraphEstimator(MultiViewEstimator):

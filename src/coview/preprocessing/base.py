@@ -162,3 +162,8 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     def _feature_names(self, name: str, columns: np.ndarray | None) -> np.ndarray | None:
         """Names of the new features, given the old ones."""
         return columns
+
+
+def float_of(array: Any) -> np.dtype:
+    """float32 stays float32; all else is computed in float64."""
+    return np.dtype(np.float32 if array.dtype == np.float32 else np.float64)

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.base import PerViewTransformer
+from coview.preprocessing.base import PerViewTransformer, float_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import TRUTH, frequency, one_of
@@ -81,12 +81,12 @@ class TfidfViews(PerViewTransformer):
 
     def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray]:
         if not self.use_idf:
-            return (np.ones(array.shape[1], dtype=_float_of(array)),)
+            return (np.ones(array.shape[1], dtype=float_of(array)),)
         extra = int(bool(self.smooth_idf))
         frequency = document_frequency(array) + float(extra)
         # a feature of no document has a weight that nothing is multiplied by; 1 keeps it finite
         ratio = np.divide(array.shape[0] + extra, frequency, out=np.ones_like(frequency), where=frequency > 0)
-        return ((np.log(ratio) + 1).astype(_float_of(array)),)
+        return ((np.log(ratio) + 1).astype(float_of(array)),)
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         counts = _map_values(array, _one_plus_log) if self.sublinear_tf else array
@@ -128,7 +128,7 @@ class UnitRows(PerViewTransformer):
         self.views = views
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
-        return normalize(array.astype(_float_of(array)), norm=self.norm, copy=False)
+        return normalize(array.astype(float_of(array)), norm=self.norm, copy=False)
 
 
 @shared_parameters
@@ -227,11 +227,6 @@ class MinDocumentFrequency(PerViewTransformer):
         return None if columns is None else columns[self.kept_features_[name]]
 
 
-def _float_of(array: Any) -> np.dtype:
-    """float32 stays float32; all else is computed in float64."""
-    return np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
-
-
 def document_frequency(array: Any) -> np.ndarray:
     """Return the number of rows in which each feature is not zero."""
     if not sparse.issparse(array):
@@ -241,14 +236,14 @@ def document_frequency(array: Any) -> np.ndarray:
 
 def _map_values(array: Any, function: Any) -> Any:
     """Apply a function that leaves 0 alone; a sparse array keeps its pattern."""
-    dtype = _float_of(array)
+    dtype = float_of(array)
     if not sparse.issparse(array):
         return function(array.astype(dtype))
     return _with_values(array, function(array.data.astype(dtype)))
 
 
 def _scale_columns(array: Any, scale: np.ndarray) -> Any:
-    dtype = _float_of(array)
+    dtype = float_of(array)
     if not sparse.issparse(array):
         return (array * scale).astype(dtype, copy=False)
     return _with_values(array, (array.data * scale[array.indices]).astype(dtype, copy=False))

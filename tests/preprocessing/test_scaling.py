@@ -1,0 +1,122 @@
+"""`ScaledViews` against scikit-learn's scaler, and that a turned embedding stays the same embedding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+from coview import ScaledViews, Views
+from coview.views.scales import column_scales, scaling_by_default
+
+
+def vectors(n: int = 300, width: int = 24, seed: int = 0) -> np.ndarray:
+    """Correlated columns of one unit, some wider than others."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, width)) @ rng.normal(size=(width, width)) + rng.normal(size=width)
+
+
+def turn(width: int, seed: int = 1) -> np.ndarray:
+    return np.linalg.qr(np.random.default_rng(seed).normal(size=(width, width)))[0]
+
+
+def test_standard_is_what_scikit_learn_does():
+    X = vectors() * np.geomspace(1, 1e4, 24)
+    expected = StandardScaler().fit_transform(X)
+    np.testing.assert_allclose(ScaledViews("standard").fit_transform(Views(x=X))["x"], expected, atol=1e-12)
+
+
+def test_columns_of_units_of_their_own_are_standardized_by_default():
+    X = Views(few=vectors(width=4), grams=vectors() * np.where(np.arange(24) == 3, 1e3, 1.0))
+    assert ScaledViews().fit(X).scaling_ == {"few": "standard", "grams": "standard"}
+
+
+def test_turning_an_embedding_turns_its_scaled_vectors_and_nothing_else():
+    X, around = vectors(), turn(24)
+    plain, turned = [ScaledViews().fit_transform(Views(x=part))["x"] for part in (X, X @ around)]
+    np.testing.assert_allclose(plain @ around, turned, atol=1e-10)
+
+
+@pytest.mark.parametrize("scaling", ["standard", "pareto", "centered"])
+def test_the_mean_variance_of_columns_is_one(scaling):
+    rows = ScaledViews(scaling).fit_transform(Views(x=vectors()))["x"]
+    assert np.abs(rows.mean(axis=0)).max() < 1e-10
+    assert rows.var(axis=0).mean() == pytest.approx(1)
+
+
+def test_pareto_divides_by_roots_of_deviations():
+    X = vectors()
+    _, scale = column_scales(X, "pareto")
+    ratio = scale / np.sqrt(X.std(axis=0))
+    np.testing.assert_allclose(ratio, ratio[0])
+
+
+def test_principal_components_are_of_one_unit_however_far_they_reach():
+    wide = vectors(2000, 40) * np.geomspace(100, 1, 40)
+    components = PCA(40).fit_transform(wide)
+    assert components.std(axis=0).max() > 10 * np.median(components.std(axis=0))
+    assert scaling_by_default(components) == "centered"
+    assert scaling_by_default(wide @ np.diag(np.geomspace(1, 1e4, 40))) == "standard"
+
+
+def test_counts_pass_and_histograms_are_scaled_by_roots():
+    rng = np.random.default_rng(0)
+    words = sparse.csr_array(rng.poisson(0.1, size=(50, 30)))
+    X = Views(words=words, shares=rng.dirichlet(np.full(20, 5.0), size=50))
+    model = ScaledViews().fit(X)
+    assert model.scaling_ == {"shares": "pareto"}
+    assert (model.transform(X)["words"] != words).nnz == 0
+
+
+def test_sparse_columns_keep_their_zeros():
+    X = sparse.random_array((60, 20), density=0.8, rng=np.random.default_rng(0), format="csr")
+    made = ScaledViews("standard", views="x").fit_transform(Views(x=X))["x"]
+    assert sparse.issparse(made)
+    expected = StandardScaler(with_mean=False).fit_transform(X)
+    np.testing.assert_allclose(made.toarray(), expected.toarray(), atol=1e-12)
+
+
+def test_who_does_not_have_a_view_is_not_looked_at_and_stays_empty():
+    X = vectors()
+    present = np.arange(300) % 3 > 0
+    given = Views({"x": np.where(present[:, None], X, 0.0), "y": X}, present={"x": present})
+    model = ScaledViews().fit(given)
+    np.testing.assert_allclose(model.mean_["x"], X[present].mean(axis=0))
+    rows = model.transform(given)["x"]
+    assert not rows[~present].any()
+    np.testing.assert_allclose(rows[present].mean(axis=0), 0, atol=1e-10)
+
+
+def test_single_precision_stays_and_the_given_matrix_is_not_changed():
+    X = vectors().astype(np.float32)
+    before = X.copy()
+    made = ScaledViews().fit_transform(Views(x=X))["x"]
+    assert made.dtype == np.float32
+    np.testing.assert_array_equal(X, before)
+
+
+def test_whole_numbers_become_fractions():
+    X = np.random.default_rng(0).integers(-9, 9, size=(40, 20))
+    assert ScaledViews().fit_transform(Views(x=X))["x"].dtype == np.float64
+
+
+def test_a_column_that_does_not_vary_is_zero():
+    X = vectors()
+    X[:, 2] = 7.0
+    assert not ScaledViews().fit_transform(Views(x=X))["x"][:, 2].any()
+
+
+def test_views_have_scalings_of_their_own():
+    X = Views(one=vectors(), other=vectors(seed=3))
+    assert ScaledViews({"one": "pareto"}).fit(X).scaling_ == {"one": "pareto", "other": "centered"}
+    with pytest.raises(ValueError, match="scaling"):
+        ScaledViews("whitened").fit(X)
+
+
+def test_a_dense_view_may_come_as_sparse_rows():
+    X = vectors()
+    model = ScaledViews().fit(Views(x=X))
+    again = model.transform(Views(x=sparse.csr_array(X)))["x"]
+    np.testing.assert_array_equal(again, model.transform(Views(x=X))["x"])
