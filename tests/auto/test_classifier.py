@@ -437,7 +437,7 @@ def test_vectors_beside_counts_are_seen_by_topics_and_left_out_by_centers_with_a
     X = Views({**dict(counts.views.items()), "vector": rng.normal(size=(150, 6))})
     model = AutoClassifier(["topics", "centers"], random_state=0, cv=2).fit(X, few(counts.target, 5))
     without = dict(zip(model.candidates_["name"], model.candidates_["without"]))
-    assert without["topics"] is None and without["centers"].startswith("vector (angles between measurements")
+    assert without["topics"] is None and without["centers"].startswith("vector (angles between vectors")
     topics = model.estimators_["topics"][-1]
     assert topics.likelihood_["vector"] == "gaussian" and topics.view_weights_["vector"] == 0  # it says nothing
     assert_allclose(model.predict_proba(X.select("vector")).sum(axis=1), 1)

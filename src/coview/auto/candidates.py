@@ -83,8 +83,8 @@ FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, Runti
 # graphs of measurements fail less often than others, so they count for more by the same evidence
 GRAPH_PRIORS = {"measurements": 1.05, "counts": 1.0}
 # why measurements are left out beside counts
-OTHER_ANGLES = "angles between measurements are no measure beside those between counts"
-NO_TOPICS = "measurements, of which topics find clusters less well than the other methods do"
+OTHER_ANGLES = "angles between vectors or measurements do not compare with angles between counts"
+NO_TOPICS = "it holds vectors or measurements, in which topics find clusters less well than other methods"
 LATENT = 50  # singular vectors of each view
 WIDE = 50  # columns up to which counts may well be something else, such as the pixels of a small image
 
@@ -362,7 +362,7 @@ def default_candidates(
         some = fewer_views(counted, views)
         candidates.append(Candidate("topics", model, cost=2, views=some, most=MOST_ROWS, why=NO_TOPICS))
     else:
-        skipped["topics"] = "no view holds counts, and of measurements alone other methods find more"
+        skipped["topics"] = "no view holds counts, and in vectors or measurements alone other methods find more"
     return candidates, skipped
 
 

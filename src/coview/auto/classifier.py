@@ -418,6 +418,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             )
         held_out = {
             "accuracy": self.accuracy_,
+            "standard_error": _standard_error(self.accuracy_, self.n_held_out_),
             "n_labels": self.n_held_out_,
             "calibration_error": self.calibration_error_,
         }
@@ -643,3 +644,15 @@ def _whole(steps: list[Any], model: Any) -> Any:
         for i, (name, step) in enumerate(zip(names, steps))
     ]
     return Pipeline([*named, *rest])
+
+
+def _standard_error(share: float, count: int) -> float:
+    """Standard error of a share of so many labels, one more on either side: none of ten is not surely none.
+
+    Examples
+    --------
+    >>> round(_standard_error(0.9, 100), 3), round(_standard_error(1.0, 10), 3)
+    (0.031, 0.087)
+    """
+    likely = (share * count + 1) / (count + 2)
+    return float(np.sqrt(likely * (1 - likely) / max(count, 1)))

@@ -146,7 +146,7 @@ def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[
     if counted:
         candidates.append(PipelineCandidate("topics", _topics(views, counted), prior=20, cost=2))
     else:
-        skipped["topics"] = "no view holds counts, and of measurements alone other candidates find more"
+        skipped["topics"] = "no view holds counts, and in vectors or measurements alone other candidates find more"
     if links is not None and plain:
         candidates = [replace(candidate, prior=candidate.prior / 4) for candidate in candidates]
         candidates += _with_links(views.select(*plain), links)

@@ -277,7 +277,8 @@ def _about_held_out(found: dict[str, Any]) -> str:
     if not found:
         return "nothing measured: no label could be held out, since no class has two"
     count = f"{found['n_labels']:,} label{'' if found['n_labels'] == 1 else 's'}"
-    text = f"accuracy {found['accuracy']:.2f}, of {count} that the fit hid from its candidates"
+    error = f" ± {found['standard_error']:.2f}" if found.get("standard_error") is not None else ""
+    text = f"accuracy {found['accuracy']:.2f}{error}, of {count} that the fit hid from its candidates"
     if found.get("calibration_error") is None:
         return f"{text}\ntoo few of them to say how far its probabilities are to be trusted"
     return f"{text}\nits probabilities are off by {found['calibration_error']:.2f} in the mean (calibration error)"

@@ -179,8 +179,8 @@ class Inspection:
     candidates : dict of lists
         What the model was chosen from, with the evidence; empty where there was no choice.
     held_out : dict of float
-        What the fit itself measured on labels that it hid: "accuracy", "n_labels", their number, and where the model
-        has it "calibration_error", NaN where they are too few; empty where it did not.
+        What the fit itself measured on labels that it hid: "accuracy", its "standard_error", "n_labels", their
+        number, and where the model has it "calibration_error", NaN where they are too few; empty where it did not.
     numbers : dict of lists
         The evidence for each number of groups that was tried; empty where the number was given.
     relations : dict of lists

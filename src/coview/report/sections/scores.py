@@ -62,6 +62,8 @@ def _measures(scores: dict[str, Any], noun: str | None, ceiling: str) -> Markup:
 def _measured_in_fit(held_out: dict[str, Any]) -> Markup:
     """What the fit measured on labels that it hid from the methods it weighed."""
     lines = [("accuracy", number(held_out["accuracy"]))]
+    if "standard_error" in held_out:
+        lines.append(("standard error of the accuracy", number(held_out["standard_error"])))
     about = [f"Measured on {count(held_out['n_labels'])} labels, each hidden once during the fit and then predicted."]
     if "calibration_error" in held_out:
         lines.append(("calibration error", number(held_out["calibration_error"])))
