@@ -12,3 +12,4 @@ if __name__ == "__main__":
     for script in sorted(HERE.glob("bench_*.py")):
         print(f"== {script.name}", flush=True)
         subprocess.run([sys.executable, str(script), *sys.argv[1:]], check=True)
+    subprocess.run([sys.executable, str(HERE / "speed.py")], check=True)
