@@ -446,3 +446,28 @@ def test_next_commands_have_the_table_and_can_be_run(run, pages, tmp_path):
     predict = next(command for command in commands if command.startswith("coview predict"))
     code, out, _ = run(*shlex.split(predict)[1:])
     assert code == 0 and out.startswith("id,")
+
+
+@pytest.mark.parametrize("step", ["EachView(StandardScaler(), views=['meta'])", "EachView({'meta': StandardScaler()})"])
+def test_a_step_may_scale_some_columns(run, pages, tmp_path, step):
+    table = ["--table", pages, "--text", "words=body", "--columns", "meta=year"]
+    code, _, error = run("fit", "LinkPLSA", *table, "--step", step, "--set", "n_components=2", "-o", tmp_path / "m")
+    assert code == 0, error
+    (scaled,) = (part for _, part in load(tmp_path / "m").steps if part.__class__.__name__ == "EachView")
+    assert scaled.transformers_["meta"].mean_ == pytest.approx(np.arange(1990, 2014).mean())
+
+
+def test_a_scaler_alone_is_for_every_view(run, tmp_path):
+    np.save(tmp_path / "size.npy", np.random.default_rng(0).normal(size=(30, 2)) * [1.0, 1e5])
+    data = ["--view", f"size={tmp_path / 'size.npy'}", "--set", "n_components=2", "-o", tmp_path / "m"]
+    assert "units of very different size" in run("fit", "LinkPLSA", *data)[2]
+    code, _, error = run("fit", "LinkPLSA", *data, "--step", "StandardScaler")
+    assert code == 0 and "units" not in error
+    assert "no model 'StandardScalar'" in run("fit", "LinkPLSA", *data, "--step", "StandardScalar")[2]
+
+
+def test_a_step_is_drawn_by_the_seed(run, folder, tmp_path):
+    words = ["--data", folder, "--set", "n_components=2", "--seed", "7", "-o", tmp_path / "m"]
+    code, _, error = run("fit", "LinkPLSA", *words, "--step", "TruncatedSVD(2)")
+    assert code == 0, error
+    assert load(tmp_path / "m").steps[0][1].transformers.random_state == 7

@@ -10,6 +10,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from coview import EachView, Views, load, save
+from coview.exceptions import ViewsError
 
 
 def views() -> Views:
@@ -78,3 +79,10 @@ def test_columns_without_names_get_none_that_are_invented():
     assert "sizes" not in scaled.transform(X).feature_names
     named = Views(sizes=np.arange(12.0).reshape(4, 3), feature_names={"sizes": ["a", "b", "c"]})
     assert list(EachView(StandardScaler()).fit(named).transform(named).feature_names["sizes"]) == ["a", "b", "c"]
+
+
+def test_a_scaler_that_would_fill_a_sparse_view_is_refused_by_name():
+    X = Views(words=sparse.csr_array(np.eye(4)), size=np.arange(4.0)[:, None])
+    with pytest.raises(ViewsError, match=r"StandardScaler .* the sparse view 'words'.*views=\[...\]"):
+        EachView(StandardScaler()).fit(X)
+    assert sparse.issparse(EachView(StandardScaler(), views="size").fit_transform(X)["words"])

@@ -14,24 +14,29 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from coview import (
     PLSA,
     AutoClustering,
     ColumnViews,
     ConcatenatedViews,
+    EachView,
     EmbeddingViews,
+    LinkPLSA,
     MultiViewNaiveBayes,
     MultiViewPLSA,
     SphericalKMeans,
     TableViews,
     TextViews,
     TfidfViews,
+    Views,
     inspect,
     make_report,
 )
 from coview.cli.files import table_front
 from coview.cli.options import TableOptions
+from coview.cli.settings import build_model
 from coview.report.model import _wrapped, describe_model, describe_reproduction, written
 
 
@@ -189,3 +194,12 @@ def test_a_model_with_an_encoder_is_repeated_in_python_alone():
 def test_functions_are_written_by_name():
     assert written(len) == "<built-in function len>" and written(make_report) == "make_report"
     assert written(lambda text: text) == "..." and written({"a": object()}) == "{'a': ...}"
+
+
+def test_a_scaler_of_some_views_is_typed_as_a_step():
+    X = Views(size=np.random.default_rng(0).normal(size=(20, 2)), feature_names={"size": ["a", "b"]})
+    front = EachView(StandardScaler(with_std=False), views=["size"])
+    model = make_pipeline(front, LinkPLSA(2, max_iter=2, random_state=0)).fit(X)
+    words = shlex.split(describe_reproduction(inspect(model))["commands"][0])
+    typed = words[words.index("--step") + 1]
+    assert str(build_model("LinkPLSA", {}, [typed], None, 0).steps[0][1]) == str(front)

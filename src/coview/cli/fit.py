@@ -54,7 +54,8 @@ def fit(
         list[str] | None, typer.Option("--set", help="A parameter of the model: n_clusters=7; can be repeated.")
     ] = None,
     step: Annotated[
-        list[str] | None, typer.Option("--step", help="A transformer before the model: TfidfViews; can be repeated.")
+        list[str] | None,
+        typer.Option("--step", help="A transformer before the model: TfidfViews, StandardScaler; can be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The model file to write.")] = None,

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
+from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve, sklearn_class
 from coview.utils.messages import did_you_mean
 
 __all__ = ["build_model", "find_class", "find_entry", "parse_settings"]
@@ -44,6 +44,8 @@ def parse_settings(options: Sequence[str]) -> dict[str, Any]:
     {'n_clusters': 7, 'tol': 0.0001, 'schedule': 'joint', 'n_components': {'words': 20}, 'shuffle': False}
     >>> parse_settings(["model=LinkPLSA(20, random_state=0)"])
     {'model': LinkPLSA(n_components=20, random_state=0)}
+    >>> parse_settings(["transformers=StandardScaler(with_mean=False)"])
+    {'transformers': StandardScaler(with_mean=False)}
     """
     settings: dict[str, Any] = {}
     for option in options:
@@ -68,7 +70,7 @@ def build_model(name: str, settings: dict[str, Any], steps: Sequence[str], front
     for value in settings.values():
         if isinstance(value, BaseEstimator) and value.get_params(deep=False).get("random_state", seed) is None:
             value.set_params(random_state=seed)
-    before = [*([front] if front is not None else []), *(_step(step) for step in steps)]
+    before = [*([front] if front is not None else []), *(_step(step, seed) for step in steps)]
     if "random_state" in inspect.signature(cls).parameters:
         settings = {"random_state": seed, **settings}
     if cls.__name__ == "CrossModalRetriever":
@@ -94,13 +96,23 @@ def _construct(cls: type[Any], settings: dict[str, Any]) -> Any:
     return cls(**settings)
 
 
-def _step(text: str) -> Any:
+def _step(text: str, seed: int | None) -> Any:
+    """A transformer of views, or one of scikit-learn's, such as a scaler, which is applied to each view."""
     step = _value(text)
     if isinstance(step, str):
-        step = _construct(find_class(step), {})
+        step = _construct(_class_inside(step), {})
     if not hasattr(step, "transform"):
         raise ValueError(f"--step needs a transformer, got {text!r}. Example: --step TfidfViews")
-    return step
+    seeds = [name for name, value in step.get_params().items() if name.endswith("random_state") and value is None]
+    step.set_params(**dict.fromkeys(seeds, seed))
+    return resolve("EachView")(step) if type(step).__module__.startswith("sklearn.") else step
+
+
+def _class_inside(name: str) -> type[Any]:
+    """Class of a step, or of an estimator inside another: a cataloged one, or a public one of scikit-learn."""
+    known = {each.lower() for each in (*ESTIMATORS, *TRANSFORMERS)}
+    other = sklearn_class(name) if name.lower() not in known else None
+    return find_class(name) if other is None else other
 
 
 def _value(text: str) -> Any:
@@ -119,18 +131,25 @@ def _value(text: str) -> Any:
 
 
 def _call(node: ast.Call, text: str) -> Any:
-    """Make an estimator of ``Name(10, option="x")``: a cataloged name and plain values, nothing else."""
+    """Make an estimator of ``Name(10, option="x")``: a name of coview or scikit-learn, and plain values alone."""
     if not isinstance(node.func, ast.Name):
         raise ValueError(f"{text!r} is neither a value nor an estimator with its settings.")
-    cls = find_class(node.func.id)
+    cls = _class_inside(node.func.id)
     names = [name for name, each in inspect.signature(cls).parameters.items() if each.kind != each.KEYWORD_ONLY]
     if len(node.args) > len(names) or any(keyword.arg is None for keyword in node.keywords):
         raise ValueError(f"{text!r} does not fit {cls.__name__}, whose settings are {', '.join(names)}.")
     parts = [*zip(names, node.args), *((str(keyword.arg), keyword.value) for keyword in node.keywords)]
     try:
-        settings = {
-            name: _call(part, text) if isinstance(part, ast.Call) else ast.literal_eval(part) for name, part in parts
-        }
+        settings = {name: _part(part, text) for name, part in parts}
     except ValueError:
         raise ValueError(f"{text!r} may hold plain values only.") from None
     return _construct(cls, settings)
+
+
+def _part(node: Any, text: str) -> Any:
+    """A plain value, an estimator, or a dict of such."""
+    if isinstance(node, ast.Call):
+        return _call(node, text)
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        return {ast.literal_eval(key): _part(value, text) for key, value in zip(node.keys, node.values) if key}
+    return ast.literal_eval(node)

@@ -71,6 +71,7 @@ from coview.plsa.likelihood import (
     noise_rule,
     topic_rule,
 )
+from coview.plsa.units import warn_of_units
 from coview.plsa.vector_weight import VectorEvidence, vector_evidence
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed
@@ -317,6 +318,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         views = super()._fit_views(X)
         if self._takes_vectors:
             self.column_moments_ = column_moments(views, self._vector_views())
+            warn_of_units(self.column_moments_, self.feature_names_by_view_)
         return views
 
     def _look_at(self, views: Any) -> None:

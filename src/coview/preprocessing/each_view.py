@@ -112,6 +112,12 @@ class EachView(PerViewTransformer):
         transformer = self.transformers[name] if isinstance(self.transformers, Mapping) else self.transformers
         if not array.shape[0]:
             raise ViewsError(f"No object has view {name!r}, so that nothing can be fitted to it. Leave the view out.")
+        if sparse.issparse(array) and _centers(transformer):
+            who = type(transformer).__name__
+            raise ViewsError(
+                f"{who} subtracts a number from every value of a column, which would fill the sparse view {name!r}. "
+                f"Leave that view as it is: EachView({who}(), views=[...]) names those to change."
+            )
         return (clone(transformer).fit(array.copy(), **metadata),)
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:

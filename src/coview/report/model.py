@@ -15,7 +15,7 @@ from sklearn import config_context
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from coview._version import __version__
-from coview.catalog import ESTIMATORS, TRANSFORMERS
+from coview.catalog import ESTIMATORS, TRANSFORMERS, sklearn_class
 from coview.inspection import Inspection
 from coview.inspection.choice import describe_choice
 from coview.preprocessing.columns import ColumnViews, column_groups
@@ -255,12 +255,30 @@ def _step_options(inspection: Inspection, beside: Mapping[str, str]) -> list[str
             return None
         options += front
     for step in steps:
-        settings = _plain_settings(step)
-        if settings is None or type(step).__name__ not in TRANSFORMERS:
+        typed = _typed_step(step) if type(step).__name__ in TRANSFORMERS else None
+        if typed is None:
             return None
-        inside = ", ".join(f"{name}={value!r}" for name, value in settings.items())
-        options += ["--step", f"{type(step).__name__}({inside})" if inside else type(step).__name__]
+        options += ["--step", typed.removesuffix("()")]
     return options
+
+
+def _typed_step(step: Any) -> str | None:
+    """A transformer as it is typed, with others inside it; None where a setting is more than a command line can say."""
+    values = step.get_params(deep=False)
+    parts = []
+    for name in (row["name"] for row in _parameters(step) if row["changed"]):
+        value = values[name]
+        typed = _typed_step(value) if sklearn_class(type(value).__name__) is type(value) else None
+        if isinstance(value, (int, float, str)) or _are_names(value):
+            typed = repr(value)
+        if typed is None:
+            return None
+        parts.append(f"{name}={typed}")
+    return f"{type(step).__name__}({', '.join(parts)})"
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value)
 
 
 def _table_options(front: Any, beside: Mapping[str, str]) -> list[str] | None:
