@@ -95,7 +95,8 @@ def test_measurements_are_drawn_by_deviations_and_vectors_not_at_all(vectors):
     model = LinkPLSA(3, random_state=0).fit(vectors)
     display = TopicsDisplay.from_estimator(model, vectors)
     assert list(display.features) == ["words", "size"]
-    means, (center, spread) = model.topic_feature_["size"], model.column_moments_["size"]
+    assert display.axes_[-1, 1].get_xlabel() == "standard deviations from the mean of all objects"
+    means, (center, spread) = model.group_means_["size"], model.column_moments_["size"]
     for row, lines in zip((means - center) / spread, display.features["size"]):
         assert {name: value for name, value, _ in lines} == pytest.approx(dict(zip(["age", "price"], row)))
     with pytest.raises(ValueError, match="The views of LinkPLSA hold vectors, whose columns have no names"):

@@ -495,7 +495,7 @@ def test_inspect_gives_mean_vectors():
     model = MultiViewPLSA(K, 4, max_iter=20, random_state=0).fit(BOTH)
     vectors, words = (inspect(model).described_features(view) for view in ("vector", "words"))
     assert not vectors.probabilities and words.probabilities
-    assert_array_equal(vectors.weights, model.topic_feature_["vector"])
+    assert_array_equal(vectors.weights, model.group_means_["vector"])
 
 
 @names
@@ -531,14 +531,45 @@ def test_vectors_far_from_all_means_still_get_mixtures(size, words):
 
 
 @names
-def test_a_group_explains_what_its_members_share_with_its_mean(model):
+def test_a_group_explains_by_how_far_its_members_lie_from_the_mean(model):
     fitted = clone(model).fit(BOTH, Y)
     theta = fitted.memberships_by_view_["vector"] if isinstance(model, CoPLSA) else fitted.memberships_
-    center = VECTORS.mean(axis=0)
-    total = sum(float(np.sum((x - center) ** 2)) for x in VECTORS)
-    for k, mean in enumerate(fitted.topic_feature_["vector"]):
-        own = sum(float(theta[d, k] * np.dot(x - center, mean - center)) for d, x in enumerate(VECTORS))
-        assert fitted.variance_explained_["vector"][k] == pytest.approx(own / total, abs=1e-6)
+    center, sizes = VECTORS.mean(axis=0), theta.sum(axis=0)
+    own = np.array([np.average(VECTORS, axis=0, weights=theta[:, k]) for k in range(K)])
+    assert_allclose(fitted.group_means_["vector"], own, atol=1e-6)
+    between = sizes * ((own - center) ** 2).sum(axis=1)
+    shares = fitted.variance_explained_["vector"]
+    assert_allclose(shares / shares.sum(), between / between.sum(), atol=1e-6)
+
+
+def between_groups():
+    """Objects of a line, all of them between its ends, of which the model makes its groups; some lack the vector."""
+    mixture = np.random.default_rng(1).uniform(0.35, 0.65, 200)
+    words = np.random.default_rng(2).poisson(np.outer(mixture, [6.0, 0, 3]) + np.outer(1 - mixture, [0, 6.0, 3]))
+    have = np.arange(200) % 4 > 0
+    size = np.column_stack([mixture * 50 + 20.5, 9.5 - 4 * mixture, np.random.default_rng(3).normal(size=200)])
+    return Views(words=words, size=np.where(have[:, None], size, 0), present={"size": have},
+                 feature_names={"size": ["age", "price", "noise"]}), size[have]  # fmt: skip
+
+
+@pytest.mark.parametrize("weight", [1.0, 30.0])
+def test_shares_and_deviations_stay_among_the_data(weight):
+    X, size = between_groups()
+    model = LinkPLSA(3, max_iter=60, random_state=0, view_weights={"size": weight}).fit(X)
+    outside = (model.topic_feature_["size"] < size.min(axis=0)) | (model.topic_feature_["size"] > size.max(axis=0))
+    assert outside.any()  # the ends of the mixtures, which no object is
+    assert (model.variance_explained_["size"] >= 0).all()
+    far = np.abs((size - size.mean(axis=0)) / size.std(axis=0)).max(axis=0)
+    features = inspect(model).described_features("size")
+    assert (np.abs(features.deviations) <= far).all()
+    assert ((features.weights >= size.min(axis=0)) & (features.weights <= size.max(axis=0))).all()
+
+
+def test_a_file_without_means_of_the_objects_has_those_of_the_mixtures(tmp_path):
+    model = LinkPLSA(K, max_iter=5, random_state=0).fit(BOTH)
+    del model.group_means_
+    save(model, tmp_path / "m")
+    assert_array_equal(inspect(load(tmp_path / "m")).features("vector"), model.topic_feature_["vector"])
 
 
 @pytest.mark.parametrize("engine", ["cpu", "reference"])

@@ -745,7 +745,7 @@ class Inspection:
         """Return for each group the rows of its objects that lie nearest to its mean vector in a view.
 
         Only objects that have the group as their first one, and the view, are asked. Distances are Euclidean, from
-        the mean vector of a model that has one, else from the mean of the group's objects.
+        the mean of the group's objects: at the fit of a model that has kept it, else of those given.
 
         Parameters
         ----------

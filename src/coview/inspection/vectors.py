@@ -2,9 +2,9 @@
 
 A column of an embedding means nothing by itself. What a group is in such a view is seen from its own objects (those
 that have it as their first group) whose vectors lie nearest to its mean vector, by Euclidean distance; where all
-vectors have one length, these are those of the largest cosine. The mean vector is the model's own where it has one (a
-Gaussian view), else the mean of the group's objects. Objects of other groups are not asked: one that lies near, but
-belongs elsewhere by its words, would not explain the group.
+vectors have one length, these are those of the largest cosine. The mean vector is that of the group's objects: weighted
+by their memberships at the fit where the model has kept it (a Gaussian view), else that of the objects given. Objects
+of other groups are not asked: one that lies near, but belongs elsewhere by its words, would not explain the group.
 """
 
 from __future__ import annotations

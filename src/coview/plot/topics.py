@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ class TopicsDisplay:
         Names of the groups.
     noun : str, default="topic"
         What a group is.
+    units : {view: str}, optional
+        What the weights of each view are, as the label of its axes: "p(feature)", standard deviations, ...
 
     Attributes
     ----------
@@ -46,8 +48,15 @@ class TopicsDisplay:
     (3, 2)
     """
 
-    def __init__(self, features: dict[str, list[Any]], names: Sequence[str], *, noun: str = "topic") -> None:
-        self.features, self.names, self.noun = features, list(names), noun
+    def __init__(
+        self,
+        features: dict[str, list[Any]],
+        names: Sequence[str],
+        *,
+        noun: str = "topic",
+        units: Mapping[str, str] | None = None,
+    ) -> None:
+        self.features, self.names, self.noun, self.units = features, list(names), noun, dict(units or {})
 
     @classmethod
     def from_estimator(
@@ -107,7 +116,8 @@ class TopicsDisplay:
             features[view] = [ranked[g] for g in chosen]
         own = own_names(inspection.groups, group_names(inspection, objects, codes), inspection.kind)
         names = [keyed_name(key, own) for key in inspection.groups]
-        return cls(features, [names[g] for g in chosen], noun=inspection.kind).plot(ax)
+        units = {view: known[view].origin for view in features}
+        return cls(features, [names[g] for g in chosen], noun=inspection.kind, units=units).plot(ax)
 
     def plot(self, ax: Any = None) -> TopicsDisplay:
         """Draw the bars.
@@ -134,6 +144,8 @@ class TopicsDisplay:
                 several = f", {view}" if len(self.features) > 1 else ""
                 title = textwrap.fill(f"{self.noun} {self.names[row]}{several}", TITLE_LETTERS)
                 panel.set_title(title, fontsize=9, loc="left")
+                if row == len(lists) - 1:
+                    panel.set_xlabel(self.units.get(view, ""), fontsize=8)
                 bare(panel)
         return self
 

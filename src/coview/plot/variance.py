@@ -22,7 +22,8 @@ class VarianceExplainedDisplay:
     Parameters
     ----------
     shares : {view: array (n_groups,)}
-        Share that each group explains, as in `variance_explained_` of a model; they add up to that of all groups.
+        Share that each group explains, as in `variance_explained_` of a model: at least 0, and they add up to that of
+        all groups.
     names : list of str
         Names of the groups.
     noun : str, default="topic"

@@ -371,7 +371,8 @@ class CoPLSA(ByViewModel):
     memberships_by_view_ : dict of ndarray (n_objects, n_components)
         ``p(topic | object, view)`` of the training objects, by view; rows sum to one. Where an object lacks the view,
         the mixture nearest to those of its other views.
-    <shared: topic_feature_, likelihood_, noise_variance_, variance_explained_, column_moments_>
+    <shared: topic_feature_, likelihood_, noise_variance_, variance_explained_>
+    <shared: group_means_, column_moments_>
     history_ : dict of lists
         "objective" (log-likelihood less coupling times divergence) and "seconds" after each sweep; entry 0 is the
         start.

@@ -16,9 +16,14 @@ Shared step.  With the sums  G = theta' theta,  C = theta' X,  |x|^2  and the nu
             blocks:  M <- M + (G + ridge)^-1 (C - G M),  s <- what is left of |x|^2, per value. The ridge holds M where
             it is: groups that nobody has stay, and the residual never grows.
 
+Means of members.  Objects between groups put M_k, the end of the mixtures, outside of the data. What the objects of a
+            group are like is  x_k = C_k / n_k,  the mean of their vectors by their memberships, with n_k the sum of
+            these: it lies among the data, and people are shown how far it is from the mean x of all vectors.
+
 Variance explained.  The residual is at right angles to everything that mixtures of M can be, so that the share of the
-            variance that is explained is the sum over the groups of  (C_k - n_k x) (M_k - x) / sum_d |x_d - x|^2,  with
-            x the mean of all vectors and n_k the sum of the memberships in group k.
+            variance that is explained is the sum over the groups of  (C_k - n_k x) (M_k - x) / sum_d |x_d - x|^2.  A
+            single one of these can be negative. What is explained together is divided among the groups by how far
+            their members lie from the mean,  n_k |x_k - x|^2;  where nobody is between groups, that is the same.
 
 Far from zero.  x M' less its center, and |x|^2 less what is explained, are differences of large numbers where vectors
             lie far from zero for their spread. There products and sums are taken in float64, some rows at a time.
@@ -59,6 +64,7 @@ __all__ = [
 
 STEPS = 2  # of the rows per sweep, for one pass over the vectors; more gain hardly anything
 RIDGE = 1e-9  # of the mean diagonal of G
+NOBODY = 1e-12  # of all objects: a group with less has no members
 LEAST_NOISE = 1e-6  # of the variance of the view
 FAR = 10  # standard deviations from zero, from which single precision is too coarse
 SAMPLE = 2000  # objects that a random start is drawn from
@@ -201,14 +207,14 @@ def add_moments(block: Block, name: str, mixture: Any, stats: Tree, ops: Engine,
 
 def update_means(shared: Tree, moments: Tree, ops: Engine) -> Tree:
     """Means and noise variances from the sums over all objects."""
-    means, noise, explained = {}, {}, {}
+    means, noise, explained, members = {}, {}, {}, {}
     for name, old in shared["means"].items():
         sums = {key: ops.to_numpy(part).astype(np.float64) for key, part in moments[name].items()}
         before = ops.to_numpy(old).astype(np.float64).T
         gram, cross, count = sums["gram"], sums["cross"], float(sums["count"][0])
         if count == 0:
             means[name], noise[name] = old, shared["log_variance"][name]
-            explained[name] = shared["explained"][name]
+            explained[name], members[name] = shared["explained"][name], shared["members"][name]
             continue
         ridge = RIDGE * np.trace(gram) / len(gram)
         with few_threads(1, len(gram)):  # sixteen of them take ten times as long for matrices this small
@@ -217,19 +223,31 @@ def update_means(shared: Tree, moments: Tree, ops: Engine) -> Tree:
         variance = max(least_variance(sums), residual / (count * new.shape[1]))
         means[name] = ops.asarray(np.ascontiguousarray(new.T), old.dtype)
         noise[name] = ops.asarray(np.array([np.log(variance)]), old.dtype)
-        explained[name] = ops.asarray(variance_shares(sums, new), old.dtype)
-    return {"means": means, "log_variance": noise, "explained": explained}
+        own = member_means(sums, new)
+        members[name] = ops.asarray(np.ascontiguousarray(own.T), old.dtype)
+        explained[name] = ops.asarray(variance_shares(sums, new, own), old.dtype)
+    return {"means": means, "log_variance": noise, "explained": explained, "members": members}
 
 
-def variance_shares(sums: Mapping[str, np.ndarray], means: np.ndarray) -> np.ndarray:
-    """Share of the variance of a view that each group (row of `means`) explains; 0 where there is none."""
-    count = float(sums["count"][0])
+def member_means(sums: Mapping[str, np.ndarray], means: np.ndarray) -> np.ndarray:
+    """Means (groups x features) of the vectors of each group's objects, by their memberships; `means` where none is."""
+    sizes = sums["gram"].sum(axis=1)[:, None]  # memberships of an object sum to one
+    return np.divide(sums["cross"], sizes, out=means.copy(), where=sizes > NOBODY * float(sums["count"][0]))
+
+
+def variance_shares(sums: Mapping[str, np.ndarray], means: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """Share of the variance of a view that each group explains, of at least 0; 0 where there is none.
+
+    `means` are the ends of the mixtures, `members` the means of the groups' own objects (groups x features).
+    """
+    count, sizes = float(sums["count"][0]), sums["gram"].sum(axis=1)
     center = sums["cross"].sum(axis=0) / count
     total = float(sums["squares"][0]) - count * float(center @ center)
     if total <= 1e-12 * float(sums["squares"][0]):
         return np.zeros(len(means))
-    members = sums["gram"].sum(axis=1)  # memberships of an object sum to one
-    return np.einsum("kj,kj->k", sums["cross"] - np.outer(members, center), means - center) / total
+    together = max(float(np.vdot(sums["cross"] - np.outer(sizes, center), means - center)) / total, 0.0)
+    between = sizes * ((members - center) ** 2).sum(axis=1)
+    return together * between / max(float(between.sum()), 1e-300)
 
 
 def least_variance(sums: Mapping[str, np.ndarray]) -> float:
@@ -263,7 +281,7 @@ def gaussian_start(
     Those that are not given are vectors of objects far from each other where `spread` (k-means++), and else all alike:
     then the first memberships, which come from elsewhere, say what they become.
     """
-    means, noise, explained = {}, {}, {}
+    means, noise, explained, members = {}, {}, {}, {}
     for name in names:
         rows = _sample(views, name, seed)
         variance = 1.0  # where nobody has the view
@@ -279,8 +297,8 @@ def gaussian_start(
             drawn, _ = kmeans_plusplus(rows, min(n_groups, len(rows)), random_state=(seed + stream_of(name)) % 2**32)
             start[: len(drawn)] = drawn
         means[name], noise[name] = np.ascontiguousarray(start.T), np.array([np.log(variance)])
-        explained[name] = np.zeros(n_groups)
-    return {"means": means, "log_variance": noise, "explained": explained}
+        explained[name], members[name] = np.zeros(n_groups), means[name].copy()
+    return {"means": means, "log_variance": noise, "explained": explained, "members": members}
 
 
 def _sample(views: Any, name: str, seed: int) -> np.ndarray:

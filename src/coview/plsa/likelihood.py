@@ -35,6 +35,7 @@ __all__ = [
     "batch_rule",
     "choose_likelihoods",
     "explained_rule",
+    "group_means_rule",
     "likelihood_of",
     "noise_rule",
     "topic_rule",
@@ -127,6 +128,11 @@ def explained_rule(groups: str) -> rules.Rule:
             checker.refuse(where, "has other views than those that are Gaussian")
 
     return rules.optional(rules.custom(visit), needed=lambda state: "likelihood_" in state)
+
+
+def group_means_rule(groups: str) -> rules.Rule:
+    """What mean vectors of the groups' objects must look like, of each Gaussian view; models before them have none."""
+    return rules.optional(rules.by_view(rules.floats(groups, "features of {view}"), some=True))
 
 
 def batch_rule(groups: str, **counts: rules.Rule) -> rules.Rule:

@@ -48,7 +48,8 @@ class LinkPLSA(WeightedModel, PLSA):
     <shared: topic_feature_>
     memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects, shared by all views.
-    <shared: view_weights_, likelihood_, noise_variance_, variance_explained_, column_moments_>
+    <shared: view_weights_, likelihood_, noise_variance_, variance_explained_>
+    <shared: group_means_, column_moments_>
     <shared: history_, n_iter_, stopped_by_>
     <shared: fitted views>
 

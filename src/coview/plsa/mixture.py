@@ -68,6 +68,7 @@ from coview.plsa.likelihood import (
     batch_rule,
     choose_likelihoods,
     explained_rule,
+    group_means_rule,
     noise_rule,
     topic_rule,
 )
@@ -291,6 +292,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     noise_variance_: dict[str, float]
     view_weights_: dict[str, float]
     variance_explained_: dict[str, np.ndarray]
+    group_means_: dict[str, np.ndarray]
     column_moments_: dict[str, np.ndarray]
     batch_counts_: Tree
     _fitted_state = {
@@ -298,6 +300,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         "likelihood_": rules.optional(rules.by_view(rules.one_of(*LIKELIHOODS))),
         "noise_variance_": rules.optional(noise_rule(), needed=lambda state: "likelihood_" in state),
         "variance_explained_": explained_rule("topics"),
+        "group_means_": group_means_rule("topics"),
         "column_moments_": rules.optional(rules.by_view(rules.floats(2, "features of {view}"), some=True)),
         "memberships_": rules.shares("objects", "topics"),
         "batch_counts_": batch_rule("topics", profiles=rules.floats("features of {view}", "topics", low=0)),
@@ -413,9 +416,14 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         """Describe groups by distributions over the features of a view, or by the means of vectors."""
         if view not in self._vector_views():
             return Features(weights, True, "p(feature)")
+        weights = self._group_means(view)
         moments = vars(self).get("column_moments_", {})  # optional in a file: without them there are no deviations
         deviations = deviations_of(weights, *moments[view]) if view in moments else None
         return Features(weights, False, DEVIATION, deviations=deviations)
+
+    def _group_means(self, view: str) -> np.ndarray:
+        """Mean vectors of the objects of each group; of a file that holds none, the ends of the mixtures."""
+        return vars(self).get("group_means_", self.topic_feature_).get(view, self.topic_feature_[view])
 
     # -- what users call
 
@@ -458,8 +466,9 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     def top_features(self, view: str | None = None, n: int = 10) -> list[list[tuple[str, float]]]:
         """For each topic the `n` most probable features of a view, with their probabilities.
 
-        Of a Gaussian view they are the columns whose mean in the topic lies farthest from that of all objects, with
-        this distance in standard deviations, negative where it lies below. Vectors whose columns have no names are
+        Of a Gaussian view they are the columns whose mean over the objects of the topic, weighted by their
+        memberships, lies farthest from that of all objects, with this distance in standard deviations, negative where
+        it lies below. Vectors whose columns have no names are
         refused: `inspect(model).explain(X)` explains them by objects.
 
         Parameters
@@ -557,6 +566,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             noise = shared.get("log_variance", {})
             attributes["noise_variance_"] = {name: float(np.exp(np.float64(part[0]))) for name, part in noise.items()}
             attributes["variance_explained_"] = dict(shared.get("explained", {}))
+            attributes["group_means_"] = {name: part.T for name, part in shared.get("members", {}).items()}
         attributes[self._mixture] = holder.collect(state.rows, "mixture")
         return attributes
 
@@ -585,6 +595,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             "means": {name: self.topic_feature_[name].T for name in vectors},
             "log_variance": {name: np.log([self.noise_variance_[name]]) for name in vectors},
             "explained": {name: self.variance_explained_[name] for name in vectors},
+            "members": {name: self._group_means(name).T for name in vectors},
         }
 
     def _fold_in(self, block: Block, steps: MixtureSteps, shared: Tree, engine: Engine) -> np.ndarray:

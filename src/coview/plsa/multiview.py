@@ -49,7 +49,7 @@ from coview.plsa.factors import (
     with_masses,
 )
 from coview.plsa.likeliest_start import consensus_start, likeliest_start
-from coview.plsa.likelihood import batch_rule, explained_rule, topic_rule
+from coview.plsa.likelihood import batch_rule, explained_rule, group_means_rule, topic_rule
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import split_by_view
 from coview.plsa.row_mass import common_masses, with_masses_of
@@ -152,6 +152,7 @@ class ClusterModel(WeightedModel):
     _fitted_state = {
         **topic_rules("topics of {view}"),
         "variance_explained_": explained_rule("clusters"),
+        "group_means_": group_means_rule("clusters"),
         "memberships_": rules.shares("objects", "clusters"),
     }
 
@@ -361,7 +362,8 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     cluster_topic_ : dict of ndarray (n_clusters, n_components)
         ``p(topic | cluster, view)`` by view. A Gaussian view has one topic for each cluster.
     <shared: topic_feature_>
-    <shared: view_weights_, likelihood_, noise_variance_, variance_explained_, column_moments_>
+    <shared: view_weights_, likelihood_, noise_variance_, variance_explained_>
+    <shared: group_means_, column_moments_>
     <shared: history_, n_iter_, stopped_by_>
     <shared: fitted views>
 
@@ -513,7 +515,8 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     cluster_topic_ : dict of ndarray (n_classes, n_components)
         ``p(topic | class, view)`` by view. A Gaussian view has one topic for each class.
     <shared: topic_feature_>
-    <shared: view_weights_, likelihood_, noise_variance_, variance_explained_, column_moments_>
+    <shared: view_weights_, likelihood_, noise_variance_, variance_explained_>
+    <shared: group_means_, column_moments_>
     row_masses_ : dict of float
         Sum that the rows of each view are brought to; empty where they are taken as they are.
     <shared: history_, n_iter_, stopped_by_>

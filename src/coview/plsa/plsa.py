@@ -83,7 +83,8 @@ class PLSA(MixtureModel):
         ``p(view | topic)``: how much of each topic lies in each view; 0 for Gaussian views, where there are others.
     memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects.
-    <shared: likelihood_, noise_variance_, variance_explained_, column_moments_>
+    <shared: likelihood_, noise_variance_, variance_explained_>
+    <shared: group_means_, column_moments_>
     <shared: history_>
     <shared: n_iter_, stopped_by_>
     <shared: fitted views>

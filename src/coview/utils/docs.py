@@ -34,7 +34,11 @@ SHARED = {
     Mean and standard deviation of each column of the Gaussian views, over up to 2,000 objects of the fit or the first
     batch: what `top_features` measures distances by.""",
     "variance_explained_": """variance_explained_ : dict of ndarray (n_groups,)
-    Share of the variance of each Gaussian view that each group explains; they add up to that of all groups.""",
+    Share of the variance of each Gaussian view that each group explains, at least 0; they add up to that of all groups,
+    and are divided by how far the means of the groups' objects lie from that of all.""",
+    "group_means_": """group_means_ : dict of ndarray (n_groups, n_features of the view)
+    Mean vectors of the objects of each group in each Gaussian view, weighted by their memberships. Those in
+    `topic_feature_` are the ends of the mixtures, which may lie outside of the data.""",
     "topic_feature_": """topic_feature_ : dict of ndarray (n_topics, n_features of the view)
     ``p(feature | topic, view)`` by view; rows sum to one. Of a Gaussian view the mean vectors.""",
     "view_weights_": """view_weights_ : dict of float

@@ -62,7 +62,8 @@ def render_variance(summary: Summary) -> Markup:
     ]
     about = (
         f"Share of the variance of each view of vectors that the {plural(noun)} explain: how much nearer vectors lie "
-        f"to the mixture of the mean vectors than to the mean of all. The shares of single {plural(noun)} add up to it."
+        f"to the mixture of the mean vectors than to the mean of all. The shares of single {plural(noun)} add up to "
+        "it: one is the larger, the farther the mean of its own objects lies from that of all."
     )
     totals = [(view["total"], Markup("{} {}").format(bar(view["total"]), percent(view["total"]))) for view in views]
     columns = [texts("view", views, "name"), TableColumn("explained", "num", totals)]
