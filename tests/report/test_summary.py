@@ -203,7 +203,9 @@ def test_a_clusterer_that_cannot_place_new_objects_is_described_by_its_own(data)
     X, y = data
     dense = X.map(lambda matrix: matrix.toarray())
     model = ConcatenatedViews(AgglomerativeClustering(3)).fit(dense)
-    found = summary_of(model, dense, y)
+    with pytest.warns(UserWarning, match="taken to be the same 60 objects in the same order"):
+        found = summary_of(model, dense, y)
+    assert found["data"]["as_fitted"]
     sizes = sorted(item["size"] for item in found["groups"]["items"])
     assert sizes == sorted(np.bincount(model.labels_).tolist())
     assert "views" not in found

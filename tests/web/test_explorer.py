@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.cluster import AgglomerativeClustering
 
 from coview import (
     AutoClustering,
+    ConcatenatedViews,
     CoPLSA,
     LinkPLSA,
     MultiViewCCA,
@@ -64,6 +66,16 @@ def test_topics_of_one_view_have_no_objects(small):
     groups = Explorer(Service(MultiViewPLSA(3, 4, **FAST).fit(small[0]), small[0])).groups
     with pytest.raises(ViewsError, match="Objects of MultiViewPLSA belong to a cluster, not to a topic"):
         groups.members("topic", 0, 0, 20)
+
+
+def test_a_clusterer_without_predict_says_whose_clusters_it_shows(small):
+    dense = small[0].map(lambda matrix: matrix.toarray())
+    model = ConcatenatedViews(AgglomerativeClustering(3)).fit(dense)
+    with pytest.warns(UserWarning, match="taken to be the same"):
+        (clusters,) = Groups(Service(model, dense)).all()
+    assert [group["size"] for group in clusters["groups"]] == np.bincount(model.labels_).tolist()
+    (others,) = Groups(Service(model, dense[:-1])).all()
+    assert {group["size"] for group in others["groups"]} == {None}
 
 
 def test_members_are_those_that_the_model_puts_there(small):

@@ -15,9 +15,18 @@ import numpy as np
 
 from coview.exceptions import CoviewError
 from coview.inspection.contract import Inspection, Reading
+from coview.utils.warn import warn_user
 from coview.views.views import Views
 
-__all__ = ["ViewReadings", "agreement", "agreement_matrix", "read_by_view", "read_objects", "try_views"]
+__all__ = [
+    "ViewReadings",
+    "agreement",
+    "agreement_matrix",
+    "read_as_fitted",
+    "read_by_view",
+    "read_objects",
+    "try_views",
+]
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,22 @@ def read_objects(inspection: Inspection, views: Views) -> Reading:
     if reading.memberships is not None:
         return reading
     return Reading(inspection.embed(views, prepared=True), None)
+
+
+def read_as_fitted(inspection: Inspection, n_objects: int) -> Reading | None:
+    """Return what a clusterer without `predict` knows of the objects of its fit, and warn; None of another number.
+
+    It keeps their clusters in their order and nothing to tell them by: that they are the same is taken for granted.
+    """
+    kept = inspection.training_reading()
+    if kept.codes is None or len(kept.codes) != n_objects:
+        return None
+    warn_user(
+        f"{inspection.name} has no predict, and X has as many objects as its fit: they are taken to be the same "
+        f"{n_objects:,} objects in the same order. If they are others, their clusters are wrong.",
+        UserWarning,
+    )
+    return kept
 
 
 def try_views(names: tuple[str, ...], ask: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:

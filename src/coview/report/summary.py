@@ -15,7 +15,7 @@ from scipy import sparse
 
 from coview.exceptions import ParameterError
 from coview.inspection import Features, Inspection, Reading
-from coview.inspection.by_view import ViewReadings, read_by_view, read_objects
+from coview.inspection.by_view import ViewReadings, read_as_fitted, read_by_view, read_objects
 from coview.inspection.features import feature_names, features_by_view, group_names, holds_vectors, top_features
 from coview.inspection.labels import label_tree
 from coview.inspection.measures import fit_curves
@@ -78,6 +78,7 @@ class _Objects:
     labels: Any = None
     codes: np.ndarray | None = None
     classes: np.ndarray | None = None
+    as_fitted: bool = False  # taken for the objects of the fit, since there are as many and the model places no others
 
     def label(self, row: int) -> str | None:
         """Label of an object as text."""
@@ -167,11 +168,12 @@ def _read(inspection: Inspection, X: Any, y: Any, max_objects: int | None) -> _O
     if len(chosen) < len(views):
         views, rows = views[chosen], rows[chosen]
     labels = _labels(inspection, y, n, rows)
-    reading, kept = read_objects(inspection, views), inspection.training_reading()
-    if reading.codes is None and kept.codes is not None and len(kept.codes) == n:
-        reading = kept.take(rows)  # a clusterer that cannot place new objects still knows those of its fit
+    reading = read_objects(inspection, views)
+    kept = read_as_fitted(inspection, n) if reading.codes is None else None
+    if kept is not None:
+        reading = kept.take(rows)
     ids = rows if views.ids is None else np.asarray(views.ids)
-    return _Objects(reading, rows, n, views, ids, _texts(inspection, X, rows), *labels)
+    return _Objects(reading, rows, n, views, ids, _texts(inspection, X, rows), *labels, as_fitted=kept is not None)
 
 
 def _texts(inspection: Inspection, X: Any, rows: np.ndarray) -> list[str] | None:
@@ -227,6 +229,7 @@ def _describe_data(inspection: Inspection, objects: _Objects) -> dict[str, Any]:
     ]
     return {
         "measured": True,
+        "as_fitted": objects.as_fitted,
         "n_objects": objects.n_objects,
         "sampled": len(views) if len(views) < (objects.n_objects or 0) else None,
         "views": rows,

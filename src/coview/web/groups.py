@@ -9,6 +9,7 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Reading, one_hot
+from coview.inspection.by_view import read_as_fitted
 from coview.inspection.features import feature_names, group_names, holds_vectors, top_features, view_features
 from coview.inspection.vectors import nearest_in_groups
 from coview.web.kinds import kinds_of, known_views
@@ -188,7 +189,8 @@ class Groups:
             return Reading(None, None)
         reading = Reading(None, None) if data is None else model.read(known_views(model, data))
         if reading.codes is None:
-            reading = model.training_reading()
+            kept = model.training_reading() if data is None else read_as_fitted(model, len(data))
+            reading = Reading(None, None) if kept is None else kept
         if reading.memberships is None and reading.codes is not None:
             reading = Reading(one_hot(reading.codes, len(model.groups)), reading.codes)
         fits = reading.codes is not None and len(reading.codes) == len(self._service.ids)

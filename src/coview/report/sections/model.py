@@ -89,6 +89,8 @@ def render_data(summary: Summary) -> Markup:
         remarks.append(
             f"Measured on a random sample of {count(data['sampled'])} of {count(data['n_objects'])} objects."
         )
+    if data["as_fitted"]:
+        remarks.append("The model cannot place new objects: these are taken to be those of its fit, in their order.")
     if data["complete"] < 1:
         remarks.append(f"{percent(data['complete'])} of the objects have all views.")
     if data["absent"]:

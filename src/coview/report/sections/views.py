@@ -45,7 +45,17 @@ def render_views(summary: Summary) -> Markup:
     cards = [card(title, paragraph(_judged(summary)), dots(rows, whole, measure), marks)]
     if views.get("agreement"):
         cards.append(_agreement(views["agreement"], summary["noun"]))
-    return EMPTY.join([grid(*cards), card("", table("Contribution of each view", columns), notes(remarks))])
+    return EMPTY.join([grid(*cards), card("", table(_caption(summary), columns), notes(remarks))])
+
+
+def _caption(summary: Summary) -> str:
+    """What the table of the views is, and on which objects: those that a classifier learned from are no test of it."""
+    held_out = summary["views"].get("held_out") or {}
+    if "n_hidden" in held_out:
+        return "Contribution of each view, on held-out objects"
+    if summary["noun"] not in ("class", "value"):
+        return "Contribution of each view"
+    return "Contribution of each view, on objects that the model may have learned from: no test of a view"
 
 
 def render_variance(summary: Summary) -> Markup:
