@@ -152,8 +152,10 @@ class AutoClustering(BaseConsensus):
         A table with one row per view, whether it belongs to the others: "view"; "shared", how much nearer objects that
         are near in it are in another view than by chance, or the other way round, in standard deviations of chance, and
         "partner", the view of which that is the most; "own", the same of two halves of its columns, asked where it
-        shares nothing; "verdict", one of "shares", "alone" (structure of its own, and nothing shared: a warning asks
-        whether its rows are in the order of the others), "noise" (no structure) and "unknown".
+        shares nothing; "verdict", one word for each view: "shares" (it belongs to the others), "alone" (structure of
+        its own, and nothing shared: a warning asks whether its rows are in the order of the others), "noise" (neither:
+        half of its columns says nothing of the other half, and it has no say in the number of clusters) and "unknown"
+        (nothing shared, and why cannot be told: one column, few objects, or no other view with structure).
     softness_ : float
         Share of each object's cluster that is spread over all clusters of a candidate.
     history_ : dict of lists

@@ -189,6 +189,8 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
         for key in ("without", "dropped"):  # views that a candidate leaves out; why one has no weight
             notes = {name: note for name, note in zip(table["name"], table.get(key, ())) if note}
             summary.update({key: notes} if notes else {})
+    if model.relations:
+        summary["relations"] = dict(zip(model.relations["view"], model.relations["verdict"]))
     if model.numbers.get("n_clusters"):
         summary["number"] = {"n_clusters": len(model.groups), "why": describe_number(model.numbers)}
     if y is not None and model.kind in ("class", "cluster"):
@@ -252,7 +254,8 @@ def _show(summary: dict[str, Any]) -> None:
             grid.add_row(key, "\n".join(printable(line) for line in _candidate_lines(summary)))
             continue
         if key in SENTENCES:
-            grid.add_row(TITLES.get(key, key), printable(SENTENCES[key](value), lines=True))
+            if sentence := SENTENCES[key](value):
+                grid.add_row(TITLES.get(key, key), printable(sentence, lines=True))
             continue
         if key == "objective":
             value = f"{value[0]:,.1f} -> {value[1]:,.1f}"
@@ -285,8 +288,15 @@ def _about_held_out(found: dict[str, Any]) -> str:
     return f"{text}\nits probabilities are off by {found['calibration_error']:.2f} in the mean (calibration error)"
 
 
-TITLES = {"held_out": "held out", "number": "number of clusters"}
+def _about_relations(verdicts: dict[str, str]) -> str:
+    from coview.inspection.choice import describe_relations
+
+    return "\n".join(describe_relations({"view": list(verdicts), "verdict": list(verdicts.values())}))
+
+
+TITLES = {"held_out": "held out", "number": "number of clusters", "relations": "views apart"}
 SENTENCES = {
+    "relations": _about_relations,
     "labels": _about_labels,
     "held_out": _about_held_out,
     "number": lambda found: f"{found['n_clusters']}. {found['why']} Pass --clusters K for another number.",

@@ -7,7 +7,7 @@ from typing import Any
 
 from coview.utils.messages import listed
 
-__all__ = ["describe_choice", "describe_misaligned", "describe_number"]
+__all__ = ["describe_choice", "describe_misaligned", "describe_number", "describe_relations"]
 
 SHOWN = 0.005  # least weight of a method that is named
 EVIDENCE = {
@@ -76,7 +76,7 @@ def describe_choice(
         [
             *sentences,
             *([describe_number(numbers)] if numbers and numbers.get("n_clusters") else []),
-            *_describe_relations(relations or {}),
+            *describe_relations(relations or {}),
         ]
     )
 
@@ -103,8 +103,14 @@ def describe_misaligned(relations: Mapping[str, list[Any]]) -> str:
     )
 
 
-def _describe_relations(relations: Mapping[str, list[Any]]) -> list[str]:
-    """Say which views do not belong to the others, and in which there is nothing."""
+def describe_relations(relations: Mapping[str, list[Any]]) -> list[str]:
+    """Say which views do not belong to the others, and in which there is nothing; empty where all belong together.
+
+    Examples
+    --------
+    >>> describe_relations({"view": ["a", "b", "c"], "verdict": ["shares", "shares", "noise"]})
+    ["In view 'c' no structure was found: half of the columns says nothing of the other half."]
+    """
     noise, sentence = _views_that(relations, "noise"), describe_misaligned(relations)
     sentences = [sentence] if sentence else []
     if noise:
