@@ -194,7 +194,7 @@ def test_the_table_of_views_says_which_objects_it_was_measured_on(data):
     for model in (MultiViewNaiveBayes().fit(X, y), MultiViewPLSA(3, 3, max_iter=3, random_state=0).fit(X)):
         for held_out in (True, False):
             page = make_report(model, X, y, held_out=held_out).html
-            shown[type(model).__name__, held_out] = re.search("Contribution of each view([^<]*)<", page)[1]
+            shown[type(model).__name__, held_out] = re.search(">Contribution of each view([^<]*)<", page)[1]
     assert shown["MultiViewNaiveBayes", True] == shown["MultiViewPLSA", True] == ", on held-out objects"
     assert shown["MultiViewNaiveBayes", False].startswith(", on objects that the model may have learned from")
     assert shown["MultiViewPLSA", False] == ""

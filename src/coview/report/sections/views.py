@@ -45,7 +45,9 @@ def render_views(summary: Summary) -> Markup:
     cards = [card(title, paragraph(_judged(summary)), dots(rows, whole, measure), marks)]
     if views.get("agreement"):
         cards.append(_agreement(views["agreement"], summary["noun"]))
-    return EMPTY.join([grid(*cards), card("", table(_caption(summary), columns), notes(remarks))])
+    return EMPTY.join(
+        [grid(*cards), card(_caption(summary), table("Contribution of each view", columns), notes(remarks))]
+    )
 
 
 def _caption(summary: Summary) -> str:
