@@ -18,12 +18,12 @@ import numpy as np
 
 from coview.kernels.compiling import njit
 
-__all__ = ["l2_row"]
+__all__ = ["l2_row", "solve_between"]
 
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
 
-_STEPS = 60
+_STEPS = 200
 _ROUGH_MASS = 8.0  # above it the first guess is closer than a rough step would bring it
 _SHORT = 2e-4**4  # a step this short, relative to every r, leaves an error of 1e-11 at most without new roots
 
@@ -31,13 +31,19 @@ _SHORT = 2e-4**4  # a step this short, relative to every r, leaves an error of 1
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
 def l2_row(p, g, mass, eta, inverse, h):
     """Fill h with the solution, and return its sum, which is one or almost; mass = sum p, eta = a guess."""
-    K = len(p)
     low, high = max(0.0, mass - 1.0), mass + 1.0
-    total = 1.0
     if mass < _ROUGH_MASS:
         total, slope, curve = _rough_sums(p, g, eta, 1.0)
         new = eta + _halley(total, slope, curve)
         eta = new if low < new < high else eta
+    return solve_between(p, g, eta, low, high, inverse, h)
+
+
+@njit(inline="always", fastmath=_MATH)
+def solve_between(p, g, eta, low, high, inverse, h):
+    """Fill h by Halley's method, from a guess of eta between bounds; return its sum, which is one or almost."""
+    K = len(p)
+    total = 1.0
     for _ in range(_STEPS):
         total, slope, curve, steep = _sums(p, g, eta, inverse, h)
         if abs(total - 1.0) <= 1e-13 or slope <= 0.0:

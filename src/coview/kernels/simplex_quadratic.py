@@ -18,13 +18,12 @@ from __future__ import annotations
 import numpy as np
 
 from coview.kernels.compiling import njit
-from coview.kernels.simplex_l2 import _SHORT, _halley, _sums
+from coview.kernels.simplex_l2 import solve_between
 
 __all__ = ["quadratic_rows"]
 
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
 _FREE = 1e-12  # a curvature this small beside the counts changes no digit of h
-_STEPS = 200
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
@@ -81,31 +80,7 @@ def _solved(p, g, mass, inverse, h):
         g[k] -= highest
     if not low < eta < high:
         eta = 0.5 * (low + high)
-    total = 1.0
-    for _ in range(_STEPS):
-        total, slope, curve, steep = _sums(p, g, eta, inverse, h)
-        if abs(total - 1.0) <= 1e-13 or slope <= 0.0:
-            break
-        if total > 1.0:
-            low = eta
-        else:
-            high = eta
-        step = _halley(total, slope, curve)
-        if (step * step) * (step * step) * steep < _SHORT:  # as in `simplex_l2.py`: no new roots
-            total = 0.0
-            for k in range(K):
-                fall = inverse[k] * step
-                h[k] -= fall * (h[k] - p[k] * inverse[k] * fall)
-                total += h[k]
-            break
-        new = eta + step
-        if not low < new < high:
-            new = eta + (total - 1.0) * total / slope
-            if not low < new < high:
-                new = 0.5 * (low + high)
-        if new == eta:
-            break
-        eta = new
+    total = solve_between(p, g, eta, low, high, inverse, h)
     for k in range(K):
         h[k] /= total
 
