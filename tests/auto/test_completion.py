@@ -1,4 +1,4 @@
-"""Completion: nats of half of an object's features that its cluster, by the other half, foretells."""
+"""Completion: nats of half of an object's features that its cluster, by the other half, predicts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def corpus():
     return make_topic_views(300, {"words": 200, "tags": 80}, n_clusters=4, length=[40, 10], quality=0.5, random_state=0)
 
 
-def test_right_clusters_foretell_more_than_wrong_ones_and_chance_nothing(corpus):
+def test_right_clusters_predict_more_than_wrong_ones_and_chance_nothing(corpus):
     y, rng = corpus.target, np.random.default_rng(0)
     half_wrong = np.where(rng.random(300) < 0.5, rng.integers(0, 4, 300), y)
     right, coarse, mixed, none = completions(corpus.views, [y, y // 2, half_wrong, rng.permutation(y)], 0)
@@ -67,7 +67,7 @@ def test_right_clusters_foretell_more_than_wrong_ones_and_chance_nothing(corpus)
     assert 0 <= none < 0.05 * right
 
 
-def test_a_few_odd_objects_by_themselves_foretell_little(corpus):
+def test_a_few_odd_objects_by_themselves_predict_little(corpus):
     odd = np.zeros(300, dtype=int)
     odd[:9] = np.arange(9) // 3 + 1
     right, found = completions(corpus.views, [corpus.target, odd], 0)
@@ -106,6 +106,6 @@ def test_of_many_features_those_that_most_objects_have_are_kept():
     assert set(split.fold) == set(range(FOLDS))
 
 
-def test_nothing_is_foretold_of_views_without_a_feature():
+def test_nothing_is_predicted_of_views_without_a_feature():
     X = Views(words=sparse.csr_array((20, 6)))
     assert completions(X, [np.arange(20) % 2], 0).tolist() == [0.0]

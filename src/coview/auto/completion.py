@@ -1,4 +1,4 @@
-"""Document completion: do clusters that half of an object's features point to foretell the other half?
+"""Document completion: do clusters that half of an object's features point to predict the other half?
 
 The features of a view of counts are split into two halves, A and B, and the objects into folds. With f(w | z) the share
 of feature w in cluster z and f(w) its share in all objects, both over other folds and within a half, an object x, of
@@ -33,11 +33,9 @@ __all__ = ["completions"]
 
 FOLDS = 4
 FIRST = 1000  # objects that are judged first, where time is short
-LEAST_OBJECTS = 2  # that have a feature: one that nobody else has cannot be foretold
+LEAST_OBJECTS = 2  # that have a feature: one that nobody else has cannot be predicted
 MOST_CELLS = 4_000_000  # clusters x features that are counted at once
-SHARES = np.array(
-    [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
-)  # of all objects in what a cluster foretells
+SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])  # of all objects in what a cluster predicts
 GUESS = 0.5  # the same, where an object is given to a cluster
 
 

@@ -11,7 +11,7 @@ The likeliest z is the prediction; its normalized mutual information with the cl
 | evidence | question |
 |---|---|
 | reliability | prediction with weights fitted to all clusterings together: the views support it as they do the others |
-| completion | counts of many features: do clusters by one half foretell the other (`completion.py`)? |
+| completion | counts of many features: do clusters by one half predict the other (`completion.py`)? |
 | stability | the candidate fitted again on half of the objects: mutual information with its clusters of all of them |
 
     score = prior x support x stability^(1/10)     weight = (score / largest score)^12, 0 below a fifth
@@ -64,7 +64,7 @@ STEPS = 30  # of the search for weights of the scores
 RIDGE = 1e-4  # keeps the weights finite where clusters are predicted without fault
 SHARPNESS = 12.0  # power of a candidate's score that is its weight: candidates within 12 % of the best are kept
 STABILITY_POWER = 0.1
-NO_NATS = 0.1  # what any clustering is taken to foretell: where none does, none is better than the others
+NO_NATS = 0.1  # what any clustering is taken to predict: where none does, none is better than the others
 LEAST_WEIGHT = 0.2  # share of the largest weight below which a candidate is dropped
 
 

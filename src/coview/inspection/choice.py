@@ -12,7 +12,7 @@ __all__ = ["describe_choice", "describe_misaligned", "describe_number", "describ
 SHOWN = 0.005  # least weight of a method that is named
 EVIDENCE = {
     "reliability": "how well the groups of a method are predicted from the views",
-    "completion": "how much of an object's counts its cluster, found by the other half of them, foretells, in nats",
+    "completion": "how much of an object's counts its cluster, found by the other half of them, predicts, in nats",
     "stability": "how far they come back when the method is fitted to a sample",
     "accuracy": "the share of held-out labels that a method finds",
 }
