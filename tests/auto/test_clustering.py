@@ -35,7 +35,7 @@ from coview.auto.clustering import Judged, _why_dropped
 from coview.auto.objects import Objects
 from coview.datasets import make_topic_views
 from coview.engines.deadline import Deadline
-from coview.exceptions import EngineError, ViewsError
+from coview.exceptions import EngineError, ParameterError, ViewsError
 from coview.inspection.choice import describe_choice
 from coview.metrics import normalized_mutual_info
 from coview.views.lazy import LazyViews
@@ -273,7 +273,7 @@ def test_the_reason_of_a_candidate_that_is_dropped_is_what_would_have_kept_it(sc
 
 
 def test_a_number_of_clusters_is_not_chosen_for_given_candidates(counts):
-    with pytest.raises(ValueError, match="n_clusters must be a number where candidates are given"):
+    with pytest.raises(ParameterError, match="n_clusters must be a number where candidates are given"):
         AutoClustering(None, candidates=[("sphere", SphericalKMeans(3))]).fit(counts.views)
 
 

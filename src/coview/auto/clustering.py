@@ -51,7 +51,7 @@ from coview.engines.passes import blockwise
 from coview.engines.protocol import floating_type
 from coview.engines.select import select_engine
 from coview.engines.threads import few_threads
-from coview.exceptions import InterruptedFitWarning, ViewsError
+from coview.exceptions import InterruptedFitWarning, ParameterError, ViewsError
 from coview.inspection import Inspection, inspect
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.metrics import normalized_mutual_info
@@ -336,7 +336,9 @@ class AutoClustering(BaseConsensus):
         if self.n_clusters is not None:
             return self.n_clusters, {column: [] for column in ("n_clusters", "information", "reproduced")}
         if self._own_names():
-            raise ValueError("n_clusters must be a number where candidates are given, which have numbers of their own.")
+            raise ParameterError(
+                "must be a number where candidates are given, which have numbers of their own.", parameter="n_clusters"
+            )
         number, table = choose_number(
             ready.sample.select(*self._structured()), seed, deadline.share(NUMBERED), in_this_process(self.engine)
         )

@@ -29,7 +29,20 @@ class CandidateTable(dict[str, list[Any]]):
       name    weight  dropped
       graphs  1.00
       topics  0.00    less stable
+    >>> CandidateTable(stability=[math.nan]) == CandidateTable(stability=[float("nan")])
+    True
     """
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether all columns have the same values; what is not known (NaN) equals itself, as after loading."""
+        if not isinstance(other, dict) or list(self) != list(other):
+            return False
+        return all([*map(_comparable, self[name])] == [*map(_comparable, other[name])] for name in self)
+
+    def __ne__(self, other: object) -> bool:  # a dict has one of its own
+        return not self == other
+
+    __hash__ = None  # as of any dict
 
     def __repr__(self) -> str:
         head, rows = self._shown()
@@ -50,6 +63,10 @@ class CandidateTable(dict[str, list[Any]]):
         cells = {name: [_cell(value) for value in column] for name, column in self.items()}
         told = {name: column for name, column in cells.items() if any(column)}
         return list(told), [list(row) for row in zip(*told.values())]
+
+
+def _comparable(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _cell(value: Any) -> str:
