@@ -83,7 +83,8 @@ def test_vectors_of_different_lengths_are_refused(make):
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ([[1.0, 2.0], [3.0, None]], "must hold vectors of numbers, but row 1 holds"),
+        ([[1.0, 2.0], [3.0, None]], "holds a vector with a missing number in row 1"),
+        ([[None, 2.0], [3.0, 1.0]], "holds a vector with a missing number in row 0, .None, 2.0.. Fill it"),
         ([[1.0, 2.0], 3.0], "takes numbers, dates, text, categories, booleans and vectors of one length"),
         ([[1.0, 2.0], ["a", "b"]], "must hold vectors of numbers, but row 1"),
         ([[1.0, 2.0], [np.nan, 1.0]], "View 'v' has NaN"),

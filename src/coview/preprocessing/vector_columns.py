@@ -44,7 +44,7 @@ def holds_vectors(source: Any) -> bool:
             return False
         if first is None and len(value):
             first = value
-    return first is not None and all(_is_number(item) for item in first)
+    return first is not None and any(map(_is_number, first)) and all(_is_number(x) or is_missing(x) for x in first)
 
 
 def read_vectors(name: Any, source: Any, width: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -175,6 +175,11 @@ def _of_values(name: Any, values: list[Any], width: int | None) -> tuple[np.ndar
     if matrix.dtype.kind not in "iuf" or matrix.ndim != 2:
         rows = np.flatnonzero(lengths >= 0).tolist()
         bad = next(row for row, value in zip(rows, there) if not all(map(_is_number, value)))
+        if all(_is_number(item) or is_missing(item) for item in values[bad]):
+            raise ViewsError(
+                f"Column {name!r} holds a vector with a missing number in row {bad}, {short(values[bad])}. Fill it, or "
+                "leave the whole cell empty."
+            )
         raise ViewsError(f"Column {name!r} must hold vectors of numbers, but row {bad} holds {short(values[bad])}.")
     return lengths, matrix
 
