@@ -23,6 +23,12 @@ TOKEN = "COVIEW_TOKEN"  # environment variable that may hold the token
 _SHORTEST_TOKEN = 8
 
 Data = Annotated[Path | None, typer.Argument(help="Objects to show and search: views, or a raw table.")]
+Vectors = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--view", help="Vectors of the rows of a table, as in coview fit: meaning=meaning.npy; can be repeated."
+    ),
+]
 Also = Annotated[list[Path] | None, typer.Option("--also", help="Another model of the same views; can be repeated.")]
 Host = Annotated[str, typer.Option(help="Address to listen on; other than 127.0.0.1 needs a token.")]
 Token = Annotated[
@@ -36,6 +42,7 @@ Seconds = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds afte
 def serve(
     model: Annotated[Path, typer.Argument(help="A model file that coview.save wrote.")],
     data: Data = None,
+    view: Vectors = None,
     also: Also = None,
     host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
@@ -52,12 +59,8 @@ def serve(
     /predict needs a model with classes, clusters or topics; /search needs a saved CrossModalRetriever, here or --also.
     """
     _check_web()
-    from coview.web.service import load_service
-
-    with progress("reading the model and its objects"):
-        service = load_service(model, data, also or ())
     _run(
-        service,
+        _loaded("serve", model, data, view, also),
         host,
         port,
         token,
@@ -71,12 +74,7 @@ def serve(
 def explore(
     model: Annotated[Path | None, typer.Argument(help="A model file that coview.save wrote.")] = None,
     data: Data = None,
-    view: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--view", help="Vectors of the rows of a table, as in coview fit: meaning=meaning.npy; can be repeated."
-        ),
-    ] = None,
+    view: Vectors = None,
     also: Also = None,
     labels: Annotated[
         str | None,
@@ -100,20 +98,32 @@ def explore(
 
         service = demo_service()
     else:
-        from coview.web.service import load_service
-
         assert model is not None
         if labels is not None and data is None:
             raise ValueError("--labels requires the objects: coview explore model.coview DATA --labels ...")
-        if view and data is None:
-            raise ValueError("--view requires a table: coview explore model.coview TABLE --view NAME=FILE.npy")
-        if view:
-            check_input(view, None, data)
-        read = None if labels is None else partial(read_labels, labels)
-        add = partial(with_vectors, views=named_paths(view)) if view else None
-        with progress("reading the model and its objects"):
-            service = load_service(model, data, also or (), read, add)
+        service = _loaded("explore", model, data, view, also, labels)
     _run(service, host, port, token, {"seconds": timeout}, 2.0, page=True, browser=browser)
+
+
+def _loaded(
+    command: str,
+    model: Path,
+    data: Path | None,
+    view: list[str] | None,
+    also: list[Path] | None,
+    labels: str | None = None,
+) -> Any:
+    """Service of a model file and objects, with the vectors that are kept beside their table."""
+    from coview.web.service import load_service
+
+    if view and data is None:
+        raise ValueError(f"--view requires a table: coview {command} model.coview TABLE --view NAME=FILE.npy")
+    if view:
+        check_input(view, None, data)
+    read = None if labels is None else partial(read_labels, labels)
+    add = partial(with_vectors, views=named_paths(view)) if view else None
+    with progress("reading the model and its objects"):
+        return load_service(model, data, also or (), read, add)
 
 
 def _check_web() -> None:

@@ -32,6 +32,7 @@ from coview.retrieval.queries import split_words
 from coview.utils import messages
 from coview.utils.jsonable import plain
 from coview.utils.messages import did_you_mean, listed
+from coview.utils.warn import warn_user
 from coview.views.inputs import ViewInput
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
@@ -665,3 +666,9 @@ def _check_views(path: Path, views: Views, model: Inspection) -> None:
             raise ViewsError(
                 f"View {name!r} of {path} has {n_features} features, but {model.name} was fitted with {width}."
             )
+    absent = [name for name in model.inputs if name not in known or not views.present[:, views.names.index(name)].any()]
+    if absent:
+        warn_user(
+            f"{path} has no view {listed(absent)}, on which {model.name} was fitted too: objects are shown without.",
+            UserWarning,
+        )
