@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -30,18 +31,6 @@ from coview.cli.options import TableOptions
 from coview.datasets import make_topic_views
 
 TEXTS = [("red fox jumps", "land"), ("blue sea waves", "water"), ("fox den red", "land"), ("sea salt blue", "water")]
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["coview", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        printed = capsys.readouterr()
-        return end.value.code or 0, printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture
@@ -486,3 +475,14 @@ def test_a_view_of_noise_is_named(run, tmp_path, labels):
     assert "In view 'hum' no structure was found" in " ".join(out.replace("│", " ").split())
     found = json.loads(run(*words, "--json")[1])["relations"]
     assert found == {"view0": "shares", "view1": "shares", "hum": "noise"}
+
+
+def test_the_summary_says_what_each_view_was_taken_for(run, tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "bytes.npy", rng.integers(0, 256, (30, 8)).astype(np.uint8))
+    words = ["fit", "LinkPLSA", "--view", f"vector={tmp_path / 'bytes.npy'}", "-o", tmp_path / "m"]
+    out = " ".join(run(*words, "--set", "n_components=2")[1].replace("│", " ").split())
+    assert "vector: multinomial (counts)" in out
+    (hint,) = re.findall(r"--set \"(likelihood=[^\"]*)\"", out)
+    code, printed, error = run(*words, "--set", "n_components=2", "--set", hint, "--json")
+    assert code == 0 and json.loads(printed)["likelihood"] == {"vector": "gaussian"}, error

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from coview import (
+    AutoClustering,
     LazyViews,
     MinDocumentFrequency,
     MultiViewNaiveBayes,
@@ -23,7 +24,8 @@ from coview import (
     write_views,
 )
 from coview.cli import main as cli
-from coview.cli.predict import run_predict
+from coview.cli.predict import run_predict, run_transform
+from coview.datasets import make_topic_views
 from coview.inspection import inspect
 
 TEXTS = {"body": ["red fox", "blue sea", "red den", "blue salt"], "title": ["fox", "sea", "den", "salt"]}
@@ -90,3 +92,13 @@ def test_probabilities_of_clusters_are_headed_by_number_and_name(tmp_path):
     save(bare, tmp_path / "bare.coview")
     columns = run_predict(tmp_path / "bare.coview", data=tmp_path / "views", proba=True)
     assert list(columns)[3:5] == ["p_0", "p_1"]
+
+
+def test_shares_that_are_no_probabilities_are_written_by_transform(tmp_path):
+    X = make_topic_views(n_objects=40, n_clusters=2, random_state=0).views
+    save(AutoClustering(2, candidates=["sphere"], random_state=0).fit(X), tmp_path / "m")
+    write_views(X, tmp_path / "views")
+    with pytest.raises(ValueError, match=r"AutoClustering has no probabilities\. Leave out --proba\. coview transform"):
+        run_predict(tmp_path / "m", data=tmp_path / "views", proba=True)
+    shares = [column for name, column in run_transform(tmp_path / "m", data=tmp_path / "views").items() if name != "id"]
+    assert_allclose(np.sum(shares, axis=0), 1)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 
 import numpy as np
 import polars as pl
 import pytest
 
 from coview import LinkPLSA, Views, save
-from coview.cli import main as cli
 from coview.cli.info import summarized
 
 TEXTS = ["red fox runs", "blue sea waves", "a red fox den", "salt of the blue sea"] * 6
@@ -20,18 +18,6 @@ VECTORS = np.where(np.array(LABELS) == "land", 1, -1)[:, None] * np.ones((24, 3)
     24, 3
 )
 VECTORS = VECTORS.astype(np.float32)
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["coview", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        printed = capsys.readouterr()
-        return end.value.code or 0, printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture

@@ -177,6 +177,8 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
     from coview.validation import minus_one_is_unlabeled, unlabeled_rows
 
     summary: dict[str, Any] = {"model": model.name, "views": list(model.inputs)}
+    if model.likelihoods:
+        summary["likelihood"] = dict(model.likelihoods)
     objective = model.history.get("objective")
     if model.name in ESTIMATORS and ESTIMATORS[model.name].monotone:  # of others the two ends of the curve say nothing
         if model.n_iter is not None:
@@ -288,6 +290,15 @@ def _about_held_out(found: dict[str, Any]) -> str:
     return f"{text}\nits probabilities are off by {found['calibration_error']:.2f} in the mean (calibration error)"
 
 
+def _about_likelihoods(found: dict[str, str]) -> str:
+    """What each view was taken for, and how to say otherwise."""
+    taken = {"gaussian": "Gaussian (vectors)", "multinomial": "multinomial (counts)"}
+    name, likelihood = next(iter(found.items()))
+    other = "gaussian" if likelihood == "multinomial" else "multinomial"
+    lines = [f"{view}: {taken[one]}" for view, one in found.items()]
+    return "\n".join([*lines, f'Say otherwise by view: --set "likelihood={{{name!r}: {other!r}}}"'])
+
+
 def _about_relations(verdicts: dict[str, str]) -> str:
     from coview.inspection.choice import describe_relations
 
@@ -296,6 +307,7 @@ def _about_relations(verdicts: dict[str, str]) -> str:
 
 TITLES = {"held_out": "held out", "number": "number of clusters", "relations": "views apart"}
 SENTENCES = {
+    "likelihood": _about_likelihoods,
     "relations": _about_relations,
     "labels": _about_labels,
     "held_out": _about_held_out,

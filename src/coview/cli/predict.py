@@ -118,6 +118,9 @@ def run_predict(
 ) -> dict[str, Any]:
     """Return the columns that `coview predict` writes; a warning counts the objects that the model knows nothing of."""
     fitted, X = load_objects(model, "predict", view, data, table, sep)
+    if proba and not fitted.probabilities:
+        other = f" coview transform {model} ... writes its memberships." if fitted.transforms else ""
+        raise ValueError(f"{fitted.name} has no probabilities. Leave out --proba.{other}")
 
     from coview.inspection import NAMED_BY_FEATURES
     from coview.inspection.known import describe_unknown
@@ -129,9 +132,8 @@ def run_predict(
     if fitted.kind in NAMED_BY_FEATURES:
         columns["name"] = [fitted.group_names[code] if code >= 0 else "" for code in fitted.codes(labels)]
     if proba:
-        shares = fitted.memberships(prepared, prepared=True) if fitted.probabilities else None
-        if shares is None:
-            raise ValueError(f"{fitted.name} has no probabilities. Leave out --proba.")
+        shares = fitted.memberships(prepared, prepared=True)
+        assert shares is not None  # they are what has probabilities
         columns.update({f"p_{name}": shares[:, j] for j, name in enumerate(fitted.keyed_names)})
     columns["known"] = known
     warning = describe_unknown(known, columns["id"], labels)
