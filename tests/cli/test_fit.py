@@ -467,7 +467,9 @@ def test_a_view_of_noise_is_named(run, tmp_path, labels):
     made = make_topic_views(n_objects=90, n_clusters=3, random_state=0)
     noise = np.random.default_rng(0).normal(size=(90, 12))
     write_views(Views({**made.views, "hum": noise}), tmp_path / "views")
-    (tmp_path / "y.csv").write_text("\n".join(f"c{code}" if i < 45 else "" for i, code in enumerate(made.target)))
+    (tmp_path / "y.csv").write_text(
+        "row,label\n" + "".join(f"{i},c{code}\n" for i, code in enumerate(made.target[:45]))
+    )
     asked = ["--labels", tmp_path / "y.csv"] if labels else ["--clusters", "3"]
     words = ["fit", "auto", "--data", tmp_path / "views", *asked, "--set", "time_budget=2", "-o", tmp_path / "m"]
     code, out, error = run(*words)

@@ -23,6 +23,7 @@ from coview import (
     Views,
     inspect,
 )
+from coview.datasets import make_topic_views
 from coview.inspection.features import group_names
 from coview.inspection.names import name_groups
 
@@ -186,3 +187,17 @@ def test_of_measurements_the_weights_count_though_every_object_has_each():
         "length",
         "width",
     ]
+
+
+def test_a_view_of_noise_names_no_group():
+    made = make_topic_views(60, {"words": 20}, n_clusters=2, random_state=0)
+    hum = np.random.default_rng(0).poisson(0.3, (60, 20))
+    names = {"words": [f"word{j}" for j in range(20)], "hum": [f"hum{j}" for j in range(20)]}
+    fitted = inspect(
+        SphericalKMeans(2, random_state=0).fit(Views(words=made.views["words"], hum=hum, feature_names=names))
+    )
+    noise = {"view": ["words", "hum"], "verdict": ["shares", "noise"]}
+    assert "hum" in " ".join(fitted.group_names)
+    assert "hum" not in " ".join(replace(fitted, relations=noise).group_names)
+    alone = inspect(SphericalKMeans(2, random_state=0).fit(Views(hum=hum, feature_names={"hum": names["hum"]})))
+    assert "hum" in " ".join(replace(alone, relations=noise).group_names)  # there is no other

@@ -217,3 +217,14 @@ def test_each_view_of_co_plsa_has_its_own_means():
     model = CoPLSA(K, max_iter=5, random_state=0).fit(X)
     rows = inspect(model).nearest_objects(X, "vector", 1)
     assert len(rows) == K and all(HAVE[row] for own in rows for row in own)
+
+
+def test_columns_in_another_order_keep_their_names():
+    order = np.random.default_rng(0).permutation(40)
+    names = {**NAMES, "words": np.array(NAMES["words"])[order], "person": ["price", "age"]}
+    arrays = {"words": X["words"][:, order], "vector": X["vector"], "person": X["person"][:, ::-1]}
+    other = Views(arrays, ids=X.ids, present={"vector": HAVE}, feature_names=names)
+    for model in (MODEL, SphericalKMeans(K, random_state=0).fit(X)):
+        inspection = inspect(model)
+        with pytest.warns(UserWarning, match="put into the fitted order"):
+            assert inspection.explain(other) == inspection.explain(X)

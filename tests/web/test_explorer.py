@@ -78,6 +78,20 @@ def test_a_clusterer_without_predict_says_whose_clusters_it_shows(small):
     assert {group["size"] for group in others["groups"]} == {None}
 
 
+def test_columns_in_another_order_keep_their_names(small):
+    X, _ = small
+    model = LinkPLSA(3, **FAST).fit(X)
+    order = np.random.default_rng(0).permutation(30)
+    other = Views(
+        {"words": X["words"][:, order], "image": X["image"]},
+        ids=X.ids,
+        feature_names={"words": X.feature_names["words"][order]},
+    )
+    with pytest.warns(UserWarning, match="put into the fitted order"):
+        service = Service(model, other)
+    assert Groups(service).all() == Groups(Service(model, X)).all()
+
+
 def test_members_are_those_that_the_model_puts_there(small):
     X, y = small
     model = MultiViewNaiveBayes().fit(X, y)

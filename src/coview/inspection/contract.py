@@ -39,7 +39,7 @@ from coview.validation import check_count
 from coview.views.arrays import for_sklearn
 from coview.views.base import html_table
 from coview.views.coerce import PLAIN, as_views, is_plain
-from coview.views.inputs import ViewInput
+from coview.views.inputs import ViewInput, in_fitted_order
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -409,14 +409,18 @@ class Inspection:
         return views.collect() if isinstance(views, LazyViews) else views
 
     def prepare_views(self, X: Any) -> Views:
-        """Return the same as in-memory views; the matrix of a scikit-learn estimator becomes one view.
+        """Return the same as in-memory views, named columns in the order of the fit.
+
+        The matrix of a scikit-learn estimator becomes one view.
 
         Parameters
         ----------
         <shared: inspected>
         """
         objects = self.prepare(X)
-        return objects if isinstance(objects, Views) else Views({PLAIN: objects})
+        return (
+            in_fitted_order(self.name, objects, self.views) if isinstance(objects, Views) else Views({PLAIN: objects})
+        )
 
     def _prepared(self, X: Any, prepared: bool, *, lazy: bool = False) -> Any:
         """Objects as the estimator itself takes them."""
@@ -648,6 +652,8 @@ class Inspection:
     def name_groups(self, features: dict[str, Features]) -> list[str]:
         """Return names of the groups by features that others worked out, such as means of the objects of each group.
 
+        Views in which the model found no structure name no group, where there are others.
+
         Parameters
         ----------
         features : dict of Features
@@ -658,6 +664,9 @@ class Inspection:
         features = {view: part for view, part in features.items() if self.views[view].feature_names is not None}
         words = {view: part for view, part in features.items() if part.deviations is None}
         features = words or features  # "price" alone does not say whether it is high
+        judged = dict(zip(self.relations.get("view", ()), self.relations.get("verdict", ())))
+        told = {view: part for view, part in features.items() if judged.get(view) != "noise"}
+        features = told or features  # a view of noise has words that go with a group by chance alone
         named = {view: self.feature_names(view) for view in features}
         reading = self.training
         sizes = None if reading.memberships is None else reading.memberships.sum(axis=0)

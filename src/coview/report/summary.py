@@ -167,13 +167,14 @@ def _read(inspection: Inspection, X: Any, y: Any, max_objects: int | None) -> _O
     chosen = sample_positions(len(views), most if max_objects else min(most, _affordable(views, MOST_NONZEROS)))
     if len(chosen) < len(views):
         views, rows = views[chosen], rows[chosen]
-    labels = _labels(inspection, y, n, rows)
+    labels, codes, classes = _labels(inspection, y, n, rows)
     reading = read_objects(inspection, views)
     kept = read_as_fitted(inspection, n) if reading.codes is None else None
     if kept is not None:
         reading = kept.take(rows)
     ids = rows if views.ids is None else np.asarray(views.ids)
-    return _Objects(reading, rows, n, views, ids, _texts(inspection, X, rows), *labels, as_fitted=kept is not None)
+    texts = _texts(inspection, X, rows)
+    return _Objects(reading, rows, n, views, ids, texts, labels, codes, classes, kept is not None)
 
 
 def _texts(inspection: Inspection, X: Any, rows: np.ndarray) -> list[str] | None:

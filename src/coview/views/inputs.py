@@ -14,7 +14,7 @@ from coview.utils.warn import warn_user
 from coview.views.arrays import place_columns
 from coview.views.views import Views
 
-__all__ = ["ViewInput", "match_columns"]
+__all__ = ["ViewInput", "in_fitted_order", "match_columns"]
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,27 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
         return views
     names = {name: feature_names[name] if name in arrays else columns for name, columns in views.feature_names.items()}
     return Views._trusted({**dict(views.items()), **arrays}, views.ids, views.present, names)
+
+
+def in_fitted_order(who: str, views: Views, expected: Mapping[str, ViewInput]) -> Views:
+    """Return views whose named columns are those that a model takes, as `match_columns` does; other views stay.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from coview import Views
+    >>> X = Views(x=np.array([[1, 2]]), y=np.array([[3]]), feature_names={"x": ["b", "a"]})
+    >>> with warnings.catch_warnings(record=True):
+    ...     in_fitted_order("PLSA", X, {"x": ViewInput("x", 2, np.array(["a", "b"]))})["x"]
+    array([[2, 1]])
+    """
+    fitted = {name: each.feature_names for name, each in expected.items() if each.feature_names is not None}
+    named = {name: columns for name, columns in fitted.items() if name in views.feature_names}
+    if not named:
+        return views
+    matched = match_columns(who, views.select(*named), {name: len(columns) for name, columns in named.items()}, named)
+    arrays, names = {**dict(views.items()), **dict(matched.items())}, {**views.feature_names, **matched.feature_names}
+    return Views._trusted(arrays, views.ids, views.present, names)
 
 
 def _match_names(who: str, view: str, columns: np.ndarray, fitted: np.ndarray) -> np.ndarray:

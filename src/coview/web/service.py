@@ -33,7 +33,7 @@ from coview.utils import messages
 from coview.utils.jsonable import plain
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.warn import warn_user
-from coview.views.inputs import ViewInput
+from coview.views.inputs import ViewInput, in_fitted_order
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
 from coview.web.client_text import check_reads_no_files
@@ -94,7 +94,7 @@ class Service:
         # a model that only places objects leaves predictions to the next
         self.predictor = next((each for each in self.models if sorts(each) or each.predicts), self.model)
         self.title = title or self.model.name
-        self.data = data
+        self.data = data if data is None else in_fitted_order(self.model.name, data, self.model.inputs)
         self.labels = labels
         self.texts = dict(texts or {})
         self._cells: dict[Any, list[Any]] = {}  # columns of the table that were asked for
