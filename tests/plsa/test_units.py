@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from coview import PLSA, CoPLSA, EachView, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier, Views
+from coview import PLSA, CoPLSA, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier, ScaledViews, Views
 from coview.datasets import make_topic_views
 
 RNG = np.random.default_rng(0)
@@ -48,11 +48,11 @@ def test_one_sentence_names_the_view_the_columns_and_the_cure(model):
     deviations = PEOPLE.std(axis=0)
     assert f"of 'income' is {deviations[3]:.3g}, that of 'age' {deviations[0]:.3g}" in sentence
     assert sentence.startswith("View 'person'")
-    assert "EachView(StandardScaler(), views=['person'])" in sentence
+    assert "ScaledViews('standard', views=['person'])" in sentence
 
 
 def test_the_cure_is_one():
-    model = make_pipeline(EachView(StandardScaler(), views=["person"]), MultiViewPLSA(2, 2, random_state=0))
+    model = make_pipeline(ScaledViews("standard", views=["person"]), MultiViewPLSA(2, 2, random_state=0))
     assert told(lambda: model.fit(X)) == []
     found = model.predict(X)
     assert max(np.mean(found == TARGET), np.mean(found != TARGET)) == 1  # the clusters of the three, not of the income

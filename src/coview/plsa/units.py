@@ -56,7 +56,7 @@ def warn_of_units(moments: Mapping[str, np.ndarray], feature_names: Mapping[str,
         warn_user(
             f"View {view!r} has columns in units of very different size: the standard deviation of {widest} is "
             f"{spread.max():.3g}, that of {narrowest} {spread.min():.3g}, which so counts for almost nothing. Bring "
-            f"them to one scale with EachView(StandardScaler(), views=[{view!r}]) before the model: in a pipeline, or "
-            "as a --step of the command line.",
+            f"them to one scale with ScaledViews('standard', views=[{view!r}]) before the model: in a pipeline, or as "
+            "a --step of the command line.",
             UserWarning,
         )
