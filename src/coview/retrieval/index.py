@@ -4,7 +4,8 @@
 
 Exact search multiplies the queries with one block of items after the other, in float32, and keeps the k best so far:
 only scores above the k-th best are looked at again. Of equal scores the item that came first wins, so a result never
-depends on chance or on the blocks.
+depends on chance or on the blocks. Where much is searched, 8-bit codes tell first which items cannot be among the best
+(`codes`): the hits are the same, in a quarter of the time.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from coview.exceptions import EngineError
+from coview.retrieval.codes import Codes
 from coview.retrieval.graph_file import is_sound
 from coview.utils import fitted_state as rules
 
@@ -24,6 +26,8 @@ __all__ = ["ExactIndex", "GraphIndex", "best_of_blocks", "make_index", "restore_
 
 BLOCK_ROWS = 16_384  # items per block
 BLOCK_QUERIES = 256  # queries at a time: bounds the scores that are held
+CODED_SCORES = 10**8  # so many in one call are a second's work, and worth making codes for
+LEAST_FOR_EACH = 50  # items for each hit: where a large part of them is asked for, codes leave out little
 AUTO_ROWS = 200_000  # above so many items, "auto" takes the graph where usearch is installed
 CONNECTIVITY, EFFORT_ADD, EFFORT_SEARCH, MOST_EFFORT = 16, 64, 64, 2_048
 SAMPLE = 256  # queries that recall is measured on
@@ -54,6 +58,7 @@ class ExactIndex:
     def __init__(self, width: int) -> None:
         self.keys = np.empty(0, dtype=np.int64)
         self.vectors = np.empty((0, width), dtype=np.float32)
+        self._codes: Codes | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -74,15 +79,48 @@ class ExactIndex:
         """Take items out; keys that are not there are passed over."""
         kept = ~np.isin(self.keys, keys)
         if not kept.all():
+            if self._codes is not None:
+                self._codes.keep(kept[: len(self._codes)])
             self.keys, self.vectors = self.keys[kept], self.vectors[kept]
+
+    def prepare(self) -> None:
+        """Make ready for many searches of few queries each, as of a service: 8-bit codes, a quarter of the vectors."""
+        if self.kind == "exact" and Codes.suit(self.vectors):
+            self._codes = Codes(self.vectors)
+            self.search(self.vectors[:1], 1)  # compiles, or loads what is compiled
 
     def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the keys and the scores of the k best items of each query, best first."""
         queries = np.ascontiguousarray(queries, dtype=np.float32)
-        rows, scores = best_of_blocks(
+        k = min(k, len(self))
+        rows, scores = self._best_coded(queries, k) if self._uses_codes(queries, k) else self._best(queries, k)
+        return self.keys[rows], scores
+
+    def _best(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and scores of the k best, by the scores of all items."""
+        return best_of_blocks(
             lambda q, start, stop: queries[q] @ self.vectors[start:stop].T, len(queries), len(self), k
         )
-        return self.keys[rows], scores
+
+    def _uses_codes(self, queries: np.ndarray, k: int) -> bool:
+        wanted = self._codes is not None or len(queries) * len(self) >= CODED_SCORES
+        pays = 0 < k * LEAST_FOR_EACH <= len(self) and Codes.suit(self.vectors)
+        return wanted and pays and bool(np.isfinite(queries).all())
+
+    def _best_coded(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and scores of the k best, by the scores of those items that codes do not rule out."""
+        if self._codes is None:
+            self._codes = Codes(self.vectors)
+        self._codes.extend(self.vectors)
+        rows = np.empty((len(queries), k), dtype=np.int64)
+        scores = np.empty((len(queries), k), dtype=np.float32)
+        for start in range(0, len(queries), BLOCK_QUERIES):
+            part = slice(start, start + BLOCK_QUERIES)
+            rows[part], scores[part], told = self._codes.search(queries[part], self.vectors, k)
+            rest = start + np.flatnonzero(~told)
+            if len(rest):
+                rows[rest], scores[rest] = self._best(queries[rest], k)
+        return rows, scores
 
     def rows_of(self, keys: np.ndarray) -> np.ndarray:
         """Rows of some items, by key."""
@@ -94,10 +132,11 @@ class ExactIndex:
         return row if row < len(self) and self.keys[row] == key else None
 
     def __getstate__(self) -> dict[str, Any]:
-        return dict(vars(self))
+        return {name: value for name, value in vars(self).items() if name != "_codes"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
+        self._codes = None
 
 
 class GraphIndex(ExactIndex):
@@ -213,14 +252,14 @@ class GraphIndex(ExactIndex):
     # -- as plain values, for pickles and model files
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(vars(self))
+        state = super().__getstate__()
         graph = state.pop("_graph")
         state["graph"] = None if graph is None else _as_bytes(graph)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         graph = state["graph"]
-        vars(self).update({name: value for name, value in state.items() if name != "graph"})
+        super().__setstate__({name: value for name, value in state.items() if name != "graph"})
         self._graph = None
         if graph is None or not len(self):
             return

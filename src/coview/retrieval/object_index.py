@@ -118,6 +118,11 @@ class ObjectIndex:
         for name in set(names):
             del self._by_id()[name]
 
+    def prepare(self) -> None:
+        """Make ready for many searches of few queries each, as of a service."""
+        for index in self.indexes.values():
+            index.prepare()
+
     # -- ranking
 
     def search(

@@ -19,7 +19,6 @@ from scipy import sparse
 from sklearn.base import TransformerMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
@@ -438,7 +437,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
                 words = words + own.sign() / np.sqrt(max(float(own.sum()), 1e-12))
         share = self.words_.share((), None)
         weights = sparse.csr_array(words, dtype=np.float32) if share else None
-        vectors = normalize(vector[None]).astype(np.float32)
+        vectors = _unit_rows(vector[None]).astype(np.float32)
         return self._hits(*self.index_.search(vectors, weights, share, None, k, without=key))
 
     def similarities(
@@ -665,7 +664,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             apart = part - (mean if self.center == "mean" else part.mean(axis=1, keepdims=True))
             # what rounding leaves of nothing is no direction
             apart[np.abs(apart).max(axis=1, initial=0.0) < 1e-12] = 0
-            pieces.append(np.sqrt(share) * normalize(apart))
+            pieces.append(np.sqrt(share) * _unit_rows(apart))
         return pieces[0] if len(pieces) == 1 else np.hstack(pieces)
 
     def _embed_by(self, views: Views, name: str) -> np.ndarray:
@@ -684,7 +683,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             whole = np.zeros((len(views), self._width()))
             whole[self._rows_with(views, name)] = self._embed_by(views, name)
             by_view.append(whole)
-        return by_view[0] if len(by_view) == 1 else normalize(np.sum(by_view, axis=0))
+        return by_view[0] if len(by_view) == 1 else _unit_rows(np.sum(by_view, axis=0))
 
     def _expected(self, views: Views, target: str) -> np.ndarray:
         """Expected features of a view given each object's topics: the mean over its views and the topic models."""
@@ -926,6 +925,12 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             known |= self.index_.known_words(words, target)
         if not known.all():
             raise unknown_query(query, int(np.argmin(known)), None if len(views.names) > 1 else views.names[0])
+
+
+def _unit_rows(rows: np.ndarray) -> np.ndarray:
+    """Rows of length 1; zeros stay zeros. scikit-learn's `normalize` takes longer to check one row than to scale it."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return rows / np.where(lengths > 0, lengths, 1.0)[:, None]
 
 
 def _split_front(model: Any) -> tuple[Any, Any]:
