@@ -16,7 +16,7 @@ import pytest
 
 from coview.web import connections, limits, run
 from coview.web.api import make_app
-from coview.web.connections import TimedProtocol
+from coview.web.connections import TimedH11, TimedHttpTools
 from coview.web.guard import Guard
 from coview.web.limits import Limits
 from coview.web.run import running
@@ -52,8 +52,19 @@ def trickle(connection: socket.socket, piece: bytes, seconds: float) -> None:
         pass
 
 
+@pytest.fixture(scope="module", params=[TimedH11, TimedHttpTools], ids=["h11", "httptools"])
+def protocol(request):
+    """Each of the parsers; services of the test have it."""
+    if request.param is None:
+        pytest.skip("httptools is not installed: connections are checked with h11 alone")
+    patched = pytest.MonkeyPatch()
+    patched.setattr(run, "TimedProtocol", request.param)
+    yield request.param
+    patched.undo()
+
+
 @pytest.fixture(scope="module")
-def hasty(retriever):
+def hasty(retriever, protocol):
     """A service that waits about a second for everything."""
     short = Limits(seconds=1.5, header_seconds=0.7, stall_seconds=0.7)
     with running(make_app(Service(retriever), limits=short)) as url:
@@ -89,7 +100,7 @@ def test_a_body_that_does_not_arrive_is_refused(hasty):
     assert answer.startswith(b"HTTP/1.1 408 ") and b"body of the request did not arrive" in answer
 
 
-def test_a_large_body_that_pauses_makes_room(retriever, monkeypatch):
+def test_a_large_body_that_pauses_makes_room(retriever, protocol, monkeypatch):
     monkeypatch.setattr(limits, "_GRACE", 0.3)
     monkeypatch.setattr(limits, "_LARGE_BODY", 1000)
     monkeypatch.setattr(limits, "_RECEIVED", 3000)
@@ -192,13 +203,13 @@ def test_large_requests_do_not_wait_for_each_other_for_ever(clients, size, lengt
     assert 0 < most <= max(16_000, size)
 
 
-def test_a_client_that_is_gone_is_noticed_while_its_body_waits(retriever, monkeypatch):
+def test_a_client_that_is_gone_is_noticed_while_its_body_waits(retriever, protocol, monkeypatch):
     monkeypatch.setattr(limits, "_LARGE_BODY", 1000)
     monkeypatch.setattr(limits, "_RECEIVED", 2000)
     monkeypatch.setattr(limits, "_GRACE", 25.0)
     lost = threading.Event()
 
-    class Watched(TimedProtocol):
+    class Watched(protocol):
         def connection_lost(self, exc):
             super().connection_lost(exc)
             lost.set()
@@ -215,7 +226,7 @@ def test_a_client_that_is_gone_is_noticed_while_its_body_waits(retriever, monkey
         assert lost.wait(15)  # before the slow one is dropped
 
 
-def test_an_answer_that_nobody_reads_is_dropped(retriever):
+def test_an_answer_that_nobody_reads_is_dropped(retriever, protocol):
     class Wide(Service):
         def answer(self, key, questions):
             return [{"coordinates": [[0.123456789] * 20_000] * len(views)} for views in questions]
@@ -231,7 +242,7 @@ def test_an_answer_that_nobody_reads_is_dropped(retriever):
     assert size > 10_000_000 and len(content) < size
 
 
-def test_an_answer_that_is_read_in_small_pieces_is_dropped(retriever):
+def test_an_answer_that_is_read_in_small_pieces_is_dropped(retriever, protocol):
     class Wide(Service):
         def answer(self, key, questions):
             return [{"coordinates": [[0.123456789] * 20_000] * len(views)} for views in questions]
@@ -249,22 +260,22 @@ def test_an_answer_that_is_read_in_small_pieces_is_dropped(retriever):
     assert len(content) < size
 
 
-def test_small_answers_leave_at_once(retriever, monkeypatch):
+def test_small_answers_leave_at_once(retriever, protocol, monkeypatch):
     seen = []
-    made = TimedProtocol.connection_made
+    made = protocol.connection_made
 
     def watched(self, transport):
         accepted = transport.get_extra_info("socket")
         made(self, transport)
         seen.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
 
-    monkeypatch.setattr(TimedProtocol, "connection_made", watched)
+    monkeypatch.setattr(protocol, "connection_made", watched)
     with running(make_app(Service(retriever))) as url:
         assert httpx.get(f"{url}/health", timeout=60).status_code == 200
     assert seen and all(seen)
 
 
-def test_requests_in_flight_are_answered_at_the_end(retriever):
+def test_requests_in_flight_are_answered_at_the_end(retriever, protocol):
     begun = threading.Event()
     answers = []
 
@@ -286,16 +297,16 @@ def test_requests_in_flight_are_answered_at_the_end(retriever):
     assert len(answers[0].json()["coordinates"]) == 1
 
 
-def test_a_request_that_comes_with_the_end_is_answered(retriever, monkeypatch):
+def test_a_request_that_comes_with_the_end_is_answered(retriever, protocol, monkeypatch):
     monkeypatch.setattr(connections, "_LAST_CALL", 2.0)
     ending = threading.Event()
-    shutdown = TimedProtocol.shutdown
+    shutdown = protocol.shutdown
 
     def watched(self):
         shutdown(self)
         ending.set()
 
-    monkeypatch.setattr(TimedProtocol, "shutdown", watched)
+    monkeypatch.setattr(protocol, "shutdown", watched)
     answers = []
 
     def ask(connection):
@@ -323,3 +334,32 @@ def test_a_body_in_bad_chunks_is_answered_once_and_logged_as_no_fault(hasty, cap
         )
         assert rest(connection).startswith(b"HTTP/1.1 400 ")
     assert not [record for record in caplog.records if record.name.startswith("coview")]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: ",
+        b"POST /predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\nX: ",
+    ],
+    ids=["header", "trailer"],
+)
+def test_a_header_without_end_is_refused(retriever, protocol, sent):
+    with running(make_app(Service(retriever))) as url, connected(url) as connection:
+        connection.sendall(sent)
+        total = 0
+        try:
+            while total < 2**23:
+                connection.sendall(b"a" * 2**16)
+                total += 2**16
+        except OSError:
+            pass
+        assert total < 2**23 and rest(connection)[:13] in (b"HTTP/1.1 400 ", b"HTTP/1.1 431 ", b"")
+
+
+def test_requests_that_are_sent_at_once_are_answered_in_turn(hasty):
+    with connected(hasty) as connection:
+        ask = b"GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n"
+        connection.sendall(ask % (b"/health", b"") * 3 + ask % (b"/nowhere", b"Connection: close\r\n"))
+        content = rest(connection)
+    assert [part[:3] for part in content.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200", b"200", b"404"]

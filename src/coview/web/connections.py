@@ -1,7 +1,8 @@
 """Connections that neither send nor read are dropped, so that slow clients cannot keep the others out.
 
 uvicorn's `timeout_keep_alive` covers a connection between two requests only: one that sends half of a header, or never
-reads its answer, would be kept for good.
+reads its answer, would be kept for good. Requests are parsed by httptools where it is installed, else by h11, which
+takes several times as long; both keep the same limits.
 """
 
 from __future__ import annotations
@@ -15,14 +16,27 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from coview.web.limits import Limits
 
-__all__ = ["TimedProtocol"]
+try:  # compiled; not on every platform
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+except ImportError:
+    HttpToolsProtocol = None  # type: ignore[misc, assignment]
 
+__all__ = ["TimedH11", "TimedHttpTools", "TimedProtocol"]
+
+_MOST_HEADER = 2**16  # bytes of a header, or of what follows the last chunk of a body; as in uvicorn with h11
 _LAST_CALL = 0.2  # seconds in which requests are still read once the service is to stop
 _TOO_SLOW = b"The header of the request did not arrive in time."
+_TOO_LONG = "The header of the request is too long."
+_REFUSAL = (
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
+    b"content-length: %d\r\n\r\n%b"
+)
 
 
-class TimedProtocol(H11Protocol):
+class _Timed:
     """HTTP/1.1 with a limit of time on headers and on answers that are not read; the service limits the rest.
+
+    Before a protocol of uvicorn among the bases of a class.
 
     Parameters
     ----------
@@ -31,6 +45,12 @@ class TimedProtocol(H11Protocol):
     **given
         What uvicorn hands to a protocol.
     """
+
+    # of uvicorn's protocols
+    cycle: Any
+    flow: Any
+    loop: Any
+    transport: Any
 
     def __init__(self, *, limits: Limits, **given: Any) -> None:
         super().__init__(**given)
@@ -44,12 +64,12 @@ class TimedProtocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         self._counted = _Counted(transport)
         counted: Any = self._counted
-        super().connection_made(counted)
+        super().connection_made(counted)  # type: ignore[misc]
         self._waiting_since = self.loop.time()
         self._look_later()
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
+        super().data_received(data)  # type: ignore[misc]
         if self._at_work():
             self._waiting_since = None
         elif self._waiting_since is None:  # the first bytes of the next header, or the rest of a refused body
@@ -58,18 +78,18 @@ class TimedProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self._watch is not None:
             self._watch.cancel()
-        super().connection_lost(exc)
+        super().connection_lost(exc)  # type: ignore[misc]
 
     def shutdown(self) -> None:
         """End the connection; of one that seems idle, a request may have come that was not read yet."""
         if self._at_work():
-            super().shutdown()
+            super().shutdown()  # type: ignore[misc]
         else:
             self.loop.call_later(_LAST_CALL, self._end)
 
     def _end(self) -> None:
         if not self.transport.is_closing():
-            super().shutdown()
+            super().shutdown()  # type: ignore[misc]
 
     def _at_work(self) -> bool:
         """Whether a request is being answered."""
@@ -117,22 +137,70 @@ class TimedProtocol(H11Protocol):
         """Close a connection; a client that has begun a header is told why."""
         if self.transport.is_closing():
             return
-        if self.conn.our_state is h11.IDLE and self.conn.trailing_data[0]:
-            headers = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
-            headers.append(("content-length", str(len(_TOO_SLOW))))
-            answer = h11.Response(status_code=408, headers=headers, reason=b"Request Timeout")
-            for event in (answer, h11.Data(data=_TOO_SLOW), h11.EndOfMessage()):
-                self.transport.write(self.conn.send(event) or b"")
+        if self._has_begun_header():
+            self.transport.write(_REFUSAL % (len(_TOO_SLOW), _TOO_SLOW))
         self.transport.close()
+
+    def _has_begun_header(self) -> bool:
+        raise NotImplementedError
+
+
+class TimedH11(_Timed, H11Protocol):
+    """The limits of time, with h11."""
+
+    def _has_begun_header(self) -> bool:
+        return self.conn.our_state is h11.IDLE and bool(self.conn.trailing_data[0])
+
+
+if HttpToolsProtocol is None:
+    TimedHttpTools: Any = None
+else:
+
+    class TimedHttpTools(_Timed, HttpToolsProtocol):  # type: ignore[no-redef]
+        """The limits of time, with httptools, and a limit of size on headers, which it has not."""
+
+        _in_header = _advanced = False
+        _pending = 0  # bytes since a header was complete or some of a body came
+
+        def data_received(self, data: bytes) -> None:
+            self._advanced = False
+            super().data_received(data)
+            self._pending = 0 if self._advanced else self._pending + len(data)
+            if self._pending > _MOST_HEADER and not self.transport.is_closing():
+                self.send_400_response(_TOO_LONG)
+
+        def on_message_begin(self) -> None:
+            self._in_header = True
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            self._in_header, self._advanced = False, True
+            super().on_headers_complete()
+
+        def on_body(self, body: bytes) -> None:
+            self._advanced = True
+            super().on_body(body)
+
+        def on_message_complete(self) -> None:
+            self._advanced = True
+            super().on_message_complete()
+
+        def _has_begun_header(self) -> bool:
+            return self._in_header
+
+
+TimedProtocol: Any = TimedHttpTools or TimedH11
 
 
 class _Counted:
-    """A transport that counts the bytes that were written to it."""
+    """A transport that counts the bytes that were written to it, and takes no more once it is to close."""
 
     def __init__(self, transport: Any) -> None:
         self._transport, self.written = transport, 0
 
     def write(self, data: bytes) -> None:
+        if self._transport.is_closing():  # a request that was refused as malformed has had its answer
+            return
         self.written += len(data)
         self._transport.write(data)
 

@@ -75,6 +75,7 @@ def _server(app: Guard) -> Any:
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # nobody asks who a client is
         timeout_keep_alive=15,
         timeout_graceful_shutdown=math.ceil(app.limits.seconds) + 1,  # whatever has come is answered
         limit_concurrency=1000,
