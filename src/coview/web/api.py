@@ -27,11 +27,12 @@ from coview.exceptions import CoviewError
 from coview.retrieval.queries import is_text
 from coview.views.views import Views
 from coview.web.batching import Batcher, Busy
+from coview.web.direct import Direct
 from coview.web.explorer import Explorer
 from coview.web.guard import FAILED, Answers, Guard, refuse
 from coview.web.kinds import sorts
 from coview.web.limits import IS_LARGE, Limits
-from coview.web.rendering import count_values, joined, rendered
+from coview.web.rendering import count_values, joined, json_bytes, rendered
 from coview.web.service import MOST_HITS, Service
 
 __all__ = ["make_app"]
@@ -193,7 +194,8 @@ def make_app(
         _add_root(app, service)
     app.state.batcher = batcher
     open_paths = ("/health", "/") if page else ("/health",)
-    return Guard(app, limits, token=token, local=local, open_paths=open_paths)
+    direct = Direct(app, "/search", Query, _text_search(service, batcher, limits.most_values))
+    return Guard(direct, limits, token=token, local=local, open_paths=open_paths)
 
 
 def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: InThread, most_values: int) -> None:
@@ -243,8 +245,7 @@ def _add_search(app: FastAPI, service: Service, batcher: Batcher, in_thread: InT
         queries: Any = sent.queries if many else sent.query
         explained = min(sent.k, _EXPLAINED) if sent.why else 0
         await _admit(request, len(sent.queries or [0]), _OF_HIT * sent.k + _REASONS * explained, most_values)
-        # rounded up, so that requests for 5 and for 10 hits are one call
-        step = next(step for step in _STEPS if sent.k <= step)
+        step = _rounded_up(sent.k)
         source, target = sent.source, sent.target
         texts = ([queries] if isinstance(queries, str) else queries) if is_text(queries) else None
         if texts is not None:  # raw: words count that the vocabulary of a view lacks
@@ -283,6 +284,33 @@ def _add_search(app: FastAPI, service: Service, batcher: Batcher, in_thread: InT
         why: bool = False,
     ) -> Answers:
         return await search(request, Query(query=q, queries=None, source=source, target=target, k=k, why=why))
+
+
+def _text_search(service: Service, batcher: Batcher, most_values: int) -> Callable[[Any], Awaitable[bytes | None]]:
+    """Return what answers one text to search for, and nothing else."""
+
+    async def answer(sent: Query) -> bytes | None:
+        source, target = sent.source, sent.target
+        if not isinstance(sent.query, str) or sent.queries is not None or sent.why or _OF_HIT * sent.k > most_values:
+            return None
+        if source is not None or target is not None:
+            source, target = service.query_views(source, target)
+        key = ("search_texts_json", source, target, _rounded_up(sent.k))
+        ((hits, ignored),) = await batcher.ask(key, [sent.query])
+        views = json_bytes({"source": source, "target": target})[:-1].decode("ascii")
+        text = f'{views},"hits":[{",".join(hits[: sent.k])}],"ignored":{_encoded(ignored)}}}'
+        return text.encode("ascii")
+
+    return answer
+
+
+def _encoded(words: list[str]) -> str:
+    return json_bytes(words).decode("ascii") if words else "[]"
+
+
+def _rounded_up(k: int) -> int:
+    """Number of hits that the model is asked for, so that requests for 5 and for 10 hits are one call."""
+    return next(step for step in _STEPS if k <= step)
 
 
 async def _admit(request: Request, rows: int, columns: int, most: int) -> None:

@@ -16,7 +16,6 @@ from ipaddress import ip_address
 from typing import Any
 
 from fastapi.security import HTTPBearer
-from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -40,6 +39,8 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",  # ask each time whether a copy is still the same
 }
+_RAW = [(name.lower().encode("ascii"), value.encode("ascii")) for name, value in _HEADERS.items()]
+_NAMES = frozenset(name for name, _ in _RAW)
 _STATIC = "/static/"
 _BEARER = HTTPBearer(auto_error=False)  # reads the header
 FAILED = "Internal server error; see the server log."
@@ -98,7 +99,8 @@ class Guard:
 
         async def send_all(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                own = [header for header in message.get("headers", ()) if header[0].lower() not in _NAMES]
+                message = {**message, "headers": [*own, *_RAW]}
             for part in _sliced(message):  # each waits until the client has read most of those before
                 try:
                     await send(part)

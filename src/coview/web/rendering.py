@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
+from coview.retrieval.hits import Hits
 from coview.utils.messages import short
 
-__all__ = ["count_values", "joined", "json_bytes", "rendered"]
+__all__ = ["count_values", "hit_texts", "joined", "json_bytes", "rendered"]
 
 _PIECE = 4096  # values that are rendered at a time
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
@@ -72,6 +76,37 @@ def joined(parts: Sequence[Any], **others: Any) -> bytes:
     entries = [_key(key) + json_bytes(value) for key, value in others.items()]
     entries += [_key(key) + joined([part[key] for part in parts]) for key in first]
     return b"{" + b",".join(entries) + b"}"
+
+
+def hit_texts(hits: Hits) -> list[list[str]]:
+    """Return the JSON of each hit of each query, straight from the arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hit_texts(Hits(np.array([["b", "a"]]), np.array([[0.9, 0.4]], dtype=np.float32)))
+    [['{"id":"b","score":0.9}', '{"id":"a","score":0.4}']]
+    """
+    if not np.isfinite(hits.scores).all():
+        raise ValueError("A score is no finite number.")
+    name: Any = str if hits.ids.dtype.kind in "iu" else _encode
+    rows = [
+        [f'{{"id":{name(key)},"score":{round(score, 6)!r}' for key, score in zip(*row)]
+        for row in zip(hits.ids.tolist(), hits.scores.tolist())
+    ]
+    if hits.groups is None or hits.group_names is None:
+        return [[f"{hit}}}" for hit in row] for row in rows]
+    ends = [
+        [_group_end(group, label) for group, label in zip(*row)]
+        for row in zip(hits.groups.tolist(), hits.group_names.tolist())
+    ]
+    return [[hit + end for hit, end in zip(*row)] for row in zip(rows, ends)]
+
+
+@lru_cache(maxsize=10_000)
+def _group_end(group: int, name: str | None) -> str:
+    """The end of a hit: its group, or that it has none."""
+    return f',"group":{group},"group_name":{_encode(name)}}}' if group >= 0 else ',"group":null,"group_name":null}'
 
 
 def _key(key: Any) -> bytes:

@@ -38,6 +38,7 @@ from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
 from coview.web.client_text import check_reads_no_files
 from coview.web.kinds import kinds_of, sorts
+from coview.web.rendering import hit_texts
 from coview.web.rows import CellReader, rows_to_views
 
 __all__ = ["Service", "check_vocabularies", "cut", "largest_shares", "load_service", "score_drops", "without_each"]
@@ -88,6 +89,8 @@ class Service:
         check_vocabularies(self.models, [each.name for each in self.models])
         self.model = self.models[0]
         self.searcher = next((each for each in self.models if each.retriever is not None), None)
+        if self.searcher is not None:
+            self.searcher.retriever.index_.prepare()
         for each in [one for one in self.models if one.retriever is not None]:  # its models have topics of their own
             self.models += [inspect(inner) for inner in each.retriever.models_]
         self.sorter = next((each for each in self.models if sorts(each)), None)
@@ -316,6 +319,14 @@ class Service:
         self._check_takes_text(source)
         return _hits(self._retriever().search(list(texts), source, target, min(k, MOST_HITS)))
 
+    def search_texts_json(
+        self, texts: Sequence[str], source: str | None, target: str | None, k: int
+    ) -> list[tuple[list[str], list[str]]]:
+        """Return the JSON of the k best objects of each text, and the words that nothing knows."""
+        self._check_takes_text(source)
+        hits = self._retriever().search(list(texts), source, target, min(k, MOST_HITS))
+        return list(zip(hit_texts(hits), hits.ignored or [[] for _ in texts]))
+
     def why_text(
         self, text: str, source: str | None, target: str | None, hits: Sequence[Any], most: int = 6
     ) -> list[dict[str, Any]]:
@@ -426,13 +437,16 @@ class Service:
 
     # -- questions that came together
 
-    def answer(self, key: tuple[Any, ...], questions: Sequence[Views]) -> list[dict[str, Any]]:
+    def answer(self, key: tuple[Any, ...], questions: Sequence[Any]) -> list[Any]:
         """Answer several questions of one kind with one model call.
 
-        `key` is (what, names of the views, ...), and a question is `Views`; or ("search_texts", source, target, k), and
-        a question is a list of texts.
+        `key` is (what, names of the views, ...), and a question is `Views`; or ("search_texts", source, target, k), or
+        ("search_texts_json", ...), and a question is a list of texts.
         """
         starts = np.cumsum([0, *map(len, questions)]).tolist()
+        if key[0] == "search_texts_json":
+            rows = self.search_texts_json([text for texts in questions for text in texts], *key[1:])
+            return [rows[start:stop] for start, stop in pairwise(starts)]
         if key[0] == "search_texts":
             answers = self.search_texts([text for texts in questions for text in texts], *key[1:])
             return [cut(answers, start, stop) for start, stop in pairwise(starts)]
