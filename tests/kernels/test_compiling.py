@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import coview
 from coview.kernels import compiling
 
 
@@ -97,3 +100,51 @@ def test_a_numba_that_is_made_otherwise_inside_keeps_its_own_cache(tmp_path, mon
     monkeypatch.setattr(compiling.numba.config, "CACHE_DIR", str(tmp_path))
     one = kernel()
     assert one(2) == 6 and str(one.stats.cache_path).startswith(str(tmp_path))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the user's cache is found by HOME")
+def test_environments_of_a_user_share_kernels_that_are_the_same(tmp_path):
+    script = (
+        "import numpy as np\n"
+        "from coview.kernels.ratio import tile_cuts as kernel\n"
+        "kernel(np.zeros(3, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros((1, 2), np.int64))\n"
+        "print(sum(kernel.stats.cache_hits.values()), kernel.stats.cache_path)\n"
+    )
+    home = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home" / ".cache")}
+    env = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | home
+
+    def run(environment: str, edit: str = "") -> tuple[int, str]:
+        package = tmp_path / environment / "coview"
+        shutil.copytree(Path(coview.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__", "static"))
+        with open(package / "kernels" / "memory.py", "a") as file:
+            file.write(edit)
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**env, "PYTHONPATH": str(package.parent)},
+        )
+        hits, folder = done.stdout.split()
+        return int(hits), folder
+
+    first, second, other = run("first"), run("second"), run("other", "# another version\n")
+    assert (first[0], second[0], other[0]) == (0, 1, 0)
+    assert first[1] == second[1] != other[1]
+    assert Path(first[1]).is_relative_to(tmp_path / "home")
+
+
+def test_only_the_newest_sets_of_kernels_are_kept(tmp_path):
+    for age, name in enumerate("abcd"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "kernel.nbc").write_bytes(b"")
+        os.utime(tmp_path / name, (1000 - age, 1000 - age))
+    compiling._prune(tmp_path, 2)
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+
+
+def test_functions_that_are_no_kernels_of_coview_are_not_shared(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiling, "_shared_folder", lambda: tmp_path / "shared")
+    monkeypatch.setattr(compiling.numba.config, "CACHE_DIR", "")
+    kernel()
+    assert not (tmp_path / "shared").exists()
