@@ -332,7 +332,11 @@ def test_a_body_in_bad_chunks_is_answered_once_and_logged_as_no_fault(hasty, cap
         connection.sendall(
             b"POST /predict HTTP/1.1\r\nHost: loca\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n"
         )
-        assert rest(connection).startswith(b"HTTP/1.1 400 ")
+        answer = rest(connection)
+    assert answer.startswith(b"HTTP/1.1 400 ") and answer.count(b"HTTP/1.1 ") == 1
+    assert b"\r\nx-content-type-options: nosniff\r\n" in answer and answer.endswith(
+        b'{"error":"The request is not valid HTTP/1.1."}'
+    )
     assert not [record for record in caplog.records if record.name.startswith("coview")]
 
 

@@ -14,7 +14,9 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from coview.web.guard import PROTECTING
 from coview.web.limits import Limits
+from coview.web.rendering import json_bytes
 
 try:  # compiled; not on every platform
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -25,12 +27,9 @@ __all__ = ["TimedH11", "TimedHttpTools", "TimedProtocol"]
 
 _MOST_HEADER = 2**16  # bytes of a header, or of what follows the last chunk of a body; as in uvicorn with h11
 _LAST_CALL = 0.2  # seconds in which requests are still read once the service is to stop
-_TOO_SLOW = b"The header of the request did not arrive in time."
+_TOO_SLOW = "The header of the request did not arrive in time."
 _TOO_LONG = "The header of the request is too long."
-_REFUSAL = (
-    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
-    b"content-length: %d\r\n\r\n%b"
-)
+_MALFORMED = "The request is not valid HTTP/1.1."
 
 
 class _Timed:
@@ -137,8 +136,20 @@ class _Timed:
         """Close a connection; a client that has begun a header is told why."""
         if self.transport.is_closing():
             return
-        if self._has_begun_header():
-            self.transport.write(_REFUSAL % (len(_TOO_SLOW), _TOO_SLOW))
+        self._close(b"408 Request Timeout", _TOO_SLOW if self._has_begun_header() else None)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request; uvicorn would send plain text without the headers for browsers."""
+        self._close(b"400 Bad Request", _TOO_LONG if msg == _TOO_LONG else _MALFORMED)
+
+    def _close(self, status: bytes, sentence: str | None) -> None:
+        """Close the connection, with a last answer where there is something to say."""
+        if sentence is not None:
+            content = json_bytes({"error": sentence})
+            own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(content))]
+            headers = [*own, (b"connection", b"close"), *PROTECTING]
+            head = b"".join(b"%b: %b\r\n" % header for header in headers)
+            self.transport.write(b"HTTP/1.1 %b\r\n%b\r\n%b" % (status, head, content))
         self.transport.close()
 
     def _has_begun_header(self) -> bool:

@@ -24,7 +24,7 @@ from coview.utils.messages import printable
 from coview.web.limits import CLOSE, SLOW_BODY, Body, Limits, Places, Turn, too_large
 from coview.web.rendering import json_bytes
 
-__all__ = ["FAILED", "POLICY", "Answers", "Guard", "is_loopback", "refuse"]
+__all__ = ["FAILED", "POLICY", "PROTECTING", "Answers", "Guard", "is_loopback", "refuse"]
 
 log = logging.getLogger("coview.web")
 
@@ -39,8 +39,8 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",  # ask each time whether a copy is still the same
 }
-_RAW = [(name.lower().encode("ascii"), value.encode("ascii")) for name, value in _HEADERS.items()]
-_NAMES = frozenset(name for name, _ in _RAW)
+PROTECTING = [(name.lower().encode("ascii"), value.encode("ascii")) for name, value in _HEADERS.items()]
+_NAMES = frozenset(name for name, _ in PROTECTING)
 _STATIC = "/static/"
 _BEARER = HTTPBearer(auto_error=False)  # reads the header
 FAILED = "Internal server error; see the server log."
@@ -100,7 +100,7 @@ class Guard:
         async def send_all(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = [header for header in message.get("headers", ()) if header[0].lower() not in _NAMES]
-                message = {**message, "headers": [*own, *_RAW]}
+                message = {**message, "headers": [*own, *PROTECTING]}
             for part in _sliced(message):  # each waits until the client has read most of those before
                 try:
                     await send(part)
