@@ -46,6 +46,7 @@ from coview.clustering.spectral import SpectralClusteringViews
 from coview.clustering.spherical_kmeans import SphericalKMeans, unit_side_by_side
 from coview.engines.deadline import Deadline, largest_in_time
 from coview.engines.passes import over_rows
+from coview.exceptions import ParameterError
 from coview.inspection import inspect, one_hot
 from coview.plsa.link import LinkPLSA
 from coview.preprocessing.each_view import EachView
@@ -420,21 +421,21 @@ def named_estimators(given: Any, what: str, kind: str, fits: Callable[[Any], boo
     """
     form = f"of names of default candidates and (name, {what})"
     if not isinstance(given, (list, tuple)):
-        raise TypeError(f"candidates must be None or a list {form}, got {given!r}.")
+        raise ParameterError(f"candidates must be None or a list {form}, got {given!r}.")
     asked: list[tuple[str, Any]] = []
     for entry in given:
         if isinstance(entry, str):
             asked.append((entry, None))
             continue
         if not isinstance(entry, (tuple, list)) or len(entry) != 2 or not isinstance(entry[0], str):
-            raise TypeError(f"candidates must be a list {form}, got {entry!r} in it.")
+            raise ParameterError(f"candidates must be a list {form}, got {entry!r} in it.")
         name, estimator = entry
         if not fits(estimator):
-            raise TypeError(f"Candidate {name!r} must be {kind}, got {estimator!r}.")
+            raise ParameterError(f"Candidate {name!r} must be {kind}, got {estimator!r}.")
         asked.append((name, estimator))
     names = [name for name, _ in asked]
     if not names or len(set(names)) < len(names):
-        raise ValueError(f"candidates must have at least one entry and unique names, got {names!r}.")
+        raise ParameterError(f"candidates must have at least one entry and unique names, got {names!r}.")
     return asked
 
 
@@ -453,7 +454,7 @@ def pick(
     known = [*defaults, *skipped]
     for name, estimator in asked:
         if estimator is None and name not in known:
-            raise ValueError(
+            raise ParameterError(
                 f"There is no default candidate {name!r} for these views.{did_you_mean(name, known)} Choose from: "
                 f"{', '.join(known)}; or give (name, estimator)."
             )
@@ -465,7 +466,9 @@ def pick(
     why = {name: skipped[name] for name, estimator in asked if estimator is None and name not in defaults}
     if not chosen:
         reasons = "; ".join(f"{name}, since {reason}" for name, reason in why.items())
-        raise ValueError(f"No candidate that was named suits the data: {reasons}. Choose from: {', '.join(defaults)}.")
+        raise ParameterError(
+            f"No candidate that was named suits the data: {reasons}. Choose from: {', '.join(defaults)}."
+        )
     return chosen, why
 
 

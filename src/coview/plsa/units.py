@@ -6,7 +6,7 @@ deviations differ (those of 200 singular vectors of a text corpus by a factor of
 columns); it is an accident where they are measurements. What tells the two apart is how many columns count for nothing:
 
     view (columns)                                    columns below 1/30 of the widest, in standard deviations
-    singular vectors, 2 to 200, of four corpora         0 %
+    singular vectors, 2 to 200, of three corpora        0 %
     handwritten digits: Fourier, profile, Zernike       0, 19 and 26 %
     leaves, 3 x 64; color bins of images, 128           at most 8 %
     wine (13), tumors (30), shapes of digits (6)        83 to 85 %
