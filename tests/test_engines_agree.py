@@ -276,6 +276,88 @@ def test_kmeans_on_torch_of_fewer_different_rows_than_clusters_ends():
     assert_allclose(np.unique(found.round(9), axis=0), np.eye(2)[::-1])
 
 
+# -- verbs of starts
+
+
+def blobs_of_counts(seed: int = 0):
+    """Rows of two views around a few centers, sparse and dense, the first of them empty."""
+    rng = np.random.default_rng(seed)
+    means = rng.gamma(0.3, 3.0, size=(4, 50))[rng.integers(0, 4, 200)]
+    X = rng.poisson(means).astype(float)
+    X[0] = 0
+    return sparse.csr_array(X[:, :30]), X[:, 30:]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_clusters", [1, 3, 7])
+def test_kmeans_of_products_on_torch_finds_the_clusters_of_scikit_learn(n_clusters, dtype):
+    labels = []
+    for ops in map(engine_of, ["torch", "cpu", "reference"]):
+        parts = [ops.unit_rows(ops.prepare(part.astype(dtype))) for part in blobs_of_counts(n_clusters)]
+        labels.append([ops.kmeans_labels(some, n_clusters, 3) for some in (parts, parts[:1], parts[1:])])
+    for ours, cpu, right in zip(*labels):
+        assert_array_equal(ours, cpu)
+        assert_array_equal(cpu, right)
+
+
+def test_kmeans_of_products_on_torch_gives_an_empty_cluster_the_farthest_row():
+    ops = engine_of("torch")
+    rows = np.repeat(np.eye(3), [6, 6, 1], axis=0)
+    labels = ops.kmeans_labels([ops.prepare(sparse.csr_array(rows))], 3, 0)
+    assert len(np.unique(labels)) == 3
+    few = ops.kmeans_labels(
+        [ops.prepare(sparse.csr_array(rows[:12]))], 5, 0
+    )  # fewer different rows than clusters: ends
+    assert set(few[:6]).isdisjoint(few[6:])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_of_length_one_and_softmax_agree_with_the_reference(engine):
+    ops, right = engine_of(engine), select_engine("reference")
+    for X in blobs_of_counts():
+        identity = np.eye(X.shape[1])
+        found = ops.project(ops.unit_rows(ops.prepare(X)), ops.asarray(identity))
+        assert_allclose(ops.to_numpy(found), right.unit_rows(right.prepare(X)).toarray(), rtol=1e-12)
+    scores = np.array([[0.0, 1000.0, 999.0], [-1.0, -np.inf, 2.0]])
+    assert_allclose(ops.to_numpy(ops.softmax(ops.asarray(scores))), right.softmax(scores), rtol=1e-12)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_starts_on_torch_are_those_of_the_processor(holes):
+    from coview import Views
+    from coview.classification.naive_bayes import label_start
+    from coview.datasets import make_topic_views
+    from coview.engines.held import HeldViews
+    from coview.plsa.likeliest_start import likeliest_arrays, likeliest_start
+
+    made = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
+    X, torch = made.views, engine_of("torch")
+    if holes:
+        present = np.random.default_rng(0).random((120, 2)) < 0.8
+        X = Views({n: m.toarray() * present[:, [v]] for v, (n, m) in enumerate(X.items())}, present=present)
+    ours, right = (likeliest_start(X, 3, 0, {}, None, engine=engine) for engine in (torch, None))
+    assert_allclose(ours, right, atol=1e-8)
+    arrays = [likeliest_arrays(X, 3, 0, {}, None, engine=engine) for engine in (torch, None)]
+    assert_allclose(*(part["topic_feature"]["view1"] for part in arrays), rtol=1e-8)
+    codes = np.where(np.arange(120) % 10 == 0, made.target, -1)
+    held = HeldViews.on_device(X, torch, 3)
+    assert_allclose(label_start(X, codes, 3, held=held)(X, held), label_start(X, codes, 3)(X), rtol=1e-7)
+
+
+def test_views_that_do_not_fit_twice_are_not_held():
+    engine_of("torch")
+    from coview import LazyViews, Views
+    from coview.engines.cuda import CudaEngine
+    from coview.engines.held import HeldViews
+
+    X = Views(words=sparse.random_array((100, 50), density=0.5, format="csr", rng=np.random.default_rng(0)))
+    size = X["words"].data.nbytes + X["words"].indices.nbytes
+    assert HeldViews.on_device(X, CudaEngine("cpu", memory_limit=100 * size), 3) is not None
+    assert HeldViews.on_device(X, CudaEngine("cpu", memory_limit=3 * size), 3) is None
+    assert HeldViews.on_device(LazyViews.from_views(X, 10), CudaEngine("cpu"), 3) is None
+    assert HeldViews.on_device(X, select_engine("cpu"), 3) is None
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("cosine", [False, True])
 @pytest.mark.parametrize("kind", ["sparse", "dense"])

@@ -19,6 +19,7 @@ from sklearn.preprocessing import normalize
 from coview import Views
 from coview.clustering.consensus import (
     ConsensusClustering,
+    _equal_rows,
     consensus,
     fold_in_consensus,
     several_memberships,
@@ -267,6 +268,17 @@ def test_the_start_that_goes_on_makes_max_iter_updates_in_all(max_iter):
     history = consensus(labels, 24, seed=0, tol=0, max_iter=max_iter, n_init=3).objective
     assert len(history) == max_iter + 1
     assert (np.diff(history) >= 0).all()
+
+
+@pytest.mark.parametrize("width", [3, 2000])
+def test_equal_rows_of_labels_are_those_of_a_sort(width):
+    rng = np.random.default_rng(width)
+    labels = [rng.integers(-1, width, 300) for _ in range(3)]
+    groups, member, sizes = _equal_rows(labels)
+    expected = np.unique(np.column_stack(labels), axis=0, return_inverse=True, return_counts=True)
+    assert_array_equal(groups, expected[0])
+    assert_array_equal(member, expected[1].ravel())
+    assert_array_equal(sizes, expected[2])
 
 
 def test_k_means_side_by_side_is_scikit_learns_on_unit_rows():

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.engines.deadline import NO_DEADLINE, Deadline
+from coview.engines.held import HeldViews
 from coview.engines.passes import over_rows
 from coview.inspection import Features, Inspection
 from coview.utils import fitted_state as rules
@@ -62,11 +63,16 @@ def feature_log_prob(counts: np.ndarray, alpha: float) -> np.ndarray:
 
 def view_posterior(matrix: Any, log_prob: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
     """Posterior of each object from one view, in the view's own floating type."""
-    dtype = matrix.dtype if matrix.dtype == np.float32 else np.float64
-    # the mean over the classes cancels in the posterior; without it the sums over long objects keep their digits
-    log_odds = log_prob - log_prob.mean(axis=0)
-    joint = np.asarray(matrix @ np.ascontiguousarray(log_odds.T, dtype=dtype))
-    return softmax(joint + log_prior.astype(dtype), axis=1)
+    odds, prior = log_odds(log_prob, log_prior, matrix.dtype if matrix.dtype == np.float32 else np.float64)
+    return softmax(np.asarray(matrix @ odds) + prior, axis=1)
+
+
+def log_odds(log_prob: np.ndarray, log_prior: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Log p(feature | class) (features x classes) and log p(class), less what cancels in the posterior.
+
+    Without the mean over the classes the sums over long objects keep their digits.
+    """
+    return np.ascontiguousarray((log_prob - log_prob.mean(axis=0)).T, dtype=dtype), log_prior.astype(dtype)
 
 
 def log_shares(counts: np.ndarray) -> np.ndarray:
@@ -286,15 +292,24 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
 # -- a start from few labels
 
 
-def label_start(views: Any, codes: np.ndarray, n_classes: int, deadline: Deadline = NO_DEADLINE) -> NaiveBayesStart:
-    """Start of a model that has labels for some objects, -1 in `codes` for the others; views in memory or lazy."""
+def label_start(
+    views: Any,
+    codes: np.ndarray,
+    n_classes: int,
+    deadline: Deadline = NO_DEADLINE,
+    held: HeldViews | None = None,
+) -> NaiveBayesStart:
+    """Start of a model that has labels for some objects, -1 in `codes` for the others; views in memory or lazy.
+
+    Rounds of co-EM are passes over the views where they are `held`, or here.
+    """
     start = NaiveBayesStart.learned(views, codes, n_classes, scaled=True)
     if (codes >= 0).all():
         return start
     for _ in range(ROUNDS):
         if deadline.is_over():
             break
-        start = start.refined(views, codes)
+        start = start.refined(views, codes, held)
     return start
 
 
@@ -320,8 +335,14 @@ class NaiveBayesStart:
         scales = _count_scales(tallies) if scaled else dict.fromkeys(views.names, 1.0)
         return cls._counted(tallies, scales)
 
-    def refined(self, views: Any, codes: np.ndarray) -> NaiveBayesStart:
+    def refined(self, views: Any, codes: np.ndarray, held: HeldViews | None = None) -> NaiveBayesStart:
         """One round of co-EM, one pass: learn from all rows, those without label shared out as this start says."""
+        if held is not None:
+            ops = held.ops
+            shares = ops.clamp(self._held_posterior(held), ops.asarray(codes))
+            counts = {name: ops.to_numpy(ops.accumulate(held.handles[name], shares, None)).T for name in self.log_probs}
+            classes = ops.to_numpy(shares.sum(0)).astype(np.float64)
+            return self._counted([_ClassCounts(counts, classes, {})], self.scales)
         return self._counted(over_rows(views, partial(_shared_tally, codes=codes, start=self)), self.scales)
 
     @classmethod
@@ -330,7 +351,9 @@ class NaiveBayesStart:
         prior = log_shares(np.sum([tally.classes for tally in tallies], axis=0))
         return cls({name: feature_log_prob(part, 1.0) for name, part in counts.items()}, prior, scales)
 
-    def __call__(self, views: Views) -> np.ndarray:
+    def __call__(self, views: Views, held: HeldViews | None = None) -> np.ndarray:
+        if held is not None:
+            return held.ops.to_numpy(self._held_posterior(held))
         views = views.select(*self.log_probs)
         posteriors = {
             name: view_posterior(matrix, self.log_probs[name] * self.scales[name], self.log_prior)
@@ -338,6 +361,19 @@ class NaiveBayesStart:
         }
         n_classes = len(self.log_prior)
         return mean_posterior(posteriors, views.present, np.ones(len(posteriors)), np.full(n_classes, 1.0 / n_classes))
+
+    def _held_posterior(self, held: HeldViews) -> Any:
+        """Mean posterior of views that an engine holds, as an array of the engine's."""
+        held = held.select(*self.log_probs)
+        ops, n_classes = held.ops, len(self.log_prior)
+        total = held.present.sum(axis=1)
+        dtype = held.floating_type
+        mean = ops.asarray(np.repeat((total == 0)[:, None] / n_classes, n_classes, axis=1), dtype)
+        for v, (name, X) in enumerate(held.handles.items()):
+            odds, prior = log_odds(self.log_probs[name] * self.scales[name], self.log_prior, dtype)
+            share = ops.asarray(held.present[:, v, None] / np.maximum(total, 1)[:, None], dtype)
+            mean = mean + share * ops.softmax(ops.project(X, ops.asarray(odds)) + ops.asarray(prior))
+        return mean
 
 
 @dataclass(frozen=True)

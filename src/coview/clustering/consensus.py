@@ -11,6 +11,7 @@ With R_v = A_v / (B P_v), the updates B <- rows(B * sum_v R_v P_v^T) and P_v <- 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,12 +20,12 @@ import numpy as np
 from scipy.special import xlogy
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
 from sklearn.cluster import KMeans
-from sklearn.preprocessing import normalize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.engines.deadline import NO_DEADLINE, Deadline
+from coview.engines.held import HeldViews
 from coview.engines.protocol import floating_type
 from coview.engines.threads import few_threads
 from coview.exceptions import ViewsError
@@ -52,6 +53,7 @@ SOFTNESS = 0.01  # share of every one-hot row that is spread over all clusters
 FLOOR = 1e-12
 SMALL = 50_000  # entries of the patterns of all starts up to which every start is followed to its end
 MOST_STARTS = 10  # of the views' own clusterings that are starts of a rough consensus
+MOST_CODES = 1 << 16  # combinations of labels that are counted one by one, however few the objects
 HEAT = 5  # updates of each start, above that, before the best one goes on alone
 
 
@@ -65,36 +67,44 @@ class Consensus:
 
 
 def several_memberships(
-    views: Views, n_clusters: int, seeds: Iterable[int], deadline: Deadline = NO_DEADLINE
+    views: Views,
+    n_clusters: int,
+    seeds: Iterable[int],
+    deadline: Deadline = NO_DEADLINE,
+    held: HeldViews | None = None,
 ) -> Iterator[np.ndarray]:
-    """Yield one consensus of k-means by view for each seed.
+    """Yield one consensus of k-means by view for each seed; k-means runs where the views are `held`, or here.
 
     They are rough: k-means has one start, and the consensus starts from the views' own clusterings alone, which is
     quick and makes them different from each other. An object without any view belongs to all clusters alike.
     """
+    held = held or HeldViews.here(views)
     rows = {}
-    for v, (name, matrix) in enumerate(views.items()):
+    for v, part in enumerate(held.handles.values()):
         have = views.present[:, v]
         if have.any():
-            rows[v] = unit_rows(matrix if have.all() else take_rows(views[name], np.flatnonzero(have)))
+            rows[v] = held.ops.unit_rows(part if have.all() else held.ops.take(part, np.flatnonzero(have)))
     for seed in seeds:
         labels = [np.full(len(views), -1) for _ in views.names]
         for v, part in rows.items():
-            clusterer = default_clusterer(min(n_clusters, part.shape[0]), seed, n_init=1)
-            labels[v][views.present[:, v]] = clusterer.fit(part).labels_
+            labels[v][views.present[:, v]] = held.ops.kmeans_labels([part], min(n_clusters, part.shape[0]), seed)
         n_init = min(len(labels), MOST_STARTS)
         yield consensus(labels, n_clusters, seed=seed, n_init=n_init, tol=1e-5, deadline=deadline).memberships
 
 
-def side_by_side_memberships(views: Views, n_clusters: int, seeds: Iterable[int]) -> Iterator[np.ndarray]:
+def side_by_side_memberships(
+    views: Views, n_clusters: int, seeds: Iterable[int], held: HeldViews | None = None
+) -> Iterator[np.ndarray]:
     """Yield, for each seed, memberships by one start of k-means on the unit-length rows of all views side by side."""
-    joined = Views({name: normalize(matrix) for name, matrix in views.items()}).hstack()
+    held = held or HeldViews.here(views)
     known = views.present.any(axis=1)
-    rows = for_sklearn(joined if known.all() else take_rows(joined, np.flatnonzero(known)))
+    there = np.flatnonzero(known)
+    parts = [held.ops.unit_rows(part) for part in held.handles.values()]
+    parts = parts if known.all() else [held.ops.take(part, there) for part in parts]
     for seed in seeds:
         labels = np.full(len(views), -1)
-        if known.any():
-            labels[known] = default_clusterer(min(n_clusters, rows.shape[0]), seed, n_init=1).fit(rows).labels_
+        if there.size:
+            labels[known] = held.ops.kmeans_labels(parts, min(n_clusters, len(there)), seed)
         memberships = soft_indicators(labels, n_clusters)
         memberships[~known] = 1.0 / n_clusters
         yield memberships
@@ -130,7 +140,7 @@ def consensus(
     Where groups and clusters are many, only the start that is ahead after some updates is followed to its end. After
     the deadline no further start is made, and no further update.
     """
-    groups, member, sizes = np.unique(np.column_stack(labels), axis=0, return_inverse=True, return_counts=True)
+    groups, member, sizes = _equal_rows(labels)
     widths = [max(int(column.max()) + 1, 1) for column in groups.T]
     parts = [soft_indicators(column, width, softness) for column, width in zip(groups.T, widths)]
     heft = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -153,7 +163,7 @@ def consensus(
         best = search.go_on(best, max_iter - heat, deadline)
     mappings = np.split(best.mapping, np.cumsum(widths)[:-1], axis=1)
     if deadline.is_over():
-        return Consensus(best.rows.astype(dtype)[member.ravel()], mappings, best.objective)
+        return Consensus(best.rows.astype(dtype)[member], mappings, best.objective)
     memberships = fold_in_consensus(
         labels, mappings, weights=weights, softness=softness, deadline=deadline, dtype=dtype
     )
@@ -176,7 +186,7 @@ def fold_in_consensus(
     The problem of one object is convex, so that its answer depends neither on a start nor on the other objects. After
     the deadline they stay where they are.
     """
-    groups, member = np.unique(np.column_stack(labels), axis=0, return_inverse=True)
+    groups, member, _ = _equal_rows(labels)
     parts = [soft_indicators(column, mapping.shape[1], softness) for column, mapping in zip(groups.T, mappings)]
     heft = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=np.float64)
     pattern = np.full((len(groups), len(mappings[0])), 1.0 / len(mappings[0]))
@@ -192,7 +202,27 @@ def fold_in_consensus(
             moving, here, there = moving[still], here[still], there[still]
         if not moving.size or deadline.is_over():
             break
-    return pattern.astype(dtype)[member.ravel()]
+    return pattern.astype(dtype)[member]
+
+
+def _equal_rows(labels: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distinct rows of labels (-1 and more) side by side, in order, which of them each object has, and how many have it.
+
+    Examples
+    --------
+    >>> groups, member, sizes = _equal_rows([np.array([1, 0, 1]), np.array([-1, 2, -1])])
+    >>> groups.tolist(), member.tolist(), sizes.tolist()
+    ([[0, 2], [1, -1]], [1, 0, 1], [1, 2])
+    """
+    widths = [int(column.max(initial=-1)) + 2 for column in labels]
+    if math.prod(widths) > max(len(labels[0]), MOST_CODES):  # more combinations than can be counted one by one
+        groups, member, sizes = np.unique(np.column_stack(labels), axis=0, return_inverse=True, return_counts=True)
+        return groups, member.ravel(), sizes
+    codes = np.ravel_multi_index([column + 1 for column in labels], widths)
+    numbers = np.bincount(codes, minlength=math.prod(widths))
+    kept = np.flatnonzero(numbers)
+    place = np.cumsum(numbers > 0) - 1
+    return np.column_stack(np.unravel_index(kept, widths)) - 1, place[codes], numbers[kept]
 
 
 @dataclass(frozen=True)

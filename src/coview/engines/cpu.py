@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, eigsh
+from scipy.special import softmax
 from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
@@ -23,7 +24,7 @@ from coview.exceptions import EngineError
 from coview.kernels import anchors as anchor_kernels
 from coview.kernels import announce, shares, simplex_quadratic
 from coview.kernels import ratio as kernels
-from coview.views.arrays import frozen, slice_csr
+from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, unit_rows
 
 __all__ = ["CpuEngine", "CpuMatrix"]
 
@@ -333,6 +334,16 @@ class CpuEngine:
         rows = np.concatenate(parts)
         with few_threads(len(rows), n_clusters):
             return KMeans(n_clusters, n_init=n_init, random_state=seed).fit(rows).cluster_centers_
+
+    def unit_rows(self, X: CpuMatrix) -> CpuMatrix:
+        return CpuMatrix(unit_rows(X.matrix))
+
+    def kmeans_labels(self, parts: list[CpuMatrix], n_clusters: int, seed: int) -> np.ndarray:
+        rows = for_sklearn(side_by_side([part.matrix for part in parts]))
+        return KMeans(n_clusters, n_init=1, random_state=seed).fit(rows).labels_
+
+    def softmax(self, scores: np.ndarray) -> np.ndarray:
+        return softmax(scores, axis=1)
 
     def beside(self, parts: list[np.ndarray]) -> np.ndarray:
         return np.concatenate(parts, axis=-1)

@@ -33,7 +33,7 @@ except ImportError:
         use={"engine": "cpu"},
     ) from None
 
-from coview.kernels.torch_kmeans import kmeans_centers
+from coview.kernels.torch_kmeans import kmeans_centers, kmeans_labels
 from coview.kernels.torch_simplex import quadratic_rows
 from coview.kernels.torch_svd import right_vectors
 
@@ -245,7 +245,10 @@ class CudaEngine:
         except ImportError:
             return None
         return SimpleNamespace(
-            ratio=triton_ratio.ratio, shares=triton_shares, quadratic_rows=triton_simplex.quadratic_rows
+            ratio=triton_ratio.ratio,
+            products=triton_ratio.products,
+            shares=triton_shares,
+            quadratic_rows=triton_simplex.quadratic_rows,
         )
 
     @contextmanager
@@ -381,19 +384,22 @@ class CudaEngine:
             for part in _runs(*X.shape):
                 torch.matmul(X.values[part].to(W.dtype), W, out=out[part])
             return out
-        out = torch.zeros((X.shape[0], W.shape[1]), dtype=W.dtype, device=self.device)
-        return self._accumulate(X, W, out)
+        return self._products(X, W, None)
 
     def accumulate(self, X: Rows, W: Any, into: Any = None) -> Any:
         X = self._moved(X)
+        if isinstance(X, CudaMatrix):
+            return self._products(X.transposed, W, into)
         out = torch.zeros((X.shape[1], W.shape[1]), dtype=W.dtype, device=self.device) if into is None else into
-        if isinstance(X, DenseCudaMatrix):
-            for part in _runs(*X.shape):
-                out.addmm_(X.values[part].to(W.dtype).T, W[part])
-            return out
-        return self._accumulate(X.transposed, W, out)
+        for part in _runs(*X.shape):
+            out.addmm_(X.values[part].to(W.dtype).T, W[part])
+        return out
 
-    def _accumulate(self, X: CudaMatrix, W: Any, out: Any) -> Any:
+    def _products(self, X: CudaMatrix, W: Any, into: Any) -> Any:
+        """X @ W, added to `into` where that is given."""
+        if self._kernels is not None:
+            return self._kernels.products(X, W.contiguous(), into)
+        out = torch.zeros((X.shape[0], W.shape[1]), dtype=W.dtype, device=self.device) if into is None else into
         for rows, columns, values in X.slices(W.shape[1]):
             out.index_add_(0, rows, values[:, None] * W[columns])
         return out
@@ -415,7 +421,7 @@ class CudaEngine:
         X = self._moved(X)
         out = torch.zeros((A.shape[1], X.shape[1]), dtype=torch.float64, device=self.device)
         if isinstance(X, CudaMatrix):
-            return self._accumulate(X.transposed, A.double(), out.T.contiguous()).T
+            return self._products(X.transposed, A.double(), out.T.contiguous()).T
         dtype = torch.float64 if exact else X.values.dtype
         for part in _runs(*X.shape):
             out += A[part].to(dtype).T @ X.values[part].to(dtype)
@@ -462,6 +468,33 @@ class CudaEngine:
 
     def kmeans_centers(self, parts: list[Any], n_clusters: int, n_init: int, seed: int) -> np.ndarray:
         return kmeans_centers(torch.cat(parts), n_clusters, n_init, seed, self.center_sums)
+
+    def unit_rows(self, X: Rows) -> CudaMatrix | DenseCudaMatrix:
+        X = self._moved(X)
+        lengths = X.squares.sqrt()
+        scale = (1 / torch.where(lengths > 0, lengths, torch.ones_like(lengths))).to(X.values.dtype)
+        if isinstance(X, DenseCudaMatrix):
+            return DenseCudaMatrix(X.values * scale[:, None])
+        unit = CudaMatrix(X.indptr, X.indices, X.values * scale[X.rows], X.shape)
+        unit.rows = X.rows  # the places are the same
+        return unit
+
+    def kmeans_labels(self, parts: list[Rows], n_clusters: int, seed: int) -> np.ndarray:
+        matrices = [self._moved(part) for part in parts]
+        widths = [part.shape[1] for part in matrices]
+
+        def products(W: Any) -> Any:
+            pieces = zip(matrices, W.split(widths))
+            return sum(self.project(part, piece.contiguous()) for part, piece in pieces)
+
+        def sums(A: Any) -> Any:
+            return torch.cat([self.accumulate(part, A) for part in matrices])
+
+        squares: Any = sum(part.squares for part in matrices)
+        return self.to_numpy(kmeans_labels(products, sums, squares.to(matrices[0].values.dtype), n_clusters, seed))
+
+    def softmax(self, scores: Any) -> Any:
+        return torch.softmax(scores, dim=1)
 
     def beside(self, parts: list[Any]) -> Any:
         return torch.cat(parts, dim=-1)

@@ -129,6 +129,15 @@ class Engine(Protocol):
     def kmeans_centers(self, parts: list[Array], n_clusters: int, n_init: int, seed: int) -> np.ndarray:
         """Centers of k-means, the best of some starts; the parts are rows one below the other."""
 
+    def unit_rows(self, X: Handle) -> Handle:
+        """Rows of length 1; empty ones stay."""
+
+    def kmeans_labels(self, parts: list[Handle], n_clusters: int, seed: int) -> np.ndarray:
+        """Clusters of one start of k-means on rows whose parts stand side by side, with scikit-learn's draws."""
+
+    def softmax(self, scores: Array) -> Array:
+        """Rows of exp(scores) divided by their sums."""
+
     def beside(self, parts: list[Array]) -> Array:
         """Arrays side by side, along the last axis."""
 

@@ -163,6 +163,18 @@ class ReferenceEngine:
     def kmeans_centers(self, parts: list[np.ndarray], n_clusters: int, n_init: int, seed: int) -> np.ndarray:
         return KMeans(n_clusters, n_init=n_init, random_state=seed).fit(np.concatenate(parts)).cluster_centers_
 
+    def unit_rows(self, X: sparse.csr_array) -> sparse.csr_array:
+        lengths = np.sqrt(self.square_sums(X))
+        return sparse.csr_array(X.multiply(1 / np.where(lengths > 0, lengths, 1.0)[:, None]).astype(X.dtype))
+
+    def kmeans_labels(self, parts: list[sparse.csr_array], n_clusters: int, seed: int) -> np.ndarray:
+        rows = sparse.csr_matrix(sparse.hstack(parts))
+        return KMeans(n_clusters, n_init=1, random_state=seed).fit(rows).labels_
+
+    def softmax(self, scores: np.ndarray) -> np.ndarray:
+        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return raised / raised.sum(axis=1, keepdims=True)
+
     def beside(self, parts: list[np.ndarray]) -> np.ndarray:
         return np.concatenate(parts, axis=-1)
 

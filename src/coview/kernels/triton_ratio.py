@@ -1,4 +1,5 @@
-"""The `ratio` half-step as Triton kernels: one program per run of non-zeros, each row of B gathered once.
+"""The `ratio` half-step and plain products as Triton kernels: one program per run of non-zeros, each row of B gathered
+once.
 
 A program keeps a tile of gathered rows in registers, uses it for the scalar products and again for the sum. Rows with
 many non-zeros (a word that is in every document) are cut into segments, whose sums meet by atomic addition.
@@ -12,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-__all__ = ["ratio", "segments"]
+__all__ = ["products", "ratio", "segments"]
 
 LONGEST = 2048  # non-zeros of one segment
 TILE = 2048  # bytes of B that a program holds: one warp, so that sums stay within it
@@ -86,3 +87,44 @@ def ratio(X: Any, A: Any, B: Any, into: Any, logs: bool) -> tuple[Any, Any]:
         HALF=B.dtype == torch.float16, num_warps=1,
     )  # fmt: skip
     return out, likelihoods.sum() if logs else torch.zeros((), dtype=torch.float64, device=A.device)
+
+
+@triton.jit
+def _products(
+    row_of, first_of, last_of, shared_of, indices, values, B, out,
+    K: tl.constexpr, WIDTH: tl.constexpr, TILE: tl.constexpr, ADD: tl.constexpr, DOUBLE: tl.constexpr,
+):  # fmt: skip
+    program = tl.program_id(0)
+    row = tl.load(row_of + program)
+    first = tl.load(first_of + program)
+    last = tl.load(last_of + program)
+    shared = tl.load(shared_of + program)
+    k = tl.arange(0, WIDTH)
+    inside = k < K
+    total = tl.zeros((WIDTH,), dtype=tl.float64 if DOUBLE else tl.float32)
+    for start in range(first, last, TILE):
+        j = start + tl.arange(0, TILE)
+        valid = j < last
+        column = tl.load(indices + j, mask=valid, other=0).to(tl.int64)
+        x = tl.load(values + j, mask=valid, other=0.0).to(total.dtype)
+        b = tl.load(B + column[:, None] * K + k[None, :], mask=valid[:, None] & inside[None, :], other=0.0)
+        total += tl.sum(x[:, None] * b.to(total.dtype), axis=0)
+    where = out + row * K + k
+    if shared or ADD:
+        tl.atomic_add(where, total, mask=inside)
+    else:
+        tl.store(where, total, mask=inside)
+
+
+def products(X: Any, B: Any, into: Any) -> Any:
+    """X @ B in the type of B (single or double), added to `into` if given."""
+    row, first, last, shared = X.segments
+    K = B.shape[1]
+    out = torch.zeros((X.shape[0], K), dtype=B.dtype, device=B.device) if into is None else into
+    width = triton.next_power_of_2(K)
+    tile = max(2, min(64, TILE // (B.element_size() * width)))
+    _products[(len(row),)](
+        row, first, last, shared, X.indices, X.values, B, out,
+        K=K, WIDTH=width, TILE=tile, ADD=into is not None, DOUBLE=B.dtype == torch.float64, num_warps=1,
+    )  # fmt: skip
+    return out

@@ -28,10 +28,11 @@ from coview.classification.naive_bayes import NaiveBayesStart
 from coview.clustering.consensus import ConsensusClustering, several_memberships, side_by_side_memberships
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.engines.deadline import NO_DEADLINE, Deadline, largest_in_time
+from coview.engines.held import HeldViews
 from coview.engines.loop import sweep
 from coview.engines.memory import MemoryHolder
 from coview.engines.passes import over_rows, sample_rows
-from coview.engines.protocol import floating_type, make_blocks, row_bytes
+from coview.engines.protocol import Engine, floating_type, make_blocks, row_bytes
 from coview.engines.select import select_engine
 from coview.engines.state import State, Tree, tree_map
 from coview.plsa.factors import FEATURE_FLOOR, softened
@@ -60,22 +61,33 @@ def likeliest_start(
     gaussian: tuple[str, ...] = (),
     graphs: bool = True,
     deadline: Deadline = NO_DEADLINE,
+    engine: Engine | None = None,
 ) -> Any:
     """Memberships (objects x clusters); of lazy rows a function of some of them.
 
     The clusters of lazy rows are those of a sample, carried to the others by naive Bayes on the views of counts, which
-    are those not named in `gaussian`. Without `graphs` all starts are by k-means.
+    are those not named in `gaussian`. Without `graphs` all starts are by k-means. Passes over the rows are made on the
+    device of the fit's `engine`, where it has one.
     """
     names = [name for name in views.names if name not in gaussian]
     if isinstance(views, LazyViews):
         sample = sample_rows(views, SAMPLE)
         start = likeliest_start(
-            sample, n_clusters, seed, weights, n_jobs, gaussian=gaussian, graphs=graphs, deadline=deadline
+            sample,
+            n_clusters,
+            seed,
+            weights,
+            n_jobs,
+            gaussian=gaussian,
+            graphs=graphs,
+            deadline=deadline,
+            engine=engine,
         )
         return NaiveBayesStart.learned(sample.select(*names), start.argmax(axis=1), n_clusters, scaled=True)
 
     def make(some: Views) -> np.ndarray:
-        return _likeliest_of_several(some, n_clusters, seed, weights, n_jobs, gaussian, graphs, deadline)
+        held = HeldViews.on_device(some, engine, n_clusters)
+        return _likeliest_of_several(some, n_clusters, seed, weights, n_jobs, gaussian, graphs, deadline, held)
 
     return _in_time(make, views, names, n_clusters, seed, deadline)
 
@@ -110,20 +122,22 @@ def _likeliest_of_several(
     gaussian: tuple[str, ...],
     graphs: bool,
     deadline: Deadline,
+    held: HeldViews | None,
 ) -> np.ndarray:
     counts = views.select(*(name for name in views.names if name not in gaussian))
     # with few clusters a start may be all wrong; with many some of them are always right
     tries = int(np.clip(64 // n_clusters, 3, 8))
     seeds = range(seed, seed + tries)
     cut = tries - (2 if tries == 8 else 1)
-    agreed = several_memberships(counts, n_clusters, seeds[:cut], deadline)
-    beside = side_by_side_memberships(counts, n_clusters, seeds[cut:])
+    words = None if held is None else held.select(*counts.names)
+    agreed = several_memberships(counts, n_clusters, seeds[:cut], deadline, words)
+    beside = side_by_side_memberships(counts, n_clusters, seeds[cut:], words)
     if n_clusters == 1:
         return next(agreed)
     starts = chain(agreed, beside)
     if graphs and FEW_NODES * n_clusters <= MOST_NODES:
         own = {name: weight for name, weight in weights.items() if name not in gaussian}
-        starts = chain(starts, (graph_memberships(counts, n_clusters, each, own) for each in seeds[:1]))
+        starts = chain(starts, (graph_memberships(counts, n_clusters, each, own, words) for each in seeds[:1]))
         tries += 1
     vectors = tuple(name for name in gaussian if weights.get(name, 1.0) > 0)
     if vectors:
@@ -131,17 +145,21 @@ def _likeliest_of_several(
         some = views.select(*vectors)
         starts = chain(starts, (cluster_vectors(some, n_clusters, each)(some) for each in seeds[:1]))
         tries += 1
-    return most_likely(views, counted(starts, "choosing a start", tries), weights, n_jobs, deadline, vectors)
+    tried = counted(starts, "choosing a start", tries)
+    used = None if held is None else held.select(*counts.names, *vectors)
+    return most_likely(views if vectors else counts, tried, weights, n_jobs, deadline, vectors, used)
 
 
-def graph_memberships(views: Views, n_clusters: int, seed: int, weights: dict[str, float]) -> np.ndarray:
+def graph_memberships(
+    views: Views, n_clusters: int, seed: int, weights: dict[str, float], held: HeldViews | None = None
+) -> np.ndarray:
     """Memberships by the neighbor graphs of all views, cut on a sample of the objects and carried to all."""
     most = int(np.clip(NODES_PER_CLUSTER * n_clusters, LEAST_NODES, MOST_NODES))
     some = views
     if len(views) > most:
         some = views[np.sort(np.random.default_rng(seed).choice(len(views), most, replace=False))]
     model = SpectralClusteringViews(n_clusters, method="stacked", view_weights=weights, n_init=3, random_state=seed)
-    return NaiveBayesStart.learned(some, model.fit(some).labels_, n_clusters, scaled=True)(views)
+    return NaiveBayesStart.learned(some, model.fit(some).labels_, n_clusters, scaled=True)(views, held)
 
 
 def consensus_start(
@@ -165,19 +183,20 @@ def most_likely(
     n_jobs: int | None = None,
     deadline: Deadline = NO_DEADLINE,
     gaussian: tuple[str, ...] = (),
+    held: HeldViews | None = None,
 ) -> np.ndarray:
     """Of several memberships those whose likelihood is the highest after a few sweeps.
 
     A further one is made only where it will be ready before the deadline, if it takes as long as the one before.
     """
-    engine, dtype = select_engine("cpu", n_jobs=n_jobs), floating_type(views)
+    engine = select_engine("cpu", n_jobs=n_jobs) if held is None else held.ops
+    dtype = floating_type(views)
     best, highest, took = None, -np.inf, 0.0
     remaining = iter(starts)
     means: Tree = {}
-    counts = [(name, matrix) for name, matrix in views.items() if name not in gaussian]
     with engine.limits():
         size = engine.block_rows(1, dtype.itemsize, len(views), row_bytes(views))
-        blocks = list(make_blocks(views, engine, size))
+        blocks = list(make_blocks(views, engine, size)) if held is None else [held.block()]
         while best is None or deadline.left() > took:
             began = time.monotonic()
             start = next(remaining, None)
@@ -187,7 +206,8 @@ def most_likely(
                 return start
             rows = softened(start)
             steps = MixtureSteps(rows.shape[1], weights=weights or {}, gaussian=gaussian)
-            profiles = {name: np.maximum(matrix.T @ rows, FEATURE_FLOOR) for name, matrix in counts}
+            sums = feature_sums(views, rows, held, gaussian)
+            profiles = {name: np.maximum(part, FEATURE_FLOOR) for name, part in sums.items()}
             shared: Tree = {"profiles": {name: part / part.sum(axis=0) for name, part in profiles.items()}}
             if gaussian and not means:  # all starts have them in common
                 means = gaussian_start(views, gaussian, {}, rows.shape[1], 0, spread=False)
@@ -205,6 +225,24 @@ def most_likely(
     return best
 
 
+def feature_sums(
+    views: Views, rows: np.ndarray, held: HeldViews | None = None, without: tuple[str, ...] = ()
+) -> dict[str, np.ndarray]:
+    """Features of each cluster (features x clusters) that memberships make, by view, but for some views.
+
+    Examples
+    --------
+    >>> feature_sums(Views(words=np.array([[2.0, 1.0], [0.0, 4.0]])), np.array([[1.0, 0.0], [0.5, 0.5]]))
+    {'words': array([[2., 0.],
+           [3., 2.]])}
+    """
+    names = [name for name in views.names if name not in without]
+    if held is None:
+        return {name: np.asarray(views[name].T @ rows) for name in names}
+    ops, there = held.ops, held.ops.asarray(rows)
+    return {name: ops.to_numpy(ops.accumulate(held.handles[name], there, None)) for name in names}
+
+
 def likeliest_arrays(
     views: Any,
     n_clusters: int,
@@ -214,6 +252,7 @@ def likeliest_arrays(
     *,
     gaussian: tuple[str, ...] = (),
     deadline: Deadline = NO_DEADLINE,
+    engine: Engine | None = None,
 ) -> Any:
     """Memberships of a consensus clustering and the topics that they make, as an `init` for link-PLSA.
 
@@ -224,12 +263,15 @@ def likeliest_arrays(
     """
     lazy = isinstance(views, LazyViews)
     few = sample_rows(views, SAMPLE) if lazy and len(views) <= SAMPLE else views
-    start = likeliest_start(few, n_clusters, seed, weights, n_jobs, gaussian=gaussian, graphs=False, deadline=deadline)
+    start = likeliest_start(
+        few, n_clusters, seed, weights, n_jobs, gaussian=gaussian, graphs=False, deadline=deadline, engine=engine
+    )
     if callable(start):
         start = np.concatenate(over_rows(views, partial(placed, start=start)))
     rows = softened(start)
     counts = views.select(*(name for name in views.names if name not in gaussian)) if gaussian else views
-    sums = over_rows(counts, partial(_topic_sums, memberships=rows))
+    held = HeldViews.on_device(counts, engine, n_clusters)
+    sums = over_rows(counts, partial(_topic_sums, memberships=rows, held=held))
     topics = {name: np.sum([part[name] for part in sums], axis=0) for name in counts.names}
     return {"memberships": rows, "topic_feature": {name: np.maximum(t, FEATURE_FLOOR) for name, t in topics.items()}}
 
@@ -239,7 +281,7 @@ def placed(views: Views, first: int, *, start: Any) -> np.ndarray:
     return np.asarray(start(views))
 
 
-def _topic_sums(views: Views, first: int, *, memberships: np.ndarray) -> dict[str, np.ndarray]:
+def _topic_sums(views: Views, first: int, *, memberships: np.ndarray, held: HeldViews | None) -> dict[str, np.ndarray]:
     """Features of each topic in some rows (topics x features), by view."""
     here = memberships[first : first + len(views)]
-    return {name: np.asarray((matrix.T @ here).T) for name, matrix in views.items()}
+    return {name: part.T for name, part in feature_sums(views, here, held).items()}

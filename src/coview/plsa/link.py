@@ -135,9 +135,15 @@ class LinkPLSA(WeightedModel, PLSA):
             some = views.select(*leading)
             start = cluster_vectors(some, self.n_components, context.seed)
             return {"memberships": softened(np.concatenate(over_rows(some, partial(placed, start=start))))}
-        weights, vectors = self._weights_of(views), self._vector_views()
         return likeliest_arrays(
-            views, self.n_components, context.seed, weights, self.n_jobs, gaussian=vectors, deadline=context.deadline
+            views,
+            self.n_components,
+            context.seed,
+            self._weights_of(views),
+            self.n_jobs,
+            gaussian=self._vector_views(),
+            deadline=context.deadline,
+            engine=context.engine,
         )
 
     def _start_profiles(self, arrays: dict[str, Any], views: Any, seed: int) -> dict[str, np.ndarray]:

@@ -15,6 +15,7 @@ mixtures by a quadratic (`gaussian.py`).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -260,7 +261,7 @@ def random_profiles(
 
 @dataclass(frozen=True)
 class FitContext:
-    """What a start may need: the seed, codes of labeled objects (-1 is none), and when it should be there.
+    """What a start may need: the seed, codes of labeled objects (-1 is none), when it should be there, who computes.
 
     And what is known of Gaussian views whose weight was not given.
     """
@@ -269,6 +270,7 @@ class FitContext:
     labels: np.ndarray | None = None
     deadline: Deadline = NO_DEADLINE
     evidence: VectorEvidence | None = None
+    engine: Engine | None = None
 
 
 class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstimator):
@@ -515,12 +517,13 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             return self._fit_on(engine, X, views, deadline, extra or {})
 
     def _fit_on(self: Self, engine: Engine, X: Any, views: Any, deadline: Deadline, extra: dict[str, Any]) -> Self:
+        phases = [time.monotonic()]
         seed = base_seed(self.random_state)
         # a resumed fit must start at the same place: with a checkpoint the start takes the time that it needs
         ready = NO_DEADLINE if self.checkpoint is not None else deadline.share(self._start_share)
         evidence = self._weigh_vectors(views, seed, extra.get("labels"), ready.share(EVIDENCE_SHARE))
         steps = self._checked_steps()
-        make, carried = self._begin_all(views, FitContext(seed, extra.get("labels"), ready, evidence))
+        make, carried = self._begin_all(views, FitContext(seed, extra.get("labels"), ready, evidence, engine))
         extra = {**carried, **extra}
         holder = self._hold(views, engine, steps.width, extra)
         dtype = floating_type(views)
@@ -532,12 +535,16 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         def reconstruct(state: State) -> dict[str, Any]:
             return self._attributes(state, holder)
 
+        phases.append(time.monotonic())
         fit = self._run_loop(X, views, steps, holder, begin, extra, reconstruct, deadline)
+        phases.append(time.monotonic())
         holder.release()
         for name in ("batch_counts_", "n_batches_"):
             self.__dict__.pop(name, None)
         self._keep(self._attributes(fit.state, holder))
-        self.history_ = fit.history
+        phases.append(time.monotonic())
+        took = zip(("start_seconds", "sweep_seconds", "end_seconds"), np.diff(phases).tolist())
+        self.history_ = {**fit.history, **{phase: [seconds] for phase, seconds in took}}
         self.n_iter_ = fit.n_iter
         self.stopped_by_ = fit.stopped_by
         return self
@@ -680,7 +687,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             return tree_map(lambda array: engine.asarray(array, dtype), tree)
 
         if first:
-            make, carried = self._begin_all(views, FitContext(seed, extra.get("labels"), evidence=evidence))
+            make, carried = self._begin_all(views, FitContext(seed, extra.get("labels"), NO_DEADLINE, evidence, engine))
             holder = MemoryHolder(list(self._each_block(views, engine, steps.width, {**carried, **extra})), engine)
             shared = on_engine(make(seed))
             state = State(holder.start(steps, shared, seed, 0), shared)

@@ -28,6 +28,7 @@ from sklearn.base import ClassifierMixin, ClusterMixin, is_classifier
 from coview.classification.naive_bayes import NaiveBayesStart, label_start
 from coview.classification.view_evidence import LEARNED, learned_view_weights
 from coview.engines.deadline import NO_DEADLINE, Deadline
+from coview.engines.held import HeldViews
 from coview.engines.passes import named
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Tree
@@ -467,7 +468,14 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
             return consensus_start(counts, self.n_clusters, context.seed, self._weights_of(counts), deadline=ready)
         weights, vectors = self._weights_of(views), self._vector_views()
         return likeliest_start(
-            views, self.n_clusters, context.seed, weights, self.n_jobs, gaussian=vectors, deadline=ready
+            views,
+            self.n_clusters,
+            context.seed,
+            weights,
+            self.n_jobs,
+            gaussian=vectors,
+            deadline=ready,
+            engine=context.engine,
         )
 
 
@@ -666,10 +674,13 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         assert context.labels is not None
         n_classes, used = len(self.classes_), [name for name in views.names if self.view_weights_[name] > 0]
         counts = views.select(*self._count_views(used))
+        held = HeldViews.on_device(counts, context.engine, n_classes)
         if self.init == "naive_bayes":
             start = NaiveBayesStart.learned(counts, context.labels, n_classes)
         else:
-            start = label_start(counts, context.labels, n_classes, deadline=context.deadline)
+            start = label_start(counts, context.labels, n_classes, context.deadline, held)
         known = {} if context.evidence is None else context.evidence.agreement
         shares = {name: known[name] for name in used if known.get(name, 0.0) > 0}
-        return with_vectors(start, views, shares, context.labels, n_classes, context.seed) if shares else start
+        if shares:
+            return with_vectors(start, views, shares, context.labels, n_classes, context.seed)
+        return start if held is None else start(counts, held)

@@ -253,7 +253,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     <shared: view_weights_>
     history_ : dict of lists
         "objective" (weighted log-likelihood less the penalty of the pairs) and "seconds" after each sweep; entry 0 is
-        the start.
+        the start. "start_seconds", "sweep_seconds" and "end_seconds" as in `PLSA`.
     <shared: n_iter_, stopped_by_>
     <shared: fitted views>
 
@@ -469,7 +469,9 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
                         break
                     mine = context.deadline.share(1 / (len(seeds) - restart))
                     ready = mine.share(0.5)
-                    start = likeliest_arrays(ordered, self.n_clusters, seed, {}, self.n_jobs, deadline=ready)
+                    start = likeliest_arrays(
+                        ordered, self.n_clusters, seed, {}, self.n_jobs, deadline=ready, engine=context.engine
+                    )
                     models.append(self._warm_fit(part, start, 1, context.seed, mine))
                 model = max(models, key=lambda one: one.history_["objective"][-1])
             else:
