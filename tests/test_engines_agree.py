@@ -280,16 +280,15 @@ def test_kmeans_on_torch_of_fewer_different_rows_than_clusters_ends():
 
 
 def blobs_of_counts(seed: int = 0):
-    """Rows of two views around a few centers, sparse and dense, the first of them empty."""
+    """Rows of two views around a few centers, sparse and dense; with the seed 0 the first of them is empty."""
     rng = np.random.default_rng(seed)
     means = rng.gamma(0.3, 3.0, size=(4, 50))[rng.integers(0, 4, 200)]
     X = rng.poisson(means).astype(float)
-    X[0] = 0
+    X[0] *= seed > 0  # of centers of length 1, rounding says which is nearest to zero
     return sparse.csr_array(X[:, :30]), X[:, 30:]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_clusters", [1, 3, 7])
+@pytest.mark.parametrize(("n_clusters", "dtype"), [(1, np.float64), (3, np.float32), (7, np.float64)])
 def test_kmeans_of_products_on_torch_finds_the_clusters_of_scikit_learn(n_clusters, dtype):
     labels = []
     for ops in map(engine_of, ["torch", "cpu", "reference"]):
@@ -342,6 +341,51 @@ def test_starts_on_torch_are_those_of_the_processor(holes):
     codes = np.where(np.arange(120) % 10 == 0, made.target, -1)
     held = HeldViews.on_device(X, torch, 3)
     assert_allclose(label_start(X, codes, 3, held=held)(X, held), label_start(X, codes, 3)(X), rtol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_views", [2, 3])
+@pytest.mark.parametrize("divergence", ["skl", "l2"])
+def test_coupled_mixtures_on_torch_are_those_of_the_processor(divergence, n_views, dtype):
+    rng = np.random.default_rng(n_views)
+    n, k = 400, 6
+    table = rng.dirichlet(np.full(k, 0.2), (n, n_views)).clip(1e-12).reshape(n, -1).astype(dtype)
+    counts = [(rng.gamma(0.3, 10.0 ** rng.integers(-9, 4, (n, 1)), (n, k))).astype(dtype) for _ in range(n_views)]
+    have = rng.random((n, n_views)) < 0.8
+    for v, part in enumerate(counts):
+        part[~have[:, v]] = 0
+        part[:20] = 0  # data that say nothing
+    couplings = rng.gamma(1.0, size=(n_views, n_views)) * (1 - np.eye(n_views))
+    couplings[0, 1] = couplings[1, 0] = 0.0 if n_views == 3 else 0.7
+    order = list(range(n_views))[::-1]
+    found = []
+    for ops in map(engine_of, ["torch", "cpu"]):
+        parts = [ops.asarray(part) for part in counts]
+        new = ops.coupled_shares(divergence, parts, ops.asarray(table), couplings, ops.asarray(have), order, 1e-12)
+        found.append(ops.to_numpy(new))
+    assert found[0].dtype == dtype
+    assert_allclose(*found, rtol=1e-8 if dtype == np.float64 else 1e-5, atol=1e-11 if dtype == np.float64 else 1e-7)
+
+
+@pytest.mark.parametrize("n_views", [2, 3])
+def test_pairs_on_torch_have_the_value_and_gradient_of_the_processor(n_views, monkeypatch):
+    engine_of("torch")
+    monkeypatch.setattr("coview.kernels.torch_pairs._VALUES", 300)  # several pieces of a few rows
+    rng = np.random.default_rng(n_views)
+    n, k = 60, 4
+    partners = (np.arange(n)[:, None] + 1 + rng.permuted(np.tile(np.arange(12), (n, 1)), axis=1)[:, :7]) % n
+    partners[rng.random(partners.shape) < 0.1] = -1
+    have = rng.random((n, n_views)) < 0.9
+    couplings = np.ones((n_views, n_views)) - np.eye(n_views)
+    mixtures, other = rng.dirichlet(np.ones(k), (n_views, n)), rng.dirichlet(np.ones(k), n)
+    found = []
+    for ops in map(engine_of, ["torch", "cpu"]):
+        parts = [ops.asarray(part) for part in mixtures]
+        field = ops.pair_field(ops.asarray(partners.astype(np.int32)), ops.asarray(have), couplings, 0.3, parts)
+        similar = field.similarities(1, ops.asarray(other))
+        found.append((field.value(), field.part(1), field.part(1, similar), field.gradient(0, parts[0]), similar))
+    for ours, right in zip(*found):
+        assert_allclose(np.asarray(ours), right, rtol=1e-10, atol=1e-14)
 
 
 def test_views_that_do_not_fit_twice_are_not_held():

@@ -334,6 +334,7 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
         "n_iter_": rules.count(),
         "stopped_by_": rules.optional(rules.text()),
     }
+    _most_rows: int | None = None  # of a block, where the model itself has a limit
     _mixture = ""  # the fitted attribute that holds what was found of the training objects
 
     def _engine(self, X: Any = None) -> Engine:
@@ -355,7 +356,7 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
 
     def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
         """Hand the rows to who will hold them during a fit: this process, its disk or a cluster."""
-        return hold(views, engine, width, extra, self._gate(floating_type(views)))
+        return hold(views, engine, width, extra, self._gate(floating_type(views)), self._most_rows)
 
     def _each_block(self, views: Views, engine: Engine, width: int, extra: Extra | None = None) -> Iterator[Block]:
         """Blocks one after the other, for what passes over the data once."""

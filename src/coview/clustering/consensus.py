@@ -206,7 +206,7 @@ def fold_in_consensus(
 
 
 def _equal_rows(labels: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distinct rows of labels (-1 and more) side by side, in order, which of them each object has, and how many have it.
+    """Distinct rows of labels (-1 and more) side by side, which of them each object has, and how many have each.
 
     Examples
     --------

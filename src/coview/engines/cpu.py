@@ -17,7 +17,9 @@ from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import randomized_svd
 
+from coview.engines.coupled import coupled_rows
 from coview.engines.memory import bytes_of
+from coview.engines.pair_field import PairField
 from coview.engines.reference import comparable
 from coview.engines.threads import Team, balanced_chunks, few_threads, thread_count, thread_pools
 from coview.exceptions import EngineError
@@ -151,6 +153,7 @@ class CpuEngine:
 
     name = "cpu"
     tensors = False
+    xp = np
 
     def __init__(self, n_jobs: int | None = None, memory_limit: int | str | None = None) -> None:
         self.team = Team(thread_count(n_jobs))
@@ -276,6 +279,23 @@ class CpuEngine:
             lambda i, j: kernel(counts, old, slope, curvature, out, floor, i, j), _even_chunks(len(old), _CHUNK)
         )
         return out
+
+    def coupled_shares(
+        self,
+        divergence: str,
+        counts: list[np.ndarray],
+        table: np.ndarray,
+        couplings: np.ndarray,
+        have: np.ndarray,
+        order: list[int],
+        floor: float,
+    ) -> np.ndarray:
+        return coupled_rows(self.team, divergence, counts, table, couplings, have, order, floor)
+
+    def pair_field(
+        self, partners: np.ndarray, have: np.ndarray, couplings: np.ndarray, sigma: float, mixtures: list[np.ndarray]
+    ) -> PairField:
+        return PairField(partners, have, couplings, sigma, mixtures, self.team)
 
     def vector_products(self, X: CpuMatrix, W: np.ndarray, exact: bool = False) -> np.ndarray:
         _check_length(W, X.shape[1], "features")

@@ -34,7 +34,8 @@ except ImportError:
     ) from None
 
 from coview.kernels.torch_kmeans import kmeans_centers, kmeans_labels
-from coview.kernels.torch_simplex import quadratic_rows
+from coview.kernels.torch_pairs import TorchPairField
+from coview.kernels.torch_simplex import coupled_rows, quadratic_rows
 from coview.kernels.torch_svd import right_vectors
 
 __all__ = ["CudaEngine", "CudaMatrix", "DenseCudaMatrix", "StreamedMatrix"]
@@ -205,6 +206,7 @@ class CudaEngine:
 
     name = "cuda"
     team = None
+    xp = torch
     host_memory_limit = None
 
     def __init__(
@@ -412,6 +414,32 @@ class CudaEngine:
             rows = quadratic_rows(counts[part], old[part], slope[part], curvature[part])
             new[part] = rows.to(old.dtype).clamp_(min=floor)
         return new
+
+    def coupled_shares(
+        self,
+        divergence: str,
+        counts: list[Any],
+        table: Any,
+        couplings: np.ndarray,
+        have: Any,
+        order: list[int],
+        floor: float,
+    ) -> Any:
+        new, width = table.clone(), counts[0].shape[1]
+        whole = bool(have.all())
+        for v, lacking in [(v, False) for v in order] + [(v, True) for v in order if not whole]:
+            columns = slice(v * width, (v + 1) * width)
+            for part in _runs(*table.shape):
+                q = torch.zeros_like(counts[v][part]) if lacking else counts[v][part]
+                rows = coupled_rows(divergence, q, new[part], v, couplings[v], have[part], floor)
+                chosen = have[part, v] != lacking
+                new[part, columns] = rows if whole else torch.where(chosen[:, None], rows, new[part, columns])
+        return new
+
+    def pair_field(
+        self, partners: Any, have: Any, couplings: np.ndarray, sigma: float, mixtures: list[Any]
+    ) -> TorchPairField:
+        return TorchPairField(partners, have, couplings, sigma, mixtures)
 
     def vector_products(self, X: Rows, W: Any, exact: bool = False) -> Any:
         X = self._moved(X)

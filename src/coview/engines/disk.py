@@ -74,10 +74,12 @@ class StoredTree:
 class DiskHolder:
     """Holds a fit whose rows are lazy; a row state is a list of stored trees."""
 
-    def __init__(self, views: LazyViews, engine: Engine, width: int, extra: Extra, gate: Gate) -> None:
+    def __init__(
+        self, views: LazyViews, engine: Engine, width: int, extra: Extra, gate: Gate, most: int | None = None
+    ) -> None:
         self.views, self.ops, self.extra, self.gate = views, engine, extra, gate
         itemsize, per_row = floating_type(views).itemsize, row_bytes(views)
-        size = engine.block_rows(width, itemsize, len(views), per_row)
+        size = min(engine.block_rows(width, itemsize, len(views), per_row), most or len(views))
         if engine.host_memory_limit is not None:
             size = _rows_within(engine.host_memory_limit, size, views, width, itemsize, per_row)
         starts = range(0, len(views), min(size, len(views)))

@@ -54,6 +54,10 @@ class Engine(Protocol):
     def team(self) -> Team | None:
         """Threads for compiled functions, where the engine has its own."""
 
+    @property
+    def xp(self) -> Any:
+        """Module of the engine's arrays, NumPy or torch, for functions that both have and take by position."""
+
     def limits(self) -> AbstractContextManager[Any]:
         """Context in which libraries called from the steps use no more threads than the engine."""
 
@@ -98,6 +102,27 @@ class Engine(Protocol):
 
         Curvatures are one per row; a row without counts and curvature keeps its old value.
         """
+
+    def coupled_shares(
+        self,
+        divergence: str,
+        counts: list[Array],
+        table: Array,
+        couplings: np.ndarray,
+        have: Array,
+        order: list[int],
+        floor: float,
+    ) -> Array:
+        """Rows of the simplex by view, side by side, that maximize counts_v log h_v - sum_u couplings_vu D(h_v, h_u).
+
+        Views are taken in that order, each given the others ("skl" or "l2", see `plsa/co_plsa.py`); one that an object
+        lacks (`have`: objects x views) is imputed from those that it has.
+        """
+
+    def pair_field(
+        self, partners: Array, have: Array, couplings: np.ndarray, sigma: float, mixtures: list[Array]
+    ) -> Any:
+        """Similarities of pairs in every view, with their value and gradient; see `engines/pair_field.py`."""
 
     def vector_products(self, X: Handle, W: Array, exact: bool = False) -> Array:
         """X @ W as an array of W's type, multiplied in the floating type of the rows, or in float64 where `exact`.

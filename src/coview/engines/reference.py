@@ -10,6 +10,10 @@ from scipy import sparse
 from scipy.optimize import brentq
 from sklearn.cluster import KMeans
 
+from coview.engines.coupled import coupled_rows
+from coview.engines.pair_field import PairField
+from coview.engines.threads import Team
+
 __all__ = ["ReferenceEngine", "comparable"]
 
 FAR = 1e9  # columns of new objects beyond this are cut: squares stay within single precision
@@ -30,6 +34,7 @@ class ReferenceEngine:
 
     name = "reference"
     tensors = False
+    xp = np
     team = None
     host_memory_limit = None
 
@@ -129,6 +134,23 @@ class ReferenceEngine:
         high = p.sum() + 1
         h = row(brentq(lambda eta: row(eta).sum() - 1, -1 - 1e-9, high, xtol=1e-15, rtol=1e-15))
         return h / h.sum()
+
+    def coupled_shares(
+        self,
+        divergence: str,
+        counts: list[np.ndarray],
+        table: np.ndarray,
+        couplings: np.ndarray,
+        have: np.ndarray,
+        order: list[int],
+        floor: float,
+    ) -> np.ndarray:
+        return coupled_rows(Team(1), divergence, counts, table, couplings, have, order, floor)
+
+    def pair_field(
+        self, partners: np.ndarray, have: np.ndarray, couplings: np.ndarray, sigma: float, mixtures: list[np.ndarray]
+    ) -> PairField:
+        return PairField(partners, have, couplings, sigma, mixtures, Team(1))
 
     def vector_products(self, X: sparse.csr_array, W: np.ndarray, exact: bool = False) -> np.ndarray:
         X = X.astype(np.float64) if exact else X

@@ -51,16 +51,19 @@ def local_engine(engine: Any) -> Any:
     return select_engine(engine.worker_engine, n_jobs=1) if engine.name == "dask" else engine
 
 
-def hold(views: Any, engine: Any, width: int, extra: Extra, gate: Gate) -> Holder:
-    """Hand the rows of a fit to a holder: a cluster, this machine's disk for lazy views, or memory."""
+def hold(views: Any, engine: Any, width: int, extra: Extra, gate: Gate, most: int | None = None) -> Holder:
+    """Hand the rows of a fit to a holder: a cluster, this machine's disk for lazy views, or memory.
+
+    Blocks have no more than `most` rows, where that is given; on a cluster each part is cut as the cluster does.
+    """
     if engine.name == "dask":
         return engine.hold(views, width, extra, gate)
     if isinstance(views, LazyViews):
         from coview.engines.disk import DiskHolder
 
-        return DiskHolder(views, engine, width, extra, gate)
+        return DiskHolder(views, engine, width, extra, gate, most)
     itemsize = next(views.values()).dtype.itemsize
-    size = engine.block_rows(width, itemsize, len(views), row_bytes(views))
+    size = min(engine.block_rows(width, itemsize, len(views), row_bytes(views)), most or len(views))
     return MemoryHolder(list(make_blocks(views, engine, size, extra)), engine)
 
 

@@ -73,7 +73,7 @@ class ByViewSteps(MixtureSteps):
 
     pairs: dict[tuple[str, str], float] = field(default_factory=dict)
 
-    def likelihood(self, block: Block, table: np.ndarray, shared: Tree, ops: Engine) -> float:
+    def likelihood(self, block: Block, table: Any, shared: Tree, ops: Engine) -> float:
         """Weighted log-likelihood of the block."""
         total = 0.0
         for v, (name, X) in enumerate(block.views.items()):
@@ -100,9 +100,7 @@ class ByViewSteps(MixtureSteps):
         """Coupling of each pair of views (views x views), zero on the diagonal."""
         return np.array([[self.pairs.get((min(a, b), max(a, b)), 0.0) for b in names] for a in names])
 
-    def _add_statistics(
-        self, block: Block, table: np.ndarray, objective: Any, shared: Tree, ops: Engine, stats: Tree
-    ) -> None:
+    def _add_statistics(self, block: Block, table: Any, objective: Any, shared: Tree, ops: Engine, stats: Tree) -> None:
         """Make the pass over the features with the mixtures of every view."""
         sums = stats.setdefault("ratio", {})
         for v, (name, X) in enumerate(block.views.items()):

@@ -46,6 +46,7 @@ from scipy.special import softmax
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
+from coview.engines.coupled import coupled_rows
 from coview.engines.deadline import Deadline
 from coview.engines.passes import blockwise
 from coview.engines.protocol import Block, Engine, Holder
@@ -74,7 +75,7 @@ _ROWS = 4096  # rows per chunk of the solver
 # -- divergences of two mixtures
 
 
-def symmetric_kl(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+def symmetric_kl(P: Any, Q: Any, xp: Any = np) -> Any:
     """Symmetric Kullback-Leibler divergence of each row of P and Q; all entries must be above 0.
 
     Examples
@@ -82,11 +83,11 @@ def symmetric_kl(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
     >>> symmetric_kl(np.array([[0.5, 0.5]]), np.array([[0.25, 0.75]])).round(4)
     array([0.2747])
     """
-    P, Q = P.astype(np.float64, copy=False), Q.astype(np.float64, copy=False)
-    return np.einsum("ij,ij->i", P - Q, np.log(P / Q))
+    P, Q = (xp.asarray(part, dtype=xp.float64) for part in (P, Q))
+    return xp.einsum("ij,ij->i", P - Q, xp.log(P / Q))
 
 
-def squared_difference(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+def squared_difference(P: Any, Q: Any, xp: Any = np) -> Any:
     """Half the squared distance of each row of P and Q.
 
     Examples
@@ -94,11 +95,11 @@ def squared_difference(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
     >>> squared_difference(np.array([[0.5, 0.5]]), np.array([[0.25, 0.75]]))
     array([0.0625])
     """
-    gap = P.astype(np.float64, copy=False) - Q
-    return 0.5 * np.einsum("ij,ij->i", gap, gap)
+    gap = xp.asarray(P, dtype=xp.float64) - Q
+    return 0.5 * xp.einsum("ij,ij->i", gap, gap)
 
 
-def absolute_difference(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+def absolute_difference(P: Any, Q: Any, xp: Any = np) -> Any:
     """Sum of absolute differences of each row of P and Q.
 
     Examples
@@ -106,10 +107,10 @@ def absolute_difference(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
     >>> absolute_difference(np.array([[0.5, 0.5]]), np.array([[0.25, 0.75]]))
     array([0.5])
     """
-    return np.abs(P.astype(np.float64, copy=False) - Q).sum(axis=1)
+    return xp.abs(xp.asarray(P, dtype=xp.float64) - Q).sum(1)
 
 
-DIVERGENCES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+DIVERGENCES: dict[str, Callable[..., Any]] = {
     "skl": symmetric_kl,
     "l2": squared_difference,
     "l1": absolute_difference,
@@ -118,10 +119,11 @@ DIVERGENCES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 def total_divergence(
     divergence: str,
-    mixtures: Mapping[str, np.ndarray],
-    have: Mapping[str, np.ndarray],
+    mixtures: Mapping[str, Any],
+    have: Mapping[str, Any],
     couplings: Mapping[tuple[str, str], float],
-) -> np.ndarray:
+    xp: Any = np,
+) -> Any:
     """Sum over pairs of views of how far apart each object's mixtures are, times the coupling of the pair.
 
     Parameters
@@ -134,6 +136,8 @@ def total_divergence(
         Which objects have the view; a pair counts for the objects that have both.
     couplings : {(view, view): float}
         Coupling of each pair of views.
+    xp : module, default=numpy
+        Whose arrays these are: `Engine.xp`.
 
     Returns
     -------
@@ -141,15 +145,15 @@ def total_divergence(
         The penalty of each object.
     """
     measure = DIVERGENCES[divergence]
-    total = np.zeros(len(next(iter(mixtures.values()))))
+    total = xp.zeros_like(next(iter(mixtures.values()))[:, 0], dtype=xp.float64)
     for (a, b), coupling in couplings.items():
         if coupling == 0 or a not in mixtures or b not in mixtures:
             continue
         both = have[a] & have[b]
         if both.all():
-            total += coupling * measure(mixtures[a], mixtures[b])
+            total += coupling * measure(mixtures[a], mixtures[b], xp)
         elif both.any():
-            total[both] += coupling * measure(mixtures[a][both], mixtures[b][both])
+            total[both] += coupling * measure(mixtures[a][both], mixtures[b][both], xp)
     return total
 
 
@@ -177,12 +181,13 @@ class CoSteps(ByViewSteps):
         self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
     ) -> tuple[Tree, Tree | None]:
         """New mixtures; with `stats`, the pass over the features as well."""
-        old, have, names = ops.to_numpy(rows["mixture"]), ops.to_numpy(block.extra["have"]), list(block.views)
+        old, have, names = rows["mixture"], block.extra["have"], list(block.views)
         pulls, likelihood = self._pulls(block, old, shared, ops)
         new, _ = self._moved(old, pulls, have, names, ops)
         if stats is not None:
-            self._add_statistics(block, new, likelihood - self._penalty(old, have, names).sum(), shared, ops, stats)
-        return {"mixture": ops.asarray(new)}, stats
+            objective = likelihood - self._penalty(old, have, names, ops).sum()
+            self._add_statistics(block, new, objective, shared, ops, stats)
+        return {"mixture": new}, stats
 
     def fold_step(self, block: Block, rows: Tree, shared: Tree, ops: Engine, number: int) -> tuple[Tree, np.ndarray]:
         """One row step of new objects, and the most that each could gain by it and all others; at rest it stays.
@@ -192,15 +197,20 @@ class CoSteps(ByViewSteps):
         third begins where the logarithms of the mixtures are headed (SQUAREM, row by row), and is taken where it does
         not lower the objective.
         """
-        have, names = ops.to_numpy(block.extra["have"]), list(block.views)
+        have, names = block.extra["have"], list(block.views)
+
+        def step(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            here = ops.asarray(table)
+            pulls, _ = self._pulls(block, here, shared, ops)
+            moved, added = self._moved(here, pulls, have, names, ops)
+            return ops.to_numpy(moved), np.stack([ops.to_numpy(part) for part in pulls]), added
+
         old = ops.to_numpy(rows["mixture"])
-        pulls, _ = self._pulls(block, old, shared, ops)
-        new, added = self._moved(old, pulls, have, names, ops)
-        gain = self._possible_gain(old, new, pulls, added, have, names)
+        new, pulls, added = step(old)
+        gain = self._possible_gain(old, new, pulls, added, ops.to_numpy(have), names)
         if number >= PLAIN_STEPS:
-            second, _ = self._moved(new, self._pulls(block, new, shared, ops)[0], have, names, ops)
-            ahead = self._extrapolated(old, new, second)
-            third, _ = self._moved(ahead, self._pulls(block, ahead, shared, ops)[0], have, names, ops)
+            second, _, _ = step(new)
+            third, _, _ = step(self._extrapolated(old, new, second))
             better = self._values(block, third, shared, ops) >= self._values(block, second, shared, ops)
             new = np.where(better[:, None], third, second)
         new = np.where((gain > self.fold_in_tol)[:, None], new, old)
@@ -231,57 +241,43 @@ class CoSteps(ByViewSteps):
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
         """Log-likelihood of the block less coupling times divergence."""
-        table, names = ops.to_numpy(rows["mixture"]), list(block.views)
+        table, names = rows["mixture"], list(block.views)
         likelihood = self.likelihood(block, table, shared, ops)
-        return likelihood - float(self._penalty(table, ops.to_numpy(block.extra["have"]), names).sum())
+        return likelihood - float(self._penalty(table, block.extra["have"], names, ops).sum())
 
-    def _pulls(self, block: Block, table: np.ndarray, shared: Tree, ops: Engine) -> tuple[np.ndarray, Any]:
-        """R_v F_v of every view (views x objects x topics), the slope of the log-likelihood; and the log-likelihood."""
-        pulls = np.empty((len(block.views), len(table), self.width), table.dtype)
+    def _pulls(self, block: Block, table: Any, shared: Tree, ops: Engine) -> tuple[list[Any], Any]:
+        """R_v F_v of every view (objects x topics), the slope of the log-likelihood; and the log-likelihood."""
+        pulls: list[Any] = [None] * len(block.views)
         likelihood: Any = 0.0
         for v, name in self._ordered(list(block.views)):
             mixture = ops.asarray(table[:, self._columns(v)])
             if name in self.gaussian:
                 quadratic = quadratic_of(block, name, shared, 1.0, ops)
-                pulls[v] = quadratic.as_pull(mixture, ops)
+                pulls[v] = ops.asarray(quadratic.as_pull(mixture, ops), table.dtype)
                 likelihood = likelihood + gaussian_objective(block, name, quadratic, mixture, shared, 1.0, ops).sum()
                 continue
-            pull, value = ops.ratio_rows(block.views[name], mixture, shared["profiles"][name])
-            pulls[v] = ops.to_numpy(pull)
+            pulls[v], value = ops.ratio_rows(block.views[name], mixture, shared["profiles"][name])
             likelihood = likelihood + value
         return pulls, likelihood
 
-    def _moved(
-        self, old: np.ndarray, pulls: np.ndarray, have: np.ndarray, names: list[str], ops: Engine
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _moved(self, old: Any, pulls: list[Any], have: Any, names: list[str], ops: Engine) -> tuple[Any, np.ndarray]:
         """New table: the views that objects have, jointly (L1) or one after the other, then those that they lack.
 
         And by how much each object's pulls were raised on the way, as a share of the mass: a constant on the simplex.
         """
-        from coview.kernels import simplex, simplex_l1_joint  # numba, only when it is needed
+        couplings, order = self._couplings(names), [v for v, _ in self._ordered(names)]
+        counts = [pull * old[:, self._columns(v)] for v, pull in enumerate(pulls)]
+        added = np.zeros(len(old))
+        if self.divergence != "l1":
+            return ops.coupled_shares(self.divergence, counts, old, couplings, have, order, ROW_FLOOR), added
+        from coview.kernels.simplex_l1_joint import l1_joint_rows  # numba, only when it is needed
 
-        solver = {"skl": simplex.skl_rows, "l2": simplex.l2_rows, "l1": simplex.l1_rows}[self.divergence]
-        weights, new = self._couplings(names), np.array(old)
-        chunks = [(i, min(i + _ROWS, len(old))) for i in range(0, len(old), _ROWS)]
-        counts, added = np.ascontiguousarray(pulls * self._by_view(old)), np.zeros(len(old))
-        team = team_of(ops)
-
-        def solve(v: int, q: np.ndarray, mask: np.ndarray, absent: bool) -> None:
-            team.map(lambda i, j: solver(q, new, v, weights[v], mask, absent, ROW_FLOOR, i, j), chunks)
-
-        unsolved = have
-        if self.divergence == "l1":
-            joint = simplex_l1_joint.l1_joint_rows
-            team.map(lambda i, j: joint(counts, new, weights, have, DAMPING, ROW_FLOOR, added, i, j), chunks)
-            unsolved = have & np.isinf(added)[:, None]  # next to none; view by view they do not fall, but may stick
-        if unsolved.any():
-            for v, _ in self._ordered(names):
-                solve(v, counts[v], unsolved, False)
-        if not have.all():
-            nothing = np.zeros_like(counts[0])
-            for v, _ in self._ordered(names):
-                solve(v, nothing, have, True)
-        return new, added
+        here, new = np.stack([ops.to_numpy(part) for part in counts]), np.array(ops.to_numpy(old))
+        mask, team = ops.to_numpy(have), team_of(ops)
+        chunks = [(i, min(i + _ROWS, len(new))) for i in range(0, len(new), _ROWS)]
+        team.map(lambda i, j: l1_joint_rows(here, new, couplings, mask, DAMPING, ROW_FLOOR, added, i, j), chunks)
+        unsolved = mask & np.isinf(added)[:, None]  # next to none; view by view they do not fall, but may stick
+        return ops.asarray(coupled_rows(team, "l1", here, new, couplings, mask, order, ROW_FLOOR, unsolved)), added
 
     def _possible_gain(
         self, old: np.ndarray, new: np.ndarray, pulls: np.ndarray, added: np.ndarray, have: np.ndarray, names: list[str]
@@ -324,10 +320,11 @@ class CoSteps(ByViewSteps):
         """The table as views x objects x topics."""
         return table.reshape(len(table), -1, self.width).transpose(1, 0, 2)
 
-    def _penalty(self, table: np.ndarray, have: np.ndarray, names: list[str]) -> np.ndarray:
+    def _penalty(self, table: Any, have: Any, names: list[str], ops: Engine | None = None) -> Any:
+        """What each object's divergences cost; arrays are those of an engine, or NumPy's."""
         mixtures = {name: table[:, self._columns(names.index(name))] for name in names}
         masks = {name: have[:, v] for v, name in enumerate(names)}
-        return total_divergence(self.divergence, mixtures, masks, self.pairs)
+        return total_divergence(self.divergence, mixtures, masks, self.pairs, np if ops is None else ops.xp)
 
 
 # -- the estimator

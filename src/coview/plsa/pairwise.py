@@ -35,7 +35,6 @@ from coview.engines.deadline import Deadline
 from coview.engines.passes import blockwise
 from coview.engines.protocol import Block, Engine, Holder
 from coview.engines.state import State, Tree
-from coview.engines.threads import team_of
 from coview.inspection import Inspection
 from coview.plsa.alignment import align_topics, topic_overlap
 from coview.plsa.by_view import ByViewModel, ByViewSteps, has_data, pair_couplings
@@ -43,7 +42,7 @@ from coview.plsa.factors import ROW_FLOOR, random_matrix
 from coview.plsa.likeliest_start import likeliest_arrays
 from coview.plsa.link import LinkPLSA
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel, fold_rows
-from coview.plsa.pairs import Masses, PairField, Partners, median_distance
+from coview.plsa.pairs import Masses, Partners, median_distance
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, NONE, integer, number, one_of
@@ -89,32 +88,33 @@ class PairSteps(ByViewSteps):
     ) -> tuple[Tree, Tree | None]:
         """New mixtures, view by view; with `stats`, the pass over the features as well."""
         profiles, names = shared["profiles"], list(block.views)
-        old = ops.to_numpy(rows["mixture"])
-        new = np.array(old)
+        old = rows["mixture"]
+        parts = [old[:, self._columns(v)] for v in range(len(names))]
         pairs = self._field(block, old, shared, ops)
         objective: Any = -pairs.value()
         for name in sorted(names):
             v, X = names.index(name), block.views[name]
-            mixture = ops.asarray(old[:, self._columns(v)])
+            mixture = ops.asarray(parts[v])
             pull, likelihood = ops.ratio_rows(X, mixture, profiles[name])
             weight = self.weights.get(name, 1.0)
             objective = objective + weight * likelihood
-            move = _Move(pairs, v, ops.to_numpy(mixture), ops.to_numpy(pull), weight)
+            move = _Move(pairs, v, mixture, pull, weight, ops.xp)
             if self.step == "paper":
-                new[:, self._columns(v)] = move.published()
+                parts[v] = move.published()
                 continue
 
-            def exact(trial: np.ndarray, X: Any = X, F: Any = profiles[name], at: float = float(likelihood)) -> float:
-                return float(ops.log_likelihood(X, ops.asarray(trial), F).sum()) - at
+            def exact(trial: Any, X: Any = X, F: Any = profiles[name], at: Any = likelihood) -> float:
+                return float(ops.log_likelihood(X, ops.asarray(trial), F).sum()) - float(at)
 
-            new[:, self._columns(v)] = move.safeguarded(exact if self.alternating else None)
+            parts[v] = move.safeguarded(exact if self.alternating else None)
+        new = ops.beside(parts)
         if stats is not None:
             self._add_statistics(block, new if self.alternating else old, objective, shared, ops, stats)
-        return {"mixture": ops.asarray(new)}, stats
+        return {"mixture": new}, stats
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
         """Weighted log-likelihood of the block less its regularizer."""
-        table = ops.to_numpy(rows["mixture"])
+        table = rows["mixture"]
         return self.likelihood(block, table, shared, ops) - self._field(block, table, shared, ops).value()
 
     def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
@@ -125,67 +125,62 @@ class PairSteps(ByViewSteps):
 
     # -- pieces
 
-    def _field(self, block: Block, table: np.ndarray, shared: Tree, ops: Engine) -> PairField:
+    def _field(self, block: Block, table: Any, shared: Tree, ops: Engine) -> Any:
         names = list(block.views)
         couplings = self._couplings(names)
-        partners = ops.to_numpy(block.extra["partners"])
+        partners = block.extra["partners"]
         if "mass" in block.extra:  # an object has two places in each pair
-            couplings *= float(ops.to_numpy(block.extra["mass"]).sum()) / max(2 * int((partners >= 0).sum()), 1)
-        return PairField(
-            partners,
-            ops.to_numpy(block.extra["have"]),
-            couplings,
-            float(ops.to_numpy(shared["sigma"])[0]),
-            [table[:, self._columns(v)] for v in range(len(names))],
-            team_of(ops),
-        )
+            couplings *= float(block.extra["mass"].sum()) / max(2 * int((partners >= 0).sum()), 1)
+        mixtures = [ops.asarray(table[:, self._columns(v)]) for v in range(len(names))]
+        return ops.pair_field(partners, block.extra["have"], couplings, float(shared["sigma"][0]), mixtures)
 
 
 class _Move:
     """One step of the mixtures of one view; similarities in the field move with them."""
 
-    def __init__(self, pairs: PairField, v: int, mixture: np.ndarray, pull: np.ndarray, weight: float) -> None:
-        self.pairs, self.v, self.mixture, self.weight = pairs, v, mixture, weight
+    def __init__(self, pairs: Any, v: int, mixture: Any, pull: Any, weight: float, xp: Any) -> None:
+        self.pairs, self.v, self.mixture, self.weight, self.xp = pairs, v, mixture, weight, xp
         self.have = pairs.have[:, v]
-        self.P = mixture.astype(np.float64)
+        self.P = xp.asarray(mixture, dtype=xp.float64)
         self.counts = weight * self.P * pull
         self.slope = weight * pull - pairs.gradient(v, mixture)
 
-    def published(self) -> np.ndarray:
+    def published(self) -> Any:
         """Eq. 17; negative entries become 0, and a row that has nothing else stays where it is."""
-        raised = np.maximum(self.P * self.slope, 0.0)
-        total = raised.sum(axis=1, keepdims=True)
-        moved = np.where(total > 0, raised / np.where(total > 0, total, 1.0), self.P)
+        raised = self.xp.clip(self.P * self.slope, 0.0, None)
+        total = raised.sum(1)[:, None]
+        moved = self.xp.where(total > 0, raised / self.xp.where(total > 0, total, 1.0), self.P)
         mixture = self._as_mixture(moved)
         self.pairs.similar[self.v] = self.pairs.similarities(self.v, mixture)
         return mixture
 
-    def safeguarded(self, exact: Any) -> np.ndarray:
+    def safeguarded(self, exact: Any) -> Any:
         """Shorten the step until the objective does not fall; `exact` gives the gain of likelihood of a trial."""
-        mean = (self.P * self.slope).sum(axis=1)
-        lowest = self.slope.min(axis=1)
+        xp = self.xp
+        mean = (self.P * self.slope).sum(1)
+        lowest = xp.amin(self.slope, 1)
         room = mean - lowest
         free = (lowest >= 0) & (mean > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            length = np.where(free, 1.0 / mean, np.where(room > 0, SHORT / room, 0.0))
+            length = xp.where(free, 1.0 / mean, xp.where(room > 0, SHORT / room, 0.0))
         change = self.P * (self.slope - mean[:, None]) * length[:, None]
         before = self.pairs.part(self.v)
         for _ in range(HALVINGS):
             trial = self._as_mixture(self.P + change)
             similar = self.pairs.similarities(self.v, trial)
             cost = self.pairs.part(self.v, similar) - before
-            bound = float(np.vdot(self.counts, np.log(trial / self.P)))
+            bound = float((self.counts * xp.log(trial / self.P)).sum())
             if bound >= cost or (exact is not None and self.weight * exact(trial) >= cost):
                 self.pairs.similar[self.v] = similar
                 return trial
             change *= 0.5
         return self.mixture
 
-    def _as_mixture(self, moved: np.ndarray) -> np.ndarray:
+    def _as_mixture(self, moved: Any) -> Any:
         """Floored rows that sum to one, of the type of the mixtures; objects that lack the view stay."""
-        moved = np.maximum(moved, ROW_FLOOR)
-        moved /= moved.sum(axis=1, keepdims=True)
-        return np.where(self.have[:, None], moved, self.P).astype(self.mixture.dtype)
+        moved = self.xp.clip(moved, ROW_FLOOR, None)
+        moved /= moved.sum(1)[:, None]
+        return self.xp.asarray(self.xp.where(self.have[:, None], moved, self.P), dtype=self.mixture.dtype)
 
 
 # -- the estimator
@@ -281,6 +276,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     """
 
     sigma_: float
+    _most_rows = 8192  # of a block, since its pairs grow with their square
 
     _fitted_state = {
         "labels_": rules.integers("objects", below="topics"),
