@@ -16,7 +16,7 @@ _ROWS = 4096  # rows per chunk of the solver
 def coupled_rows(
     team: Team,
     divergence: str,
-    counts: Sequence[np.ndarray],
+    counts: Sequence[np.ndarray] | np.ndarray,
     table: np.ndarray,
     couplings: np.ndarray,
     have: np.ndarray,
