@@ -243,13 +243,15 @@ class CudaEngine:
         if self.device.type != "cuda":
             return None
         try:
-            from coview.kernels import triton_ratio, triton_shares, triton_simplex
+            from coview.kernels import triton_pairs, triton_ratio, triton_shares, triton_simplex
         except ImportError:
             return None
         return SimpleNamespace(
             ratio=triton_ratio.ratio,
             products=triton_ratio.products,
+            log_likelihood=triton_ratio.log_likelihood,
             shares=triton_shares,
+            pairs=triton_pairs,
             quadratic_rows=triton_simplex.quadratic_rows,
         )
 
@@ -374,6 +376,8 @@ class CudaEngine:
 
     def log_likelihood(self, X: Rows, A: Any, B: Any) -> Any:
         X = self._on_device(X)
+        if self._kernels is not None and A.dtype == torch.float32:
+            return self._kernels.log_likelihood(X, A, B)
         out = torch.zeros(X.shape[0], dtype=torch.float64, device=self.device)
         for rows, columns, values in X.slices(A.shape[1]):
             out.index_add_(0, rows, _log_terms(values, (A[rows] * B[columns]).sum(dim=1)))
@@ -439,7 +443,8 @@ class CudaEngine:
     def pair_field(
         self, partners: Any, have: Any, couplings: np.ndarray, sigma: float, mixtures: list[Any]
     ) -> TorchPairField:
-        return TorchPairField(partners, have, couplings, sigma, mixtures)
+        kernels = None if self._kernels is None else self._kernels.pairs
+        return TorchPairField(partners, have, couplings, sigma, mixtures, kernels)
 
     def vector_products(self, X: Rows, W: Any, exact: bool = False) -> Any:
         X = self._moved(X)

@@ -17,17 +17,23 @@ _VALUES = 1 << 26  # gathered at a time
 
 
 class TorchPairField:
-    """The regularizer of one block; parameters as those of `PairField`, in tensors."""
+    """The regularizer of one block, as `PairField` but of tensors; `kernels` is `triton_pairs`, or None."""
 
-    def __init__(self, partners: Any, have: Any, couplings: np.ndarray, sigma: float, mixtures: list[Any]) -> None:
-        self.have, self.couplings, self.sigma = have, couplings, sigma
-        self.nobody = partners < 0
-        self.partners = partners.clamp(min=0).long()
+    def __init__(
+        self, partners: Any, have: Any, couplings: np.ndarray, sigma: float, mixtures: list[Any], kernels: Any = None
+    ) -> None:
+        self.have, self.couplings, self.sigma, self.kernels = have, couplings, sigma, kernels
+        self.drawn = partners
+        if kernels is None:
+            self.nobody = partners < 0
+            self.partners = partners.clamp(min=0).long()
         self.similar = [self.similarities(v, mixture) for v, mixture in enumerate(mixtures)]
 
     def similarities(self, v: int, mixture: Any) -> Any:
         """Similarities of the pairs if view v had these mixtures; -1 where there is none."""
         there = self.have[:, v]
+        if self.kernels is not None:
+            return self.kernels.similarities(mixture, there, self.drawn, self.sigma)
         out = torch.empty(self.partners.shape, dtype=torch.float64, device=mixture.device)
         for part in self._runs(mixture):
             near = self.partners[part]
@@ -39,6 +45,9 @@ class TorchPairField:
     def part(self, v: int, similar: Any = None) -> float:
         """What view v has to do with the value, with its own similarities or with others."""
         own = self.similar[v] if similar is None else similar
+        if self.kernels is not None:
+            others = zip(self.couplings[v].tolist(), self.similar)
+            return 2.0 * float(sum(weight * self.kernels.gap_squares(own, other) for weight, other in others if weight))
         gaps = [weight * (gap * gap).sum() for weight, gap in self._gaps(v, own)]
         return 2.0 * float(sum(gaps))
 
@@ -48,12 +57,13 @@ class TorchPairField:
 
     def gradient(self, v: int, mixture: Any) -> Any:
         """Gradient of the value with respect to the mixtures of view v, which are those of its similarities."""
-        own, P = self.similar[v], mixture.double()
-        out = torch.zeros_like(P)
-        pulls: Any = sum(weight * gap for weight, gap in self._gaps(v, own))
-        if not torch.is_tensor(pulls):  # no other view
-            return out
+        own = self.similar[v]
+        pulls = sum((weight * gap for weight, gap in self._gaps(v, own)), torch.zeros_like(own))
         pulls *= own.clamp(min=0) * (-8.0 / self.sigma)
+        if self.kernels is not None:
+            return self.kernels.gradient(mixture, self.drawn, pulls)
+        P = mixture.double()
+        out = torch.zeros_like(P)
         for part in self._runs(mixture):
             near, pull = self.partners[part], pulls[part, :, None]
             pieces = pull * (P[part, None] - P[near])

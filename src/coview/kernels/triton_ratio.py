@@ -13,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-__all__ = ["products", "ratio", "segments"]
+__all__ = ["log_likelihood", "products", "ratio", "segments"]
 
 LONGEST = 2048  # non-zeros of one segment
 TILE = 2048  # bytes of B that a program holds: one warp, so that sums stay within it
@@ -75,6 +75,18 @@ def _ratio(
 
 def ratio(X: Any, A: Any, B: Any, into: Any, logs: bool) -> tuple[Any, Any]:
     """R @ B over the rows of X, added to `into` if given, and the log-likelihood as a float64 scalar (0 if unasked)."""
+    out, likelihoods = _run_ratio(X, A, B, into, logs)
+    return out, likelihoods.sum() if logs else torch.zeros((), dtype=torch.float64, device=A.device)
+
+
+def log_likelihood(X: Any, A: Any, B: Any) -> Any:
+    """Log-likelihood of each row (float64)."""
+    _, likelihoods = _run_ratio(X, A, B, None, True)
+    return torch.zeros(X.shape[0], dtype=torch.float64, device=A.device).index_add_(0, X.segments[0], likelihoods)
+
+
+def _run_ratio(X: Any, A: Any, B: Any, into: Any, logs: bool) -> tuple[Any, Any]:
+    """R @ B, and the log-likelihood of each segment."""
     row, first, last, shared = X.segments
     K = A.shape[1]
     out = torch.zeros_like(A) if into is None else into
@@ -86,7 +98,7 @@ def ratio(X: Any, A: Any, B: Any, into: Any, logs: bool) -> tuple[Any, Any]:
         K=K, WIDTH=width, TILE=tile, LOGS=logs, ADD=into is not None,
         HALF=B.dtype == torch.float16, num_warps=1,
     )  # fmt: skip
-    return out, likelihoods.sum() if logs else torch.zeros((), dtype=torch.float64, device=A.device)
+    return out, likelihoods
 
 
 @triton.jit
