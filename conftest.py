@@ -5,7 +5,10 @@ from importlib.util import find_spec
 KERNELS = "src/coview/kernels"
 _NEEDS = {
     "fastapi": [f"src/coview/web/{name}.py" for name in ("api", "connections", "guard", "run")],
-    "torch": ["src/coview/engines/cuda.py", *(f"{KERNELS}/torch_{name}.py" for name in ("kmeans", "pairs", "simplex", "svd"))],
-    "triton": [f"{KERNELS}/triton_{name}.py" for name in ("ratio", "shares", "simplex")],
+    "torch": [
+        "src/coview/engines/cuda.py",
+        *(f"{KERNELS}/torch_{name}.py" for name in ("kmeans", "pairs", "simplex", "svd")),
+    ],
+    "triton": [f"{KERNELS}/triton_{name}.py" for name in ("pairs", "ratio", "shares", "simplex")],
 }
 collect_ignore = [path for library, paths in _NEEDS.items() if find_spec(library) is None for path in paths]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from coview import Views
+from coview.engines import pair_field as pair_module
 from coview.engines.pair_field import PairField
 from coview.engines.threads import Team
-from coview.plsa import pairs as pair_module
 from coview.plsa.pairs import Partners
 
 
