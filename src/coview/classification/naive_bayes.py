@@ -339,7 +339,7 @@ class NaiveBayesStart:
         """One round of co-EM, one pass: learn from all rows, those without label shared out as this start says."""
         if held is not None:
             ops = held.ops
-            shares = ops.clamp(self._held_posterior(held), ops.asarray(codes))
+            shares = ops.asarray(ops.clamp(self._held_posterior(held), ops.asarray(codes)), np.float64)
             counts = {name: ops.to_numpy(ops.accumulate(held.handles[name], shares, None)).T for name in self.log_probs}
             classes = ops.to_numpy(shares.sum(0)).astype(np.float64)
             return self._counted([_ClassCounts(counts, classes, {})], self.scales)

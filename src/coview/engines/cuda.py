@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from coview.engines.coupled import coupled_rows
 from coview.engines.memory import bytes_of
 from coview.engines.reference import FAR
+from coview.engines.threads import team_of
 from coview.exceptions import EngineError
 
 try:
@@ -35,7 +37,7 @@ except ImportError:
 
 from coview.kernels.torch_kmeans import kmeans_centers, kmeans_labels
 from coview.kernels.torch_pairs import TorchPairField
-from coview.kernels.torch_simplex import coupled_rows, quadratic_rows
+from coview.kernels.torch_simplex import quadratic_rows, skl_rows
 from coview.kernels.torch_svd import right_vectors
 
 __all__ = ["CudaEngine", "CudaMatrix", "DenseCudaMatrix", "StreamedMatrix"]
@@ -429,13 +431,17 @@ class CudaEngine:
         order: list[int],
         floor: float,
     ) -> Any:
+        if divergence != "skl":  # on the host
+            arrays = [self.to_numpy(part) for part in (*counts, table, have)]
+            rows = coupled_rows(team_of(self), divergence, arrays[:-2], arrays[-2], couplings, arrays[-1], order, floor)
+            return self.asarray(rows)
         new, width = table.clone(), counts[0].shape[1]
         whole = bool(have.all())
         for v, lacking in [(v, False) for v in order] + [(v, True) for v in order if not whole]:
             columns = slice(v * width, (v + 1) * width)
             for part in _runs(*table.shape):
                 q = torch.zeros_like(counts[v][part]) if lacking else counts[v][part]
-                rows = coupled_rows(divergence, q, new[part], v, couplings[v], have[part], floor)
+                rows = skl_rows(q, new[part], v, couplings[v], have[part], floor)
                 chosen = have[part, v] != lacking
                 new[part, columns] = rows if whole else torch.where(chosen[:, None], rows, new[part, columns])
         return new

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-__all__ = ["coupled_rows", "quadratic_rows"]
+__all__ = ["quadratic_rows", "skl_rows"]
 
 _FREE = 1e-12  # as in `simplex_quadratic.py`
 _STEPS = 100
@@ -50,9 +50,7 @@ def quadratic_rows(counts: Any, old: Any, slope: Any, curvature: Any) -> Any:
     return torch.where(free[:, None], plain, h)
 
 
-def coupled_rows(
-    divergence: str, counts: Any, table: Any, view: int, weights: np.ndarray, have: Any, floor: float
-) -> Any:
+def skl_rows(counts: Any, table: Any, view: int, weights: np.ndarray, have: Any, floor: float) -> Any:
     """Mixtures of one view given those of the others, which stand side by side in the table; see `simplex.py`.
 
     Rows of an object that lacks the view are those that the others impute: their counts must be zero.
@@ -70,22 +68,17 @@ def coupled_rows(
     shares = {v: scale * part for v, part in shares.items()}
     # one without partners is not kept: any rows that are finite do
     mean = sum((part * parts[v] for v, part in shares.items()), torch.where(alone, 1.0 / width, torch.zeros_like(q)))
-    if divergence == "l2":
-        h = quadratic_rows(q, mean, torch.zeros_like(q), torch.where(alone, 1.0, strength)[:, 0])
-    else:
-        h = _skl_rows(scale * q, mean, [(part, parts[v]) for v, part in shares.items()])
+    h = _skl_shares(scale * q, mean, [(part, parts[v]) for v, part in shares.items()])
     if bool(alone.any()):
         found = sum(there.values(), torch.zeros_like(total))
         even = sum((there[v] * parts[v] for v in others), torch.zeros_like(q)) / found.clamp(min=1)
         old = table[:, view * width : (view + 1) * width].double()
-        plain = torch.where(
-            total > 0, q / total.clamp(min=torch.finfo(q.dtype).tiny), torch.where(found > 0, even, old)
-        )
-        h = torch.where(alone, plain, h)
+        without = torch.where(found > 0, even, old)  # data
+        h = torch.where(alone, torch.where(total > 0, q / torch.where(total > 0, total, 1.0), without), h)
     return _floored(h, floor, table.dtype)
 
 
-def _skl_rows(p: Any, g: Any, partners: list[tuple[Any, Any]]) -> Any:
+def _skl_shares(p: Any, g: Any, partners: list[tuple[Any, Any]]) -> Any:
     """Rows u / omega(b + s) that sum to one, for symmetric KL: Halley's method on s, until the last row is there."""
     u = p + g
     if len(partners) == 1:
