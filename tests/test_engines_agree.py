@@ -304,21 +304,17 @@ def test_kmeans_of_products_on_torch_gives_an_empty_cluster_the_farthest_row():
     rows = np.repeat(np.eye(3), [6, 6, 1], axis=0)
     labels = ops.kmeans_labels([ops.prepare(sparse.csr_array(rows))], 3, 0)
     assert len(np.unique(labels)) == 3
-    few = ops.kmeans_labels(
-        [ops.prepare(sparse.csr_array(rows[:12]))], 5, 0
-    )  # fewer different rows than clusters: ends
+    few = ops.kmeans_labels([ops.prepare(sparse.csr_array(rows[:12]))], 5, 0)  # fewer different rows than clusters
     assert set(few[:6]).isdisjoint(few[6:])
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_rows_of_length_one_and_softmax_agree_with_the_reference(engine):
+def test_rows_of_length_one_agree_with_the_reference(engine):
     ops, right = engine_of(engine), select_engine("reference")
     for X in blobs_of_counts():
         identity = np.eye(X.shape[1])
         found = ops.project(ops.unit_rows(ops.prepare(X)), ops.asarray(identity))
         assert_allclose(ops.to_numpy(found), right.unit_rows(right.prepare(X)).toarray(), rtol=1e-12)
-    scores = np.array([[0.0, 1000.0, 999.0], [-1.0, -np.inf, 2.0]])
-    assert_allclose(ops.to_numpy(ops.softmax(ops.asarray(scores))), right.softmax(scores), rtol=1e-12)
 
 
 @pytest.mark.parametrize("holes", [False, True])
@@ -345,7 +341,7 @@ def test_starts_on_torch_are_those_of_the_processor(holes):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_views", [2, 3])
-@pytest.mark.parametrize("divergence", ["skl", "l2"])
+@pytest.mark.parametrize("divergence", ["skl", "l2", "l1"])
 def test_coupled_mixtures_on_torch_are_those_of_the_processor(divergence, n_views, dtype):
     rng = np.random.default_rng(n_views)
     n, k = 400, 6
@@ -361,10 +357,15 @@ def test_coupled_mixtures_on_torch_are_those_of_the_processor(divergence, n_view
     found = []
     for ops in map(engine_of, ["torch", "cpu"]):
         parts = [ops.asarray(part) for part in counts]
-        new = ops.coupled_shares(divergence, parts, ops.asarray(table), couplings, ops.asarray(have), order, 1e-12)
-        found.append(ops.to_numpy(new))
-    assert found[0].dtype == dtype
-    assert_allclose(*found, rtol=1e-8 if dtype == np.float64 else 1e-5, atol=1e-11 if dtype == np.float64 else 1e-7)
+        new, added = ops.coupled_shares(
+            divergence, parts, ops.asarray(table), couplings, ops.asarray(have), order, 1e-12
+        )
+        found.append((ops.to_numpy(new), added))
+    (ours, added), (right, wanted) = found
+    assert ours.dtype == dtype
+    assert_array_equal(added, wanted)
+    rtol, atol = (1e-8, 1e-11) if dtype == np.float64 else (1e-5, 1e-7)
+    assert_allclose(ours, right, rtol=rtol, atol=atol)
 
 
 @pytest.mark.parametrize("n_views", [2, 3])

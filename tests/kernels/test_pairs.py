@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from coview import Views
 from coview.engines import pair_field as pair_module
-from coview.engines.pair_field import PairField
+from coview.engines.pair_field import HostPairField
 from coview.engines.threads import Team
 from coview.plsa.pairs import Partners
 
@@ -91,14 +91,14 @@ def test_the_seed_decides():
 @settings(deadline=None, max_examples=25)
 def test_the_value_is_that_of_whole_similarity_matrices(seed, views, missing):
     parts = problem(seed=seed, views=views, missing=missing)
-    assert_allclose(PairField(*parts).value(), dense_value(*parts), rtol=1e-12, atol=1e-14)
+    assert_allclose(HostPairField(*parts).value(), dense_value(*parts), rtol=1e-12, atol=1e-14)
 
 
 @given(seed=st.integers(0, 10_000), views=st.integers(2, 3), missing=st.sampled_from([0.0, 0.3]))
 @settings(deadline=None, max_examples=25)
 def test_the_gradient_is_that_of_finite_differences(seed, views, missing):
     parts = problem(n=6, K=3, seed=seed, views=views, missing=missing)
-    field, mixtures, step = PairField(*parts), parts[4], 1e-6
+    field, mixtures, step = HostPairField(*parts), parts[4], 1e-6
     for v in range(views):
         expected = np.zeros_like(mixtures[v])
         for place in np.ndindex(*expected.shape):
@@ -114,7 +114,7 @@ def test_the_gradient_is_that_of_finite_differences(seed, views, missing):
 def test_the_gradient_of_the_paper():
     """Eq. 14, ordered pairs: -(8 / sigma) sum_j S (S - S') (P_i - P_j)."""
     partners, have, _, sigma, (P, Q), team = problem(views=2, fraction=1.0)
-    field = PairField(partners, have, np.array([[0.0, 1.0], [1.0, 0.0]]), sigma, [P, Q], team)
+    field = HostPairField(partners, have, np.array([[0.0, 1.0], [1.0, 0.0]]), sigma, [P, Q], team)
     S, T = (np.exp(-((A[:, None] - A[None]) ** 2).sum(axis=2) / sigma) for A in (P, Q))
     expected = -8 / sigma * np.einsum("ij,ijk->ik", S * (S - T), P[:, None] - P[None])
     assert_allclose(field.gradient(0, P), expected, rtol=1e-11, atol=1e-14)
@@ -122,7 +122,7 @@ def test_the_gradient_of_the_paper():
 
 def test_similarities_of_a_missing_view_are_marked():
     partners, have, weights, sigma, mixtures, team = problem(missing=0.5, seed=3)
-    field = PairField(partners, have, weights, sigma, mixtures, team)
+    field = HostPairField(partners, have, weights, sigma, mixtures, team)
     for v in range(3):
         lacking = ~(have[:, v][:, None] & have[partners, v]) | (partners < 0)
         assert_array_equal(field.similar[v] == -1, lacking)
@@ -130,7 +130,7 @@ def test_similarities_of_a_missing_view_are_marked():
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
     monkeypatch.setattr(pair_module, "_CHUNK", 40)
-    one, three = (PairField(*problem(n=60, team=size)) for size in (1, 3))
+    one, three = (HostPairField(*problem(n=60, team=size)) for size in (1, 3))
     assert len(one.chunks) > 1
     assert one.value() == three.value()
     P = problem(n=60)[4][1]
@@ -140,6 +140,6 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
 def test_single_precision_is_near_double():
     partners, have, weights, sigma, mixtures, team = problem(n=40)
     small = [P.astype(np.float32) for P in mixtures]
-    double, single = (PairField(partners, have, weights, sigma, part, team) for part in (mixtures, small))
+    double, single = (HostPairField(partners, have, weights, sigma, part, team) for part in (mixtures, small))
     assert_allclose(single.value(), double.value(), rtol=1e-5)
     assert_allclose(single.gradient(0, small[0]), double.gradient(0, mixtures[0]), rtol=1e-4, atol=1e-5)

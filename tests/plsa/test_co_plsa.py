@@ -17,8 +17,9 @@ from sklearn.pipeline import make_pipeline
 
 from coview import PLSA, Checkpoint, CoPLSA, LinkPLSA, UnitRows, Views, load, save
 from coview.datasets import data_home, load_webkb, make_topic_views
+from coview.engines.coupled import DAMPING
 from coview.exceptions import InterruptedFitWarning, ViewsError
-from coview.plsa.co_plsa import DAMPING, total_divergence
+from coview.plsa.co_plsa import total_divergence
 from coview.views.lazy import LazyViews
 
 KINDS = ("skl", "l2", "l1")

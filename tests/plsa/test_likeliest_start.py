@@ -41,6 +41,16 @@ def test_views_that_weigh_nothing_have_no_say():
     assert most_likely(X, [by_a, by_b], {"a": 0.0, "b": 1.0}) is by_b
 
 
+def test_vectors_that_weigh_nothing_are_not_looked_at(monkeypatch):
+    looked = []
+    choose = starts.most_likely
+    monkeypatch.setattr(starts, "most_likely", lambda X, *rest: (looked.append(list(X.names)), choose(X, *rest))[1])
+    X = Views(**dict(MADE.views.items()), vector=np.random.default_rng(0).normal(size=(120, 2)))
+    found = [likeliest_start(X, 3, 0, {"vector": weight}, 1, gaussian=("vector",)) for weight in (0.0, 1.0)]
+    assert looked == [["view0", "view1"], ["view0", "view1", "vector"]]
+    assert_array_equal(found[0], likeliest_start(MADE.views, 3, 0, {}, 1))
+
+
 def test_it_is_one_of_several_and_the_same_for_a_seed():
     found = likeliest_start(MADE.views, 3, 5, {}, None)
     agreed = several_memberships(MADE.views, 3, range(5, 11))

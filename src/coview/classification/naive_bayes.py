@@ -338,11 +338,11 @@ class NaiveBayesStart:
     def refined(self, views: Any, codes: np.ndarray, held: HeldViews | None = None) -> NaiveBayesStart:
         """One round of co-EM, one pass: learn from all rows, those without label shared out as this start says."""
         if held is not None:
+            held = held.select(*self.log_probs)
             ops = held.ops
             shares = ops.asarray(ops.clamp(self._held_posterior(held), ops.asarray(codes)), np.float64)
-            counts = {name: ops.to_numpy(ops.accumulate(held.handles[name], shares, None)).T for name in self.log_probs}
-            classes = ops.to_numpy(shares.sum(0)).astype(np.float64)
-            return self._counted([_ClassCounts(counts, classes, {})], self.scales)
+            counts = {name: part.T for name, part in held.feature_sums(shares).items()}
+            return self._counted([_ClassCounts(counts, ops.to_numpy(shares.sum(0)), {})], self.scales)
         return self._counted(over_rows(views, partial(_shared_tally, codes=codes, start=self)), self.scales)
 
     @classmethod
@@ -365,14 +365,15 @@ class NaiveBayesStart:
     def _held_posterior(self, held: HeldViews) -> Any:
         """Mean posterior of views that an engine holds, as an array of the engine's."""
         held = held.select(*self.log_probs)
-        ops, n_classes = held.ops, len(self.log_prior)
+        ops, n_classes, dtype = held.ops, len(self.log_prior), held.floating_type
         total = held.present.sum(axis=1)
-        dtype = held.floating_type
         mean = ops.asarray(np.repeat((total == 0)[:, None] / n_classes, n_classes, axis=1), dtype)
         for v, (name, X) in enumerate(held.handles.items()):
             odds, prior = log_odds(self.log_probs[name] * self.scales[name], self.log_prior, dtype)
             share = ops.asarray(held.present[:, v, None] / np.maximum(total, 1)[:, None], dtype)
-            mean = mean + share * ops.softmax(ops.project(X, ops.asarray(odds)) + ops.asarray(prior))
+            scores = ops.project(X, ops.asarray(odds)) + ops.asarray(prior)
+            raised = ops.xp.exp(scores - ops.xp.amax(scores, 1)[:, None])
+            mean = mean + share * (raised / raised.sum(1)[:, None])
         return mean
 
 

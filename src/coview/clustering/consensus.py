@@ -110,9 +110,9 @@ def side_by_side_memberships(
         yield memberships
 
 
-def default_clusterer(n_clusters: int, seed: int, n_init: int = 5) -> KMeans:
+def default_clusterer(n_clusters: int, seed: int) -> KMeans:
     """Return the clusterer of one view: k-means, several starts."""
-    return KMeans(n_clusters, n_init=n_init, random_state=seed)
+    return KMeans(n_clusters, n_init=5, random_state=seed)
 
 
 def soft_indicators(labels: np.ndarray, n_clusters: int, softness: float = SOFTNESS) -> np.ndarray:

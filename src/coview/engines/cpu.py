@@ -11,7 +11,6 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, eigsh
-from scipy.special import softmax
 from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
@@ -19,7 +18,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from coview.engines.coupled import coupled_rows
 from coview.engines.memory import bytes_of
-from coview.engines.pair_field import PairField
+from coview.engines.pair_field import HostPairField, PairField
 from coview.engines.reference import comparable
 from coview.engines.threads import Team, balanced_chunks, few_threads, thread_count, thread_pools
 from coview.exceptions import EngineError
@@ -289,13 +288,13 @@ class CpuEngine:
         have: np.ndarray,
         order: list[int],
         floor: float,
-    ) -> np.ndarray:
+    ) -> tuple[np.ndarray, np.ndarray]:
         return coupled_rows(self.team, divergence, counts, table, couplings, have, order, floor)
 
     def pair_field(
         self, partners: np.ndarray, have: np.ndarray, couplings: np.ndarray, sigma: float, mixtures: list[np.ndarray]
     ) -> PairField:
-        return PairField(partners, have, couplings, sigma, mixtures, self.team)
+        return HostPairField(partners, have, couplings, sigma, mixtures, self.team)
 
     def vector_products(self, X: CpuMatrix, W: np.ndarray, exact: bool = False) -> np.ndarray:
         _check_length(W, X.shape[1], "features")
@@ -361,9 +360,6 @@ class CpuEngine:
     def kmeans_labels(self, parts: list[CpuMatrix], n_clusters: int, seed: int) -> np.ndarray:
         rows = for_sklearn(side_by_side([part.matrix for part in parts]))
         return KMeans(n_clusters, n_init=1, random_state=seed).fit(rows).labels_
-
-    def softmax(self, scores: np.ndarray) -> np.ndarray:
-        return softmax(scores, axis=1)
 
     def beside(self, parts: list[np.ndarray]) -> np.ndarray:
         return np.concatenate(parts, axis=-1)

@@ -23,6 +23,7 @@ from scipy import sparse
 
 from coview.engines.coupled import coupled_rows
 from coview.engines.memory import bytes_of
+from coview.engines.pair_field import DevicePairField, PairField
 from coview.engines.reference import FAR
 from coview.engines.threads import team_of
 from coview.exceptions import EngineError
@@ -35,8 +36,8 @@ except ImportError:
         use={"engine": "cpu"},
     ) from None
 
+from coview.kernels import torch_pairs
 from coview.kernels.torch_kmeans import kmeans_centers, kmeans_labels
-from coview.kernels.torch_pairs import TorchPairField
 from coview.kernels.torch_simplex import quadratic_rows, skl_rows
 from coview.kernels.torch_svd import right_vectors
 
@@ -430,11 +431,11 @@ class CudaEngine:
         have: Any,
         order: list[int],
         floor: float,
-    ) -> Any:
+    ) -> tuple[Any, np.ndarray]:
         if divergence != "skl":  # on the host
-            arrays = [self.to_numpy(part) for part in (*counts, table, have)]
-            rows = coupled_rows(team_of(self), divergence, arrays[:-2], arrays[-2], couplings, arrays[-1], order, floor)
-            return self.asarray(rows)
+            *parts, rows, mask = (self.to_numpy(part) for part in (*counts, table, have))
+            rows, added = coupled_rows(team_of(self), divergence, parts, rows, couplings, mask, order, floor)
+            return self.asarray(rows), added
         new, width = table.clone(), counts[0].shape[1]
         whole = bool(have.all())
         for v, lacking in [(v, False) for v in order] + [(v, True) for v in order if not whole]:
@@ -444,13 +445,13 @@ class CudaEngine:
                 rows = skl_rows(q, new[part], v, couplings[v], have[part], floor)
                 chosen = have[part, v] != lacking
                 new[part, columns] = rows if whole else torch.where(chosen[:, None], rows, new[part, columns])
-        return new
+        return new, np.zeros(len(table))
 
     def pair_field(
         self, partners: Any, have: Any, couplings: np.ndarray, sigma: float, mixtures: list[Any]
-    ) -> TorchPairField:
-        kernels = None if self._kernels is None else self._kernels.pairs
-        return TorchPairField(partners, have, couplings, sigma, mixtures, kernels)
+    ) -> PairField:
+        kernels = torch_pairs if self._kernels is None else self._kernels.pairs
+        return DevicePairField(partners, have, couplings, sigma, mixtures, kernels)
 
     def vector_products(self, X: Rows, W: Any, exact: bool = False) -> Any:
         X = self._moved(X)
@@ -531,9 +532,6 @@ class CudaEngine:
 
         squares: Any = sum(part.squares for part in matrices)
         return self.to_numpy(kmeans_labels(products, sums, squares.to(matrices[0].values.dtype), n_clusters, seed))
-
-    def softmax(self, scores: Any) -> Any:
-        return torch.softmax(scores, dim=1)
 
     def beside(self, parts: list[Any]) -> Any:
         return torch.cat(parts, dim=-1)

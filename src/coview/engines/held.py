@@ -62,6 +62,11 @@ class HeldViews:
         present = {name: self.present[:, v] for v, name in enumerate(self.handles)}
         return Block(0, len(self.present), dict(self.handles), present)
 
+    def feature_sums(self, rows: Any) -> dict[str, np.ndarray]:
+        """Sum of the rows of each column of memberships (features x columns), by view."""
+        there = self.ops.asarray(rows)
+        return {name: self.ops.to_numpy(self.ops.accumulate(X, there, None)) for name, X in self.handles.items()}
+
     def select(self, *names: str) -> HeldViews:
         """Hold some of the views."""
         columns = [list(self.handles).index(name) for name in names]

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from coview.engines.pair_field import PairField
 from coview.engines.state import Tree
 from coview.engines.threads import Team
 from coview.views.lazy import LazyViews
@@ -112,17 +113,18 @@ class Engine(Protocol):
         have: Array,
         order: list[int],
         floor: float,
-    ) -> Array:
+    ) -> tuple[Array, np.ndarray]:
         """Rows of the simplex by view, side by side, that maximize counts_v log h_v - sum_u couplings_vu D(h_v, h_u).
 
-        Views are taken in that order, each given the others ("skl" or "l2", see `plsa/co_plsa.py`); one that an object
-        lacks (`have`: objects x views) is imputed from those that it has.
+        D is "skl", "l2" or "l1" (see `plsa/co_plsa.py`). Views are taken in that order, each given the others, or all
+        at once (L1); one that an object lacks (`have`: objects x views) is imputed from those that it has. Second, what
+        was added to the counts of each object where its old rows are, as a share of their mass.
         """
 
     def pair_field(
         self, partners: Array, have: Array, couplings: np.ndarray, sigma: float, mixtures: list[Array]
-    ) -> Any:
-        """Similarities of pairs in every view, with their value and gradient; see `engines/pair_field.py`."""
+    ) -> PairField:
+        """Similarities of pairs of rows in every view, with the value and the gradient of what they cost."""
 
     def vector_products(self, X: Handle, W: Array, exact: bool = False) -> Array:
         """X @ W as an array of W's type, multiplied in the floating type of the rows, or in float64 where `exact`.
@@ -159,9 +161,6 @@ class Engine(Protocol):
 
     def kmeans_labels(self, parts: list[Handle], n_clusters: int, seed: int) -> np.ndarray:
         """Clusters of one start of k-means on rows whose parts stand side by side, with scikit-learn's draws."""
-
-    def softmax(self, scores: Array) -> Array:
-        """Rows of exp(scores) divided by their sums."""
 
     def beside(self, parts: list[Array]) -> Array:
         """Arrays side by side, along the last axis."""

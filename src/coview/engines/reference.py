@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from sklearn.cluster import KMeans
 
 from coview.engines.coupled import coupled_rows
-from coview.engines.pair_field import PairField
+from coview.engines.pair_field import HostPairField, PairField
 from coview.engines.threads import Team
 
 __all__ = ["ReferenceEngine", "comparable"]
@@ -144,13 +144,13 @@ class ReferenceEngine:
         have: np.ndarray,
         order: list[int],
         floor: float,
-    ) -> np.ndarray:
+    ) -> tuple[np.ndarray, np.ndarray]:
         return coupled_rows(Team(1), divergence, counts, table, couplings, have, order, floor)
 
     def pair_field(
         self, partners: np.ndarray, have: np.ndarray, couplings: np.ndarray, sigma: float, mixtures: list[np.ndarray]
     ) -> PairField:
-        return PairField(partners, have, couplings, sigma, mixtures, Team(1))
+        return HostPairField(partners, have, couplings, sigma, mixtures, Team(1))
 
     def vector_products(self, X: sparse.csr_array, W: np.ndarray, exact: bool = False) -> np.ndarray:
         X = X.astype(np.float64) if exact else X
@@ -192,10 +192,6 @@ class ReferenceEngine:
     def kmeans_labels(self, parts: list[sparse.csr_array], n_clusters: int, seed: int) -> np.ndarray:
         rows = sparse.csr_matrix(sparse.hstack(parts))
         return KMeans(n_clusters, n_init=1, random_state=seed).fit(rows).labels_
-
-    def softmax(self, scores: np.ndarray) -> np.ndarray:
-        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return raised / raised.sum(axis=1, keepdims=True)
 
     def beside(self, parts: list[np.ndarray]) -> np.ndarray:
         return np.concatenate(parts, axis=-1)

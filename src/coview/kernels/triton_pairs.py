@@ -81,7 +81,10 @@ def similarities(P: Any, have: Any, partners: Any, sigma: float) -> Any:
 
 
 def gradient(P: Any, partners: Any, pulls: Any) -> Any:
-    """Sum over pairs of pull (P_i - P_j), of i and, with the other sign, of j (float64)."""
+    """Sum over pairs of pull (P_i - P_j), of i and, with the other sign, of j (float64).
+
+    Where there is no pair, the pull must be 0.
+    """
     out = torch.zeros(P.shape, dtype=torch.float64, device=P.device)
     _gradient[(len(P),)](P, partners, pulls, out, partners.shape[1], **_shape(P.shape[1]), num_warps=2)
     return out

@@ -46,12 +46,10 @@ from scipy.special import softmax
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from coview.engines.coupled import coupled_rows
 from coview.engines.deadline import Deadline
 from coview.engines.passes import blockwise
 from coview.engines.protocol import Block, Engine, Holder
 from coview.engines.state import State, Tree
-from coview.engines.threads import team_of
 from coview.exceptions import ParameterError, ViewsError
 from coview.plsa.by_view import ByViewModel, ByViewSteps, has_data, pair_couplings, split_views
 from coview.plsa.factors import ROW_FLOOR, random_matrix, softened
@@ -68,8 +66,6 @@ LINK_SWEEPS = 20  # of link-PLSA, for init="link"
 MOST_UNEVEN = 10  # views with unequal couplings in L1, whose solver looks at every subset of tied views
 PLAIN_STEPS = 100  # of fold-in; then it looks ahead
 FARTHEST = 32.0  # most steps that fold-in looks ahead
-DAMPING = 0.01  # share of its mass that L1's row step adds to a view where it is
-_ROWS = 4096  # rows per chunk of the solver
 
 
 # -- divergences of two mixtures
@@ -185,7 +181,7 @@ class CoSteps(ByViewSteps):
         pulls, likelihood = self._pulls(block, old, shared, ops)
         new, _ = self._moved(old, pulls, have, names, ops)
         if stats is not None:
-            objective = likelihood - self._penalty(old, have, names, ops).sum()
+            objective = likelihood - self._penalty(old, have, names, ops.xp).sum()
             self._add_statistics(block, new, objective, shared, ops, stats)
         return {"mixture": new}, stats
 
@@ -243,7 +239,7 @@ class CoSteps(ByViewSteps):
         """Log-likelihood of the block less coupling times divergence."""
         table, names = rows["mixture"], list(block.views)
         likelihood = self.likelihood(block, table, shared, ops)
-        return likelihood - float(self._penalty(table, block.extra["have"], names, ops).sum())
+        return likelihood - float(self._penalty(table, block.extra["have"], names, ops.xp).sum())
 
     def _pulls(self, block: Block, table: Any, shared: Tree, ops: Engine) -> tuple[list[Any], Any]:
         """R_v F_v of every view (objects x topics), the slope of the log-likelihood; and the log-likelihood."""
@@ -261,23 +257,13 @@ class CoSteps(ByViewSteps):
         return pulls, likelihood
 
     def _moved(self, old: Any, pulls: list[Any], have: Any, names: list[str], ops: Engine) -> tuple[Any, np.ndarray]:
-        """New table: the views that objects have, jointly (L1) or one after the other, then those that they lack.
+        """New table, and by how much each object's pulls were raised on the way, as a share of the mass.
 
-        And by how much each object's pulls were raised on the way, as a share of the mass: a constant on the simplex.
+        What is added is a constant on the simplex.
         """
         couplings, order = self._couplings(names), [v for v, _ in self._ordered(names)]
         counts = [pull * old[:, self._columns(v)] for v, pull in enumerate(pulls)]
-        added = np.zeros(len(old))
-        if self.divergence != "l1":
-            return ops.coupled_shares(self.divergence, counts, old, couplings, have, order, ROW_FLOOR), added
-        from coview.kernels.simplex_l1_joint import l1_joint_rows  # numba, only when it is needed
-
-        here, new = np.stack([ops.to_numpy(part) for part in counts]), np.array(ops.to_numpy(old))
-        mask, team = ops.to_numpy(have), team_of(ops)
-        chunks = [(i, min(i + _ROWS, len(new))) for i in range(0, len(new), _ROWS)]
-        team.map(lambda i, j: l1_joint_rows(here, new, couplings, mask, DAMPING, ROW_FLOOR, added, i, j), chunks)
-        unsolved = mask & np.isinf(added)[:, None]  # next to none; view by view they do not fall, but may stick
-        return ops.asarray(coupled_rows(team, "l1", here, new, couplings, mask, order, ROW_FLOOR, unsolved)), added
+        return ops.coupled_shares(self.divergence, counts, old, couplings, have, order, ROW_FLOOR)
 
     def _possible_gain(
         self, old: np.ndarray, new: np.ndarray, pulls: np.ndarray, added: np.ndarray, have: np.ndarray, names: list[str]
@@ -320,11 +306,11 @@ class CoSteps(ByViewSteps):
         """The table as views x objects x topics."""
         return table.reshape(len(table), -1, self.width).transpose(1, 0, 2)
 
-    def _penalty(self, table: Any, have: Any, names: list[str], ops: Engine | None = None) -> Any:
-        """What each object's divergences cost; arrays are those of an engine, or NumPy's."""
+    def _penalty(self, table: Any, have: Any, names: list[str], xp: Any = np) -> Any:
+        """What each object's divergences cost."""
         mixtures = {name: table[:, self._columns(names.index(name))] for name in names}
         masks = {name: have[:, v] for v, name in enumerate(names)}
-        return total_divergence(self.divergence, mixtures, masks, self.pairs, np if ops is None else ops.xp)
+        return total_divergence(self.divergence, mixtures, masks, self.pairs, xp)
 
 
 # -- the estimator

@@ -141,13 +141,13 @@ def _likeliest_of_several(
         tries += 1
     vectors = tuple(name for name in gaussian if weights.get(name, 1.0) > 0)
     if vectors:
-        views = views.select(*counts.names, *vectors)
         some = views.select(*vectors)
         starts = chain(starts, (cluster_vectors(some, n_clusters, each)(some) for each in seeds[:1]))
         tries += 1
+    used = (*counts.names, *vectors)
     tried = counted(starts, "choosing a start", tries)
-    used = None if held is None else held.select(*counts.names, *vectors)
-    return most_likely(views if vectors else counts, tried, weights, n_jobs, deadline, vectors, used)
+    there = None if held is None else held.select(*used)
+    return most_likely(views.select(*used), tried, weights, n_jobs, deadline, vectors, there)
 
 
 def graph_memberships(
@@ -191,6 +191,8 @@ def most_likely(
     """
     engine = select_engine("cpu", n_jobs=n_jobs) if held is None else held.ops
     dtype = floating_type(views)
+    counts = views.select(*(name for name in views.names if name not in gaussian))
+    words = None if held is None else held.select(*counts.names)
     best, highest, took = None, -np.inf, 0.0
     remaining = iter(starts)
     means: Tree = {}
@@ -206,7 +208,7 @@ def most_likely(
                 return start
             rows = softened(start)
             steps = MixtureSteps(rows.shape[1], weights=weights or {}, gaussian=gaussian)
-            sums = feature_sums(views, rows, held, gaussian)
+            sums = _feature_sums(counts, rows, words)
             profiles = {name: np.maximum(part, FEATURE_FLOOR) for name, part in sums.items()}
             shared: Tree = {"profiles": {name: part / part.sum(axis=0) for name, part in profiles.items()}}
             if gaussian and not means:  # all starts have them in common
@@ -225,22 +227,11 @@ def most_likely(
     return best
 
 
-def feature_sums(
-    views: Views, rows: np.ndarray, held: HeldViews | None = None, without: tuple[str, ...] = ()
-) -> dict[str, np.ndarray]:
-    """Features of each cluster (features x clusters) that memberships make, by view, but for some views.
-
-    Examples
-    --------
-    >>> feature_sums(Views(words=np.array([[2.0, 1.0], [0.0, 4.0]])), np.array([[1.0, 0.0], [0.5, 0.5]]))
-    {'words': array([[2., 0.],
-           [3., 2.]])}
-    """
-    names = [name for name in views.names if name not in without]
-    if held is None:
-        return {name: np.asarray(views[name].T @ rows) for name in names}
-    ops, there = held.ops, held.ops.asarray(rows)
-    return {name: ops.to_numpy(ops.accumulate(held.handles[name], there, None)) for name in names}
+def _feature_sums(views: Views, rows: np.ndarray, held: HeldViews | None) -> dict[str, np.ndarray]:
+    """Features of each cluster (features x clusters) that memberships make, by view, added up where they are held."""
+    if held is not None:
+        return held.feature_sums(rows)
+    return {name: np.asarray(matrix.T @ rows) for name, matrix in views.items()}
 
 
 def likeliest_arrays(
@@ -284,4 +275,4 @@ def placed(views: Views, first: int, *, start: Any) -> np.ndarray:
 def _topic_sums(views: Views, first: int, *, memberships: np.ndarray, held: HeldViews | None) -> dict[str, np.ndarray]:
     """Features of each topic in some rows (topics x features), by view."""
     here = memberships[first : first + len(views)]
-    return {name: part.T for name, part in feature_sums(views, here, held).items()}
+    return {name: part.T for name, part in _feature_sums(views, here, held).items()}
