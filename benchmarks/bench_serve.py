@@ -23,7 +23,7 @@ from scipy import sparse
 
 CLIENTS, DIMENSIONS, FEATURES, SUBJECTS = 64, 100, 20_000, 200
 TAUGHT = 5_000  # objects that the model learns from; the others are only indexed
-RATES = (200.0, 300.0)
+RATES = (200.0, 500.0)
 
 
 def corpus(n: int, seed: int) -> Any:
@@ -157,9 +157,10 @@ def measure(n: int, together: int, seconds: float, rates: tuple[float | None, ..
         load(port, asked, 2.0, 100.0)  # warm
         found = []
         for rate in rates:
-            before = processor_seconds(process.pid)
+            before, own = processor_seconds(process.pid), time.process_time()
             one = load(port, asked, seconds, rate)
             one["cost"] = 1000 * (processor_seconds(process.pid) - before) / one["requests"]
+            one["clients"] = 1000 * (time.process_time() - own) / one["requests"]
             found.append(one)
         return found
     finally:
@@ -182,18 +183,21 @@ def main(quick: bool) -> None:
             round(one["p50"], 1),
             round(one["p99"], 1),
             round(one["cost"], 2),
+            round(one["clients"], 2),
             one["lost"],
             one["requests"],
         ]
         for (together, what), one in zip(labels, [*batched, *alone])
     ]
+    after = os.getloadavg()[0]
     fast = [name for name in ("uvloop", "httptools") if find_spec(name)]
     notes = [
         f"{n} objects, {DIMENSIONS} dimensions, exact index; queries of 8 words in a view of {FEATURES} features, the "
         f"10 best of the other view. {CLIENTS} clients with a connection each, {seconds:g} seconds each.",
         "The clients are one process on the same machine: service and clients share its cores. Latencies of offered "
         "loads count from when a request was due, so that a slow answer counts against those behind it.",
-        f"Load average of the machine before: {busy:.1f}, of {os.cpu_count()} cores.",
+        f"Load average of the machine before: {busy:.1f}, after: {after:.1f}, of {os.cpu_count()} cores. What else "
+        "runs on them takes from the rates and adds to the latencies.",
         "The service has one thread for the model (BLAS too) and one for HTTP.",
         f"uvicorn with {' and '.join(fast) or 'neither uvloop nor httptools'}.",
     ]
@@ -204,6 +208,7 @@ def main(quick: bool) -> None:
         "p50, ms",
         "p99, ms",
         "service CPU ms a request",
+        "clients' CPU ms a request",
         "lost",
         "requests",
     ]
