@@ -380,7 +380,7 @@ def test_objects_that_lack_views_are_placed_by_the_others():
 def test_one_view_has_fewer_candidates(counts):
     model = AutoClustering(3, random_state=0).fit(counts.views["view0"])
     why = why_dropped(model)
-    assert why["correlation"] == "there is only one view"
+    assert why["correlation"] == "there is no second view to correlate with"
 
 
 class Broken(KMeans):

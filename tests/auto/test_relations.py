@@ -13,9 +13,10 @@ from sklearn.linear_model import LogisticRegression
 
 from coview import AutoClassifier, AutoClustering, ConcatenatedViews, Ontology, Views, inspect, load, save
 from coview.auto import relations
-from coview.auto.relations import relate_views
+from coview.auto.relations import relate_views, structured_views
 from coview.datasets import make_topic_views
 from coview.inspection.choice import describe_choice
+from coview.metrics import normalized_mutual_info
 
 LINEAR = ConcatenatedViews(LogisticRegression())
 
@@ -115,3 +116,26 @@ def test_a_fit_warns_of_rows_in_another_order_and_of_nothing_else(auto, tmp_path
     assert str(told[0].message) in unescape(model.report().html)
     save(model, tmp_path / "model.coview")
     assert_equal(load(tmp_path / "model.coview").view_relations_, model.view_relations_)
+
+
+def test_a_view_of_noise_does_not_make_the_clusters():
+    """Words that say nothing beside vectors that do: topics and angles of words would be as good as any."""
+    rng = np.random.default_rng(0)
+    target = rng.integers(4, size=300)
+    words = rng.multinomial(50, rng.dirichlet(np.ones(300)), size=300)
+    vectors = 0.7 * rng.normal(size=(4, 40))[target] + rng.normal(size=(300, 40))
+    X = Views(words=sparse.csr_array(words), vectors=vectors)
+    model = AutoClustering(4, random_state=0).fit(X)
+    assert model.view_relations_["verdict"][0] == "noise"
+    assert set(model.candidates_["without"]) == {"words (noise)", None}
+    assert normalized_mutual_info(target, model.labels_) > 0.9
+    shares = model.transform(X.select("words"))
+    np.testing.assert_allclose(shares, 0.25)
+
+
+def test_noise_alone_is_clustered_all_the_same():
+    rng = np.random.default_rng(1)
+    X = Views(a=rng.normal(size=(120, 6)), b=rng.normal(size=(120, 6)))
+    found = relate_views(X)
+    assert found["verdict"] == ["noise", "noise"]
+    assert structured_views(found) == ["a", "b"]

@@ -345,7 +345,7 @@ def default_candidates(
         correlation = CCAClustering(n_clusters, random_state=seed)
         candidates.append(Candidate("correlation", correlation, cost=1, most=MOST_ROWS))
     else:
-        skipped["correlation"] = "there is only one view"
+        skipped["correlation"] = "there is no second view to correlate with"
     having = n_present(views)
     wide = [name for name in counted if min(having[name], views[name].shape[1]) > LATENT]
     if wide:
@@ -379,12 +379,13 @@ def in_this_process(engine: Any) -> Any:
 
 
 def linked_candidates(candidates: list[Candidate], names: Sequence[str], steps: Pipeline, seed: int) -> list[Candidate]:
-    """Candidates that see the views as they are, and one that sees those smoothed over links by fitted steps."""
+    """Candidates that see these views as they are, and one that sees them smoothed over links by fitted steps."""
     last = steps.steps[-1][1]
     n_clusters = candidates[0].estimator.get_params()["n_clusters"]
-    near = tuple(f"{name}{last.suffix}" for name in last.smoothed_views_)
+    some = [name for name in last.smoothed_views_ if name in names] or list(last.smoothed_views_)
+    near = tuple(f"{name}{last.suffix}" for name in some)
     model = SphericalKMeans(n_clusters, n_init=SMOOTH_STARTS, random_state=seed)
-    sources = (last.links, *last.smoothed_views_)
+    sources = (last.links, *some)
     smooth = Candidate("smoothed", model, SMOOTH_PRIOR, views=near, most=MOST_ROWS, sources=sources)
     return [*(replace(one, views=one.views or tuple(names)) for one in candidates), smooth]
 

@@ -42,7 +42,7 @@ from coview.auto.evidence import agreements, candidate_weights, may_be_kept, rel
 from coview.auto.links import LINK_EVIDENCE, find_links, judge_links, smoothing
 from coview.auto.number import borne_out, choose_number
 from coview.auto.objects import Objects
-from coview.auto.relations import RELATIONS, check_alignment
+from coview.auto.relations import RELATIONS, check_alignment, structured_views
 from coview.auto.table import CandidateTable, candidate_table, left_out
 from coview.base import NumbersGate
 from coview.clustering.consensus import BaseConsensus
@@ -154,8 +154,9 @@ class AutoClustering(BaseConsensus):
         "partner", the view of which that is the most; "own", the same of two halves of its columns, asked where it
         shares nothing; "verdict", one word for each view: "shares" (it belongs to the others), "alone" (structure of
         its own, and nothing shared: a warning asks whether its rows are in the order of the others), "noise" (neither:
-        half of its columns says nothing of the other half, and it has no say in the number of clusters) and "unknown"
-        (nothing shared, and why cannot be told: one column, few objects, or no other view with structure).
+        half of its columns says nothing of the other half; where another view has structure, clusters and their number
+        are found without it) and "unknown" (nothing shared, and why cannot be told: one column, few objects, or no
+        other view with structure).
     softness_ : float
         Share of each object's cluster that is spread over all clusters of a candidate.
     history_ : dict of lists
@@ -339,9 +340,8 @@ class AutoClustering(BaseConsensus):
             raise ParameterError(
                 "must be a number where candidates are given, which have numbers of their own.", parameter="n_clusters"
             )
-        number, table = choose_number(
-            ready.sample.select(*self._structured()), seed, deadline.share(NUMBERED), in_this_process(self.engine)
-        )
+        some = ready.sample.select(*structured_views(self.view_relations_))
+        number, table = choose_number(some, seed, deadline.share(NUMBERED), in_this_process(self.engine))
         if not borne_out(table):
             why = (
                 "whichever is tried, more of its clusters is lost on other samples of the objects than comes back"
@@ -354,13 +354,6 @@ class AutoClustering(BaseConsensus):
                 UserWarning,
             )
         return number, table
-
-    def _structured(self) -> list[str]:
-        """Views that the number of clusters is chosen by: without noise, where others share something."""
-        table = self.view_relations_
-        if "shares" not in table["verdict"]:
-            return list(self.view_names_)
-        return [view for view, verdict in zip(table["view"], table["verdict"]) if verdict != "noise"]
 
     def _smoothing(self, views: Any, seed: int, earlier: AutoClustering | None) -> list[Any]:
         """Fitted steps that smooth views over links, where there are any that join alike objects; fills `links_`."""
@@ -400,11 +393,15 @@ class AutoClustering(BaseConsensus):
         """Fit all candidates to the sample and weigh them by evidence; fills `candidates_`."""
         dropped: dict[str, str] = {}
         candidates: list[Candidate] = []
+        names = structured_views(self.view_relations_)
+        sample = objects.sample.select(*names)
         if self._asks_default():
-            candidates, dropped = default_candidates(objects.sample, self.n_clusters_, seed, len(objects), self.engine)
+            candidates, dropped = default_candidates(sample, self.n_clusters_, seed, len(objects), self.engine)
             steps = [one for one in self.preparation_ if isinstance(one, Pipeline)]
+            if len(names) < len(objects.base.names):
+                candidates = [replace(one, views=one.views or tuple(names)) for one in candidates]
             if steps:
-                candidates = linked_candidates(candidates, objects.base.names, steps[0], seed)
+                candidates = linked_candidates(candidates, names, steps[0], seed)
             elif self.links_ is not None:
                 dropped["smoothed"] = self.links_["why"]
         if self.candidates is not None:
@@ -413,9 +410,9 @@ class AutoClustering(BaseConsensus):
         # what a candidate says of itself, such as that it has not converged, is for the evidence to judge
         with few_threads(len(objects.sample), self.n_clusters_), silenced(but=InterruptedFitWarning):
             fits, failed = self._fit_candidates(candidates, data, seed, deadline)
-            plain = data.prepared.sample.select(*objects.base.names)  # what views are made of says all that they say
-            counted = wide_counts(objects.sample)
-            counts = objects.sample.select(*counted) if counted else None
+            plain = data.prepared.sample.select(*names)  # what views are made of says all that they say
+            counted = wide_counts(sample)
+            counts = sample.select(*counted) if counted else None
             judged = self._weigh(fits, data, plain, counts, seed, deadline)
         methods = {one.name: one.method for one in candidates}
         self._tabulate(judged, objects.base.names, {**failed, **dropped}, methods)
@@ -501,9 +498,11 @@ class AutoClustering(BaseConsensus):
         self, judged: list[Judged], views: Sequence[str], others: dict[str, str], methods: dict[str, str]
     ) -> None:
         """Fill `candidates_`: those that were fitted, and why others were not."""
+        noise = set(views) - set(structured_views(self.view_relations_))
         rows = [
             (one.candidate.name, one.weight, one.reliability, one.completion, one.stability, one.agreement,
-             left_out(views, one.candidate.sources or one.candidate.views or views, one.candidate.why), one.dropped)
+             left_out(views, one.candidate.sources or one.candidate.views or views, one.candidate.why, noise),
+             one.dropped)
             for one in judged
         ]  # fmt: skip
         rows += [(name, 0.0, np.nan, np.nan, np.nan, np.nan, None, why) for name, why in others.items()]

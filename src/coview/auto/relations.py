@@ -35,7 +35,7 @@ from coview.utils.warn import warn_user
 from coview.views.arrays import unit_rows
 from coview.views.views import Views
 
-__all__ = ["RELATIONS", "check_alignment", "comparable_sample", "relate_views"]
+__all__ = ["RELATIONS", "check_alignment", "comparable_sample", "relate_views", "structured_views"]
 
 SHARE, LEAST_OBJECTS, MOST_OBJECTS = 0.5, 300, 1000  # of the objects that are compared
 LEARNED_BY = 4000  # objects that views are made comparable by
@@ -121,6 +121,22 @@ def relate_views(views: Views, seed: int = 0) -> dict[str, list[Any]]:
             for v in range(len(parts))
         ],
     }
+
+
+def structured_views(relations: dict[str, list[Any]]) -> list[str]:
+    """Views that clusters are looked for in: all but those of noise, where any other has structure.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> a = np.eye(3)[np.arange(90) % 3] * 4 + rng.normal(size=(90, 3))
+    >>> structured_views(relate_views(Views(a=a, b=rng.normal(size=(90, 5)))))
+    ['a']
+    """
+    rows = list(zip(relations["view"], relations["verdict"], relations["own"]))
+    if not any(verdict in ("shares", "alone") or own >= SHARED for _, verdict, own in rows):
+        return list(relations["view"])
+    return [view for view, verdict, _ in rows if verdict != "noise"]
 
 
 # -- pieces

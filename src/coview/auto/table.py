@@ -75,17 +75,23 @@ def _cell(value: Any) -> str:
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-def left_out(views: Iterable[str], seen: Iterable[str], why: str | None = None) -> str | None:
+def left_out(
+    views: Iterable[str], seen: Iterable[str], why: str | None = None, noise: Iterable[str] = ()
+) -> str | None:
     """Names of the views that a candidate does not see, and why, in one text; None where it sees all.
 
     Examples
     --------
     >>> left_out(["words", "image"], ["words"], "no counts"), left_out(["words"], ["words"])
     ('image (no counts)', None)
+    >>> left_out(["words", "image", "size"], ["words"], "no counts", ["size"])
+    'image (no counts), size (noise)'
     """
-    seen = set(seen)
-    others = ", ".join(name for name in views if name not in seen)
-    return f"{others} ({why})" if others and why else others or None
+    seen, noise = set(seen), set(noise)
+    missing = [name for name in views if name not in seen]
+    parts = [(", ".join(name for name in missing if name not in noise), why)]
+    parts.append((", ".join(name for name in missing if name in noise), "noise"))
+    return ", ".join(f"{names} ({reason})" if reason else names for names, reason in parts if names) or None
 
 
 def candidate_table(*figures: str) -> rules.Rule:
