@@ -201,7 +201,7 @@ SHARED: dict[str, Kind] = {  # what these words mean in every estimator that has
     "max_iter": integer(),
     "n_clusters": integer(),
     "n_components": integer(),
-    "n_init": integer(),
+    "n_init": integer(most=10_000),  # each is a whole fit
     "n_jobs": N_JOBS,
     "random_state": SEED,
     "schedule": one_of("alternating", "joint"),
