@@ -81,20 +81,6 @@ for topic in inspect(topics).explain(pair, n_features=5, n_objects=2):
 VarianceExplainedDisplay.from_estimator(topics)
 
 # %%
-# Methods that measure distances need vectors in one scale. Their columns have one unit, and here, after an SVD, the
-# later ones say little: scaled to variance 1 each they would count as much as the first, so `ScaledViews` scales
-# vectors as a whole. (The Auto models and graphs of neighbors do so by themselves.)
-from sklearn.cluster import KMeans
-from sklearn.metrics import normalized_mutual_info_score
-
-from coview import ScaledViews
-
-for scaling in ("standard", "auto"):
-    rows = ScaledViews(scaling).fit_transform(X.select("meaning"))["meaning"]
-    clusters = KMeans(len(set(corpus.target)), n_init=3, random_state=0).fit_predict(rows)
-    print(f"{scaling:9s} NMI {normalized_mutual_info_score(corpus.target, clusters):.2f}")
-
-# %%
 # Sparse counts and dense vectors go into one model. Few labels, the same for all; accuracy on the unlabeled objects.
 from coview import SeededKMeansClassifier, TfidfViews
 
