@@ -95,9 +95,8 @@ def main(words: list[str]) -> None:
             model = every[name](engine, more, views)
             whole = time.perf_counter() - began
             profile.disable()
-            history = model.history_
-            phases = [history[f"{phase}_seconds"][0] for phase in ("start", "sweep", "end")]
-            end = history["objective"][-1]
+            phases = [model.fit_seconds_[phase] for phase in ("start", "sweeps", "end")]
+            end = model.history_["objective"][-1]
             if engine == engines[0]:
                 whole_seconds, objective = whole, end
             gap = abs(end / objective - 1)

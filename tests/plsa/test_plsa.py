@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.decomposition import non_negative_factorization
 
 from coview import PLSA, Views
+from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
 from coview.metrics import clustering_accuracy
@@ -341,3 +342,16 @@ def test_a_fixed_start_is_run_once(init):
         init = dict(zip(("memberships", "topic_feature"), start(X, 3)))
     PLSA(3, init=init, n_init=4, max_iter=2, tol=0, random_state=0, callbacks=[lambda s: seen.append(s.restart)]).fit(X)
     assert seen == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, entry in ESTIMATORS.items() if entry.module.startswith("coview.plsa.")]
+)
+def test_a_fit_leaves_curves_of_one_length_and_the_seconds_of_its_phases(name):
+    made = make_topic_views(n_objects=30, n_clusters=3, random_state=0)
+    model = resolve(name)(max_iter=3, tol=0, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(made.views, made.target) if ESTIMATORS[name].kind == "classifier" else model.fit(made.views)
+    assert {key: len(values) for key, values in model.history_.items()} == {"objective": 4, "seconds": 4}
+    assert list(model.fit_seconds_) == ["start", "sweeps", "end"] and min(model.fit_seconds_.values()) >= 0

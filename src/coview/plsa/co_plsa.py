@@ -358,8 +358,8 @@ class CoPLSA(ByViewModel):
     <shared: group_means_, column_moments_>
     history_ : dict of lists
         "objective" (log-likelihood less coupling times divergence) and "seconds" after each sweep; entry 0 is the
-        start. "start_seconds", "sweep_seconds" and "end_seconds" as in `PLSA`.
-    <shared: n_iter_, stopped_by_>
+        start.
+    <shared: fit_seconds_, n_iter_, stopped_by_>
     <shared: fitted views>
 
     Notes

@@ -41,7 +41,7 @@ class DualPLSA(MultiViewPLSA):
     <same: topic_feature_>
     topic_view_ : ndarray (n_components, n_views)
         ``p(view | topic)``: how much of each topic lies in each view.
-    <same: view_weights_, history_, n_iter_, stopped_by_>
+    <same: view_weights_, history_, fit_seconds_, n_iter_, stopped_by_>
     <shared: fitted views>
 
     Examples
@@ -83,7 +83,7 @@ class DualPLSAClassifier(MultiViewPLSAClassifier):
     <same: topic_feature_>
     topic_view_ : ndarray (n_components, n_views)
         ``p(view | topic)``: how much of each topic lies in each view.
-    <same: view_weights_, row_masses_, history_, n_iter_, stopped_by_>
+    <same: view_weights_, row_masses_, history_, fit_seconds_, n_iter_, stopped_by_>
     <shared: fitted views>
 
     Examples

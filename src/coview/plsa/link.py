@@ -50,7 +50,7 @@ class LinkPLSA(WeightedModel, PLSA):
         ``p(topic | object)`` of the training objects, shared by all views.
     <shared: view_weights_, likelihood_, noise_variance_, variance_explained_>
     <shared: group_means_, column_moments_>
-    <shared: history_, n_iter_, stopped_by_>
+    <shared: history_, fit_seconds_, n_iter_, stopped_by_>
     <shared: fitted views>
 
     Examples

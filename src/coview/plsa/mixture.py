@@ -87,6 +87,7 @@ FOLD_IN_SWEEPS = 200  # at most
 FOLD_IN_TOL = 1e-5
 FIRST_SWEEPS = 10  # of the first minibatch: what it teaches is all there is to fold the second one into
 EVIDENCE_SHARE = 0.5  # of the time of the start, for weights of vectors
+PHASES = ("start", "sweeps", "end")  # of a fit
 RESTART = 104_729  # apart enough that restarts share no stream
 
 Self = TypeVar("Self", bound="MixtureModel")
@@ -297,6 +298,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     group_means_: dict[str, np.ndarray]
     column_moments_: dict[str, np.ndarray]
     batch_counts_: Tree
+    fit_seconds_: dict[str, float]
     _fitted_state = {
         "topic_feature_": rules.by_view(topic_rule("topics", "features of {view}")),
         "likelihood_": rules.optional(rules.by_view(rules.one_of(*LIKELIHOODS))),
@@ -307,6 +309,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         "memberships_": rules.shares("objects", "topics"),
         "batch_counts_": batch_rule("topics", profiles=rules.floats("features of {view}", "topics", low=0)),
         "n_batches_": rules.optional(rules.count(), needed=lambda state: "batch_counts_" in state),
+        "fit_seconds_": rules.optional(rules.record(**dict.fromkeys(PHASES, rules.number(0.0)))),
     }
     _parameters = {"likelihood": LIKELIHOOD}
 
@@ -543,8 +546,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             self.__dict__.pop(name, None)
         self._keep(self._attributes(fit.state, holder))
         phases.append(time.monotonic())
-        took = zip(("start_seconds", "sweep_seconds", "end_seconds"), np.diff(phases).tolist())
-        self.history_ = {**fit.history, **{phase: [seconds] for phase, seconds in took}}
+        self.fit_seconds_ = dict(zip(PHASES, np.diff(phases).tolist()))
+        self.history_ = fit.history
         self.n_iter_ = fit.n_iter
         self.stopped_by_ = fit.stopped_by
         return self
@@ -710,6 +713,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         known = self.__dict__.get("batch_counts_")
         if first or known is None:
             self.n_batches_, self.history_ = 0, {"objective": []}
+            self.__dict__.pop("fit_seconds_", None)
         if not first:
             if known is None:
                 known = steps.as_counts(tree_map(engine.to_numpy, old), counts)

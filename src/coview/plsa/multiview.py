@@ -365,7 +365,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     <shared: topic_feature_>
     <shared: view_weights_, likelihood_, noise_variance_, variance_explained_>
     <shared: group_means_, column_moments_>
-    <shared: history_, n_iter_, stopped_by_>
+    <shared: history_, fit_seconds_, n_iter_, stopped_by_>
     <shared: fitted views>
 
     Examples
@@ -527,7 +527,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     <shared: group_means_, column_moments_>
     row_masses_ : dict of float
         Sum that the rows of each view are brought to; empty where they are taken as they are.
-    <shared: history_, n_iter_, stopped_by_>
+    <shared: history_, fit_seconds_, n_iter_, stopped_by_>
     <shared: fitted views>
 
     Examples

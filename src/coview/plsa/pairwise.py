@@ -248,8 +248,8 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     <shared: view_weights_>
     history_ : dict of lists
         "objective" (weighted log-likelihood less the penalty of the pairs) and "seconds" after each sweep; entry 0 is
-        the start. "start_seconds", "sweep_seconds" and "end_seconds" as in `PLSA`.
-    <shared: n_iter_, stopped_by_>
+        the start.
+    <shared: fit_seconds_, n_iter_, stopped_by_>
     <shared: fitted views>
 
     Notes

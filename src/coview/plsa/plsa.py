@@ -85,7 +85,7 @@ class PLSA(MixtureModel):
         ``p(topic | object)`` of the training objects.
     <shared: likelihood_, noise_variance_, variance_explained_>
     <shared: group_means_, column_moments_>
-    <shared: history_>
+    <shared: history_, fit_seconds_>
     <shared: n_iter_, stopped_by_>
     <shared: fitted views>
 

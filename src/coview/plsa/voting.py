@@ -68,7 +68,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         Objects on which the views agreed.
     <shared: topic_feature_>
     <shared: view_weights_>
-    <shared: history_, n_iter_, stopped_by_>
+    <shared: history_, fit_seconds_, n_iter_, stopped_by_>
     <shared: fitted views>
 
     References

@@ -16,8 +16,9 @@ __all__ = ["SHARED", "parameters_of", "shared_parameters"]
 
 SHARED = {
     "history_": """history_ : dict of lists
-    "objective" and "seconds" after each sweep; entry 0 is the start. "start_seconds", "sweep_seconds" and
-    "end_seconds" hold one number each: what a fit took before, in and after the sweeps.""",
+    "objective" and "seconds" after each sweep; entry 0 is the start.""",
+    "fit_seconds_": """fit_seconds_ : dict of float
+    What the last call of `fit` took before, in and after its sweeps: "start", "sweeps" and "end".""",
     "n_iter_": """n_iter_ : int
     Sweeps of the best start.""",
     "stopped_by_": """stopped_by_ : str
