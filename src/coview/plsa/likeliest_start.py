@@ -46,6 +46,7 @@ from coview.views.views import Views
 __all__ = ["consensus_start", "graph_memberships", "likeliest_arrays", "likeliest_start", "most_likely", "placed"]
 
 SWEEPS = 5
+TIE = 1e-9  # of a likelihood: what engines differ by in rounding decides nothing, the first of equal starts is taken
 SAMPLE = 20_000  # lazy rows that are read for a start
 NODES_PER_CLUSTER, LEAST_NODES, MOST_NODES = 100, 1000, 4000  # objects of which graphs are made
 FEW_NODES = 10  # for each cluster: with fewer a graph says nothing
@@ -220,7 +221,7 @@ def most_likely(
             for _ in range(SWEEPS):
                 sweep(steps, holder, state)
             reached = holder.objective(steps, state.rows, state.shared)
-            if best is None or reached > highest:
+            if best is None or reached > highest + TIE * abs(highest):
                 best, highest = start, reached
             took = time.monotonic() - began
     assert best is not None
