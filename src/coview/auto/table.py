@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from coview.utils import fitted_state as rules
 from coview.utils.messages import cut
 from coview.views.base import html_table, text_table
@@ -17,6 +19,7 @@ from coview.views.base import html_table, text_table
 __all__ = ["CandidateTable", "candidate_table", "left_out"]
 
 WIDEST = 60  # letters of a cell as text
+FLOATING = (float, np.floating)
 
 
 class CandidateTable(dict[str, list[Any]]):
@@ -34,13 +37,14 @@ class CandidateTable(dict[str, list[Any]]):
     """
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether all columns have the same values; what is not known (NaN) equals itself, as after loading."""
-        if not isinstance(other, dict) or list(self) != list(other):
-            return False
-        return all([*map(_comparable, self[name])] == [*map(_comparable, other[name])] for name in self)
+        """Tell whether two dicts are equal, where what is not known (NaN) equals itself, as after loading."""
+        if not isinstance(other, dict):
+            return NotImplemented
+        return self.keys() == other.keys() and all(_same(column, other[name]) for name, column in self.items())
 
     def __ne__(self, other: object) -> bool:  # a dict has one of its own
-        return not self == other
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
 
     __hash__ = None  # as of any dict
 
@@ -65,8 +69,11 @@ class CandidateTable(dict[str, list[Any]]):
         return list(told), [list(row) for row in zip(*told.values())]
 
 
-def _comparable(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
+def _same(ours: Any, theirs: Any) -> bool:
+    """Whether two columns, or two cells, are equal or both not a number."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(_same, ours, theirs))
+    return bool(ours == theirs) or all(isinstance(one, FLOATING) and math.isnan(one) for one in (ours, theirs))
 
 
 def _cell(value: Any) -> str:
