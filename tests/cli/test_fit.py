@@ -28,6 +28,7 @@ from coview import (
 from coview.cli import main as cli
 from coview.cli.files import table_front
 from coview.cli.options import TableOptions
+from coview.cli.settings import build_model
 from coview.datasets import make_topic_views
 
 TEXTS = [("red fox jumps", "land"), ("blue sea waves", "water"), ("fox den red", "land"), ("sea salt blue", "water")]
@@ -453,6 +454,21 @@ def test_a_scaler_alone_is_for_every_view(run, tmp_path):
     code, _, error = run("fit", "LinkPLSA", *data, "--step", "StandardScaler")
     assert code == 0 and "units" not in error
     assert "no model 'StandardScalar'" in run("fit", "LinkPLSA", *data, "--step", "StandardScalar")[2]
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        ("EachView({'a': StandardScalr()})", "no model 'StandardScalr'"),
+        ("EachView({'a': StandardScaler(mean=True)})", "has no parameter 'mean'"),
+        ("EachView({'a': name})", "plain values only"),
+        ("EachView({name: 1})", "plain values only"),
+        ("LabelEncoder", "needs a transformer"),
+    ],
+)
+def test_a_step_that_cannot_be_says_why(step, why):
+    with pytest.raises(ValueError, match=why):
+        build_model("LinkPLSA", {"n_components": 2}, [step], None, 0)
 
 
 def test_a_step_is_drawn_by_the_seed(run, folder, tmp_path):

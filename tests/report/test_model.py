@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from coview import (
     PLSA,
@@ -26,6 +26,7 @@ from coview import (
     LinkPLSA,
     MultiViewNaiveBayes,
     MultiViewPLSA,
+    ScaledViews,
     SphericalKMeans,
     TableViews,
     TextViews,
@@ -196,9 +197,17 @@ def test_functions_are_written_by_name():
     assert written(lambda text: text) == "..." and written({"a": object()}) == "{'a': ...}"
 
 
-def test_a_scaler_of_some_views_is_typed_as_a_step():
+@pytest.mark.parametrize(
+    "front",
+    [
+        EachView(StandardScaler(with_std=False), views=["size"]),
+        EachView({"size": StandardScaler()}),
+        EachView(MinMaxScaler((0, 2))),
+        ScaledViews({"size": "standard"}),
+    ],
+)
+def test_a_scaler_of_views_is_typed_as_a_step(front):
     X = Views(size=np.random.default_rng(0).normal(size=(20, 2)), feature_names={"size": ["a", "b"]})
-    front = EachView(StandardScaler(with_std=False), views=["size"])
     model = make_pipeline(front, LinkPLSA(2, max_iter=2, random_state=0)).fit(X)
     words = shlex.split(describe_reproduction(inspect(model))["commands"][0])
     typed = words[words.index("--step") + 1]

@@ -98,14 +98,17 @@ def _construct(cls: type[Any], settings: dict[str, Any]) -> Any:
 
 def _step(text: str, seed: int | None) -> Any:
     """A transformer of views, or one of scikit-learn's, such as a scaler, which is applied to each view."""
+    from sklearn.utils import get_tags
+
     step = _value(text)
     if isinstance(step, str):
         step = _construct(_class_inside(step), {})
-    if not hasattr(step, "transform"):
+    foreign = type(step).__module__.startswith("sklearn.")
+    if not hasattr(step, "transform") or (foreign and not get_tags(step).input_tags.two_d_array):  # as LabelEncoder
         raise ValueError(f"--step needs a transformer, got {text!r}. Example: --step TfidfViews")
     seeds = [name for name, value in step.get_params().items() if name.endswith("random_state") and value is None]
     step.set_params(**dict.fromkeys(seeds, seed))
-    return resolve("EachView")(step) if type(step).__module__.startswith("sklearn.") else step
+    return resolve("EachView")(step) if foreign else step
 
 
 def _class_inside(name: str) -> type[Any]:
@@ -139,11 +142,7 @@ def _call(node: ast.Call, text: str) -> Any:
     if len(node.args) > len(names) or any(keyword.arg is None for keyword in node.keywords):
         raise ValueError(f"{text!r} does not fit {cls.__name__}, whose settings are {', '.join(names)}.")
     parts = [*zip(names, node.args), *((str(keyword.arg), keyword.value) for keyword in node.keywords)]
-    try:
-        settings = {name: _part(part, text) for name, part in parts}
-    except ValueError:
-        raise ValueError(f"{text!r} may hold plain values only.") from None
-    return _construct(cls, settings)
+    return _construct(cls, {name: _part(part, text) for name, part in parts})
 
 
 def _part(node: Any, text: str) -> Any:
@@ -151,5 +150,12 @@ def _part(node: Any, text: str) -> Any:
     if isinstance(node, ast.Call):
         return _call(node, text)
     if isinstance(node, ast.Dict) and None not in node.keys:
-        return {ast.literal_eval(key): _part(value, text) for key, value in zip(node.keys, node.values) if key}
-    return ast.literal_eval(node)
+        return {_plain(key, text): _part(value, text) for key, value in zip(node.keys, node.values) if key}
+    return _plain(node, text)
+
+
+def _plain(node: ast.expr, text: str) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except (TypeError, ValueError):
+        raise ValueError(f"{text!r} may hold plain values only.") from None

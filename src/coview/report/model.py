@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import re
 import shlex
@@ -265,20 +266,29 @@ def _step_options(inspection: Inspection, beside: Mapping[str, str]) -> list[str
 def _typed_step(step: Any) -> str | None:
     """A transformer as it is typed, with others inside it; None where a setting is more than a command line can say."""
     values = step.get_params(deep=False)
-    parts = []
-    for name in (row["name"] for row in _parameters(step) if row["changed"]):
-        value = values[name]
-        typed = _typed_step(value) if sklearn_class(type(value).__name__) is type(value) else None
-        if isinstance(value, (int, float, str)) or _are_names(value):
-            typed = repr(value)
-        if typed is None:
-            return None
-        parts.append(f"{name}={typed}")
-    return f"{type(step).__name__}({', '.join(parts)})"
+    parts = {row["name"]: _typed_value(values[row["name"]]) for row in _parameters(step) if row["changed"]}
+    if None in parts.values():
+        return None
+    return f"{type(step).__name__}({', '.join(f'{name}={typed}' for name, typed in parts.items())})"
 
 
-def _are_names(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value)
+def _typed_value(value: Any) -> str | None:
+    """A plain value, a transformer, or a dict of such, as it is typed; None where it cannot be."""
+    if _is_plain(value):
+        return repr(value)
+    if isinstance(value, np.integer | np.floating):
+        return _typed_value(value.item())
+    if type(value) is dict and all(map(_is_plain, value)):
+        parts = {repr(key): _typed_value(part) for key, part in value.items()}
+        return None if None in parts.values() else f"{{{', '.join(f'{key}: {typed}' for key, typed in parts.items())}}}"
+    return _typed_step(value) if sklearn_class(type(value).__name__) is type(value) else None
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether Python writes a value as it is typed: None, text, a finite number, or a list or tuple of such."""
+    if type(value) in (list, tuple):
+        return all(map(_is_plain, value))
+    return value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value))
 
 
 def _table_options(front: Any, beside: Mapping[str, str]) -> list[str] | None:
