@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
+import tracemalloc
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +15,7 @@ from hypothesis import strategies as st
 from coview.retrieval import codes as module
 from coview.retrieval import index as index_module
 from coview.retrieval.codes import Codes
-from coview.retrieval.index import ExactIndex, restore_index
+from coview.retrieval.index import ExactIndex, GraphIndex, restore_index
 
 
 def naive(queries: np.ndarray, vectors: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +139,7 @@ def test_an_index_that_was_prepared_finds_the_same(monkeypatch):
     before = index.search(queries, 5)
     index.prepare()
     after = index.search(queries, 5)
-    assert index._codes is not None
+    assert index._items.codes is not None
     assert np.array_equal(before[0], after[0])
     np.testing.assert_allclose(before[1], after[1], rtol=1e-5)
 
@@ -153,4 +158,110 @@ def test_a_query_that_is_no_number_is_searched_without_codes(always, value):
     index = ExactIndex(4)
     index.add(np.arange(300), np.random.default_rng(3).normal(size=(300, 4)))
     queries = np.array([[value, 0, 0, 0]], dtype=np.float32)
-    assert not index._uses_codes(queries, 2)
+    assert not index._uses_codes(queries, index._items, 2)
+
+
+def in_threads(work, n: int) -> list:
+    """What `work` returns, or the exception that it raises, in each of n threads that start together."""
+    barrier, results = threading.Barrier(n), []
+
+    def go():
+        barrier.wait(timeout=30)
+        try:
+            results.append(work())
+        except Exception as error:
+            results.append(error)
+
+    threads = [threading.Thread(target=go) for _ in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    return results
+
+
+def test_threads_that_search_after_items_came_find_the_same(always, monkeypatch):
+    rng = np.random.default_rng(4)
+    vectors, queries = rng.normal(size=(900, 20)).astype(np.float32), rng.normal(size=(2, 20)).astype(np.float32)
+    index = ExactIndex(20)
+    index.add(np.arange(500), vectors[:500])
+    index.prepare()
+    index.add(np.arange(500, 900), vectors[500:])
+    rounded = module._rounded
+
+    def slowly(*arguments):
+        time.sleep(0.02)  # all threads are here together
+        return rounded(*arguments)
+
+    monkeypatch.setattr(module, "_rounded", slowly)
+    expected = naive(queries, vectors, 7)[0].tolist()
+    found = in_threads(lambda: index.search(queries, 7)[0].tolist(), 4)
+    assert [*found, index.search(queries, 7)[0].tolist()] == [expected] * 5
+
+
+def test_a_search_sees_the_items_that_it_began_with(always, monkeypatch):
+    rng = np.random.default_rng(5)
+    vectors, queries = rng.normal(size=(900, 20)).astype(np.float32), rng.normal(size=(2, 20)).astype(np.float32)
+    index = ExactIndex(20)
+    index.add(np.arange(900), vectors)
+    index.prepare()
+    search = Codes.search
+
+    def after_a_change(*arguments):  # as of another thread
+        index.remove(np.arange(300))
+        index.add(np.arange(900, 1000), vectors[:100])
+        return search(*arguments)
+
+    monkeypatch.setattr(Codes, "search", after_a_change)
+    assert np.array_equal(index.search(queries, 5)[0], naive(queries, vectors, 5)[0])
+    monkeypatch.undo()
+    keys, rows = np.arange(300, 1000), np.concatenate([np.arange(300, 900), np.arange(100)])
+    assert np.array_equal(index.search(queries, 5)[0], keys[naive(queries, vectors[rows], 5)[0]])
+
+
+def test_codes_leave_out_rows_that_the_vectors_do_not_have():
+    rng = np.random.default_rng(6)
+    vectors, queries = rng.normal(size=(700, 12)).astype(np.float32), rng.normal(size=(3, 12)).astype(np.float32)
+    assert np.array_equal(Codes(vectors).search(queries, vectors[:300], 4)[0], naive(queries, vectors[:300], 4)[0])
+
+
+def test_codes_do_not_change_when_others_are_made_of_them():
+    rng = np.random.default_rng(7)
+    vectors, queries = rng.normal(size=(700, 12)).astype(np.float32), rng.normal(size=(3, 12)).astype(np.float32)
+    codes, mask = Codes(vectors[:301]), np.arange(301) % 3 > 0
+    cases = [
+        (codes.extended(vectors), vectors),
+        (codes.kept(mask, vectors[:301][mask]), vectors[:301][mask]),
+        (codes, vectors[:301]),
+    ]
+    for case, rows in cases:
+        assert len(case) == len(rows)
+        assert np.array_equal(case.search(queries, rows, 4)[0], naive(queries, rows, 4)[0])
+
+
+def test_making_codes_takes_less_than_the_vectors():
+    vectors = np.random.default_rng(8).normal(size=(150_000, 16)).astype(np.float32)
+    tracemalloc.start()
+    try:
+        Codes(vectors)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < vectors.nbytes
+
+
+@pytest.mark.skipif(find_spec("usearch") is None, reason="usearch is not installed: the HNSW graph is not checked")
+def test_a_graph_makes_no_codes(always, monkeypatch):
+    made = []
+
+    class Noted(Codes):
+        def __init__(self, vectors):
+            made.append(len(vectors))
+            super().__init__(vectors)
+
+    monkeypatch.setattr(index_module, "Codes", Noted)
+    for index in (GraphIndex(8), ExactIndex(8)):
+        index.add(np.arange(1500), np.random.default_rng(9).normal(size=(1500, 8)))  # measures the recall
+        assert not made
+        index.search(index.vectors[:4], 3)
+    assert made == [1500]  # by the exact one

@@ -14,12 +14,15 @@ _LANES = 16  # widths are filled up to a multiple of it
 _TILE = 4  # and items and queries to one of this
 _ROUNDING = 4e-6  # of |q| |x|: what float32 adds to a bound, many times over
 _ROOM, _ROOM_FOR_EACH = 2048, 8  # candidates of a query, at least and for each hit; with more, codes tell too little
+_BLOCK_ROWS = 16_384  # rows that are rounded at a time: bounds what is held beside the codes
 _LEAST = 10_000  # items; of fewer, all scores are quickly computed
 _MOST_WIDTH = 100_000  # beyond it, sums of products would leave 32 bits
 
 
 class Codes:
     """Rows rounded to whole numbers from -127 to 127, with a step for each row, and how far off they are.
+
+    Codes never change, so that threads may search them together: other rows are other codes (`extended`, `kept`).
 
     Parameters
     ----------
@@ -34,13 +37,23 @@ class Codes:
     ([[0, 1]], [[1.0, 0.6000000238418579]], [True])
     """
 
-    def __init__(self, vectors: np.ndarray) -> None:
-        self._n = 0
-        self._codes = np.empty((0, -(-vectors.shape[1] // _LANES) * _LANES), dtype=np.int8)
-        self._steps = np.empty(0, dtype=np.float32)
-        self._errors = np.empty(0, dtype=np.float32)
+    def __init__(self, vectors: np.ndarray, *, known: Codes | None = None, kept: np.ndarray | None = None) -> None:
+        n, first, width = len(vectors), 0, -(-vectors.shape[1] // _LANES) * _LANES
+        self._n = n
+        self._codes = np.zeros((-(-n // _TILE) * _TILE, width), dtype=np.int8)
+        self._steps = np.empty(n, dtype=np.float32)
+        self._errors = np.empty(n, dtype=np.float32)
         self._longest = 0.0  # of all rows
-        self.extend(vectors)
+        if known is not None:  # the codes of the first rows, or of those of them that are kept
+            rows = slice(None) if kept is None else np.flatnonzero(kept)
+            steps, self._longest = known._steps[rows], known._longest
+            first = len(steps)
+            self._codes[:first] = known._codes[: known._n][rows]
+            self._steps[:first], self._errors[:first] = steps, known._errors[rows]
+        for start in range(first, n, _BLOCK_ROWS):
+            part = slice(start, min(start + _BLOCK_ROWS, n))
+            self._codes[part], self._steps[part], self._errors[part], lengths = _rounded(vectors[part], width)
+            self._longest = max(self._longest, float((lengths + self._errors[part]).max()))
 
     @staticmethod
     def suit(vectors: np.ndarray) -> bool:
@@ -50,23 +63,13 @@ class Codes:
     def __len__(self) -> int:
         return self._n
 
-    def extend(self, vectors: np.ndarray) -> None:
-        """Add the rows that were added to the vectors."""
-        new = vectors[self._n :]
-        if not len(new):
-            return
-        codes, steps, errors, lengths = _rounded(new, self._codes.shape[1])
-        self._codes = _filled(np.concatenate([self._codes[: self._n], codes]))
-        self._steps = np.concatenate([self._steps, steps])
-        self._errors = np.concatenate([self._errors, errors])
-        self._longest = max(self._longest, float((lengths + errors).max()))
-        self._n += len(new)
+    def extended(self, vectors: np.ndarray) -> Codes:
+        """Return codes of vectors that start with those of these codes."""
+        return Codes(vectors, known=self)
 
-    def keep(self, kept: np.ndarray) -> None:
-        """Keep some rows (a mask over those that have codes)."""
-        self._codes = _filled(self._codes[: self._n][kept])
-        self._steps, self._errors = self._steps[kept], self._errors[kept]
-        self._n = len(self._steps)
+    def kept(self, kept: np.ndarray, vectors: np.ndarray) -> Codes:
+        """Return codes of some of the rows (a mask), whose vectors these are."""
+        return Codes(vectors, known=self, kept=kept)
 
     def search(self, queries: np.ndarray, vectors: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return rows and scores (queries x k) of the best items, best first, and for which queries they are told.
@@ -106,7 +109,7 @@ class Codes:
             codes,
             (lengths / steps).astype(np.float32),
             slacks.astype(np.float32),
-            self._n,
+            min(self._n, len(vectors)),  # compiled code does not look where an array ends
             k,
             bounds,
             rows,
@@ -136,9 +139,11 @@ def _rounded(vectors: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray, n
     codes = np.zeros((len(vectors), width), dtype=np.int8)
     largest = np.abs(vectors).max(axis=1, initial=0.0)
     steps = np.where(largest > 0, largest / np.float32(127), np.float32(1)).astype(np.float32)
-    whole = np.rint(vectors / steps[:, None])
-    codes[:, : vectors.shape[1]] = whole
-    apart = vectors - whole * steps[:, None]
+    apart = vectors / steps[:, None]  # in one array: whole numbers, what they stand for, how far off that is
+    np.rint(apart, out=apart)
+    codes[:, : vectors.shape[1]] = apart
+    apart *= steps[:, None]
+    np.subtract(vectors, apart, out=apart)
     errors = np.sqrt(np.einsum("ij,ij->i", apart, apart, dtype=np.float64)) * (1 + 1e-5)
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     return codes, steps, errors.astype(np.float32), lengths.astype(np.float32)

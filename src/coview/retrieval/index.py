@@ -11,9 +11,10 @@ depends on chance or on the blocks. Where much is searched, 8-bit codes tell fir
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -33,8 +34,18 @@ CONNECTIVITY, EFFORT_ADD, EFFORT_SEARCH, MOST_EFFORT = 16, 64, 64, 2_048
 SAMPLE = 256  # queries that recall is measured on
 
 
+class _Items(NamedTuple):
+    """What is in an index at one time: replaced as a whole, so that a search in another thread sees what fits."""
+
+    keys: np.ndarray
+    vectors: np.ndarray
+    codes: Codes | None = None
+
+
 class ExactIndex:
     """All items in one matrix; search looks at every one of them.
+
+    Threads may search while another one adds or removes items: each search sees the items before, or those after.
 
     Parameters
     ----------
@@ -56,9 +67,16 @@ class ExactIndex:
     }
 
     def __init__(self, width: int) -> None:
-        self.keys = np.empty(0, dtype=np.int64)
-        self.vectors = np.empty((0, width), dtype=np.float32)
-        self._codes: Codes | None = None
+        self._items = _Items(np.empty(0, dtype=np.int64), np.empty((0, width), dtype=np.float32))
+        self._lock = threading.Lock()  # held by who replaces the items
+
+    @property
+    def keys(self) -> np.ndarray:
+        return self._items.keys
+
+    @property
+    def vectors(self) -> np.ndarray:
+        return self._items.vectors
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -69,58 +87,64 @@ class ExactIndex:
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
         if not len(keys):
             return
-        last = self.keys[-1:] if len(self.keys) else keys[:1] - 1
-        if (np.diff(np.concatenate([last, keys])) <= 0).any():
-            raise ValueError("Keys of new items must be increasing and larger than all keys in the index.")
-        self.keys = np.concatenate([self.keys, keys])
-        self.vectors = np.concatenate([self.vectors, vectors]) if len(self.vectors) else vectors
+        with self._lock:
+            before = self._items
+            last = before.keys[-1:] if len(before.keys) else keys[:1] - 1
+            if (np.diff(np.concatenate([last, keys])) <= 0).any():
+                raise ValueError("Keys of new items must be increasing and larger than all keys in the index.")
+            if len(before.vectors):
+                vectors = np.concatenate([before.vectors, vectors])
+            codes = None if before.codes is None else before.codes.extended(vectors)
+            self._items = _Items(np.concatenate([before.keys, keys]), vectors, codes)
 
     def remove(self, keys: Any) -> None:
         """Take items out; keys that are not there are passed over."""
-        kept = ~np.isin(self.keys, keys)
-        if not kept.all():
-            if self._codes is not None:
-                self._codes.keep(kept[: len(self._codes)])
-            self.keys, self.vectors = self.keys[kept], self.vectors[kept]
+        with self._lock:
+            before = self._items
+            kept = ~np.isin(before.keys, keys)
+            if not kept.all():
+                vectors = before.vectors[kept]
+                codes = None if before.codes is None else before.codes.kept(kept, vectors)
+                self._items = _Items(before.keys[kept], vectors, codes)
 
     def prepare(self) -> None:
         """Make ready for many searches of few queries each, as of a service: 8-bit codes, a quarter of the vectors."""
-        if self.kind == "exact" and Codes.suit(self.vectors):
-            self._codes = Codes(self.vectors)
-            self.search(self.vectors[:1], 1)  # compiles, or loads what is compiled
+        items = self._items
+        if self.kind == "exact" and Codes.suit(items.vectors):
+            self._codes_of(items)
+            self.search(items.vectors[:1], 1)  # compiles, or loads what is compiled
 
     def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the keys and the scores of the k best items of each query, best first."""
         queries = np.ascontiguousarray(queries, dtype=np.float32)
-        k = min(k, len(self))
-        rows, scores = self._best_coded(queries, k) if self._uses_codes(queries, k) else self._best(queries, k)
-        return self.keys[rows], scores
+        items = self._items  # once: another thread may replace them
+        k = min(k, len(items.keys))
+        if self._uses_codes(queries, items, k):
+            rows, scores = _best_coded(queries, items.vectors, self._codes_of(items), k)
+        else:
+            rows, scores = _best(queries, items.vectors, k)
+        return items.keys[rows], scores
 
-    def _best(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and scores of the k best, by the scores of all items."""
-        return best_of_blocks(
-            lambda q, start, stop: queries[q] @ self.vectors[start:stop].T, len(queries), len(self), k
-        )
-
-    def _uses_codes(self, queries: np.ndarray, k: int) -> bool:
-        wanted = self._codes is not None or len(queries) * len(self) >= CODED_SCORES
-        pays = 0 < k * LEAST_FOR_EACH <= len(self) and Codes.suit(self.vectors)
+    def _uses_codes(self, queries: np.ndarray, items: _Items, k: int) -> bool:
+        if self.kind != "exact":  # a graph searches all items only where it cannot reach them, and to measure itself
+            return False
+        n_items = len(items.keys)
+        wanted = items.codes is not None or len(queries) * n_items >= CODED_SCORES
+        pays = 0 < k * LEAST_FOR_EACH <= n_items and Codes.suit(items.vectors)
         return wanted and pays and bool(np.isfinite(queries).all())
 
-    def _best_coded(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and scores of the k best, by the scores of those items that codes do not rule out."""
-        if self._codes is None:
-            self._codes = Codes(self.vectors)
-        self._codes.extend(self.vectors)
-        rows = np.empty((len(queries), k), dtype=np.int64)
-        scores = np.empty((len(queries), k), dtype=np.float32)
-        for start in range(0, len(queries), BLOCK_QUERIES):
-            part = slice(start, start + BLOCK_QUERIES)
-            rows[part], scores[part], told = self._codes.search(queries[part], self.vectors, k)
-            rest = start + np.flatnonzero(~told)
-            if len(rest):
-                rows[rest], scores[rest] = self._best(queries[rest], k)
-        return rows, scores
+    def _codes_of(self, items: _Items) -> Codes:
+        """Codes of the items, which are made by one thread and kept while the items are those of the index."""
+        if items.codes is not None:
+            return items.codes
+        with self._lock:
+            now = self._items
+            if now.vectors is items.vectors and now.codes is not None:
+                return now.codes
+            codes = Codes(items.vectors)
+            if now.vectors is items.vectors:
+                self._items = now._replace(codes=codes)
+        return codes
 
     def rows_of(self, keys: np.ndarray) -> np.ndarray:
         """Rows of some items, by key."""
@@ -132,11 +156,14 @@ class ExactIndex:
         return row if row < len(self) and self.keys[row] == key else None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_codes"}
+        items = self._items
+        rest = {name: value for name, value in vars(self).items() if name not in ("_items", "_lock")}
+        return {"keys": items.keys, "vectors": items.vectors, **rest}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._codes = None
+        vars(self).update({name: value for name, value in state.items() if name not in ("keys", "vectors")})
+        self._items = _Items(state["keys"], state["vectors"])
+        self._lock = threading.Lock()
 
 
 class GraphIndex(ExactIndex):
@@ -299,6 +326,24 @@ def restore_index(kind: str, state: dict[str, Any]) -> ExactIndex:
     index = object.__new__(cls)
     index.__setstate__({name: state[name] for name in rules.fitted_state(cls)})
     return index
+
+
+def _best(queries: np.ndarray, vectors: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and scores of the k best, by the scores of all items."""
+    return best_of_blocks(lambda q, start, stop: queries[q] @ vectors[start:stop].T, len(queries), len(vectors), k)
+
+
+def _best_coded(queries: np.ndarray, vectors: np.ndarray, codes: Codes, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and scores of the k best, by the scores of those items that codes do not rule out."""
+    rows = np.empty((len(queries), k), dtype=np.int64)
+    scores = np.empty((len(queries), k), dtype=np.float32)
+    for start in range(0, len(queries), BLOCK_QUERIES):
+        part = slice(start, start + BLOCK_QUERIES)
+        rows[part], scores[part], told = codes.search(queries[part], vectors, k)
+        rest = start + np.flatnonzero(~told)
+        if len(rest):
+            rows[rest], scores[rest] = _best(queries[rest], vectors, k)
+    return rows, scores
 
 
 def best_of_blocks(scores_of: Any, n_queries: int, n_items: int, k: int) -> tuple[np.ndarray, np.ndarray]:
