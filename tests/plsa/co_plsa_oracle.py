@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from coview import CoPLSA, Views
-from coview.plsa.co_plsa import DIVERGENCES
+from coview.plsa.divergences import DIVERGENCES
 
 LEAST = 1e-10
 

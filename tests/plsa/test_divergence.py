@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 from scipy.stats import entropy
 
-from coview.plsa.co_plsa import DIVERGENCES, total_divergence
+from coview.plsa.divergences import DIVERGENCES, divergence_slope, total_divergence
 
 
 def mixtures(seed: int, K: int, n: int = 4) -> np.ndarray:
@@ -48,11 +50,49 @@ def test_they_are_convex_in_both_mixtures_together(divergence, seed, t):
 @pytest.mark.parametrize("divergence", DIVERGENCES)
 def test_pairs_count_where_both_views_are_there(divergence):
     parts = {name: mixtures(i, 5) for i, name in enumerate("abc")}
-    have = {"a": np.array([True] * 4), "b": np.array([True, True, False, False]), "c": np.array([True, False] * 2)}
-    found = total_divergence(divergence, parts, have, {("a", "b"): 2.0, ("a", "c"): 3.0, ("b", "c"): 0.0})
+    have = np.column_stack([[True] * 4, [True, True, False, False], [True, False] * 2])
+    couplings = np.array([[0.0, 2.0, 3.0], [2.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
+    found = total_divergence(divergence, np.stack(list(parts.values())), have, couplings)
     D = DIVERGENCES[divergence]
     ab, ac = D(parts["a"], parts["b"]), D(parts["a"], parts["c"])
     assert_allclose(found, [2 * ab[0] + 3 * ac[0], 2 * ab[1], 3 * ac[2], 0], rtol=1e-12)
+
+
+def many(seed: int, V: int = 5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mixtures of several views, who has which of them, and couplings."""
+    rng = np.random.default_rng(seed)
+    half = np.triu(rng.uniform(0, 3, size=(V, V)), 1)
+    return np.stack([mixtures(seed + v, 4) for v in range(V)]), rng.random((4, V)) < 0.7, half + half.T
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 1000))
+def test_the_total_is_the_sum_over_pairs(divergence, seed):
+    parts, have, couplings = many(seed)
+    expected = np.zeros(len(have))
+    for v, w in combinations(range(len(parts)), 2):
+        expected += couplings[v, w] * (have[:, v] & have[:, w]) * DIVERGENCES[divergence](parts[v], parts[w])
+    assert_allclose(total_divergence(divergence, parts, have, couplings), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_equal_mixtures_cost_exactly_nothing(divergence):
+    parts = np.stack([mixtures(3, 4)] * 7)
+    couplings = 1e6 * (1.0 - np.eye(7))
+    assert not total_divergence(divergence, parts, np.ones((4, 7), dtype=bool), couplings).any()
+
+
+@pytest.mark.parametrize("divergence", ["skl", "l2"])
+def test_the_slope_is_that_of_small_steps(divergence):
+    parts, have, couplings = many(5)
+    parts = parts.clip(0.01)
+    slope = divergence_slope(divergence, parts, have, couplings)
+    for v, i, k in np.ndindex(parts.shape):
+        step = np.zeros_like(parts)
+        step[v, i, k] = 1e-6
+        up, down = (total_divergence(divergence, parts + sign * step, have, couplings)[i] for sign in (1, -1))
+        assert slope[v, i, k] == pytest.approx((up - down) / 2e-6, abs=1e-5)
 
 
 def test_float32_mixtures_are_added_up_in_float64():

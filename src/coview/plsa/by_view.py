@@ -98,7 +98,11 @@ class ByViewSteps(MixtureSteps):
 
     def _couplings(self, names: list[str]) -> np.ndarray:
         """Coupling of each pair of views (views x views), zero on the diagonal."""
-        return np.array([[self.pairs.get((min(a, b), max(a, b)), 0.0) for b in names] for a in names])
+        order, couplings = np.argsort(names), np.zeros((len(names), len(names)))
+        pairs = combinations([names[v] for v in order], 2)
+        first, second = (order[side] for side in np.triu_indices(len(names), 1))
+        couplings[first, second] = couplings[second, first] = [self.pairs.get(pair, 0.0) for pair in pairs]
+        return couplings
 
     def _add_statistics(self, block: Block, table: Any, objective: Any, shared: Tree, ops: Engine, stats: Tree) -> None:
         """Make the pass over the features with the mixtures of every view."""

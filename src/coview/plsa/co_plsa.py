@@ -33,10 +33,8 @@ a constant, and touches it at the current H_v: counts that any of the three dive
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import permutations
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -52,6 +50,7 @@ from coview.engines.protocol import Block, Engine, Holder
 from coview.engines.state import State, Tree
 from coview.exceptions import ParameterError, ViewsError
 from coview.plsa.by_view import ByViewModel, ByViewSteps, has_data, pair_couplings, split_views
+from coview.plsa.divergences import DIVERGENCES, divergence_slope, total_divergence
 from coview.plsa.factors import ROW_FLOOR, random_matrix, softened
 from coview.plsa.gaussian import gaussian_objective, quadratic_of
 from coview.plsa.link import LinkPLSA
@@ -60,97 +59,12 @@ from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, TRUTH, number, one_of
 from coview.views.views import Views
 
-__all__ = ["DIVERGENCES", "CoPLSA", "CoSteps", "total_divergence"]
+__all__ = ["CoPLSA", "CoSteps"]
 
 LINK_SWEEPS = 20  # of link-PLSA, for init="link"
 MOST_UNEVEN = 10  # views with unequal couplings in L1, whose solver looks at every subset of tied views
 PLAIN_STEPS = 100  # of fold-in; then it looks ahead
 FARTHEST = 32.0  # most steps that fold-in looks ahead
-
-
-# -- divergences of two mixtures
-
-
-def symmetric_kl(P: Any, Q: Any, xp: Any = np) -> Any:
-    """Symmetric Kullback-Leibler divergence of each row of P and Q; all entries must be above 0.
-
-    Examples
-    --------
-    >>> symmetric_kl(np.array([[0.5, 0.5]]), np.array([[0.25, 0.75]])).round(4)
-    array([0.2747])
-    """
-    P, Q = (xp.asarray(part, dtype=xp.float64) for part in (P, Q))
-    return xp.einsum("ij,ij->i", P - Q, xp.log(P / Q))
-
-
-def squared_difference(P: Any, Q: Any, xp: Any = np) -> Any:
-    """Half the squared distance of each row of P and Q.
-
-    Examples
-    --------
-    >>> squared_difference(np.array([[0.5, 0.5]]), np.array([[0.25, 0.75]]))
-    array([0.0625])
-    """
-    gap = xp.asarray(P, dtype=xp.float64) - Q
-    return 0.5 * xp.einsum("ij,ij->i", gap, gap)
-
-
-def absolute_difference(P: Any, Q: Any, xp: Any = np) -> Any:
-    """Sum of absolute differences of each row of P and Q.
-
-    Examples
-    --------
-    >>> absolute_difference(np.array([[0.5, 0.5]]), np.array([[0.25, 0.75]]))
-    array([0.5])
-    """
-    return xp.abs(xp.asarray(P, dtype=xp.float64) - Q).sum(1)
-
-
-DIVERGENCES: dict[str, Callable[..., Any]] = {
-    "skl": symmetric_kl,
-    "l2": squared_difference,
-    "l1": absolute_difference,
-}
-
-
-def total_divergence(
-    divergence: str,
-    mixtures: Mapping[str, Any],
-    have: Mapping[str, Any],
-    couplings: Mapping[tuple[str, str], float],
-    xp: Any = np,
-) -> Any:
-    """Sum over pairs of views of how far apart each object's mixtures are, times the coupling of the pair.
-
-    Parameters
-    ----------
-    divergence : {"skl", "l2", "l1"}
-        The measure.
-    mixtures : {view: ndarray (n_objects, n_topics)}
-        Topic mixtures by view.
-    have : {view: ndarray of bool (n_objects,)}
-        Which objects have the view; a pair counts for the objects that have both.
-    couplings : {(view, view): float}
-        Coupling of each pair of views.
-    xp : module, default=numpy
-        Whose arrays these are: `Engine.xp`.
-
-    Returns
-    -------
-    ndarray (n_objects,)
-        The penalty of each object.
-    """
-    measure = DIVERGENCES[divergence]
-    total = xp.zeros_like(next(iter(mixtures.values()))[:, 0], dtype=xp.float64)
-    for (a, b), coupling in couplings.items():
-        if coupling == 0 or a not in mixtures or b not in mixtures:
-            continue
-        both = have[a] & have[b]
-        if both.all():
-            total += coupling * measure(mixtures[a], mixtures[b], xp)
-        elif both.any():
-            total[both] += coupling * measure(mixtures[a][both], mixtures[b][both], xp)
-    return total
 
 
 # -- the steps
@@ -181,7 +95,7 @@ class CoSteps(ByViewSteps):
         pulls, likelihood = self._pulls(block, old, shared, ops)
         new, _ = self._moved(old, pulls, have, names, ops)
         if stats is not None:
-            objective = likelihood - self._penalty(old, have, names, ops.xp).sum()
+            objective = likelihood - self._penalty(old, have, names, ops).sum()
             self._add_statistics(block, new, objective, shared, ops, stats)
         return {"mixture": new}, stats
 
@@ -239,7 +153,7 @@ class CoSteps(ByViewSteps):
         """Log-likelihood of the block less coupling times divergence."""
         table, names = rows["mixture"], list(block.views)
         likelihood = self.likelihood(block, table, shared, ops)
-        return likelihood - float(self._penalty(table, block.extra["have"], names, ops.xp).sum())
+        return likelihood - float(self._penalty(table, block.extra["have"], names, ops).sum())
 
     def _pulls(self, block: Block, table: Any, shared: Tree, ops: Engine) -> tuple[list[Any], Any]:
         """R_v F_v of every view (objects x topics), the slope of the log-likelihood; and the log-likelihood."""
@@ -281,36 +195,26 @@ class CoSteps(ByViewSteps):
             fall = self._penalty(old, have, names) - self._penalty(new, have, names)
             gain = np.where(solved, np.where(have.T, slope.max(axis=2), 0.0).sum(axis=0) + fall, np.inf)
         else:
-            slope = pulls - self._penalty_slope(before, have, names)
+            slope = pulls - divergence_slope(self.divergence, before, have, self._couplings(names))
             gap = slope.max(axis=2) - np.einsum("vik,vik->vi", slope, before)
             gain = np.where(have.T, gap, 0.0).sum(axis=0)
         total = np.where(have.T, mass, 0.0).sum(axis=0)
         return gain / np.where(total > 0, total, 1.0)
 
-    def _penalty_slope(self, mixtures: np.ndarray, have: np.ndarray, names: list[str]) -> np.ndarray:
-        """Derivative of the penalty by every entry (views x objects x topics), of sKL and L2."""
-        slope, weights = np.zeros_like(mixtures), self._couplings(names)
-        for v, w in permutations(range(len(names)), 2):
-            if weights[v, w] == 0:
-                continue
-            p, q = mixtures[v], mixtures[w]
-            part = np.log(p / q) + 1.0 - q / p if self.divergence == "skl" else p - q
-            slope[v] += weights[v, w] * (have[:, v] & have[:, w])[:, None] * part
-        return slope
-
     def _ordered(self, names: list[str]) -> list[tuple[int, str]]:
         """Places and names of the views by name: their order in the data does not matter."""
         return sorted(enumerate(names), key=itemgetter(1))
 
-    def _by_view(self, table: np.ndarray) -> np.ndarray:
+    def _by_view(self, table: Any) -> Any:
         """The table as views x objects x topics."""
-        return table.reshape(len(table), -1, self.width).transpose(1, 0, 2)
+        return table.reshape(len(table), -1, self.width).swapaxes(0, 1)
 
-    def _penalty(self, table: Any, have: Any, names: list[str], xp: Any = np) -> Any:
-        """What each object's divergences cost."""
-        mixtures = {name: table[:, self._columns(names.index(name))] for name in names}
-        masks = {name: have[:, v] for v, name in enumerate(names)}
-        return total_divergence(self.divergence, mixtures, masks, self.pairs, xp)
+    def _penalty(self, table: Any, have: Any, names: list[str], ops: Engine | None = None) -> Any:
+        """What each object's divergences cost; arrays of the engine, else NumPy's."""
+        couplings = self._couplings(names)
+        if ops is None:
+            return total_divergence(self.divergence, self._by_view(table), have, couplings)
+        return total_divergence(self.divergence, self._by_view(table), have, ops.asarray(couplings), ops.xp)
 
 
 # -- the estimator
