@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,7 +11,8 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from coview import ScaledViews, Views
-from coview.views.scales import column_scales, scaling_by_default
+from coview.exceptions import ViewsError
+from coview.preprocessing.scaling import column_scales, scaling_by_default
 
 
 def vectors(n: int = 300, width: int = 24, seed: int = 0) -> np.ndarray:
@@ -58,7 +61,18 @@ def test_principal_components_are_of_one_unit_however_far_they_reach():
     components = PCA(40).fit_transform(wide)
     assert components.std(axis=0).max() > 10 * np.median(components.std(axis=0))
     assert scaling_by_default(components) == "centered"
+    assert scaling_by_default(components[:, :16]) == "centered"
+    assert scaling_by_default(components[:, :15]) == "standard"  # too few to be told from measurements
+    assert scaling_by_default(PCA(40).fit(wide[::2]).transform(wide[1::2])) == "centered"
     assert scaling_by_default(wide @ np.diag(np.geomspace(1, 1e4, 40))) == "standard"
+
+
+@pytest.mark.parametrize("n", [30, 3000])
+def test_independent_measurements_are_no_principal_components(n):
+    rng = np.random.default_rng(0)
+    units = rng.permutation(np.geomspace(1, 1e4, 32))
+    assert scaling_by_default(rng.normal(size=(n, 32)) * units) == "standard"
+    assert scaling_by_default(rng.normal(size=(30, 32)) * np.sort(units)[::-1]) == "standard"  # few rows tell nothing
 
 
 def test_counts_pass_and_histograms_are_scaled_by_roots():
@@ -102,10 +116,17 @@ def test_whole_numbers_become_fractions():
     assert ScaledViews().fit_transform(Views(x=X))["x"].dtype == np.float64
 
 
-def test_a_column_that_does_not_vary_is_zero():
-    X = vectors()
-    X[:, 2] = 7.0
-    assert not ScaledViews().fit_transform(Views(x=X))["x"][:, 2].any()
+@pytest.mark.parametrize("value", [7.0, 33333.3, 1e9 / 3, 1.7e9 + 0.1])
+def test_a_column_that_does_not_vary_is_zero(value):
+    """But for rounding: a sum of many such numbers is off in the last places."""
+    X = vectors(997)
+    X[:, 2] = value
+    assert np.abs(ScaledViews().fit_transform(Views(x=X))["x"][:, 2]).max() < 1e-6
+
+
+def test_a_column_in_tiny_units_varies_all_the_same():
+    X = vectors() * np.where(np.arange(24) == 3, 1e-13, 1.0)
+    assert ScaledViews("standard").fit_transform(Views(x=X))["x"][:, 3].std() == pytest.approx(1)
 
 
 def test_views_have_scalings_of_their_own():
@@ -120,3 +141,25 @@ def test_a_dense_view_may_come_as_sparse_rows():
     model = ScaledViews().fit(Views(x=X))
     again = model.transform(Views(x=sparse.csr_array(X)))["x"]
     np.testing.assert_array_equal(again, model.transform(Views(x=X))["x"])
+
+
+def test_wide_sparse_rows_are_not_made_dense():
+    """Signed counts of hashed words: a few numbers of a million columns."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((400, 1 << 20), density=1e-5, rng=rng, data_sampler=lambda size: rng.normal(size=size))
+    made = ScaledViews("auto", views="x").fit_transform(Views(x=sparse.csr_array(X)))["x"]
+    assert sparse.issparse(made) and made.nnz == X.nnz
+    tracemalloc.start()
+    scaling_by_default(sparse.csr_array(X))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 400 * (1 << 20) * 8 / 10
+
+
+def test_a_view_that_nobody_has_and_one_that_is_not_there_are_refused():
+    X = vectors()
+    nobody = Views({"a": X, "b": np.zeros_like(X)}, present={"b": np.zeros(300, dtype=bool)})
+    with pytest.raises(ViewsError, match="No object has view 'b'"):
+        ScaledViews(views=["a", "b"]).fit(nobody)
+    with pytest.raises(ViewsError, match="'typo'"):
+        ScaledViews({"typo": "standard"}).fit(Views(a=X))

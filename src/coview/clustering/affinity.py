@@ -25,8 +25,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from coview.decomposition.cca import column_signs
 from coview.engines.protocol import Engine
 from coview.engines.select import select_engine
+from coview.preprocessing.scaling import SCALINGS, column_scales, scaled, scaling_by_default
 from coview.views.arrays import for_sklearn, looks_counted, mostly_zeros, take_rows, unit_rows
-from coview.views.scales import SCALINGS, column_scales, scaling_by_default
 
 __all__ = [
     "METRICS",
@@ -56,7 +56,7 @@ _DEPTH = 4  # products with the operator in each round of drawing
 class Scaling:
     """How the rows of one view are made comparable; a new row is treated as those before."""
 
-    metric: str  # "cosine": rows of length 1; "euclidean": as they are; else one of `views.scales`, of columns
+    metric: str  # "cosine": rows of length 1; "euclidean": as they are; else one of `SCALINGS`, of columns
     mean: np.ndarray
     deviation: np.ndarray
 
@@ -78,11 +78,7 @@ class Scaling:
         if self.metric == "cosine":
             return unit_rows(matrix)
         if self.metric in SCALINGS:
-            dense = matrix.toarray() if sparse.issparse(matrix) else matrix
-            rows = ((dense - self.mean) / self.deviation).astype(dense.dtype, copy=False)
-            if present is not None and not present.all():
-                rows[~present] = 0
-            return rows
+            return scaled(matrix.toarray() if sparse.issparse(matrix) else matrix, self.mean, self.deviation, present)
         return for_sklearn(matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64))
 
     def known(self, rows: Any, present: np.ndarray) -> np.ndarray:

@@ -38,6 +38,7 @@ from coview.engines.select import hold, local_engine, select_engine
 from coview.engines.state import Tree
 from coview.inspection import Inspection, numbered
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
+from coview.preprocessing.scaling import SCALINGS
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, by_view, integer, one_of
@@ -46,7 +47,6 @@ from coview.utils.sampling import sample_positions
 from coview.validation import base_seed, check_enough_objects, per_view
 from coview.views.arrays import take_rows
 from coview.views.lazy import LazyViews
-from coview.views.scales import SCALINGS
 from coview.views.views import Views
 
 __all__ = ["AnchorGraphClustering", "anchors_by_default"]

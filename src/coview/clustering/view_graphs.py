@@ -19,10 +19,10 @@ from scipy import sparse
 from coview.base import MultiViewEstimator
 from coview.clustering.affinity import METRICS, Scaling, edges_to, neighbor_graph, neighbors_by_default, row_squares
 from coview.engines.select import local_engine, select_engine
+from coview.preprocessing.scaling import SCALINGS
 from coview.utils import fitted_state as rules
 from coview.utils.parameters import NONE, by_view, integer, one_of
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
-from coview.views.scales import SCALINGS
 from coview.views.views import Views
 
 __all__ = ["NeighborGraphEstimator", "added_up", "remembered_graphs"]

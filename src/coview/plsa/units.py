@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from coview.preprocessing.scaling import FEWEST, fall, vary
 from coview.utils.messages import short
 from coview.utils.warn import warn_user
 
@@ -27,7 +28,6 @@ __all__ = ["warn_of_units"]
 
 NARROW = 1 / 30  # of the widest standard deviation: below, a column counts for a thousandth of the widest
 MOST_NARROW = 1 / 3  # share of narrow columns from which the units differ
-ROUNDING = 1e-11  # of the mean of a column: a smaller spread is none
 
 
 def warn_of_units(moments: Mapping[str, np.ndarray], feature_names: Mapping[str, Any]) -> None:
@@ -42,13 +42,14 @@ def warn_of_units(moments: Mapping[str, np.ndarray], feature_names: Mapping[str,
     View 'person' has columns in units of very different size: the standard deviation of 'income' is 3e+04, that of ...
     """
     for view, (mean, deviation) in moments.items():
-        varies = np.flatnonzero(deviation > ROUNDING * np.abs(mean))
+        varies = np.flatnonzero(vary(mean, deviation))
         if len(varies) < 2:
             continue
-        spread = deviation[varies]
+        spread, names = deviation[varies], feature_names.get(view)
         if np.mean(spread < NARROW * spread.max()) < MOST_NARROW:
             continue
-        names = feature_names.get(view)
+        if names is None and len(varies) >= FEWEST and fall(spread):  # principal components
+            continue
         widest, narrowest = (
             short(names[j]) if names is not None else f"column {j}"
             for j in (varies[spread.argmax()], varies[spread.argmin()])
