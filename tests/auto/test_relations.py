@@ -70,7 +70,7 @@ def test_objects_that_lack_the_same_views_do_not_make_these_alike():
 def test_what_cannot_be_told_is_not_said():
     arrays, rng = made()
     column = arrays["sizes"][rng.permutation(200), :1]
-    assert relate_views(Views(a=arrays["words"], b=column))["verdict"] == ["unknown", "unknown"]  # has no halves
+    assert relate_views(Views(a=arrays["words"], b=column))["verdict"] == ["unknown", "noise"]  # shares nothing
     assert relate_views(Views(a=arrays["words"]))["verdict"] == ["unknown"]
     assert relate_views(Views(arrays)[:20])["verdict"] == ["unknown"] * 3
     assert relate_views(Views(a=arrays["words"], b=np.ones((200, 3))))["verdict"] == ["unknown", "unknown"]
@@ -139,3 +139,13 @@ def test_noise_alone_is_clustered_all_the_same():
     found = relate_views(X)
     assert found["verdict"] == ["noise", "noise"]
     assert structured_views(found) == ["a", "b"]
+
+
+def test_a_category_that_has_nothing_to_do_with_the_words_does_not_make_the_clusters():
+    """Each object has one: no half of its columns says anything of the other, and by itself it is a clustering."""
+    data = make_topic_views(n_objects=300, n_clusters=3, n_views=1, random_state=0)
+    brand = np.eye(6)[np.random.default_rng(0).integers(6, size=300)]
+    model = AutoClustering(3, random_state=0).fit(Views(words=data.views["view0"], brand=brand))
+    assert model.view_relations_["verdict"] == ["unknown", "noise"]
+    alone = AutoClustering(3, random_state=0).fit(Views(words=data.views["view0"]))
+    assert normalized_mutual_info(alone.labels_, model.labels_) > 0.95

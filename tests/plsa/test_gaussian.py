@@ -31,6 +31,7 @@ from coview.engines.cpu import CpuEngine
 from coview.engines.protocol import make_block
 from coview.engines.select import select_engine
 from coview.exceptions import ParameterError, ViewsError
+from coview.metrics import normalized_mutual_info
 from coview.plsa.co_plsa import CoSteps
 from coview.plsa.gaussian import add_moments, centered_means, gaussian_start, update_means
 from coview.plsa.likelihood import choose_likelihoods, likelihood_of
@@ -579,3 +580,14 @@ def test_squares_of_single_precision_are_summed_in_double(engine, form):
     ops = select_engine(engine)
     block = make_block(Views(x=form(rows)), 0, 5, ops, {})
     assert_allclose(ops.square_sums(block.views["x"]), (rows.astype(np.float64) ** 2).sum(axis=1), rtol=1e-14)
+
+
+def test_fewer_columns_than_groups_do_not_decide_alone():
+    """Mixtures of six groups reach any three numbers: that they are explained says nothing."""
+    rng = np.random.default_rng(0)
+    target = np.arange(300) % 6
+    words = rng.poisson(0.15 + 1.2 * (np.arange(60) % 6 == target[:, None]))
+    X = Views(words=words, numbers=rng.normal(size=(300, 3)))
+    model = LinkPLSA(6, view_weights={"numbers": 8.0}, random_state=0).fit(X)
+    assert model.noise_variance_["numbers"] >= 0.39
+    assert normalized_mutual_info(target, model.memberships_.argmax(axis=1)) > 0.8

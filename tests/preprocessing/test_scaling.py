@@ -163,3 +163,8 @@ def test_a_view_that_nobody_has_and_one_that_is_not_there_are_refused():
         ScaledViews(views=["a", "b"]).fit(nobody)
     with pytest.raises(ViewsError, match="'typo'"):
         ScaledViews({"typo": "standard"}).fit(Views(a=X))
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+def test_some_columns_in_another_unit_are_measurements(unit):
+    assert ScaledViews().fit(Views(x=vectors() * np.where(np.arange(24) < 5, unit, 1.0))).scaling_ == {"x": "standard"}

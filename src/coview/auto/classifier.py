@@ -180,8 +180,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         A table with one row per view, whether it belongs to the others, as in `AutoClustering`: "view", "shared",
         "partner", "own", and "verdict", one word for each view: "shares" (it belongs to the others), "alone" (structure
         of its own, and nothing shared: a warning asks whether its rows are in the order of the others), "noise"
-        (neither: half of its columns says nothing of the other half) and "unknown" (nothing shared, and why cannot be
-        told: one column, few objects, or no other view with structure). It is told, and decides nothing: labels do.
+        (neither: half of its columns says nothing of the other half, or there are no halves) and "unknown" (nothing
+        shared, and why cannot be told: few objects, or no other view with structure). It is told, and decides nothing:
+        labels do.
     class_prior_ : ndarray (n_classes,)
         Share of each class among the labels: the answer for an object without any view. With an ontology, of the lowest
         labels with examples, and the answer is that of the levels.

@@ -154,9 +154,9 @@ class AutoClustering(BaseConsensus):
         "partner", the view of which that is the most; "own", the same of two halves of its columns, asked where it
         shares nothing; "verdict", one word for each view: "shares" (it belongs to the others), "alone" (structure of
         its own, and nothing shared: a warning asks whether its rows are in the order of the others), "noise" (neither:
-        half of its columns says nothing of the other half; where another view has structure, clusters and their number
-        are found without it) and "unknown" (nothing shared, and why cannot be told: one column, few objects, or no
-        other view with structure).
+        half of its columns says nothing of the other half, or there are no halves; where another view has structure,
+        clusters and their number are found without it) and "unknown" (nothing shared, and why cannot be told: few
+        objects, or no other view with structure).
     softness_ : float
         Share of each object's cluster that is spread over all clusters of a candidate.
     history_ : dict of lists

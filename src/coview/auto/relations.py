@@ -14,7 +14,8 @@ view's columns, drawn at random, says whether the view has structure at all, bef
 | shares | yes | not asked | the view belongs to the others |
 | alone | no | yes | its rows may be in another order than those of the others |
 | noise | no | no | its columns have nothing to do with each other |
-| unknown | no | cannot be told | one column, few objects, or no other view that has structure |
+| noise | no, though others have structure | cannot be told | one column, or one category of each object |
+| unknown | no | cannot be told | few objects, or no other view that has structure |
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def _verdict(shared: float, own: float, others: bool) -> str:
     """Return one word for a view; `others` says whether any other view has structure that could be shared."""
     if shared >= SHARED:
         return "shares"
-    if own < SHARED:
+    if own < SHARED or (np.isnan(own) and np.isfinite(shared) and others):
         return "noise"
     return "alone" if own >= SHARED and others else "unknown"
 

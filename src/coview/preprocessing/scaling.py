@@ -34,6 +34,7 @@ __all__ = ["SCALINGS", "ScaledViews", "column_scales", "fall", "scaled", "scalin
 SCALINGS = {"standard": 1.0, "pareto": 0.5, "centered": 0.0}  # power of the deviation that a column is divided by
 FEWEST = 16  # columns from which a view may be a vector; fewer are measurements, each of its own
 WIDEST = 5.0  # times the median deviation, up to which columns pass for those of one unit
+NARROW, MOST_NARROW = 1 / 30, 0.15  # of the widest deviation; share of such columns that pass, as the rim of an image
 ROUNDING = 1e-11  # of the mean of a column: a smaller deviation is none
 _ROWS = 5000  # rows that are looked at
 _COLUMNS = 256  # columns whose correlations are looked at
@@ -54,10 +55,11 @@ class ScaledViews(PerViewTransformer):
     scaling : {"auto", "standard", "pareto", "centered"} or {view: scaling}, default="auto"
         How columns are scaled about their means: "standard" divides each by its standard deviation, "pareto" by the
         root of it, "centered" all by one number; in each, the mean variance of a view's columns becomes 1. "auto"
-        chooses by the view: "standard" with fewer than 16 columns, or where the widest column reaches beyond five times
-        the median deviation; else "pareto" where nothing is negative, "centered" where something is. From 16 columns
-        on, principal components are "centered" however far they reach: columns without correlations whose deviations
-        fall. A view that is sparse at the fit keeps its zeros: its columns are divided, not moved.
+        chooses by the view: "standard" with fewer than 16 columns, where the widest column reaches beyond five times
+        the median deviation, or where a sixth of them lies below a thirtieth of the widest; else "pareto" where nothing
+        is negative, "centered" where something is. From 16 columns on, principal components are "centered" however far
+        they reach: columns without correlations whose deviations fall. A view that is sparse at the fit keeps its
+        zeros: its columns are divided, not moved.
     views : str, list of str or None, default=None
         Views to scale; the others pass through. By default all that do not look like counts: those with negative
         values, or mostly filled.
@@ -188,7 +190,9 @@ def scaling_by_default(matrix: Any) -> str:
     moves = np.flatnonzero(vary(mean, deviation))
     if len(moves) < FEWEST:
         return "standard"
-    if deviation[moves].max() <= WIDEST * np.median(deviation[moves]):
+    widest = deviation[moves].max()
+    few_narrow = np.mean(deviation[moves] < NARROW * widest) < MOST_NARROW
+    if few_narrow and widest <= WIDEST * np.median(deviation[moves]):
         return "pareto" if least >= 0 else "centered"
     components = least < 0 and fall(deviation[moves]) and _uncorrelated(some, moves)
     return "centered" if components else "standard"
