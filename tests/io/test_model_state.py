@@ -85,14 +85,14 @@ def arrays_of(value, where):
         yield where, value
     elif sparse.issparse(value):
         yield where, value.data
-    elif isinstance(value, (BaseEstimator, ObjectIndex)) or hasattr(value, "vectors"):
-        yield from arrays_of(dict(vars(value)), where)
     elif isinstance(value, dict):
         for key, part in value.items():
             yield from arrays_of(part, f"{where}[{key!r}]")
     elif isinstance(value, (list, tuple)):
         for i, part in enumerate(value):
             yield from arrays_of(part, f"{where}[{i}]")
+    elif isinstance(value, (BaseEstimator, ObjectIndex)) or hasattr(value, "vectors"):
+        yield from arrays_of(dict(vars(value)), where)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
