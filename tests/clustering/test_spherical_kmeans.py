@@ -151,6 +151,8 @@ def test_views_count_alike_and_one_is_enough_to_place():
         ({"tol": -1}, "tol must be a number of at least 0, got -1"),
         ({"init": "best"}, "init must be 'k-means\\+\\+', 'random', an array or a dict, got 'best'"),
         ({"init": np.eye(3)}, "init of view 'x' must have shape"),
+        ({"init": ["words"]}, "init of view 'x' must be an array of finite numbers"),
+        ({"init": np.full((3, 3), np.nan)}, "init of view 'x' must be an array of finite numbers"),
         ({"init": {"links": np.eye(3)}}, "init has no centers of view 'x'"),
     ],
 )

@@ -243,6 +243,8 @@ def test_it_must_be_fitted_first():
             "groups must name the columns of at least one view",
         ),
         (ColumnViews({"v": []}), COLUMNS, "View 'v' has no columns."),
+        (ColumnViews({"v": 2.5}), COLUMNS, "groups must name columns for view 'v', got 2.5"),
+        (ColumnViews({"v": 1}), COLUMNS, "column 1 "),
         (ColumnViews(), {"c": [None, None]}, "Column 'c' of view 'categorical' has no value in any row."),
         (ColumnViews(), {"c": ["a", 3]}, "Column 'c' holds int and str, but ColumnViews takes numbers"),
         (ColumnViews(), pd.DataFrame({"d": pd.to_timedelta(["2 days", "3 days"])}), "Column 'd' holds Duration"),

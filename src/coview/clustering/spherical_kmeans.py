@@ -24,11 +24,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.engines.threads import Team, balanced_chunks, thread_count
-from coview.exceptions import ViewsError
+from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import SHARPNESS, Features, Inspection, softmax
 from coview.kernels import spherical
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.messages import short
 from coview.utils.parameters import ARRAY, MAPPING, one_of
 from coview.validation import base_seed, check_enough_objects
 from coview.views.arrays import frozen, unit_rows
@@ -224,7 +225,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         for name, width in views.n_features.items():
             if name not in by_view:
                 raise ValueError(f"init has no centers of view {name!r}. Pass an array for every view.")
-            part = np.asarray(by_view[name], dtype=np.float64)
+            part = _as_numbers(name, by_view[name])
             if part.shape != (self.n_clusters, width):
                 raise ValueError(f"init of view {name!r} must have shape {(self.n_clusters, width)}, got {part.shape}.")
             parts.append(part)
@@ -260,6 +261,19 @@ def unit_side_by_side(views: Views) -> Any:
     """
     units = {name: unit_rows(matrix) for name, matrix in views.items()}
     return next(iter(units.values())) if len(units) == 1 else unit_rows(Views(units).hstack())
+
+
+def _as_numbers(view: str, centers: Any) -> np.ndarray:
+    """Given centers of a view as finite numbers."""
+    try:
+        part = np.asarray(centers, dtype=np.float64)
+    except (TypeError, ValueError):
+        part = np.array([np.nan])
+    if not np.isfinite(part).all():
+        raise ParameterError(
+            f"of view {view!r} must be an array of finite numbers, got {short(centers)}.", parameter="init"
+        )
+    return part
 
 
 def _columns(by_view: Iterable[np.ndarray]) -> np.ndarray:

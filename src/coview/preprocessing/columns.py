@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -258,6 +258,8 @@ def column_groups(parameter: str, groups: Any) -> dict[str, list[Any]]:
     --------
     >>> column_groups("groups", {"person": ["age", "job"], "place": "city"}), column_groups("groups", "age")
     ({'person': ['age', 'job'], 'place': ['city']}, {'age': ['age']})
+    >>> column_groups("groups", {"numbered": 3})
+    {'numbered': [3]}
     """
     if isinstance(groups, str):
         groups = {groups: [groups]}
@@ -265,7 +267,10 @@ def column_groups(parameter: str, groups: Any) -> dict[str, list[Any]]:
         raise ViewsError(
             f"must name the columns of at least one view, {{view: columns}}, got {short(groups)}.", parameter=parameter
         )
-    chosen = {view: [names] if isinstance(names, str) else list(names) for view, names in groups.items()}
+    for view, names in groups.items():
+        if not isinstance(names, (str, int, Iterable)):
+            raise ViewsError(f"must name columns for view {view!r}, got {short(names)}.", parameter=parameter)
+    chosen = {view: [names] if isinstance(names, (str, int)) else list(names) for view, names in groups.items()}
     for view, names in chosen.items():
         if not names:
             raise ViewsError(f"View {view!r} has no columns. Name at least one.")
