@@ -18,6 +18,7 @@ _MODULES = {
     "coview.assignment.label_program": ("solve_labels",),
     "coview.model_selection.compare": ("compare",),
     "coview.model_selection.select": ("ClusterChoice", "select_clusters"),
+    "coview.model_selection.stability": ("refit_stability",),
     "coview.model_selection.suggest": ("LabelSuggestions", "suggest_labels"),
     "coview.model_selection.table": ("Comparison",),
     "coview.preprocessing.codebook": ("Codebook",),
@@ -109,6 +110,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.model_selection.compare import compare as compare
     from coview.model_selection.select import ClusterChoice as ClusterChoice
     from coview.model_selection.select import select_clusters as select_clusters
+    from coview.model_selection.stability import refit_stability as refit_stability
     from coview.model_selection.suggest import LabelSuggestions as LabelSuggestions
     from coview.model_selection.suggest import suggest_labels as suggest_labels
     from coview.model_selection.table import Comparison as Comparison

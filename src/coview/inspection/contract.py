@@ -28,16 +28,17 @@ from coview.inspection.features import Features
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
 from coview.inspection.memberships import dense, label_codes, one_hot
 from coview.inspection.names import NAMED_BY_FEATURES, keyed_name, name_groups, own_names
+from coview.inspection.quality import QualityTable, group_quality
 from coview.inspection.vectors import GroupExplanation, explain_groups, nearest_in_groups
 from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import listed, printable
+from coview.utils.tables import html_table
 from coview.utils.warn import unwarned
 from coview.validation import check_count
 from coview.views.arrays import for_sklearn
-from coview.views.base import html_table
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput, in_fitted_order
 from coview.views.lazy import LazyViews
@@ -749,6 +750,39 @@ class Inspection:
             return explain_groups(self, None, None, n_features, n_objects)
         views = self.prepare_views(X)
         return explain_groups(self, views, self._codes_of(views), n_features, n_objects)
+
+    def quality(self, X: Any, *, n_features: int = 10) -> QualityTable:
+        """Compute how good each group is to read, view by view: the coherence and exclusivity of its first features.
+
+        Features are ranked by their weight, as other libraries do, so that numbers can be compared. Views of vectors
+        and of measurements have no features that occur together, and are left out.
+
+        Parameters
+        ----------
+        X : what the model takes
+            Objects in which features may occur together, such as those of the fit. Of more than 100,000, so many.
+        n_features : int, default=10
+            How many features of each group count.
+
+        Returns
+        -------
+        QualityTable
+            A dict of lists, "group", "name", "view", "npmi", "c_v" and "exclusivity", that prints as a table; with
+            the "diversity" of each view, and `means`. See `coview.metrics.topic_coherence`.
+
+        Examples
+        --------
+        >>> from coview import LinkPLSA, inspect
+        >>> from coview.datasets import make_topic_views
+        >>> X = make_topic_views(n_objects=100, n_clusters=3, random_state=0).views
+        >>> table = inspect(LinkPLSA(3, random_state=0).fit(X)).quality(X)
+        >>> list(table), len(table["npmi"])
+        (['group', 'name', 'view', 'npmi', 'c_v', 'exclusivity'], 6)
+        """
+        check_count("n_features", n_features, 2)
+        views = self.prepare_views(X)
+        needs = any(self.described_features(view) is None for view in self.views)
+        return group_quality(self, views, self._codes_of(views) if needs else None, n_features)
 
     def nearest_objects(self, X: Any, view: str, n: int = 5) -> list[list[int]]:
         """Return for each group the rows of its objects that lie nearest to its mean vector in a view.

@@ -1,4 +1,4 @@
-"""Metrics for clusterings, label sets, rankings and views, as plain functions of arrays; a scorer for few labels."""
+"""Metrics of clusterings, label sets, rankings, topics and views, as functions of arrays; a scorer for few labels."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from coview.metrics.clustering import clustering_accuracy, normalized_mutual_inf
 from coview.metrics.ranking import average_rank, rank_tests
 from coview.metrics.retrieval import average_precision, mean_average_precision
 from coview.metrics.scorer import labeled_scorer
+from coview.metrics.topics import topic_coherence, topic_diversity, topic_exclusivity, topic_stability
 
 __all__ = [
     "average_precision",
@@ -22,6 +23,10 @@ __all__ = [
     "normalized_mutual_info",
     "pairwise_f1",
     "rank_tests",
+    "topic_coherence",
+    "topic_diversity",
+    "topic_exclusivity",
+    "topic_stability",
     "view_agreement",
     "view_imbalance",
 ]

@@ -4,8 +4,9 @@
     agreement   whether each view alone would tell the clusters: nearest centroids of a view, learned from half of the
                 objects, place the other half; the adjusted Rand index of that with the clusters, of each pair of views
                 the lesser one, and of these the mean
+    npmi        of a view of counts, how much the ten first features of a cluster occur in the same objects, by chance 0
 
-These two and the silhouettes are internal: they know no classes, and each favors what it measures.
+The first two and the silhouettes are internal: they know no classes, and each favors what it measures.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ from sklearn.metrics import accuracy_score, adjusted_rand_score, f1_score, get_s
 from sklearn.pipeline import Pipeline
 
 from coview.inspection import inspect
-from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
+from coview.inspection.features import mean_features
+from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1, topic_coherence
 from coview.model_selection.methods import Method, holds_counts, seeded
+from coview.utils.sampling import sample_positions
 from coview.validation import LabeledScoreMixin, minus_one_is_unlabeled
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.views import Views
@@ -35,6 +38,8 @@ from coview.views.views import Views
 __all__ = ["CLUSTER_SCORES", "Task", "check_scoring", "cluster_labels", "evaluate", "view_agreement_of"]
 
 SILHOUETTE_ROWS = 1000  # of so many objects all distances are taken
+COHERENCE_ROWS = 20_000  # objects in which features may occur together
+MOST_NONZERO = 0.5  # share of values: where most features are in most objects, they say nothing by being there
 CLUSTER_SCORES: dict[str, Callable[[Any, Any], float]] = {
     "nmi": normalized_mutual_info,
     "accuracy": clustering_accuracy,
@@ -171,6 +176,7 @@ def _cluster_all(task: Task, views: Views, method: Method) -> tuple[np.ndarray, 
         "silhouette": float(np.mean(list(by_view.values()))),
         "agreement": view_agreement_of(views, labels, task.seed),
         **{f"silhouette[{name}]": value for name, value in by_view.items()},
+        **{f"npmi[{name}]": value for name, value in _coherences(views, labels).items()},
         "fit_seconds": seconds,
         "clusters": len(np.unique(labels)),
     }
@@ -199,6 +205,26 @@ def _silhouettes(views: Views, labels: np.ndarray, seed: int) -> dict[str, float
         metric = "cosine" if holds_counts(matrix) else "euclidean"
         silhouettes[name] = float(silhouette_score(matrix, here, metric=metric))
     return silhouettes
+
+
+def _coherences(views: Views, labels: np.ndarray) -> dict[str, float]:
+    """Mean NPMI of the most frequent features of the clusters, in the views whose features occur or do not."""
+    _, codes = np.unique(labels, return_inverse=True)
+    found = {}
+    for v, name in enumerate(views.names):
+        matrix, have = views[name], views.present[:, v]
+        if not holds_counts(matrix) or not have.any() or _share_of_nonzeros(matrix) > MOST_NONZERO:
+            continue
+        means = mean_features(matrix, np.where(have, codes, -1), int(codes.max()) + 1).weights
+        rows = sample_positions(len(views), COHERENCE_ROWS)
+        each = topic_coherence(means, take_rows(matrix, rows[have[rows]]))
+        found[name] = float(np.nanmean(each)) if np.isfinite(each).any() else float("nan")
+    return found
+
+
+def _share_of_nonzeros(matrix: Any) -> float:
+    nonzero = matrix.nnz if sparse.issparse(matrix) else np.count_nonzero(matrix)
+    return nonzero / max(matrix.shape[0] * matrix.shape[1], 1)
 
 
 def view_agreement_of(views: Views, labels: np.ndarray, seed: int = 0) -> float:

@@ -21,6 +21,7 @@ from coview.inspection.labels import label_tree
 from coview.inspection.measures import fit_curves
 from coview.inspection.names import own_names
 from coview.inspection.objects import disputed_objects, distinctive_features, map_objects, place, typical_objects
+from coview.inspection.quality import group_quality
 from coview.inspection.vectors import nearest_in_groups
 from coview.report.scores import (
     Holdout,
@@ -47,6 +48,7 @@ LEAST_OBJECTS = 1_000  # however full they are
 MAP_OBJECTS = 3_000
 FEATURES = 10  # of a group in one view
 MOST_GROUPS = 60
+QUALITY_FEATURES = 10  # of each group, as in other libraries
 MOST_TOPICS = 12  # of a view, the largest
 MOST_COMPONENTS = 12
 TYPICAL, TYPICAL_WORDS = 3, 4  # objects of a group, and features of each in a view
@@ -128,6 +130,7 @@ def _sections(
         "scores": None,
         "groups": _describe_groups(inspection, objects),
         "topics": _describe_topics(inspection),
+        "quality": _describe_quality(inspection, objects) if sorts else None,
         "variance": _describe_variance(inspection),
         "ontology": None if inspection.ontology is None else label_tree(inspection, objects.views),
         "search": _describe_search(inspection, objects),
@@ -337,6 +340,37 @@ def _describe_topics(inspection: Inspection) -> dict[str, Any] | None:
         section["mixtures"][view] = np.round(shares[:, order], 4)
         section["count"][view] = int(shares.shape[1])
     return section
+
+
+def _describe_quality(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
+    """Coherence and exclusivity of the groups by view; of many groups the most and the least coherent ones."""
+    if objects.views is None:
+        return None
+    found = group_quality(inspection, objects.views, objects.reading.codes, QUALITY_FEATURES)
+    if not found.means:
+        return None
+    npmi = np.array(found["npmi"], dtype=np.float64).reshape(len(found.means), -1)
+    known = np.isfinite(npmi)
+    mean = np.where(known.any(axis=0), np.where(known, npmi, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1), -2.0)
+    order = np.argsort(-mean, kind="stable")
+    if len(order) > MOST_GROUPS:
+        order = np.concatenate([order[: MOST_GROUPS // 2], order[-(MOST_GROUPS // 2) :]])
+    return {
+        "noun": inspection.kind,
+        "n_features": QUALITY_FEATURES,
+        "views": [
+            {"name": view, **{name: means.get(name) for name in (*found.NUMBERS, "diversity")}}
+            for view, means in found.means.items()
+        ],
+        "groups": [
+            {
+                "key": inspection.groups[g],
+                "npmi": {view: float(row[g]) if np.isfinite(row[g]) else None for view, row in zip(found.means, npmi)},
+            }
+            for g in order.tolist()
+        ],
+        "count": len(inspection.groups),
+    }
 
 
 def _describe_variance(inspection: Inspection) -> dict[str, Any] | None:

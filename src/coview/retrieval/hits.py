@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from coview.utils.messages import listed, printable
-from coview.views.base import html_table
+from coview.utils.tables import html_table
 
 __all__ = ["Hits", "Match", "say_ignored"]
 

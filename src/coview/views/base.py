@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from markupsafe import escape
 
 from coview.exceptions import ViewsError
-from coview.utils.messages import did_you_mean, listed, printable
+from coview.utils.messages import did_you_mean, listed
 
-__all__ = ["NamedViews", "RowsById", "html_table", "text_table"]
+__all__ = ["NamedViews", "RowsById"]
 
 
 class RowsById:
@@ -149,25 +148,3 @@ class NamedViews(ABC):
 def _check_different(names: tuple[str, ...]) -> None:
     if len(set(names)) != len(names):
         raise ViewsError(f"View names must be unique, got {listed(names)}.")
-
-
-# -- a title and a line per view, as text and as HTML
-
-
-def text_table(title: str, rows: Sequence[Sequence[str]], aligned: int) -> str:
-    """Return a title and a line per row, the first columns aligned; empty cells at the end are left out."""
-    rows = [[printable(cell) for cell in row] for row in rows]
-    widths = [max(len(row[c]) for row in rows) for c in range(aligned)]
-    lines = [
-        "  " + "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths)), *(c for c in row[aligned:] if c)])
-        for row in rows
-    ]
-    return "\n".join([title, *lines])
-
-
-def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return the same as an HTML table; cells are text, not markup."""
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    caption = f"<caption>{escape(title)}</caption>"
-    return f"<table>{caption}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"

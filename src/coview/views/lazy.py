@@ -13,7 +13,8 @@ import numpy as np
 
 from coview.exceptions import ViewsError, ViewsTypeError
 from coview.utils.messages import listed
-from coview.views.base import NamedViews, html_table, text_table
+from coview.utils.tables import html_table, text_table
+from coview.views.base import NamedViews
 from coview.views.checks import as_rows, texts_as_str
 from coview.views.sources import Mapped, MemorySource, Renamed, Source, load_dask, parts_between
 from coview.views.views import Matrix, Views

@@ -14,9 +14,10 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError, ViewsTypeError
 from coview.utils.messages import did_you_mean, listed
+from coview.utils.tables import html_table, text_table
 from coview.views.alignment import concat_rows, join_rows
 from coview.views.arrays import as_matrix, density, frozen, is_dask_collection, read_only, side_by_side, take_rows
-from coview.views.base import NamedViews, html_table, text_table
+from coview.views.base import NamedViews
 from coview.views.checks import (
     as_feature_names,
     as_ids,

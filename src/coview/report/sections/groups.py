@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from coview.report.charts import bar, color, heat_map, marker
-from coview.report.markup import EMPTY, TableColumn, breakable, div, each, notes, numbers, table
+from coview.report.markup import EMPTY, TableColumn, breakable, div, each, notes, numbers, table, texts
 from coview.report.sections.parts import Summary, called, paragraph
 from coview.report.words import count, number, percent, plural, signed
 
@@ -41,6 +41,8 @@ def render_groups(summary: Summary) -> Markup:
     if summary["data"]["sampled"] and groups["items"][0].get("size") is not None:
         remarks.append(f"Sizes are those in a random sample of {count(summary['data']['sampled'])} objects.")
     parts.append(notes(remarks))
+    if summary.get("quality"):
+        parts.append(_quality(summary))
     if summary.get("topics"):
         parts.append(_topics(summary))
     return EMPTY.join(parts)
@@ -92,6 +94,34 @@ def _group(item: dict[str, Any], summary: Summary) -> Markup:
         share=EMPTY if size is None else bar(item["share"] / (_largest_share(groups) or 1.0), color(item["index"])),
         tag=tag,
         parts=EMPTY.join(parts),
+    )
+
+
+def _quality(summary: Summary) -> Markup:
+    """How well the groups can be read, folded: coherence and exclusivity of their first features."""
+    quality = summary["quality"]
+    views, rows, noun = quality["views"], quality["groups"], quality["noun"]
+    means = [texts("view", views, "name")] + [
+        numbers(name, views, key)
+        for name, key in (("NPMI", "npmi"), ("c_v", "c_v"), ("exclusivity", "exclusivity"), ("diversity", "diversity"))
+        if any(row[key] is not None for row in views)
+    ]
+    by_group = [TableColumn(noun, "text", [called(summary, row["key"]) for row in rows])] + [
+        numbers(view["name"], [row["npmi"] for row in rows], view["name"]) for view in views
+    ]
+    about = (
+        f"Do the {quality['n_features']} features of the largest weight of a {noun} occur in the same objects (NPMI, "
+        "where 0 is chance and 1 is always; c_v, from 0 to 1)? Are they its own (exclusivity), and do the "
+        f"{plural(noun)} differ (diversity)?"
+    )
+    listed = f"NPMI by {noun}, the most coherent first"
+    if len(rows) < quality["count"]:
+        listed += f": the first and the last, {len(rows)} of {quality['count']}"
+    coherence = ", ".join(f"{view['name']} {number(view['npmi'])}" for view in views if view["npmi"] is not None)
+    return Markup('<details class="quality"><summary>{}</summary>{}{}</details>').format(
+        f"Quality of the {plural(noun)}: coherence (NPMI) of {coherence}" if coherence else "Quality",
+        paragraph(about) + table(f"Mean over the {plural(noun)}", means),
+        paragraph(f"{listed}.") + table("NPMI", by_group),
     )
 
 

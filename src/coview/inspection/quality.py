@@ -1,0 +1,98 @@
+"""Quality of a model's groups, view by view: do their first features occur together, and are they their own?
+
+Topics, clusters and classes are read through the features of the largest weights. Those of a good group occur together
+in the objects (coherence), and stand in no other group's list (exclusivity, diversity); see `coview.metrics`. A view of
+vectors has no features to read, and a view of measurements none that occur: they are left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coview.inspection.features import features_by_view
+from coview.metrics.topics import topic_coherence, topic_diversity, topic_exclusivity
+from coview.utils.tables import ColumnTable
+from coview.views.views import Views
+
+if TYPE_CHECKING:
+    from coview.inspection.contract import Inspection
+
+__all__ = ["QualityTable", "group_quality"]
+
+MOST_OBJECTS = 100_000  # that coherence is counted in
+
+
+class QualityTable(ColumnTable):
+    """Quality of groups: one row per group and view, as a dict of lists.
+
+    Parameters
+    ----------
+    columns : dict of lists
+        "group", "name", "view", "npmi", "c_v" and "exclusivity".
+    diversity : {view: float}
+        Share of distinct features among the first features of all groups.
+
+    Attributes
+    ----------
+    diversity : dict
+        The same.
+    means : dict of dict
+        Mean over the groups of each number, by view, with the diversity.
+
+    Examples
+    --------
+    >>> table = QualityTable({"group": ["0"], "view": ["words"], "npmi": [0.25]}, {"words": 1.0})
+    >>> table.means
+    {'words': {'npmi': 0.25, 'diversity': 1.0}}
+    """
+
+    noun = "row"
+    NUMBERS = ("npmi", "c_v", "exclusivity")
+
+    def __init__(self, columns: dict[str, list[Any]], diversity: dict[str, float]) -> None:
+        super().__init__(columns)
+        self.diversity = diversity
+
+    @property
+    def means(self) -> dict[str, dict[str, float]]:
+        """Mean over the groups of each number, by view, with the diversity."""
+        views, found = np.array(self["view"]), {}
+        for view, diversity in self.diversity.items():
+            known = {name: np.array(self[name], dtype=float)[views == view] for name in self.NUMBERS if name in self}
+            found[view] = {
+                **{name: float(np.nanmean(part)) for name, part in known.items() if np.isfinite(part).any()},
+                "diversity": diversity,
+            }
+        return found
+
+    def _title(self) -> str:
+        parts = (f"{view} {mean['npmi']:.2f}" for view, mean in self.means.items() if "npmi" in mean)
+        coherence = ", ".join(parts)
+        return f"Quality of {len(set(self['group']))} groups" + (f": mean NPMI {coherence}" if coherence else "")
+
+
+def group_quality(inspection: Inspection, views: Views, codes: np.ndarray | None, n_features: int) -> QualityTable:
+    """Return the quality of a model's groups in objects, as the estimator sees them."""
+    columns: dict[str, list[Any]] = {name: [] for name in ("group", "name", "view", *QualityTable.NUMBERS)}
+    diversity = {}
+    for view, features in features_by_view(inspection, views, codes).items():
+        if view not in views or features.deviations is not None:
+            continue
+        weights, occurs = np.maximum(features.weights, 0.0), _occurrences(views, view)
+        columns["group"] += [str(key) for key in inspection.groups]
+        columns["name"] += inspection.group_names
+        columns["view"] += [view] * len(weights)
+        for measure in ("npmi", "c_v"):
+            columns[measure] += topic_coherence(weights, occurs, measure=measure, n_features=n_features).tolist()
+        columns["exclusivity"] += topic_exclusivity(weights, n_features=n_features).tolist()
+        diversity[view] = topic_diversity(weights, n_features=n_features)
+    return QualityTable(columns, diversity)
+
+
+def _occurrences(views: Views, view: str) -> Any:
+    """Objects that have a view, at most so many, spread over all of them."""
+    rows = np.flatnonzero(views.present[:, views.names.index(view)])
+    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_OBJECTS)).astype(np.int64)]
+    return views[view] if len(rows) == len(views) else views[view][rows]

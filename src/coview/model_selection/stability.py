@@ -1,0 +1,88 @@
+"""Stability of a model's groups: what other seeds find again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from coview.inspection import inspect
+from coview.inspection.features import features_by_view
+from coview.metrics import topic_stability
+from coview.model_selection.methods import seeded
+from coview.utils.progress import counted
+from coview.utils.tables import ColumnTable
+from coview.utils.warn import unwarned
+from coview.validation import check_count
+
+__all__ = ["refit_stability"]
+
+
+def refit_stability(
+    model: Any, X: Any, y: Any = None, *, n_fits: int = 5, n_features: int = 10, random_state: int = 0
+) -> ColumnTable:
+    """Fit copies of a model with other seeds, and measure how much of each group's first features they find again.
+
+    A topic that other seeds do not find is one of several ways to cut the data, not a fact about it. Groups of two fits
+    are matched one to one in each view (`coview.metrics.topic_stability`).
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator with groups that have features, such as topics, or a Pipeline that ends in one.
+    X : what the model takes
+        The objects that it was fitted on.
+    y : array-like, optional
+        Their labels, for a model that takes labels.
+    n_fits : int, default=5
+        Number of copies.
+    n_features : int, default=10
+        How many features of each group count, by weight.
+    random_state : int, default=0
+        Which seeds the copies get.
+
+    Returns
+    -------
+    dict of lists
+        "group", "name", "view" and "stability" (from 0 to 1), a row per group and view. It prints as a table.
+
+    Examples
+    --------
+    >>> from coview import LinkPLSA, refit_stability
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=200, n_clusters=3, random_state=0).views
+    >>> model = LinkPLSA(3, random_state=0).fit(X)
+    >>> table = refit_stability(model, X, n_fits=2)
+    >>> list(table), min(table["stability"]) > 0.3
+    (['group', 'name', 'view', 'stability'], True)
+    """
+    check_count("n_fits", n_fits)
+    check_count("n_features", n_features)
+    mine = inspect(model)
+    ours = _weights(mine, X)
+    others = []
+    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_fits)
+    with unwarned():
+        for seed in counted(seeds.tolist(), "fitting copies", n_fits):
+            copy = seeded(model, seed)
+            others.append(_weights(inspect(copy.fit(X) if y is None else copy.fit(X, y)), X))
+    columns: dict[str, list[Any]] = {"group": [], "name": [], "view": [], "stability": []}
+    for view, weights in ours.items():
+        again = [other[view] for other in others if view in other]
+        if not again:
+            continue
+        columns["group"] += [str(key) for key in mine.groups]
+        columns["name"] += mine.group_names
+        columns["view"] += [view] * len(weights)
+        columns["stability"] += topic_stability(weights, again, n_features=n_features).tolist()
+    return ColumnTable(columns)
+
+
+def _weights(inspection: Any, X: Any) -> dict[str, Any]:
+    """Weights of the features of a model's groups, by view, of the views whose features can be read."""
+    views = inspection.prepare_views(X)
+    codes = inspection.read(views, prepared=True).codes
+    codes = inspection.training.codes if codes is None else codes
+    found = features_by_view(inspection, views, codes)
+    return {view: part.weights.clip(min=0.0) for view, part in found.items() if part.deviations is None}

@@ -1,0 +1,103 @@
+"""Tables for people: a title and rows as text and as HTML, and a dict of columns that prints as such a table.
+
+A dict of lists is what `pandas.DataFrame` and `polars.DataFrame` take. Columns in which nothing is known are not shown,
+nor are empty cells; the numbers are rounded for the eye alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import Any, ClassVar
+
+import numpy as np
+
+from coview.utils.messages import cut, printable
+
+__all__ = ["ColumnTable", "html_table", "text_table"]
+
+WIDEST = 60  # letters of a cell as text
+FLOATING = (float, np.floating)
+
+
+def text_table(title: str, rows: Sequence[Sequence[str]], aligned: int) -> str:
+    """Return a title and a line per row, the first columns aligned; empty cells at the end are left out."""
+    rows = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(len(row[c]) for row in rows) for c in range(aligned)]
+    lines = [
+        "  " + "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths)), *(c for c in row[aligned:] if c)])
+        for row in rows
+    ]
+    return "\n".join([title, *lines])
+
+
+def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return the same as an HTML table; cells are text, not markup."""
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    caption = f"<caption>{escape(title)}</caption>"
+    return f"<table>{caption}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+class ColumnTable(dict[str, list[Any]]):
+    """One list per column, all of the same length; `noun` is what a row is.
+
+    Examples
+    --------
+    >>> table = ColumnTable(name=["words", "links"], share=[0.25, 0.75], note=[None, None])
+    >>> table
+    2 rows
+      name   share
+      words  0.25
+      links  0.75
+    >>> table["share"]
+    [0.25, 0.75]
+    """
+
+    noun: ClassVar[str] = "row"
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two dicts are equal, where what is not known (NaN) equals itself, as after loading."""
+        if not isinstance(other, dict):
+            return NotImplemented
+        return self.keys() == other.keys() and all(_same(column, other[name]) for name, column in self.items())
+
+    def __ne__(self, other: object) -> bool:  # a dict has one of its own
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    __hash__ = None  # as of any dict
+
+    def __repr__(self) -> str:
+        head, rows = self._shown()
+        if not rows:
+            return self._title()
+        short = [[cut(cell, WIDEST) for cell in row] for row in [head, *rows]]
+        return "\n".join(line.rstrip() for line in text_table(self._title(), short, len(head)).split("\n"))
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title(), *self._shown())
+
+    def _title(self) -> str:
+        count = len(next(iter(self.values()), []))
+        return f"{count} {self.noun}{'' if count == 1 else 's'}"
+
+    def _shown(self) -> tuple[list[str], list[list[str]]]:
+        """Names of the columns that say something, and their cells by row."""
+        cells = {name: [_cell(value) for value in column] for name, column in self.items()}
+        told = {name: column for name, column in cells.items() if any(column)}
+        return list(told), [list(row) for row in zip(*told.values())]
+
+
+def _same(ours: Any, theirs: Any) -> bool:
+    """Whether two columns, or two cells, are equal or both not a number."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(_same, ours, theirs))
+    return bool(ours == theirs) or all(isinstance(one, FLOATING) and math.isnan(one) for one in (ours, theirs))
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
