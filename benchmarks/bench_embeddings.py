@@ -98,7 +98,7 @@ def digits(n: int) -> tuple[Views, np.ndarray]:
     """Two views of numbers: no words."""
     data = datasets.load_mfeat()
     rows = np.sort(np.random.default_rng(0).choice(len(data.target), n, replace=False))
-    parts = {name: np.asarray(data.views[name][rows], dtype=float) for name in ("fou", "kar")}
+    parts = {name: np.asarray(data.views[name][rows], dtype=float) for name in ("fourier", "karhunen")}
     return Views({name: (X - X.mean(axis=0)) / X.std(axis=0) for name, X in parts.items()}), data.target[rows]
 
 
