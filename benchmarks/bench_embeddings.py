@@ -28,7 +28,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import normalize
 
-from coview import Codebook, LinkPLSA, MultiViewPLSA, Views, datasets
+from coview import AutoClustering, Codebook, LinkPLSA, MultiViewPLSA, Views, datasets
 
 WIDTH, WORDS = 64, 2000  # of made vectors; of words for the methods that need them dense
 MOFA = """
@@ -89,8 +89,7 @@ def newsgroups(n: int) -> tuple[Views, np.ndarray]:
 
 def cora(n: int) -> tuple[Views, np.ndarray]:
     data = datasets.load_cora()
-    name = max(data.views.names, key=lambda each: "word" in each or "content" in each)
-    words, target, _ = some(data.views[name], data.target, n)
+    words, target, _ = some(data.views["words"], data.target, n)
     return Views(words=words, vector=lsa(words)), target
 
 
@@ -169,6 +168,7 @@ METHODS: dict[str, Callable[[Views, int, int], np.ndarray | None]] = {
     "LinkPLSA, likeliest start": lambda X, k, seed: clusters(
         LinkPLSA(k, init="likeliest", n_jobs=1, random_state=seed), X
     ),
+    "AutoClustering": lambda X, k, seed: AutoClustering(k, random_state=seed).fit(X).labels_,
     "Codebook, MultiViewPLSA": codebook,
     "one concatenated Gaussian view": lambda X, k, seed: clusters(
         MultiViewPLSA(k, n_jobs=1, random_state=seed, likelihood="gaussian"), np.hstack(dense(X))
