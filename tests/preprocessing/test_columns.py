@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from coview.exceptions import ParameterError, ViewsError
+from coview.io.tables import read_table
 from coview.preprocessing.columns import ColumnViews
 from coview.preprocessing.weighting import UnitRows
 
@@ -78,7 +79,9 @@ def test_rows_without_any_value_lack_the_view(make):
 
 def test_a_row_with_some_numbers_is_refused_if_asked_for(make):
     columns = {"a": [1.0, None, 3.0], "b": [4.0, 5.0, 6.0]}
-    with pytest.raises(ViewsError, match=r"Column 'a' has no value in 1 rows \(the first is row 1\) .* view 'v'"):
+    with pytest.raises(
+        ViewsError, match=r"Column 'a' has no value in 1 rows \(the first is row 1, counting from 0\) .* view 'v'"
+    ):
         ColumnViews({"v": ["a", "b"]}, impute=None).fit_transform(make(columns))
 
 
@@ -260,15 +263,22 @@ def test_bad_input_is_refused_with_a_sentence(model, X, sentence):
 
 def test_a_column_that_changes_its_kind_is_refused():
     model = ColumnViews().fit({"n": [1, 2], "c": ["x", "y"]})
-    with pytest.raises(ViewsError, match="Column 'n' held numbers in fit, but row 0 holds '1'"):
+    with pytest.raises(ViewsError, match=r"Column 'n' held numbers in fit, but row 0 .counting from 0. holds '1'"):
         model.transform({"n": ["1", "2"], "c": ["x", "y"]})
     with pytest.raises(ViewsError, match="Column 'c' holds int now, but had other categories in fit"):
         model.transform({"n": [1, 2], "c": [3, 4]})
 
 
+def test_the_cell_that_is_no_number_is_named_where_it_made_texts_of_all(tmp_path):
+    model = ColumnViews({"v": ["n"]}).fit({"n": [1, 2]})
+    (tmp_path / "new.csv").write_text("m,n\na,\nb,120\nc,tall\nd,130\n")
+    with pytest.raises(ViewsError, match=r"Column 'n' held numbers in fit, but row 2 .* holds 'tall'"):
+        model.transform(read_table(tmp_path / "new.csv"))
+
+
 def test_a_cell_that_is_no_date_is_named_by_its_row():
     model = ColumnViews({"v": ["day", "n"]}).fit({"day": ["2020-01-01", None], "n": [1, 2]})
-    with pytest.raises(ViewsError, match="Column 'day' held dates in fit, but row 1 holds 'not a date'"):
+    with pytest.raises(ViewsError, match=r"Column 'day' held dates in fit, but row 1 .* holds 'not a date'"):
         model.transform({"day": ["2021-02-03", "not a date"], "n": [5, 6]})
 
 

@@ -71,7 +71,7 @@ def test_new_tables_may_lack_a_part():
         (TableViews(columns=["year"]), "columns must name the columns of at least one view"),
         (TableViews(tokens={"a": ("venue", ",", ";")}), "tokens must give view 'a' a column or "),
         (TableViews({"a": "year"}), "TableViews needs text, but column 'year' holds int. .* name it in columns=."),
-        (TableViews({"a": "body"}, id="venue"), "row 1 has no value"),
+        (TableViews({"a": "body"}, id="venue"), "row 1 .counting from 0. has no value"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused(front, sentence):

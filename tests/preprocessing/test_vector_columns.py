@@ -83,13 +83,16 @@ def test_vectors_of_different_lengths_are_refused(make):
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ([[1.0, 2.0], [3.0, None]], "holds a vector with a missing number in row 1"),
-        ([[None, 2.0], [3.0, 1.0]], "holds a vector with a missing number in row 0, .None, 2.0.. Fill it"),
+        ([[1.0, 2.0], [3.0, None]], "holds a vector with a missing number in row 1 .counting from 0."),
+        (
+            [[None, 2.0], [3.0, 1.0]],
+            "holds a vector with a missing number in row 0 .counting from 0., .None, 2.0.. Fill it",
+        ),
         ([[1.0, 2.0], 3.0], "takes numbers, dates, text, categories, booleans and vectors of one length"),
         ([[1.0, 2.0], ["a", "b"]], "must hold vectors of numbers, but row 1"),
         ([[1.0, 2.0], [np.nan, 1.0]], "View 'v' has NaN"),
         ([[[1.0]], [[2.0]]], "takes numbers, dates"),
-        ([[], [1.0]], "row 0 has 0 numbers and row 1 has 1"),
+        ([[], [1.0]], "row 0 has 0 numbers and row 1 .counting from 0. has 1"),
     ],
 )
 def test_what_is_no_vector_is_refused(values, sentence):
@@ -103,12 +106,14 @@ def test_a_missing_number_in_a_list_of_arrow_is_refused():
 
 
 def test_an_empty_list_of_arrow_counts_as_one_of_another_length():
-    with pytest.raises(ViewsError, match="row 0 has 0 numbers and row 1 has 2"):
+    with pytest.raises(ViewsError, match=r"row 0 has 0 numbers and row 1 .counting from 0. has 2"):
         ColumnViews().fit(pl.DataFrame({"v": [[], [2.0, 3.0]]}))
 
 
 def test_a_gap_beside_other_values_of_the_view_is_refused():
-    with pytest.raises(ViewsError, match=r"Column 'v' has no vector in 1 rows .the first is row 1. that have other"):
+    with pytest.raises(
+        ViewsError, match=r"Column 'v' has no vector in 1 rows .the first is row 1, counting from 0. that have other"
+    ):
         ColumnViews({"all": ["v", "year"]}).fit_transform({"v": [[1.0], None], "year": [1, 2]})
 
 
@@ -116,7 +121,7 @@ def test_new_vectors_must_have_the_length_of_the_fit():
     front = ColumnViews().fit({"v": [[1.0, 2.0], [3.0, 4.0]]})
     with pytest.raises(ViewsError, match="Column 'v' holds vectors of 3 numbers, but had 2 in fit"):
         front.transform({"v": [[1.0, 2.0, 3.0]]})
-    with pytest.raises(ViewsError, match="Column 'v' held vectors in fit, but row 0 holds 'a'"):
+    with pytest.raises(ViewsError, match=r"Column 'v' held vectors in fit, but row 0 .* holds 'a'"):
         front.transform({"v": ["a"]})
     assert not front.transform({"v": [None, None]}).present.any()
 

@@ -277,7 +277,7 @@ def _table(path: Path, start: int, stop: int, facts: Facts) -> FileView:
             f"{facts.features} are needed. Write it again."
         )
     empty = np.sum([column.is_null().to_numpy() for column in frame], axis=0)
-    present = rows_present(path, empty, frame.width, start)
+    present = rows_present(path, empty, frame.width, first=start)
     return FileView(frame.fill_null(0).to_numpy().astype(facts.dtype), ids, None, present)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from coview.exceptions import RAW_TABLE, DataFileError
 from coview.utils.limits import COMPRESSED, exceeds, shown_bytes
 from coview.utils.messages import listed, not_text, one_sentence, short
-from coview.utils.text_files import check_unique, csv_rows, json_rows, parse_json
+from coview.utils.text_files import NUMBER, check_unique, csv_rows, json_rows, parse_json
 
 __all__ = [
     "DELIMITERS",
@@ -29,7 +29,7 @@ __all__ = [
 DELIMITERS = {".csv": None, ".tsv": "\t"}  # None: the header tells
 TABLES = (*DELIMITERS, ".jsonl", ".json", ".parquet")
 _INTEGER = re.compile(r"[+-]?(0|[1-9]\d{0,17})")  # 007 is a name, and so is what 64 bits do not hold
-_NUMBER = re.compile(r"[+-]?((0|[1-9]\d{0,17})(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # Python would take nan and 2023_01 too
+_FIRST_LINE = 2  # of the rows of a text file, below the header
 _CHUNK = 4096  # rows held as text at a time; numbers take an eighth of the room
 
 
@@ -185,7 +185,7 @@ def _typed(cells: list[str]) -> Any:
     """Numbers where every filled cell is one, else texts, None where a cell is empty."""
     stripped = list(map(str.strip, cells))
     filled = list(filter(None, stripped))
-    if filled and all(map(_NUMBER.fullmatch, filled)):
+    if filled and all(map(NUMBER.fullmatch, filled)):
         if len(filled) == len(cells) and all(map(_INTEGER.fullmatch, filled)):
             return np.array(list(map(int, filled)))
         return np.array([float(cell or "nan") for cell in stripped])
@@ -204,7 +204,9 @@ def _records(path: Path, records: Any) -> dict[str, list[Any]]:
         raise DataFileError(f"{path} must hold objects, one per row; it holds {'none' if not records else 'no list'}.")
     other = next((i for i, row in enumerate(records) if not isinstance(row, dict)), None)
     if other is not None:
-        raise DataFileError(f"{path} must hold objects, but row {other} is {type(records[other]).__name__}.")
+        raise DataFileError(
+            f"{path} must hold objects, but row {other} (counting from 0) is {type(records[other]).__name__}."
+        )
     names = list(dict.fromkeys(name for row in records for name in row))
     return {name: [row.get(name) for row in records] for name in names}
 
@@ -231,16 +233,21 @@ def read_numbers(path: Path) -> tuple[np.ndarray, np.ndarray | None, list[str], 
         matrix, empty = np.hstack([column, rest]), empty + lacking
     if not names:
         raise DataFileError(f"{path} has no column of features beside {short(header[0])}.")
-    return matrix, ids, names, rows_present(path, empty, len(names))
+    return matrix, ids, names, rows_present(path, empty, len(names), "line {}", _FIRST_LINE)
 
 
-def rows_present(path: Path, empty: np.ndarray, columns: int, first: int = 0) -> np.ndarray | None:
-    """Return which rows of a table have values, or None where all do; `empty` counts the empty cells of each."""
+def rows_present(
+    path: Path, empty: np.ndarray, columns: int, place: str = "row {} (counting from 0)", first: int = 0
+) -> np.ndarray | None:
+    """Return which rows of a table have values, or None where all do; `empty` counts the empty cells of each.
+
+    `place` is what errors call a row, by its number, and `first` the number of the first.
+    """
     partly = np.flatnonzero((empty > 0) & (empty < columns))
     if partly.size:
         raise DataFileError(
-            f"{path} has {empty[partly[0]]} of {columns} cells empty in row {first + partly[0]}. Fill them, or leave "
-            "all of a row's cells empty where the object lacks the view."
+            f"{path} has {empty[partly[0]]} of {columns} cells empty in {place.format(first + partly[0])}. Fill "
+            "them, or leave all of a row's cells empty where the object lacks the view."
         )
     return empty == 0 if empty.any() else None
 
@@ -302,8 +309,9 @@ def _numbers(path: Path, cells: list[str], names: list[str], start: int) -> tupl
             cells = ["0" if lacks else cell for lacks, cell in zip(lacking, cells)]
     at = next(i for i, cell in enumerate(cells) if _number(cell) is None)
     row, column = divmod(at, len(names))
+    line = _FIRST_LINE + start + row
     raise DataFileError(
-        f"{path} has {short(cells[at].strip())} in column {short(names[column])} of row {start + row}, which is not a "
+        f"{path} has {short(cells[at].strip())} in column {short(names[column])} of line {line}, which is not a "
         "number.",
         **RAW_TABLE,
     )
@@ -315,8 +323,8 @@ def _is_text(path: Path, name: str, cells: list[str]) -> bool:
         return False
     if len(set(cells)) < len(cells):
         raise DataFileError(
-            f"{path} has {short(cells[text[0]])} in column {short(name)} of row {text[0]}, which is not a number, nor "
-            "an id, since some rows have the same.",
+            f"{path} has {short(cells[text[0]])} in column {short(name)} of line {_FIRST_LINE + text[0]}, which is not "
+            "a number, nor an id, since some rows have the same.",
             **RAW_TABLE,
         )
     return True

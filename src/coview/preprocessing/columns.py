@@ -17,6 +17,7 @@ from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_t
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, short
 from coview.utils.parameters import COLUMNS, LARGEST, NONE, instance, number, one_of
+from coview.utils.text_files import NUMBER
 from coview.utils.warn import warn_user
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
@@ -290,8 +291,8 @@ def _as_dates(column: Column, were_dates: bool) -> Column:
         one = replace(column, values=column.values[row : row + 1], missing=column.missing[row : row + 1])
         if read_dates(one) is None:
             raise ViewsError(
-                f"Column {column.name!r} held dates in fit, but row {row} holds {short(column.values[row])}. Write "
-                "dates as 2026-11-15, or leave the cell empty."
+                f"Column {column.name!r} held dates in fit, but row {row} (counting from 0) holds "
+                f"{short(column.values[row])}. Write dates as 2026-11-15, or leave the cell empty."
             )
     return column
 
@@ -344,8 +345,8 @@ def _vectors(view: str, name: Any, matrix: np.ndarray, missing: np.ndarray, have
     gaps = np.flatnonzero(missing & have)
     if gaps.size:
         raise ViewsError(
-            f"Column {name!r} has no vector in {gaps.size} rows (the first is row {gaps[0]}) that have other values of "
-            f"view {view!r}. Move the column to its own view."
+            f"Column {name!r} has no vector in {gaps.size} rows (the first is row {gaps[0]}, counting from 0) that "
+            f"have other values of view {view!r}. Move the column to its own view."
         )
     return matrix
 
@@ -354,16 +355,19 @@ def _numbers(view: str, column: Column, fill_value: float | None, have: np.ndarr
     if column.missing.all():  # of which nothing tells the type
         column = replace(column, kind="number", values=np.zeros(len(column.values)))
     if column.kind != "number":
-        row = next(row for row in np.flatnonzero(~column.missing) if not _is_number(column.values[row]))
+        texts = [row for row in np.flatnonzero(~column.missing) if not _is_number(column.values[row])]
+        # one word makes texts of all numbers in a column of a file: the word is to blame, not the first of these
+        row = next((row for row in texts if not NUMBER.fullmatch(str(column.values[row]).strip())), texts[0])
         raise ViewsError(
-            f"Column {column.name!r} held numbers in fit, but row {row} holds {short(column.values[row])}. Write a "
-            "number, or leave the cell empty."
+            f"Column {column.name!r} held numbers in fit, but row {row} (counting from 0) holds "
+            f"{short(column.values[row])}. Write a number, or leave the cell empty."
         )
     gaps = np.flatnonzero(column.missing & have)
     if gaps.size and fill_value is None:
         raise ViewsError(
-            f"Column {column.name!r} has no value in {gaps.size} rows (the first is row {gaps[0]}) that have other "
-            f"values of view {view!r}. Fill them with impute='median', or move the column to its own view."
+            f"Column {column.name!r} has no value in {gaps.size} rows (the first is row {gaps[0]}, counting from 0) "
+            f"that have other values of view {view!r}. Fill them with impute='median', or move the column to its own "
+            "view."
         )
     values = column.values
     if gaps.size:

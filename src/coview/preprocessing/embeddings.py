@@ -386,8 +386,8 @@ def _items(table: Table, name: Any, file_view: str | None) -> Column:
         path = Path(values[row]) if isinstance(values[row], (str, Path)) else None
         if path is None or not path.is_file():
             raise DataFileError(
-                f"Column {name!r} of view {file_view!r} must name files, but in row {row} there is none: "
-                f"{short(values[row])}."
+                f"Column {name!r} of view {file_view!r} must name files, but in row {row} (counting from 0) there is "
+                f"none: {short(values[row])}."
             )
         values[row] = path
     return Column(name, "other", "files", values, column.missing)

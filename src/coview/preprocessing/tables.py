@@ -228,7 +228,7 @@ class TableViews(RawTransformer):
         column = table.column(self.id)
         gaps = np.flatnonzero(column.missing)
         if gaps.size:
-            raise ViewsError(f"Column {self.id!r} names the objects, but row {gaps[0]} has no value in it.")
+            raise ViewsError(f"Column {self.id!r} names the objects, but row {gaps[0]} (counting from 0) has no value.")
         ids = column.values if column.kind == "number" else np.array([str(value) for value in column.values])
         values, counts = np.unique(ids, return_counts=True)
         if counts.max() > 1:

@@ -79,11 +79,13 @@ def read_vectors(name: Any, source: Any, width: int | None = None) -> tuple[np.n
         if other.size:
             raise ViewsError(
                 f"Column {name!r} must hold vectors of one length, but row {first} has {lengths[first]} numbers and "
-                f"row {other[0]} has {lengths[other[0]]}. Bring them to one length, or leave the cell empty where "
-                "there is no vector."
+                f"row {other[0]} (counting from 0) has {lengths[other[0]]}. Bring them to one length, or leave the "
+                "cell empty where there is no vector."
             )
         if not lengths[first]:
-            raise ViewsError(f"Column {name!r} holds vectors without any number, the first in row {first}.")
+            raise ViewsError(
+                f"Column {name!r} holds vectors without any number, the first in row {first} (counting from 0)."
+            )
         matrix = flat.reshape(there.size, lengths[first])
         if there.size < len(lengths):
             whole = np.zeros((len(lengths), matrix.shape[1]), dtype=matrix.dtype)
@@ -166,7 +168,7 @@ def _of_values(name: Any, values: list[Any], width: int | None) -> tuple[np.ndar
             continue
         if not isinstance(value, (list, tuple, np.ndarray)) or (isinstance(value, np.ndarray) and value.ndim != 1):
             holds = "holds vectors" if width is None else "held vectors in fit"
-            raise ViewsError(f"Column {name!r} {holds}, but row {row} holds {short(value)}.")
+            raise ViewsError(f"Column {name!r} {holds}, but row {row} (counting from 0) holds {short(value)}.")
         lengths[row] = len(value)
         there.append(value)
     if len(set(map(len, there))) != 1:  # none at all, or of different lengths, of which the caller speaks
@@ -177,10 +179,12 @@ def _of_values(name: Any, values: list[Any], width: int | None) -> tuple[np.ndar
         bad = next(row for row, value in zip(rows, there) if not all(map(_is_number, value)))
         if all(_is_number(item) or is_missing(item) for item in values[bad]):
             raise ViewsError(
-                f"Column {name!r} holds a vector with a missing number in row {bad}, {short(values[bad])}. Fill it, or "
-                "leave the whole cell empty."
+                f"Column {name!r} holds a vector with a missing number in row {bad} (counting from 0), "
+                f"{short(values[bad])}. Fill it, or leave the whole cell empty."
             )
-        raise ViewsError(f"Column {name!r} must hold vectors of numbers, but row {bad} holds {short(values[bad])}.")
+        raise ViewsError(
+            f"Column {name!r} must hold vectors of numbers, but row {bad} (counting from 0) holds {short(values[bad])}."
+        )
     return lengths, matrix
 
 

@@ -14,8 +14,9 @@ from coview.exceptions import DataFileError
 from coview.utils.messages import short
 from coview.utils.spreadsheet import without_escape
 
-__all__ = ["check_unique", "csv_rows", "find_delimiter", "json_rows", "parse_json"]
+__all__ = ["NUMBER", "check_unique", "csv_rows", "find_delimiter", "json_rows", "parse_json"]
 
+NUMBER = re.compile(r"[+-]?((0|[1-9]\d{0,17})(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # Python would take nan and 2023_01 too
 _DELIMITERS = (",", ";", "\t", "|")
 _LONGEST_CELL = 2**31 - 1  # the csv module refuses texts of more than 131,072 characters otherwise
 
