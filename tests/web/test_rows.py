@@ -11,6 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_rows
+from coview.preprocessing.columns import ColumnViews
 from coview.retrieval.queries import QueryReader
 from coview.views.inputs import ViewInput
 from coview.web.rows import CellReader, rows_to_views
@@ -49,6 +50,34 @@ def test_objects_may_lack_views_and_forms_may_be_mixed():
     assert X.present.tolist() == [[True, False], [False, True], [True, True]]
     assert dense(X["words"]).tolist() == [[0, 0, 1], [0, 0, 0], [0, 0, 4]]
     assert dense(X["links"]).tolist() == [[0, 0], [1, 0], [0, 3]]
+
+
+TABLE = {"age": [31.0, 7.0, 52.0, 40.0], "pay": [10.0, 0.0, 30.0, 20.0], "job": ["cook", "child", "smith", "cook"]}
+
+
+@pytest.mark.parametrize("impute", ["median", "mean", 5.0])
+@pytest.mark.parametrize(
+    "row", [{"age": 8}, {"pay": 3, "job": "cook"}, {"age": 8, "pay": None, "job": None}, {"job": "cook"}]
+)
+def test_columns_that_are_not_there_are_filled_as_in_a_table(row, impute):
+    front = ColumnViews({"person": ["age", "pay", "job"], "numbers": ["age", "pay"]}, impute=impute).fit(TABLE)
+    new = {name: [row.get(name), 1] if name != "job" else [row.get(name), "smith"] for name in TABLE}
+    expected = front.transform(new)[[0]]
+    readers = {view: CellReader(each) for view, each in front.view_inputs().items()}
+    sent = [{"person": row, "numbers": {name: value for name, value in row.items() if name != "job"}}]
+    X = rows_to_views(sent, readers)
+    assert X.present.tolist() == expected.present.tolist()
+    for view in X.names:
+        assert dense(X[view]).tolist() == dense(expected[view]).tolist()
+        assert sparse.issparse(X[view]) == sparse.issparse(expected[view])
+
+
+def test_a_column_that_must_not_be_missing_is_asked_for():
+    front = ColumnViews({"numbers": ["age", "pay"]}, impute=None).fit(TABLE)
+    readers = {view: CellReader(each) for view, each in front.view_inputs().items()}
+    assert dense(rows_to_views({"numbers": {"age": 8, "pay": 0}}, readers)["numbers"]).tolist() == [[8, 0]]
+    with pytest.raises(ViewsError, match="View 'numbers' needs a value of 'pay'"):
+        rows_to_views({"numbers": {"age": 8, "pay": None}}, readers)
 
 
 def test_a_vectorizer_reads_text_as_in_fit():

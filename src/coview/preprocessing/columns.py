@@ -175,11 +175,25 @@ class ColumnViews(RawTransformer):
         inputs = {}
         for view in self.columns_:
             names = self._feature_names(view)
-            columns = None if names is None else np.array(names)
-            inputs[view] = ViewInput(
-                view, sum(self.widths_.get(view, {}).values()) if names is None else len(names), columns
-            )
+            if names is None:
+                inputs[view] = ViewInput(view, sum(self.widths_.get(view, {}).values()))
+            else:
+                values, dense = self._fill_values(view), not self.encoders_[view]
+                inputs[view] = ViewInput(view, len(names), np.array(names), fill_values=values, dense=dense)
         return inputs
+
+    def _fill_values(self, view: str) -> np.ndarray:
+        """What stands for each feature of a view where it is missing; NaN of those that are refused then."""
+        parts: list[np.ndarray] = []
+        for column in self.columns_[view]:
+            if column in self.fill_values_[view]:
+                value = self.fill_values_[view][column]
+                parts.append(np.array([np.nan if value is None else value]))
+            elif column in self.encoders_[view]:
+                parts.append(np.zeros(len(self.encoders_[view][column].categories_[0])))
+            else:
+                parts.append(np.full(self.widths_[view][column], np.nan))
+        return np.concatenate(parts)
 
     def _blocks(self, view: str, table: Table) -> tuple[list[Any], np.ndarray]:
         """Columns of a view as matrices, and a mask of the objects that have a value in one of them."""

@@ -31,6 +31,11 @@ class ViewInput:
         Their names.
     vectorizer : object or None
         A fitted vectorizer that turns raw text into rows of the view.
+    fill_values : ndarray or None
+        What stands for each feature where it is missing among others of an object, in views made of columns; NaN
+        where it must not be missing. None: a feature that is not there is 0, as in counts.
+    dense : bool
+        Whether rows are best given as a dense matrix, as those made of numbers alone.
     hashed : bool
         Whether names of features become columns by a hash, as in streams.
     """
@@ -39,6 +44,8 @@ class ViewInput:
     n_features: int
     feature_names: np.ndarray | None = None
     vectorizer: Any = None
+    fill_values: np.ndarray | None = None
+    dense: bool = False
     hashed: bool = False
 
 

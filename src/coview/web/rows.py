@@ -4,6 +4,7 @@ A cell is what one object has in one view:
 
     [0, 2, 1]                 all features, in order
     {"sea": 2, "fox": 1}      features by name; the others are 0
+    {"age": 31, "job": null}  columns by name; those that are null or not there are filled as in a table
     "two foxes at sea"        raw text, where the view has a vectorizer or its features are named by words
     null                      the object lacks the view
 """
@@ -86,6 +87,12 @@ class CellReader:
         words = ", or one text" if "text" in self.kinds else ""
         return f" Send names with values, {_shown(dict.fromkeys(row[:2], 1))}{words}."
 
+    def without_gaps(self, cell: Any) -> Any:
+        """A cell as it was sent; of columns by name those that have a value, None where none has."""
+        if self.view.fill_values is None or not isinstance(cell, dict):
+            return cell
+        return {name: value for name, value in cell.items() if value is not None} or None
+
     def named_cell(self, cell: Mapping[str, Any], strict: bool) -> tuple[list[int], list[float]]:
         """Columns and values of one object that is given by names."""
         value_of: dict[int, float] = {}
@@ -97,7 +104,19 @@ class CellReader:
                 raise ViewsError(
                     f'View {self.name!r} has no feature {_shown(name)}. Leave it out, or send "unknown": "ignore".'
                 )
+        self._fill(value_of)
         return list(value_of), list(value_of.values())
+
+    def _fill(self, value_of: dict[int, float]) -> None:
+        """Add what stands for the columns that are not there."""
+        if self.view.fill_values is None:
+            return
+        for column in np.flatnonzero(self.view.fill_values).tolist():
+            value = float(self.view.fill_values[column])
+            if column not in value_of and math.isnan(value):
+                name = _shown(str(next(name for name, j in self._column.items() if j == column)))
+                raise ViewsError(f"View {self.name!r} needs a value of {name}, but an object has only others. Add it.")
+            value_of.setdefault(column, value)
 
     def _feature(self, name: str, value: Any) -> tuple[int | None, float]:
         if isinstance(value, str):  # a category: its indicator is named column_category
@@ -188,7 +207,8 @@ def rows_to_views(rows: Any, readers: Mapping[str, CellReader], *, unknown: str 
     columns, _ = read_rows(rows, tuple(readers))
     arrays: dict[str, Any] = {}
     present: dict[str, np.ndarray] = {}
-    for name, cells in columns.items():
+    for name, given in columns.items():
+        cells = list(map(readers[name].without_gaps, given))
         arrays[name] = _matrix(readers[name], cells, unknown == "refuse")
         present[name] = np.array([cell is not None for cell in cells])
     lacking = np.flatnonzero(~np.any(list(present.values()), axis=0))
@@ -237,7 +257,8 @@ def _matrix(reader: CellReader, cells: list[Any], strict: bool) -> Any:
         values += columns_values[1]
     # pairs that repeat, as words of a text do, are summed
     cells_of = (np.array(values, dtype=np.float64), (np.array(rows, dtype=np.intp), np.array(indices, dtype=np.intp)))
-    return sparse.csr_array(cells_of, shape=(len(cells), reader.width))
+    matrix = sparse.csr_array(cells_of, shape=(len(cells), reader.width))
+    return matrix.toarray() if reader.view.dense else matrix
 
 
 def _finite(value: Any) -> bool:
