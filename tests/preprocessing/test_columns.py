@@ -269,6 +269,20 @@ def test_a_column_that_changes_its_kind_is_refused():
         model.transform({"n": [1, 2], "c": [3, 4]})
 
 
+def test_numbers_beside_categories_are_told_of_with_the_remedy():
+    table = {"age": [31, 7], "pay": [10.5, 0.0], "share": [0.5, 0.25], "job": ["cook", "child"]}
+    with pytest.warns(UserWarning, match=r"View 'v' has numbers \('age', 'pay'\) beside categories") as caught:
+        ColumnViews({"v": ["age", "job", "share", "pay"]}).fit(table)
+    remedy = "--columns v_numbers=age,pay --columns v_categories=job,share"
+    assert len(caught) == 1 and remedy in str(caught[0].message)
+
+
+@pytest.mark.parametrize("groups", [None, {"v": ["age", "share"], "w": ["share", "job"]}])
+def test_views_of_one_kind_are_not_told_of(groups, recwarn):
+    ColumnViews(groups).fit({"age": [31, 7], "share": [0.5, 0.25], "job": ["cook", "child"]})
+    assert not recwarn.list
+
+
 def test_the_cell_that_is_no_number_is_named_where_it_made_texts_of_all(tmp_path):
     model = ColumnViews({"v": ["n"]}).fit({"n": [1, 2]})
     (tmp_path / "new.csv").write_text("m,n\na,\nb,120\nc,tall\nd,130\n")

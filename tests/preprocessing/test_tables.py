@@ -79,6 +79,13 @@ def test_tables_that_do_not_fit_are_refused(front, sentence):
         front.fit(TABLE)
 
 
+def test_the_parts_tell_of_the_columns_as_they_do_alone():
+    table = {"name": [f"p{i}" for i in range(30)], "age": [*range(30)], "job": ["cook", "smith"] * 15}
+    with pytest.warns(UserWarning, match=r"View 'v' has numbers \('age'\) beside categories") as caught:
+        TableViews(columns={"v": ["age", "job"], "w": ["name"]}).fit(table)
+    assert "count its words with TableViews(text=) (--text on the command line)" in str(caught[-1].message)
+
+
 def test_one_column_or_a_list_of_them_are_views_of_their_names():
     table = {"body": ["red fox", "blue sea"], "title": ["fox", "sea"], "tags": ["a, b", "c"], "year": [1, 2]}
     X = TableViews("body", "year", tokens="tags").fit_transform(table)

@@ -171,7 +171,7 @@ def _sources(raw: TableOptions) -> tuple[dict[str, str], dict[str, Any], dict[st
     """Return the columns of each view of words, of lists and of columns, as `TableViews` takes them."""
     groups = {
         view: [name.strip() for name in names.split(",") if name.strip()]
-        for view, names in _pairs(raw.columns or [], "--columns", "meta=year,venue").items()
+        for view, names in _pairs(raw.columns or [], "--columns", "place=venue,country").items()
     }
     lists = {view: _list_column(value) for view, value in _pairs(raw.tokens or [], "--tokens", "tags=tags").items()}
     return _pairs(raw.text or [], "--text", "words=body"), lists, groups

@@ -82,7 +82,8 @@ class TableOptions:
         ),
     ] = None
     columns: Annotated[
-        list[str] | None, typer.Option("--columns", help="A view of some columns of the table: meta=year,venue.")
+        list[str] | None,
+        typer.Option("--columns", help="A view of columns of one kind, numbers or categories: place=venue,country."),
     ] = None
     id: Annotated[str | None, typer.Option("--id", help="Column of the table that names the objects.")] = None
     sep: Sep = None

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.exceptions import ViewsError
 from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, check_column_name, read_dates
 from coview.utils import fitted_state as rules
-from coview.utils.messages import did_you_mean, short
+from coview.utils.messages import did_you_mean, listed, short
 from coview.utils.parameters import COLUMNS, LARGEST, NONE, instance, number, one_of
 from coview.utils.text_files import NUMBER
 from coview.utils.warn import warn_user
@@ -52,15 +52,18 @@ class ColumnViews(RawTransformer):
 
     Numeric columns pass through as numbers, dates become years with a fraction; text, categories and booleans become
     one indicator per category. A column of vectors (lists or arrays of numbers, all of one length, as embeddings are)
-    becomes as many columns of numbers, in its own precision. An object that has no value in any column of a view lacks
-    that view. One that misses some of them has no indicator set where a category is missing, and the median of the
-    column where a number is. So it is with new rows that lack a column of a view altogether; a warning names it.
+    becomes as many columns of numbers, in its own precision. Numbers and categories belong in different views: a view
+    of both is mostly zeros, which models take for counts, and a warning says so.
+
+    An object that has no value in any column of a view lacks that view. One that misses some of them has no indicator
+    set where a category is missing, and the median of the column where a number is. So it is with new rows that lack a
+    column of a view altogether; a warning names it.
 
     Parameters
     ----------
     groups : mapping of view to columns, column, or None, default=None
-        ``{"person": ["age", "job"], "place": ["city"]}``. By default the numeric columns are the view "numeric", each
-        column of vectors is a view of its own name, and all others are the view "categorical".
+        ``{"person": ["age", "size"], "life": ["city", "job"]}``. By default the numeric columns are the view "numeric",
+        each column of vectors is a view of its own name, and all others are the view "categorical".
     categorical : "auto" or list of columns, default="auto"
         Numeric columns to treat as categories too, such as codes.
     impute : {"median", "mean"}, float or None, default="median"
@@ -127,9 +130,11 @@ class ColumnViews(RawTransformer):
         dates: list[Any] = []
         for view, names in columns.items():
             encoders[view], fill_values[view], widths[view] = {}, {}, {}
+            wide: list[Any] = []  # columns that outweigh the indicators beside them
             for name in names:
                 if table.has_vectors(name) and name not in as_category:
                     widths[view][name] = table.vectors(name)[0].shape[1]
+                    wide.append(name)
                     continue
                 column = table.column(name)
                 if column.name not in as_category and (years := read_dates(column)) is not None:
@@ -138,12 +143,15 @@ class ColumnViews(RawTransformer):
                 _check_kind(column, table.who)
                 if column.kind == "number" and column.name not in as_category:
                     fill_values[view][column.name] = self._fill_value(column)
+                    wide += [name] if ((column.values < 0) | (column.values > 1)).any() else []
                     continue
                 if column.missing.all():
                     raise ViewsError(f"Column {column.name!r} of view {view!r} has no value in any row.")
                 _check_no_vectors(column, view)
                 _warn_of_text(column, table.who)
                 encoders[view][column.name] = OneHotEncoder(handle_unknown="ignore").fit(_categories(column))
+            if wide and encoders[view]:
+                _warn_of_mixed(view, wide, [name for name in names if name not in wide])
         self.columns_ = columns
         self.encoders_ = encoders
         self.fill_values_ = fill_values
@@ -334,6 +342,17 @@ def _warn_of_text(column: Column, who: str) -> None:
             f"shared. If it contains text, count its words with {by} (--text on the command line).",
             UserWarning,
         )
+
+
+def _warn_of_mixed(view: str, numbers: list[Any], others: list[Any]) -> None:
+    """Warn of a view of numbers and indicators, which is mostly zeros: models weigh it like counts, by size."""
+    split = {f"{view}_numbers": numbers, f"{view}_categories": others}
+    options = " ".join(f"--columns {name}={','.join(map(str, columns))}" for name, columns in split.items())
+    warn_user(
+        f"View {view!r} has numbers ({listed(numbers)}) beside categories, so that models take it for counts, in which "
+        f"the largest numbers outweigh the rest. Make two views of it: {split} (on the command line: {options}).",
+        UserWarning,
+    )
 
 
 def _check_kind(column: Column, who: str) -> None:

@@ -28,6 +28,7 @@ from coview.utils.parameters import (
     number,
     one_of,
 )
+from coview.utils.warn import same_work
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
@@ -45,9 +46,9 @@ class TableViews(RawTransformer):
     text : mapping of view to column, column, list of columns, or None, default=None
         Views made of the words of a column, ``{"words": "body"}``; ``"body"`` is ``{"body": "body"}``.
     columns : mapping of view to columns, or None, default=None
-        Views made of groups of columns, ``{"meta": ["year", "venue"]}``; numbers stay numbers, categories become
-        indicators, dates become years. A column of vectors, such as embeddings, is a dense view: ``{"image":
-        "vector"}``.
+        Views made of groups of columns, ``{"place": ["venue", "country"]}``; numbers stay numbers, categories
+        become indicators, dates become years, each kind in a view of its own. A column of vectors, such as
+        embeddings, is a dense view: ``{"image": "vector"}``.
     tokens : mapping of view to column or to (column, separator), column, list of columns, or None, default=None
         Views made of the items of a column of lists, ``{"tags": "tags"}``; see `TextViews`.
     vectorizer : scikit-learn vectorizer, mapping of view to vectorizer, or None, default=None
@@ -173,8 +174,11 @@ class TableViews(RawTransformer):
                     '{"meaning": "body"}).'
                 )
             self.embeddings_ = clone(self.embeddings)
-        fitted = (self.text_, self.columns_, self.embeddings_)
-        parts = [part.fit_transform(table) for part in fitted if part is not None]
+        parts = []
+        for part in (self.text_, self.columns_, self.embeddings_):
+            if part is not None:
+                with same_work(part):
+                    parts.append(part.fit_transform(table))
         self.vectorizers_ = self.text_.vectorizers_ if self.text_ is not None else {}
         self.view_names_ = [name for part in parts for name in part.names]
         return _together(parts, ids)

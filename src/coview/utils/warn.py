@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["is_at_work", "silenced", "unwarned", "warn_user", "working"]
+__all__ = ["is_at_work", "same_work", "silenced", "unwarned", "warn_user", "working"]
 
 _LIBRARIES = ("coview", "sklearn", "joblib")  # no line of theirs is the user's
 _VALIDATION = ("sklearn.model_selection._validation", "sklearn.metrics")  # what fits and predicts in folds and scores
@@ -36,6 +36,27 @@ def working(owner: Any) -> Iterator[None]:
             yield
         finally:
             _worker.reset(token)
+
+
+@contextmanager
+def same_work(part: Any) -> Iterator[None]:
+    """Let a part that gets the user's own data speak inside the work of its owner, as if it were called alone.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as caught, working("owner"):
+    ...     with working("part"):
+    ...         warn_user("Not heard.", UserWarning)
+    ...     with same_work("part"), working("part"):
+    ...         warn_user("Heard.", UserWarning)
+    >>> [str(each.message) for each in caught]
+    ['Heard.']
+    """
+    token = _worker.set(part)
+    try:
+        yield
+    finally:
+        _worker.reset(token)
 
 
 @contextmanager
