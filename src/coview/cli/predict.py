@@ -124,6 +124,7 @@ def run_predict(
 
     from coview.inspection import NAMED_BY_FEATURES
     from coview.inspection.known import describe_unknown
+    from coview.views.views import Views
 
     tell("predicting")
     prepared, known = fitted.prepare_known(X)
@@ -136,7 +137,8 @@ def run_predict(
         assert shares is not None  # they are what has probabilities
         columns.update({f"p_{name}": shares[:, j] for j, name in enumerate(fitted.keyed_names)})
     columns["known"] = known
-    warning = describe_unknown(known, columns["id"], labels)
+    given = prepared.present.any(axis=1) if isinstance(prepared, Views) else True
+    warning = describe_unknown(known, columns["id"], labels, given)
     if warning is not None:
         print(f"coview: {printable(warning)}", file=sys.stderr)
     return columns

@@ -1,6 +1,7 @@
 """Objects that a model knows nothing of, such as a text of new words only: which they are, and a sentence about them.
 
-An object is unknown where all values of all its views are 0, in the columns that the model was fitted with. Zeros of a
+An object is unknown where it lacks all views, as one of an empty row, and where all values of all its views are 0, in
+the columns that the model was fitted with, as of a text of new words; the sentence tells the two apart. Zeros of a
 sparse matrix are features that an object lacks, and so are all zeros for a model of counts; in a dense matrix of
 measurements 0 is a value like others. A model predicts something for an unknown object nevertheless, always the same:
 `predict` warns of it, the command line and the server say so in their own ways.
@@ -102,23 +103,38 @@ def objects_by_view(
     return described
 
 
-def describe_unknown(known: Any, ids: Any, labels: Any, most: int = 5) -> str | None:
+def describe_unknown(known: Any, ids: Any, labels: Any, given: Any = True, most: int = 5) -> str | None:
     """Return a sentence about the objects that a model knows nothing of, or None where there are none.
+
+    Those that are not `given`, of which no view is there, have a sentence of their own.
 
     Examples
     --------
     >>> describe_unknown([True, False, True], ["a", "b", "c"], [0, 2, 1])
     "1 of 3 objects has no feature known to the model ('b'): it predicts 2 for it, whatever it is."
+    >>> describe_unknown([True, False, True], ["a", "b", "c"], [0, 2, 1], [True, False, True])
+    "1 of 3 objects is empty in all views ('b'): the model predicts 2 for it, whatever it is."
     """
-    rows = np.flatnonzero(~np.asarray(known, dtype=bool)).tolist()
-    if not rows:
-        return None
+    unknown, given = ~np.asarray(known, dtype=bool), np.asarray(given, dtype=bool)
+    kinds = [
+        (np.flatnonzero(unknown & given), "has", "have", "no feature known to the model", "it"),
+        (np.flatnonzero(unknown & ~given), "is", "are", "empty in all views", "the model"),
+    ]
+    sentences = [
+        _describe(rows.tolist(), ids, labels, len(unknown), *words, most) for rows, *words in kinds if rows.size
+    ]
+    return " ".join(sentences) or None
+
+
+def _describe(
+    rows: list[int], ids: Any, labels: Any, n: int, one: str, many: str, what: str, model: str, most: int
+) -> str:
     named = ", ".join(short(ids[row]) for row in rows[:most]) + (", ..." if len(rows) > most else "")
     values = sorted({short(labels[row]) for row in rows})
     predicted = " or ".join(values[:most]) + (" or others" if len(values) > most else "")
-    has, them = ("has", "it, whatever it is") if len(rows) == 1 else ("have", "them, whatever they are")
-    share = f"{len(rows):,} of {len(known):,} object{'' if len(known) == 1 else 's'}"
-    return f"{share} {has} no feature known to the model ({named}): it predicts {predicted} for {them}."
+    verb, them = (one, "it, whatever it is") if len(rows) == 1 else (many, "them, whatever they are")
+    share = f"{len(rows):,} of {n:,} object{'' if n == 1 else 's'}"
+    return f"{share} {verb} {what} ({named}): {model} predicts {predicted} for {them}."
 
 
 def note_views(views: Any) -> None:
@@ -148,7 +164,7 @@ def warns_of_unknown(predict: Callable[..., Any]) -> Callable[..., Any]:
         known = np.any(list(objects_by_view(views, takes_counts(self)).values()), axis=0)
         if not known.all():
             ids = range(len(known)) if views.ids is None else views.ids
-            warn_user(str(describe_unknown(known, ids, labels)), UnknownObjectsWarning)
+            warn_user(str(describe_unknown(known, ids, labels, views.present.any(axis=1))), UnknownObjectsWarning)
         return labels
 
     return predict_and_warn
