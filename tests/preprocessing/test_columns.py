@@ -283,6 +283,34 @@ def test_views_of_one_kind_are_not_told_of(groups, recwarn):
     assert not recwarn.list
 
 
+HEIGHTS = np.random.default_rng(0).normal(1.7, 0.1, 50)
+
+
+@pytest.mark.parametrize("factor", [1000.0, 100.0, 0.001])
+def test_numbers_in_other_units_are_told_of_by_view_and_column(factor):
+    weights = HEIGHTS**2 * 22
+    model = ColumnViews({"size": ["height", "weight"]}).fit({"height": HEIGHTS, "weight": weights})
+    with pytest.warns(UserWarning, match="View 'size' has numbers of another magnitude than in fit: 'height'") as heard:
+        model.transform({"height": HEIGHTS[:9] * factor, "weight": weights[:9]})
+    assert len(heard) == 1 and "'weight'" not in str(heard[0].message)
+
+
+def test_rows_of_the_same_table_are_never_told_of(recwarn):
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        heavy, wild, plain, few = (
+            rng.lognormal(8, 3, 60),
+            rng.standard_cauchy(60),
+            rng.normal(size=60),
+            rng.poisson(1, 60),
+        )
+        table = {"heavy": heavy, "wild": wild, "plain": plain, "few": few}
+        model = ColumnViews({"v": list(table)}).fit({name: values[:40] for name, values in table.items()})
+        for n in (1, 5, 20):
+            model.transform({name: values[40 : 40 + n] for name, values in table.items()})
+    assert not recwarn.list
+
+
 def test_the_cell_that_is_no_number_is_named_where_it_made_texts_of_all(tmp_path):
     model = ColumnViews({"v": ["n"]}).fit({"n": [1, 2]})
     (tmp_path / "new.csv").write_text("m,n\na,\nb,120\nc,tall\nd,130\n")

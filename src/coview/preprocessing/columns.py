@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
+from coview.preprocessing.magnitudes import magnitudes, warn_of_other_units
 from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, check_column_name, read_dates
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed, short
@@ -78,6 +79,9 @@ class ColumnViews(RawTransformer):
         ``{view: {column: fitted OneHotEncoder}}``, for the columns that are categories.
     fill_values_ : dict
         ``{view: {column: number}}``, for the columns that are numbers: what stands for a missing one.
+    magnitudes_ : dict
+        ``{view: {column: [least, median, largest]}}``, for the columns that are numbers: their magnitudes without
+        zeros, None where all are. New numbers beyond them, as in other units, are told of.
     widths_ : dict
         ``{view: {column: number}}``, for the columns of vectors: the length of these.
     dates_ : list
@@ -100,12 +104,14 @@ class ColumnViews(RawTransformer):
     _input_tags = ("string", "categorical", "allow_nan")
 
     widths_: Mapping[str, dict[Any, int]] = {}  # of models that were written before there were columns of vectors
+    magnitudes_: Mapping[str, dict[Any, Any]] = {}  # likewise
     _fitted_state = {
         "view_names_": rules.view_names(),
         "columns_": rules.by_view(rules.sequence(rules.custom(check_column_name), low=1)),
         "encoders_": rules.by_view(_of_columns(rules.estimator(methods=["get_feature_names_out"]))),
         "fill_values_": rules.by_view(_of_columns(rules.or_none(rules.number()))),
         "widths_": rules.optional(rules.by_view(_of_columns(rules.count(1, high=1 << 20)))),
+        "magnitudes_": rules.optional(rules.by_view(_of_columns(rules.or_none(rules.sequence(rules.number(0)))))),
         "dates_": rules.sequence(rules.custom(check_column_name)),
     }
     _parameters = {
@@ -126,10 +132,11 @@ class ColumnViews(RawTransformer):
         columns = _chosen_groups(self.groups, table, as_category)
         encoders: dict[str, dict[Any, OneHotEncoder]] = {}
         fill_values: dict[str, dict[Any, float | None]] = {}
+        sizes: dict[str, dict[Any, list[float] | None]] = {}
         widths: dict[str, dict[Any, int]] = {}
         dates: list[Any] = []
         for view, names in columns.items():
-            encoders[view], fill_values[view], widths[view] = {}, {}, {}
+            encoders[view], fill_values[view], sizes[view], widths[view] = {}, {}, {}, {}
             wide: list[Any] = []  # columns that outweigh the indicators beside them
             for name in names:
                 if table.has_vectors(name) and name not in as_category:
@@ -143,6 +150,7 @@ class ColumnViews(RawTransformer):
                 _check_kind(column, table.who)
                 if column.kind == "number" and column.name not in as_category:
                     fill_values[view][column.name] = self._fill_value(column)
+                    sizes[view][column.name] = magnitudes(column.values)
                     wide += [name] if ((column.values < 0) | (column.values > 1)).any() else []
                     continue
                 if column.missing.all():
@@ -155,6 +163,7 @@ class ColumnViews(RawTransformer):
         self.columns_ = columns
         self.encoders_ = encoders
         self.fill_values_ = fill_values
+        self.magnitudes_ = sizes
         self.widths_ = widths
         self.dates_ = dates
         self.view_names_ = list(columns)
@@ -214,6 +223,8 @@ class ColumnViews(RawTransformer):
             _check_kind(column, table.who)
         gaps = [part[1] for part in vectors.values()] + [column.missing for column in columns.values()]
         have = ~np.all(gaps, axis=0)
+        numbers = {name: columns[name].values for name in fill_values if columns[name].kind == "number"}
+        warn_of_other_units(view, self.magnitudes_.get(view, {}), numbers)
         blocks: list[Any] = []
         for name in self.columns_[view]:
             if name in vectors:
