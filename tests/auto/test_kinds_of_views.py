@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from coview import AutoClassifier, UnitRows, Views
+from coview import AutoClassifier, AutoClustering, UnitRows, Views, inspect, make_report, save
 from coview.auto.candidates import counted_views, measured_views
 from coview.auto.pipelines import propose_pipelines
+from coview.cli.info import summarized
+from coview.io.models import outline
 from coview.plsa.likelihood import choose_likelihoods
 
 FILLED, EMPTY = np.array([[0.3, 0.7], [0.2, 0.4]]), np.array([[2.0, 0.0], [0.0, 1.0]])
@@ -33,6 +36,24 @@ def test_measurements_that_few_objects_have_are_scaled_for_topics():
         topics = {one.name: one.estimator for one in propose_pipelines(views, None, 0)[0]}["topics"]
         assert topics[-1].likelihood == {"sizes": "gaussian"}
         assert [step.views for step in topics if isinstance(step, UnitRows)] == [["sizes"]]
+
+
+def test_what_each_view_was_taken_for_is_told_everywhere(tmp_path):
+    rng, y = np.random.default_rng(0), np.arange(60) % 3
+    words = sparse.csr_array((np.eye(30)[y * 10 + rng.integers(0, 10, 60)] * 3).astype(int))
+    vectors = rng.normal(size=(60, 20)) + 3 * np.eye(20)[y]
+    person = np.stack([40.0 + 10 * y, 1000.0 * y], axis=1) + rng.normal(size=(60, 2))
+    X = Views(words=words, vector=vectors, person=person, amounts=abs(vectors))
+    taken = {"words": "tf-idf", "vector": "centered", "person": "standard", "amounts": "pareto"}
+    for model in (AutoClustering(3, random_state=0).fit(X), AutoClassifier(random_state=0).fit(X, y)):
+        assert model.scaling_ == taken
+        assert repr(inspect(model)).count("  view 'person': 2 features, numbers, each column divided by its") == 1
+        shown = make_report(model, X)
+        assert {view["name"]: view["scaling"] for view in shown.summary["data"]["views"]} == taken
+        save(model, tmp_path / "m.coview")
+        told = summarized(outline(tmp_path / "m.coview"))["views"]
+        assert told["vector"] == "20 features, vectors, all columns divided by one number"
+        assert told["words"] == "30 features, counts, weighted by tf-idf"
 
 
 def test_a_turned_embedding_leads_to_the_same_answers():

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -50,8 +50,9 @@ from coview.exceptions import ParameterError
 from coview.inspection import inspect, one_hot
 from coview.plsa.link import LinkPLSA
 from coview.preprocessing.each_view import EachView
-from coview.preprocessing.scaling import ScaledViews
+from coview.preprocessing.scaling import SCALINGS, ScaledViews
 from coview.preprocessing.weighting import TfidfViews, UnitRows
+from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean
 from coview.views.arrays import looks_counted
 from coview.views.lazy import LazyViews
@@ -60,6 +61,7 @@ from coview.views.views import Views, n_present
 __all__ = [
     "FAILURES",
     "OTHER_ANGLES",
+    "SCALING",
     "Candidate",
     "TimedFit",
     "asked_candidates",
@@ -75,12 +77,16 @@ __all__ = [
     "placed",
     "preparation",
     "prepared",
+    "view_scalings",
     "wide_counts",
     "within",
 ]
 
 # what a fit of a candidate may end in: it is dropped then, and the others go on
 FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError)
+WEIGHTED = "tf-idf"  # how counts are made comparable
+# what a fitted model keeps of how each view was; models of older files have nothing
+SCALING = rules.optional(rules.mapping(rules.one_of(WEIGHTED, *SCALINGS)))
 # graphs of measurements fail less often than others, so they count for more by the same evidence
 GRAPH_PRIORS = {"measurements": 1.05, "counts": 1.0}
 # why measurements are left out beside counts
@@ -303,6 +309,25 @@ def preparation(views: Views, names: Sequence[str] | None = None) -> list[Any]:
     if measured:
         transformers.append(ScaledViews(views=measured).fit(_filled(views, measured)))
     return transformers
+
+
+def view_scalings(steps: Iterable[Any]) -> dict[str, str]:
+    """How fitted transformers make the columns of each view comparable: "tf-idf", or a scaling of `ScaledViews`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = Views(words=np.eye(3), sizes=np.array([[1.0], [2.0], [6.0]]))
+    >>> view_scalings(preparation(X))
+    {'words': 'tf-idf', 'sizes': 'standard'}
+    """
+    scalings: dict[str, str] = {}
+    for step in steps:
+        if isinstance(step, TfidfViews):
+            scalings.update(dict.fromkeys(step.changed_views_, WEIGHTED))
+        elif isinstance(step, ScaledViews):
+            scalings.update(step.scaling_)
+    return scalings
 
 
 def prepared(views: Views, by: list[Any]) -> Views:

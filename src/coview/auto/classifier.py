@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.assignment.label_sets import check_ontology, label_array, named_labels
 from coview.assignment.ontology import Ontology
-from coview.auto.candidates import FAILURES
+from coview.auto.candidates import FAILURES, SCALING, view_scalings
 from coview.auto.cross_validation import (
     FoldPlan,
     FoldScores,
@@ -162,6 +162,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     pool_temperature_ : float
         What the logarithms of the candidates' mean probability are divided by: several candidates together are surer
         than their mean (below 1), or less sure. With an ontology that of each level is in its model, and this is 1.
+    scaling_ : dict of str
+        How the views are made comparable for those that are kept: "tf-idf" (counts, weighted; "topics" may see them as
+        they are), "standard", "pareto" or "centered", as in `AutoClustering`.
     seen_views_ : dict of lists
         Names of the views that each kept candidate looks at.
     accuracy_ : float
@@ -254,6 +257,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "ontology": rules.or_none(rules.custom(check_ontology)),
         "temperatures_": rules.mapping(rules.number(1e-12, 1e12)),
         "pool_temperature_": rules.number(1e-3, 1e3),
+        "scaling_": SCALING,
         "seen_views_": rules.mapping(rules.view_names(some=True)),
         "accuracy_": rules.number(nan=True),
         "calibration_error_": rules.number(nan=True),
@@ -340,6 +344,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             judged = Judge(plan, self.classes_, seed, deadline, self.time_budget, self._log).judge(candidates)
             weights, held_out = self._weigh(judged, codes)
             self._fit_kept(judged, weights, plan.whole.prepared, codes, deadline)
+        pipelines = [model for model in self.estimators_.values() if isinstance(model, Pipeline)]
+        self.scaling_ = view_scalings(step for pipeline in pipelines for _, step in pipeline.steps)
         self._fill_table(judged, dropped, views, codes)
         own = self.memberships_.argmax(axis=1)
         self.transduction_ = self.classes_[own]
@@ -429,6 +435,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             answer,
             candidates=self.candidates_,
             relations=self.view_relations_,
+            scalings=dict(vars(self).get("scaling_", {})),
             held_out=held_out if self.n_held_out_ else {},
             training=training,
             _features=lambda view: features_of_means(self.class_means_[view], self.class_frequencies_[view], "class"),
@@ -454,7 +461,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             held_out[level] = model._fit_codes(views, codes, plan.relabeled(codes), seed, share)
             self.estimators_[level] = model
         lowest = self.estimators_[LEAVES]
-        self.links_, self.temperatures_, self.seen_views_, self.pool_temperature_ = lowest.links_, {}, {}, 1.0
+        self.links_, self.scaling_ = lowest.links_, lowest.scaling_
+        self.temperatures_, self.seen_views_, self.pool_temperature_ = {}, {}, 1.0
         evidence = self._levels().weigh(held_out, labels.codes(LEAVES)[0], self.cv)
         self.level_weights_ = evidence.weights
         self._score(evidence.codes, evidence.probabilities)

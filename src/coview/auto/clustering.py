@@ -24,6 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from coview.auto.candidates import (
     FAILURES,
     MOST,
+    SCALING,
     Candidate,
     TimedFit,
     asked_candidates,
@@ -35,6 +36,7 @@ from coview.auto.candidates import (
     placed,
     preparation,
     prepared,
+    view_scalings,
     wide_counts,
 )
 from coview.auto.completion import completions
@@ -144,6 +146,10 @@ class AutoClustering(BaseConsensus):
         Share of a cluster's objects that have the feature, of all its objects: features that many have name it.
     preparation_ : list
         Fitted transformers that make the views comparable for the default candidates.
+    scaling_ : dict of str
+        How they do that, by view: "tf-idf" (counts, weighted), "standard" (numbers, each column divided by its
+        standard deviation), "pareto" (amounts, by the root of it) or "centered" (vectors, all columns by one number),
+        as `ScaledViews` chooses. Empty where all candidates were given.
     links_ : dict or None
         The view of links, if there is one, and whether they join alike objects: "view", "n_links", "alike_by_view"
         (share of linked pairs that are more alike in another view than 95 % of pairs joined at random),
@@ -199,6 +205,7 @@ class AutoClustering(BaseConsensus):
         "estimators_": rules.mapping(rules.estimator(), "clusterings"),
         "given_candidates_": rules.optional(rules.sequence(rules.text())),  # models of older files have none
         "labels_by_candidate_": rules.mapping(rules.integers("objects", low=-1)),
+        "scaling_": SCALING,
         "preparation_": rules.sequence(rules.estimator(methods=["transform"])),
         "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
         "cluster_frequencies_": rules.by_view(rules.floats("clusters", "features of {view}")),
@@ -250,6 +257,7 @@ class AutoClustering(BaseConsensus):
         self.n_clusters_, self.n_clusters_evidence_ = self._number(ready, seed, deadline, earlier)
         asks_default = self._asks_default() if earlier is None else bool(earlier.preparation_)
         self.preparation_ = [*steps, *transformers] if asks_default else []
+        self.scaling_ = view_scalings(self.preparation_)
         self.given_candidates_ = self._own_names() if earlier is None else earlier._as_given()
         given = objects if isinstance(views, LazyViews) else replace(objects, all=views)
         data = Seen(ready, given)
@@ -296,6 +304,7 @@ class AutoClustering(BaseConsensus):
             candidates=self.candidates_,
             numbers=self.n_clusters_evidence_,
             relations=self.view_relations_,
+            scalings=dict(vars(self).get("scaling_", {})),
             history={},
             probabilities=False,
             _features=lambda view: features_of_means(

@@ -179,6 +179,8 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
     summary: dict[str, Any] = {"model": model.name, "views": list(model.inputs)}
     if model.likelihoods:
         summary["likelihood"] = dict(model.likelihoods)
+    if model.scalings:
+        summary["scaling"] = dict(model.scalings)
     objective = model.history.get("objective")
     if model.name in ESTIMATORS and ESTIMATORS[model.name].monotone:  # of others the two ends of the curve say nothing
         if model.n_iter is not None:
@@ -299,15 +301,28 @@ def _about_likelihoods(found: dict[str, str]) -> str:
     return "\n".join([*lines, f'Say otherwise by view: --set "likelihood={{{name!r}: {other!r}}}"'])
 
 
+def _about_scalings(found: dict[str, str]) -> str:
+    """What each view was taken for, and how its columns were made comparable."""
+    from coview.inspection.choice import describe_scaling
+
+    return "\n".join(f"{view}: {describe_scaling(scaling)}" for view, scaling in found.items())
+
+
 def _about_relations(verdicts: dict[str, str]) -> str:
     from coview.inspection.choice import describe_relations
 
     return "\n".join(describe_relations({"view": list(verdicts), "verdict": list(verdicts.values())}))
 
 
-TITLES = {"held_out": "held out", "number": "number of clusters", "relations": "views apart"}
+TITLES = {
+    "held_out": "held out",
+    "number": "number of clusters",
+    "relations": "views apart",
+    "scaling": "views taken for",
+}
 SENTENCES = {
     "likelihood": _about_likelihoods,
+    "scaling": _about_scalings,
     "relations": _about_relations,
     "labels": _about_labels,
     "held_out": _about_held_out,

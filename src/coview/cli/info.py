@@ -15,7 +15,7 @@ from coview.utils.messages import cut, printable
 __all__ = ["about_here", "grid", "info", "summarized"]
 
 CUT = 500  # characters of a list of classes
-TOLD = ("n_features_by_view_", "likelihood_", "view_names_", "n_features_in_", "classes_", "candidates_")
+TOLD = ("n_features_by_view_", "likelihood_", "scaling_", "view_names_", "n_features_in_", "classes_", "candidates_")
 
 
 def info(
@@ -52,6 +52,8 @@ def summarized(about: dict[str, Any]) -> dict[str, Any]:
     """
     if "steps" in about or "fitted" not in about:
         return about
+    from coview.inspection.choice import describe_scaling
+
     fitted = about["fitted"]
     rows: dict[str, Any] = {"model": about["model"]}
     rows["parameters"] = {
@@ -61,10 +63,11 @@ def summarized(about: dict[str, Any]) -> dict[str, Any]:
     }
     if isinstance(widths := fitted.get("n_features_by_view_"), dict):
         features = {name: f"{width:,} features" if isinstance(width, int) else width for name, width in widths.items()}
-        taken = fitted.get("likelihood_")
-        for name, likelihood in taken.items() if isinstance(taken, dict) else ():
-            if name in features:
-                features[name] = f"{features[name]}, {likelihood}"
+        for attribute, words in (("likelihood_", str), ("scaling_", describe_scaling)):
+            taken = fitted.get(attribute)
+            for name, value in taken.items() if isinstance(taken, dict) else ():
+                if name in features:
+                    features[name] = f"{features[name]}, {words(value)}"
         rows["views"] = features
     if (classes := fitted.get("classes_")) is not None:
         rows["classes"] = cut(_short(classes), CUT)

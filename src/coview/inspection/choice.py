@@ -7,15 +7,32 @@ from typing import Any
 
 from coview.utils.messages import listed
 
-__all__ = ["describe_choice", "describe_misaligned", "describe_number", "describe_relations"]
+__all__ = ["describe_choice", "describe_misaligned", "describe_number", "describe_relations", "describe_scaling"]
 
 SHOWN = 0.005  # least weight of a method that is named
+SCALED = {
+    "tf-idf": "counts, weighted by tf-idf",
+    "standard": "numbers, each column divided by its standard deviation",
+    "pareto": "amounts, each column divided by the square root of its standard deviation",
+    "centered": "vectors, all columns divided by one number",
+}
 EVIDENCE = {
     "reliability": "how well the groups of a method are predicted from the views",
     "completion": "how much of an object's counts its cluster, found by the other half of them, predicts, in nats",
     "stability": "how far they come back when the method is fitted to a sample",
     "accuracy": "the share of held-out labels that a method finds",
 }
+
+
+def describe_scaling(scaling: str) -> str:
+    """Return what a view was taken for, and how its columns were made comparable, in words.
+
+    Examples
+    --------
+    >>> describe_scaling("centered")
+    'vectors, all columns divided by one number'
+    """
+    return SCALED.get(scaling, scaling)
 
 
 def describe_choice(

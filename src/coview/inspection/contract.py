@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
+from coview.inspection.choice import describe_scaling
 from coview.inspection.features import Features
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
 from coview.inspection.memberships import dense, label_codes, one_hot
@@ -173,6 +174,9 @@ class Inspection:
         What the model itself says that each view is worth; empty where it says nothing.
     likelihoods : dict of str
         What the model took each view for, "multinomial" (counts) or "gaussian" (vectors); empty where it does not say.
+    scalings : dict of str
+        How the columns of each view were made comparable, "tf-idf", "standard", "pareto" or "centered"
+        (`describe_scaling` has words for them); empty where the model does not say.
     variance_explained : dict of ndarray (n_groups,)
         Share of the variance of each view of vectors that each group explains; empty where the model has none.
     history : dict of lists
@@ -256,6 +260,7 @@ class Inspection:
     topics: Topics | None = None
     view_weights: dict[str, float] = field(default_factory=dict)
     likelihoods: dict[str, str] = field(default_factory=dict)
+    scalings: dict[str, str] = field(default_factory=dict)
     variance_explained: dict[str, np.ndarray] = field(default_factory=dict)
     history: dict[str, Any] = field(default_factory=dict)
     candidates: dict[str, list[Any]] = field(default_factory=dict)
@@ -297,17 +302,22 @@ class Inspection:
     def _repr_html_(self) -> str:
         codes = self.training.codes
         objects = "" if codes is None else f", fitted on {len(codes)} objects"
-        heads = ("view", "features", "likelihood")[: 3 if self.likelihoods else 2]
-        rows = [
-            (view, str(expected.n_features), self.likelihoods.get(view, ""))[: len(heads)]
-            for view, expected in self.views.items()
-        ]
-        return html_table(self._title() + objects, heads, rows)
+        columns: dict[str, list[str]] = {
+            "view": list(self.views),
+            "features": [str(expected.n_features) for expected in self.views.values()],
+        }
+        for head, taken in (("likelihood", self.likelihoods), ("taken for", self._scaled())):
+            if taken:
+                columns[head] = [taken.get(view, "") for view in self.views]
+        return html_table(self._title() + objects, tuple(columns), list(zip(*columns.values())))
+
+    def _scaled(self) -> dict[str, str]:
+        return {view: describe_scaling(scaling) for view, scaling in self.scalings.items()}
 
     def __repr__(self) -> str:
-        lines = [self._title()]
+        lines, scaled = [self._title()], self._scaled()
         for view, expected in self.views.items():
-            taken = f", {self.likelihoods[view]}" if view in self.likelihoods else ""
+            taken = "".join(f", {part[view]}" for part in (self.likelihoods, scaled) if view in part)
             lines.append(f"  view {view!r}: {expected.n_features} features{taken}")
         if self.training.codes is not None:
             lines.append(f"  fitted on {len(self.training.codes)} objects")

@@ -117,24 +117,26 @@ def describe_unknown(known: Any, ids: Any, labels: Any, given: Any = True, most:
     """
     unknown, given = ~np.asarray(known, dtype=bool), np.asarray(given, dtype=bool)
     kinds = [
-        (np.flatnonzero(unknown & given), "has", "have", "no feature known to the model", "it"),
-        (np.flatnonzero(unknown & ~given), "is", "are", "empty in all views", "the model"),
+        (np.flatnonzero(unknown & given), ("has", "have"), "no feature known to the model", "it"),
+        (np.flatnonzero(unknown & ~given), ("is", "are"), "empty in all views", "the model"),
     ]
-    sentences = [
-        _describe(rows.tolist(), ids, labels, len(unknown), *words, most) for rows, *words in kinds if rows.size
-    ]
+    sentences = []
+    for rows, verbs, what, model in kinds:
+        if rows.size:
+            share = f"{len(rows):,} of {len(unknown):,} object{'' if len(unknown) == 1 else 's'}"
+            head = f"{share} {verbs[len(rows) > 1]} {what}"
+            sentences.append(f"{head} ({_named(rows, ids, most)}): {model} predicts {_given_to(rows, labels, most)}.")
     return " ".join(sentences) or None
 
 
-def _describe(
-    rows: list[int], ids: Any, labels: Any, n: int, one: str, many: str, what: str, model: str, most: int
-) -> str:
-    named = ", ".join(short(ids[row]) for row in rows[:most]) + (", ..." if len(rows) > most else "")
-    values = sorted({short(labels[row]) for row in rows})
+def _named(rows: np.ndarray, ids: Any, most: int) -> str:
+    return ", ".join(short(ids[row]) for row in rows[:most].tolist()) + (", ..." if len(rows) > most else "")
+
+
+def _given_to(rows: np.ndarray, labels: Any, most: int) -> str:
+    values = sorted({short(labels[row]) for row in rows.tolist()})
     predicted = " or ".join(values[:most]) + (" or others" if len(values) > most else "")
-    verb, them = (one, "it, whatever it is") if len(rows) == 1 else (many, "them, whatever they are")
-    share = f"{len(rows):,} of {n:,} object{'' if n == 1 else 's'}"
-    return f"{share} {verb} {what} ({named}): {model} predicts {predicted} for {them}."
+    return f"{predicted} for {'it, whatever it is' if len(rows) == 1 else 'them, whatever they are'}"
 
 
 def note_views(views: Any) -> None:

@@ -220,15 +220,16 @@ def _names(inspection: Inspection, views: Views | None) -> dict[str, list[str]]:
 
 def _describe_data(inspection: Inspection, objects: _Objects) -> dict[str, Any]:
     """One row for each view, from the data given or from what the model remembers."""
-    views, taken = objects.views, inspection.likelihoods
+    views = objects.views
+    taken: dict[str, dict[str, Any]] = {
+        name: {"likelihood": inspection.likelihoods.get(name), "scaling": inspection.scalings.get(name)}
+        for name in [*inspection.views, *([] if views is None else views.names)]
+    }
     if views is None:
-        rows = [
-            {"name": name, "n_features": view.n_features, "likelihood": taken.get(name)}
-            for name, view in inspection.views.items()
-        ]
+        rows = [{"name": name, "n_features": view.n_features, **taken[name]} for name, view in inspection.views.items()]
         return {"measured": False, "n_objects": objects.n_objects, "sampled": None, "views": rows}
     rows = [
-        {**_describe_view(name, part, views.present[:, v]), "likelihood": taken.get(name)}
+        {**_describe_view(name, part, views.present[:, v]), **taken[name]}
         for v, (name, part) in enumerate(views.items())
     ]
     return {

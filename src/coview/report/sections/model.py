@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from coview.inspection.choice import describe_scaling
 from coview.report.markup import EMPTY, TableColumn, each, notes, numbers, table, texts
 from coview.report.model import LINE
 from coview.report.sections.parts import Summary, card, grid, paragraph
@@ -74,6 +75,9 @@ def render_data(summary: Summary) -> Markup:
     if any(view["likelihood"] for view in views):
         taken = {"gaussian": "Gaussian (vectors)", "multinomial": "multinomial (counts)", None: "–"}
         columns.append(TableColumn("likelihood", "text", [taken[view["likelihood"]] for view in views]))
+    if any(view["scaling"] for view in views):
+        scaled = [describe_scaling(view["scaling"]) if view["scaling"] else "–" for view in views]
+        columns.append(TableColumn("taken for", "text", scaled))
     if not data["measured"]:
         remark = "Pass the data to see how dense the views are and what each contributes."
         return card("", table("Views", columns), notes([remark]))
