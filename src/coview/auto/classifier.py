@@ -163,8 +163,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         What the logarithms of the candidates' mean probability are divided by: several candidates together are surer
         than their mean (below 1), or less sure. With an ontology that of each level is in its model, and this is 1.
     scaling_ : dict of str
-        How the views are made comparable for those that are kept: "tf-idf" (counts, weighted; "topics" may see them as
-        they are), "standard", "pareto" or "centered", as in `AutoClustering`.
+        How default candidates that are kept see each view: "tf-idf" (counts, weighted; "topics" may see them as they
+        are), "standard", "pareto" or "centered", as in `AutoClustering`.
     seen_views_ : dict of lists
         Names of the views that each kept candidate looks at.
     accuracy_ : float
@@ -344,7 +344,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             judged = Judge(plan, self.classes_, seed, deadline, self.time_budget, self._log).judge(candidates)
             weights, held_out = self._weigh(judged, codes)
             self._fit_kept(judged, weights, plan.whole.prepared, codes, deadline)
-        pipelines = [model for model in self.estimators_.values() if isinstance(model, Pipeline)]
+        given = {name for name, estimator in asked or () if estimator is not None}
+        pipelines = [model for name, model in self.estimators_.items() if name not in given]
         self.scaling_ = view_scalings(step for pipeline in pipelines for _, step in pipeline.steps)
         self._fill_table(judged, dropped, views, codes)
         own = self.memberships_.argmax(axis=1)
