@@ -5,8 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
 
-from coview import AutoClassifier, AutoClustering, UnitRows, Views, inspect, make_report, save
+from coview import (
+    AutoClassifier,
+    AutoClustering,
+    MultiViewNaiveBayes,
+    TfidfViews,
+    UnitRows,
+    Views,
+    inspect,
+    make_report,
+    save,
+)
 from coview.auto.candidates import counted_views, measured_views
 from coview.auto.pipelines import propose_pipelines
 from coview.cli.info import summarized
@@ -54,6 +65,12 @@ def test_what_each_view_was_taken_for_is_told_everywhere(tmp_path):
         told = summarized(outline(tmp_path / "m.coview"))["views"]
         assert told["vector"] == "20 features, vectors, all columns divided by one number"
         assert told["words"] == "30 features, counts, weighted by tf-idf"
+
+
+def test_candidates_that_are_given_or_see_counts_as_they_are_say_nothing_of_scaling():
+    X, y = Views(words=np.tile(np.eye(4, dtype=int), (6, 1))), np.arange(24) % 4
+    for candidates in (["topics"], [("own", make_pipeline(TfidfViews(), MultiViewNaiveBayes()))]):
+        assert AutoClassifier(candidates, random_state=0).fit(X, y).scaling_ == {}
 
 
 def test_a_turned_embedding_leads_to_the_same_answers():

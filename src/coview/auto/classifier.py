@@ -345,8 +345,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             weights, held_out = self._weigh(judged, codes)
             self._fit_kept(judged, weights, plan.whole.prepared, codes, deadline)
         given = {name for name, estimator in asked or () if estimator is not None}
-        pipelines = [model for name, model in self.estimators_.items() if name not in given]
-        self.scaling_ = view_scalings(step for pipeline in pipelines for _, step in pipeline.steps)
+        kept = [model for name, model in self.estimators_.items() if name not in given and isinstance(model, Pipeline)]
+        self.scaling_ = view_scalings(step for pipeline in kept for _, step in pipeline.steps)
         self._fill_table(judged, dropped, views, codes)
         own = self.memberships_.argmax(axis=1)
         self.transduction_ = self.classes_[own]
