@@ -7,9 +7,10 @@ import json
 import numpy as np
 import pytest
 import typer
+from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
 
-from coview import MultiViewPLSA, load, save, write_views
+from coview import PLSA, MultiViewPLSA, TextViews, load, read_table, save, write_views
 from coview.cli.report import report
 from coview.datasets import make_topic_views
 from coview.report.summary import STAGES
@@ -81,3 +82,20 @@ def test_it_says_which_stage_is_at_work(folder, monkeypatch):
     assert ran.exit_code == 0, ran.output
     assert [text for text, _ in told] == list(STAGES)
     assert [share for _, share in told] == sorted(share for _, share in told)
+
+
+def test_by_asks_for_columns_of_the_table(tmp_path):
+    words = ["red fox den", "blue sea wave"] * 20
+    rows = [f'd{i},"{text}",{2020 + i % 2}-05-01,{"ab"[i % 2]}' for i, text in enumerate(words)]
+    (tmp_path / "t.csv").write_text("id,body,date,venue\n" + "\n".join(rows), encoding="utf-8")
+    table = read_table(tmp_path / "t.csv")
+    save(
+        make_pipeline(TextViews({"words": "body"}, min_df=1), PLSA(2, random_state=0)).fit(table), tmp_path / "m.coview"
+    )
+    ran = coview(tmp_path / "m.coview", "--table", tmp_path / "t.csv", "--by", "date, venue", "--json")
+    assert ran.exit_code == 0, ran.output
+    found = json.loads(ran.stdout)["prevalence"]
+    assert [(part["by"], part["kind"]) for part in found] == [("date", "time"), ("venue", "category")]
+    assert max(found[1]["share"][0]) > 0.8
+    with pytest.raises(ValueError, match="--by names columns of a raw table"):
+        report(tmp_path / "m.coview", by="date")

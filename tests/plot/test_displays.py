@@ -27,6 +27,7 @@ from coview.plot import (
     ObjectiveDisplay,
     ObjectMapDisplay,
     OntologyDisplay,
+    PrevalenceDisplay,
     RetrievalDisplay,
     StreamDisplay,
     TopicsDisplay,
@@ -89,6 +90,20 @@ def test_variance_explained_is_drawn_by_view_and_group(vectors):
     assert display.plot(axes).figure_ is figure
     with pytest.raises(ValueError, match="LinkPLSA has no Gaussian view"):
         VarianceExplainedDisplay.from_estimator(LinkPLSA(3, max_iter=2).fit(vectors.select("words")))
+
+
+def test_prevalence_is_drawn_as_lines_over_time_and_as_a_map_of_categories(data):
+    X, y = data
+    model = LinkPLSA(3, random_state=0).fit(X.select("words"))
+    dates = [f"{2000 + i % 5}-06-01" for i in range(60)]
+    display = PrevalenceDisplay.from_estimator(model, X.select("words"), by=dates, n_groups=2)
+    drawn(display)
+    assert len(display.ax_.lines) == len(display.drawn) == 2
+    for line, g in zip(display.ax_.lines, display.drawn):
+        assert_allclose(line.get_ydata(), display.table.shares[:, g])
+    classes = PrevalenceDisplay.from_estimator(model, X.select("words"), by=[f"class {label}" for label in y])
+    drawn(classes)
+    assert_allclose(np.asarray(classes.ax_.images[0].get_array()), classes.table.shares[:, classes.drawn])
 
 
 def test_measurements_are_drawn_by_deviations_and_vectors_not_at_all(vectors):

@@ -39,6 +39,12 @@ def report(
             "--fitted-labels", help="The labels used in the fit, if fewer than --labels: scores then use the others."
         ),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by", help="Columns of the table, such as date,venue: how prevalent the groups are by each of them."
+        ),
+    ] = None,
     objects: Annotated[int | None, typer.Option("--objects", min=1, help="Read at most this many objects.")] = None,
     map_method: Annotated[
         str, typer.Option("--map", help="How the map places objects: tsne, pca, umap or auto.")
@@ -48,7 +54,7 @@ def report(
     """Write a self-contained HTML page: what the model is, how well it did, what each view contributed."""
     from coview.inspection import inspect
     from coview.io.models import load, outline
-    from coview.report.report import make_report
+    from coview.report.report import make_report, table_columns
 
     with progress(verbose=0 if as_json else None):
         tell("loading the model")
@@ -57,9 +63,12 @@ def report(
         has_objects = bool(view) or data is not None or table is not None
         if labels is not None and not has_objects:
             raise ValueError("--labels requires the objects: pass --view, --data or --table too.")
+        if by is not None and table is None:
+            raise ValueError("--by names columns of a raw table: pass it with --table FILE.")
         tell("reading")
         X = read_input(view, data, table, sep) if has_objects else None
         y, y_fit = (read_labels(source, X, fitted.id_column) for source in (labels, fitted_labels))
+        columns = None if by is None else table_columns([name.strip() for name in by.split(",") if name.strip()], X)
         if table is not None and fitted.retriever is not None and fitted.front is not None:  # it makes views itself
             X = fitted.front.transform(X)
         source: Any = None if data is None else str(data)
@@ -71,6 +80,7 @@ def report(
             X,
             y,
             y_fit=y_fit,
+            by=columns,
             held_out="auto" if held_out is None else held_out,
             max_objects=objects,
             map_method=map_method,

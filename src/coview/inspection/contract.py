@@ -29,16 +29,18 @@ from coview.inspection.features import Features
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
 from coview.inspection.memberships import dense, label_codes, one_hot
 from coview.inspection.names import NAMED_BY_FEATURES, keyed_name, name_groups, own_names
+from coview.inspection.prevalence import PrevalenceTable, group_prevalence
 from coview.inspection.quality import QualityTable, group_quality
 from coview.inspection.vectors import GroupExplanation, explain_groups, nearest_in_groups
 from coview.preprocessing.embeddings import EmbeddingViews
+from coview.preprocessing.raw_columns import as_table
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import listed, printable
 from coview.utils.tables import html_table
 from coview.utils.warn import unwarned
-from coview.validation import check_count
+from coview.validation import check_count, check_number
 from coview.views.arrays import for_sklearn
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput, in_fitted_order
@@ -793,6 +795,65 @@ class Inspection:
         views = self.prepare_views(X)
         needs = any(self.described_features(view) is None for view in self.views)
         return group_quality(self, views, self._codes_of(views) if needs else None, n_features)
+
+    def prevalence(
+        self, X: Any, by: Any, *, n_bins: int | None = None, confidence: float = 0.95, random_state: int = 0
+    ) -> PrevalenceTable:
+        """Compute how prevalent each group is over time, by a number or by a category, with intervals.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        by : array-like (n_objects,), or str
+            A date, a number or a category of each object; or, where X is a raw table, the name of the column. Missing
+            values are left out.
+        n_bins : int, optional
+            Most bins: by default 24 periods of time (days, months, quarters, years, ... as it takes), 8 bins of
+            numbers with equally many objects, or 30 categories, the rare ones together.
+        confidence : float, default=0.95
+            Level of the intervals, by bootstrap over the objects.
+        random_state : int, default=0
+            Seed of the bootstrap.
+
+        Returns
+        -------
+        PrevalenceTable
+            A dict of lists that prints as a table: "value" (the bin), "group", "name", "share" (mean membership),
+            "low", "high" and "n_objects".
+
+        Examples
+        --------
+        >>> from coview import LinkPLSA, inspect
+        >>> from coview.datasets import make_topic_views
+        >>> data = make_topic_views(n_objects=100, n_clusters=3, random_state=0)
+        >>> model = LinkPLSA(3, random_state=0).fit(data.views)
+        >>> years = [f"{2020 + c}-05-01" for c in data.target]
+        >>> table = inspect(model).prevalence(data.views, by=years)
+        >>> table.bins.labels, table.shares.shape
+        (['2020-05-01', '2021-05-01', '2022-05-01'], (3, 3))
+        """
+        check_number("confidence", confidence, least=0.01, most=0.9999)
+        if n_bins is not None:
+            check_count("n_bins", n_bins, 2)
+        name, values = "value", by
+        if isinstance(by, str):
+            table = as_table(X, "prevalence(by=...)")
+            table.check_has([by], " for by")
+            name, values = by, table.sources[by]
+        memberships = self.memberships(X)
+        if memberships is None or self.kind in ("component", "value"):
+            raise ViewsError(f"{self.name} has no groups that objects belong to, so nothing is more or less prevalent.")
+        return group_prevalence(
+            self.groups,
+            self.group_names,
+            memberships,
+            values,
+            by=name,
+            n_bins=n_bins,
+            confidence=confidence,
+            seed=random_state,
+        )
 
     def nearest_objects(self, X: Any, view: str, n: int = 5) -> list[list[int]]:
         """Return for each group the rows of its objects that lie nearest to its mean vector in a view.

@@ -10,6 +10,7 @@ from coview.plot.candidates import CandidatesDisplay
 from coview.plot.curves import ObjectiveDisplay, StreamDisplay
 from coview.plot.objects import ObjectMapDisplay, RetrievalDisplay
 from coview.plot.ontology import OntologyDisplay, OntologyGraphDisplay
+from coview.plot.prevalence import PrevalenceDisplay
 from coview.plot.topics import ClusterTopicsDisplay, TopicsDisplay
 from coview.plot.variance import VarianceExplainedDisplay
 from coview.plot.views import ViewAgreementDisplay, ViewConfusionDisplay
@@ -21,6 +22,7 @@ __all__ = [
     "ObjectiveDisplay",
     "OntologyDisplay",
     "OntologyGraphDisplay",
+    "PrevalenceDisplay",
     "RetrievalDisplay",
     "StreamDisplay",
     "TopicsDisplay",

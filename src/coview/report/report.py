@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -9,15 +10,19 @@ from typing import Any
 
 from markupsafe import escape
 
+from coview.exceptions import ParameterError
 from coview.inspection import inspect
+from coview.preprocessing.raw_columns import as_table
 from coview.report.model import describe_model, describe_reproduction
 from coview.report.page import render_page
 from coview.report.summary import summarize
 from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import plain
 from coview.utils.progress import progress
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
 
-__all__ = ["Report", "make_report"]
+__all__ = ["Report", "make_report", "table_columns"]
 
 FORMAT = 1  # of the summary
 
@@ -90,6 +95,7 @@ def make_report(
     y: Any = None,
     *,
     y_fit: Any = None,
+    by: Any = None,
     held_out: bool | str = "auto",
     max_objects: int | None = None,
     map_method: str = "tsne",
@@ -113,6 +119,9 @@ def make_report(
         Labels of those objects, -1, None or NaN for none; of a regressor the true values.
     y_fit : array-like, optional
         Labels that a classifier was fitted with, where they are fewer than `y`: it is then scored on the others.
+    by : {name: array-like}, or list of str, optional
+        What is known of each object beside the views: dates, numbers or categories, or the columns of a raw table. The
+        report shows how prevalent the topics, clusters or classes are by each of them.
     held_out : bool or "auto", default="auto"
         Without `y_fit`: fit a copy of the model with a quarter of the labels hidden (of the objects, where it takes no
         labels), and judge its views, and a classifier itself, on those. "auto" does so where the sweeps of the fit took
@@ -162,6 +171,24 @@ def make_report(
             "reproduce": describe_reproduction(
                 inspection, model_path=model_path, data=data, labels=labels, table=table, labeled=y is not None
             ),
-            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method),
+            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, table_columns(by, X)),
         }
     return Report(plain({key: section for key, section in summary.items() if section is not None or key == "noun"}))
+
+
+def table_columns(by: Any, X: Any) -> dict[str, Any]:
+    """What objects are ordered by, from a mapping or from the names of columns of a raw table."""
+    if by is None or isinstance(by, Mapping):
+        return dict(by or {})
+    names = [by] if isinstance(by, str) else list(by)
+    if isinstance(X, (Views, LazyViews)) or X is None:
+        raise ParameterError(
+            "must be {name: values of all objects}, since X is no table with columns of these names.", parameter="by"
+        )
+    table = as_table(X, "make_report(by=...)")
+    table.check_has(names, " for by")
+    columns = {name: table.column(name) for name in names}
+    return {
+        str(name): [None if gap else value for value, gap in zip(part.values.tolist(), part.missing)]
+        for name, part in columns.items()
+    }

@@ -6,6 +6,7 @@ model, or that need data which is not given, are absent.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.exceptions import ParameterError
+from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection, Reading
 from coview.inspection.by_view import ViewReadings, read_as_fitted, read_by_view, read_objects
 from coview.inspection.features import feature_names, features_by_view, group_names, holds_vectors, top_features
@@ -21,6 +22,7 @@ from coview.inspection.labels import label_tree
 from coview.inspection.measures import fit_curves
 from coview.inspection.names import own_names
 from coview.inspection.objects import disputed_objects, distinctive_features, map_objects, place, typical_objects
+from coview.inspection.prevalence import group_prevalence
 from coview.inspection.quality import group_quality
 from coview.inspection.vectors import nearest_in_groups
 from coview.report.scores import (
@@ -90,7 +92,14 @@ class _Objects:
 
 
 def summarize(
-    inspection: Inspection, X: Any, y: Any, y_fit: Any, held_out: bool | str, max_objects: int | None, map_method: str
+    inspection: Inspection,
+    X: Any,
+    y: Any,
+    y_fit: Any,
+    held_out: bool | str,
+    max_objects: int | None,
+    map_method: str,
+    by: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return what a report says of a model and of objects; see `coview.make_report`."""
     kept = inspection.training.codes
@@ -103,7 +112,10 @@ def summarize(
         problem = f"must hold one number per object: {len(truth)} numbers for {objects.n_objects} objects."
         raise ParameterError(problem, parameter="y")
     with unwarned():  # of views asked alone, of copies and of samples nobody asked
-        return _sections(inspection, objects, truth, y_fit, held_out, map_method)
+        return {
+            **_sections(inspection, objects, truth, y_fit, held_out, map_method),
+            "prevalence": _describe_prevalence(inspection, objects, by or {}),
+        }
 
 
 def _sections(
@@ -372,6 +384,42 @@ def _describe_quality(inspection: Inspection, objects: _Objects) -> dict[str, An
         ],
         "count": len(inspection.groups),
     }
+
+
+def _describe_prevalence(
+    inspection: Inspection, objects: _Objects, by: Mapping[str, Any]
+) -> list[dict[str, Any]] | None:
+    """How prevalent the groups are by each of the columns that were asked for; of many groups the largest."""
+    if not by:
+        return None
+    memberships = objects.reading.memberships
+    if memberships is None or inspection.kind in ("component", "value"):
+        raise ViewsError(f"by asks how prevalent groups are, but {inspection.name} puts no objects into groups.")
+    shown = np.sort(np.argsort(-memberships.mean(axis=0), kind="stable")[:MOST_GROUPS])
+    found = []
+    for name, values in by.items():
+        if len(values) != objects.n_objects:
+            raise ViewsError(
+                f"by must have a value of {name!r} for each of the {objects.n_objects:,} objects, got {len(values):,}."
+            )
+        table = group_prevalence(
+            inspection.groups, inspection.group_names, memberships, _as_objects(values)[objects.rows], by=name
+        )
+        found.append(
+            {
+                "by": name,
+                "kind": table.bins.kind,
+                "noun": inspection.kind,
+                "values": table.bins.labels,
+                "n_objects": np.bincount(table.bins.codes[table.bins.codes >= 0], minlength=len(table.bins.labels)),
+                "groups": [inspection.groups[g] for g in shown.tolist()],
+                "count": len(inspection.groups),
+                "share": table.shares[:, shown].T,
+                "low": table.low[:, shown].T,
+                "high": table.high[:, shown].T,
+            }
+        )
+    return found
 
 
 def _describe_variance(inspection: Inspection) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from coview.report.sections.objects import render_disputes, render_map, render_s
 from coview.report.sections.ontology import render_ontology
 from coview.report.sections.parts import Summary
 from coview.report.sections.scores import render_scores
-from coview.report.sections.views import render_variance, render_views
+from coview.report.sections.views import render_prevalence, render_variance, render_views
 from coview.report.words import plural
 
 __all__ = ["render_sections"]
@@ -35,6 +35,7 @@ def render_sections(summary: Summary) -> list[tuple[str, str, str, str, Markup]]
     sections = [
         ("glance", "At a glance", "At a glance", "", render_glance),
         ("groups", names, names, ranked, render_groups),
+        ("prevalence", f"Prevalence of the {plural(noun)}", "Prevalence", "", render_prevalence),
         ("map", "Map of objects", "Map", near, render_map),
         ("scores", "How well it did", "Scores", "", render_scores),
         ("views", "What each view contributes", "Views", "", render_views),

@@ -12,7 +12,7 @@ from coview.report.sections.parts import Summary, called, called_short, card, gr
 from coview.report.sections.scores import cut_short_sentence
 from coview.report.words import count, number, percent, plural, signed
 
-__all__ = ["render_variance", "render_views"]
+__all__ = ["render_prevalence", "render_variance", "render_views"]
 
 MOST_NAMED = 24  # columns of a heat map that have names
 
@@ -58,6 +58,34 @@ def _caption(summary: Summary) -> str:
     if summary["noun"] not in ("class", "value"):
         return "Contribution of each view"
     return "Contribution of each view, on objects that the model may have learned from: no test of a view"
+
+
+def render_prevalence(summary: Summary) -> Markup:
+    """Return how prevalent the groups are over time, by numbers and by categories, a heat map for each."""
+    noun = summary["prevalence"][0]["noun"]
+    about = (
+        "Mean membership in percent of the objects of each value, and how many these are. Colors are relative to the "
+        f"largest share of the {noun}. Point at a cell for its interval (bootstrap over the objects)."
+    )
+    return EMPTY.join([paragraph(about), *(_prevalence(summary, part) for part in summary["prevalence"])])
+
+
+def _prevalence(summary: Summary, part: dict[str, Any]) -> Markup:
+    noun, keys, values = part["noun"], part["groups"], part["values"]
+    cells, heads = [], [f"{value} ({count(n)})" for value, n in zip(values, part["n_objects"])]
+    for key, shares, low, high in zip(keys, part["share"], part["low"], part["high"]):
+        top = max((share for share in shares if share is not None), default=0.0) or 1.0
+        line = []
+        for value, share, lowest, highest in zip(values, shares, low, high):
+            between = "" if lowest is None else f", 95 % interval {percent(lowest)} to {percent(highest)}"
+            tip = f"{called(summary, key)}, {part['by']} {value}: {percent(share)}{between}"
+            line.append((share / top, tip, f"{100 * share:.0f}"))
+        cells.append(line)
+    some = []
+    if len(keys) < part["count"]:
+        some.append(f"The {len(keys)} largest of {part['count']} {plural(noun)} are shown.")
+    chart = heat_map([called_short(summary, key) for key in keys], heads, cells, f"Prevalence by {part['by']}")
+    return card(f"By {part['by']}", chart, notes(some))
 
 
 def render_variance(summary: Summary) -> Markup:

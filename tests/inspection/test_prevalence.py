@@ -1,0 +1,151 @@
+"""Prevalence of groups: means by pandas, intervals by scipy and by coverage, bins of dates, numbers and categories."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import bootstrap
+
+from coview import LinkPLSA, MultiViewCCA, Views, inspect, make_report
+from coview.datasets import make_topic_views
+from coview.exceptions import ParameterError, ViewsError
+from coview.inspection.prevalence import group_prevalence, make_bins
+
+DATA = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
+MODEL = LinkPLSA(3, random_state=0).fit(DATA.views)
+VENUES = np.array(["north", "south", "east"])[DATA.target]
+
+
+def test_shares_are_means_of_memberships():
+    pandas = pytest.importorskip("pandas")
+    memberships = MODEL.transform(DATA.views)
+    table = inspect(MODEL).prevalence(DATA.views, by=VENUES)
+    expected = pandas.DataFrame(memberships).groupby(VENUES).mean()
+    for b, venue in enumerate(table.bins.labels):
+        assert_allclose(table.shares[b], expected.loc[venue])
+    assert table["n_objects"][::3] == [int((label == VENUES).sum()) for label in table.bins.labels]
+    assert_allclose(table.shares.sum(axis=1), 1.0)
+
+
+def test_intervals_are_scipys():
+    rows = np.random.default_rng(0).dirichlet(np.ones(3), 80)
+    table = group_prevalence([0, 1, 2], ["a", "b", "c"], rows, ["x"] * 80)
+    theirs = bootstrap((rows,), np.mean, method="percentile", n_resamples=5000, random_state=0).confidence_interval
+    assert_allclose(table.low[0], theirs.low, atol=0.01)
+    assert_allclose(table.high[0], theirs.high, atol=0.01)
+
+
+def test_intervals_of_many_objects_are_the_limit_of_those_of_few(monkeypatch):
+    rows = np.random.default_rng(1).dirichlet(np.ones(2), 1500)
+    drawn = group_prevalence([0, 1], ["a", "b"], rows, ["x"] * 1500)
+    monkeypatch.setattr("coview.inspection.prevalence.MANY", 100)
+    normal = group_prevalence([0, 1], ["a", "b"], rows, ["x"] * 1500)
+    assert_allclose(drawn.low, normal.low, atol=2e-3)
+    assert_allclose(drawn.high, normal.high, atol=2e-3)
+
+
+def test_nineteen_of_twenty_intervals_hold_the_truth():
+    rng, held = np.random.default_rng(2), 0
+    for _ in range(200):
+        rows = rng.dirichlet([2.0, 3.0], 40)
+        table = group_prevalence([0, 1], ["a", "b"], rows, ["x"] * 40, seed=int(rng.integers(1e6)))
+        held += table.low[0, 0] <= 0.4 <= table.high[0, 0]
+    assert 0.89 <= held / 200 <= 0.99
+
+
+def test_one_object_says_nothing_of_others():
+    table = group_prevalence([0, 1], ["a", "b"], np.eye(2)[[0, 0, 1]], ["x", "x", "y"])
+    assert np.isnan(table.low[1]).all()
+    assert np.isfinite(table.low[0]).all()
+    assert "1.00" in repr(table)
+
+
+@pytest.mark.parametrize(
+    ("days", "labels"),
+    [
+        (1, ["2023-12-30", "2023-12-31", "2024-01-01"]),
+        (30, ["2023-12", "2024-01", "2024-02", "2024-03"]),
+        (366, ["2023", "2024", "2025", "2026"]),
+        (7305, ["2020s", "2030s", "2040s", "2050s"]),
+    ],
+)
+def test_time_is_cut_into_the_shortest_periods_that_have_enough_objects(days, labels):
+    first = dt.date(2023, 12, 30)
+    dates = [first + dt.timedelta(days=days * (i % 80) // 20) for i in range(80)]
+    bins = make_bins(dates, 80)
+    assert bins.kind == "time"
+    assert bins.labels[: len(labels)] == labels[: len(bins.labels)]
+    assert (bins.codes >= 0).all()
+    assert (np.diff(bins.places) > 0).all()
+
+
+@pytest.mark.parametrize("kind", [np.array, list, "series"])
+def test_dates_come_as_texts_days_and_times(kind):
+    texts = [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(400)]
+    if kind == "series":
+        dates = pytest.importorskip("pandas").Series(texts).astype("datetime64[ns]")
+    elif kind is np.array:
+        dates = np.array(texts, dtype="datetime64[D]")
+    else:
+        dates = texts
+    bins = make_bins(dates, 400)
+    assert bins.labels == [f"2024-{month:02d}" for month in range(1, 13)]
+    assert all(bins.labels[code] == text[:7] for code, text in zip(bins.codes, texts))
+
+
+def test_numbers_are_cut_at_quantiles_and_few_numbers_are_kept():
+    values = np.random.default_rng(0).lognormal(size=800)
+    bins = make_bins(values, 800, n_bins=5)
+    assert np.bincount(bins.codes).tolist() == [160] * 5
+    assert make_bins([1, 2, 2, 7], 4).labels == ["1", "2", "7"]
+    assert make_bins([3.0] * 50, 50).labels == ["3"]
+
+
+def test_rare_categories_are_one_and_gaps_are_left_out():
+    values = ["a"] * 5 + ["b"] * 4 + ["c", "d", None, float("nan")]
+    bins = make_bins(values, 13, n_bins=3)
+    assert bins.labels == ["a", "b", "other"]
+    assert bins.codes.tolist() == [0] * 5 + [1] * 4 + [2, 2, -1, -1]
+
+
+def test_the_report_has_a_section():
+    years = [f"{2020 + c}-01-01" for c in DATA.target]
+    report = make_report(MODEL, DATA.views, by={"date": years, "venue": VENUES})
+    assert [part["by"] for part in report.summary["prevalence"]] == ["date", "venue"]
+    shares = np.array(report.summary["prevalence"][1]["share"])
+    assert_allclose(shares, inspect(MODEL).prevalence(DATA.views, by=VENUES).shares.T)
+    assert "Prevalence of the topics" in report.html
+
+
+def test_columns_of_a_table_are_named():
+    table = {"words": ["red fox", "blue sea", "red den", "sea wave"] * 10, "venue": ["a", "b", "a", "b"] * 10}
+    from sklearn.pipeline import make_pipeline
+
+    from coview import TextViews
+
+    model = make_pipeline(TextViews("words", min_df=1), LinkPLSA(2, random_state=0)).fit(table)
+    found = inspect(model).prevalence(table, by="venue")
+    assert found.by == "venue"
+    assert np.abs(found.shares[0] - found.shares[1]).max() > 0.5
+    assert make_report(model, table, by="venue").summary["prevalence"][0]["values"] == ["a", "b"]
+    with pytest.raises(ViewsError, match=r"no column 'venu' for by.*Did you mean 'venue'"):
+        inspect(model).prevalence(table, by="venu")
+
+
+def test_bad_input_gets_a_sentence():
+    with pytest.raises(ViewsError, match="one value for each of the 120 objects, got 3"):
+        inspect(MODEL).prevalence(DATA.views, by=["a", "b", "c"])
+    with pytest.raises(ViewsError, match="no value: all 120"):
+        inspect(MODEL).prevalence(DATA.views, by=[None] * 120)
+    with pytest.raises(ViewsError, match="dates, numbers or categories"):
+        inspect(MODEL).prevalence(DATA.views, by=[{"a": 1}] * 120)
+    with pytest.raises(ParameterError, match="X is no table"):
+        make_report(MODEL, DATA.views, by=["venue"])
+    with pytest.raises(ParameterError, match="confidence"):
+        inspect(MODEL).prevalence(DATA.views, by=VENUES, confidence=1.5)
+    two = Views({name: DATA.views[name].toarray() for name in DATA.views.names})
+    with pytest.raises(ViewsError, match="no groups"):
+        inspect(MultiViewCCA(2).fit(two)).prevalence(two, by=VENUES)
