@@ -117,7 +117,8 @@ def _parts(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _fixed(array: np.ndarray) -> np.ndarray:
-    return frozen(np.ascontiguousarray(array))
+    """Fixed array in one piece that begins at a whole number: one that came over the network may not."""
+    return frozen(np.require(array, requirements=("C", "A")))
 
 
 def _check_factors(X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import time
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
 
 distributed = pytest.importorskip("distributed", reason="distributed is not installed: the Dask engine is not checked")
@@ -31,8 +31,12 @@ from coview import (  # noqa: E402
     write_views,
 )
 from coview.datasets import make_topic_views  # noqa: E402
+from coview.engines.cpu import CpuEngine  # noqa: E402
+from coview.engines.dask import engine as engine_module  # noqa: E402
+from coview.engines.dask import work  # noqa: E402
 from coview.engines.dask.engine import DaskEngine  # noqa: E402
 from coview.exceptions import EngineError, ViewsError  # noqa: E402
+from coview.kernels.ratio import ratio  # noqa: E402
 
 DATA = make_topic_views(n_objects=600, n_clusters=3, random_state=0)
 X = DATA.views
@@ -158,10 +162,7 @@ def test_a_killed_worker_changes_nothing(copies, acceleration, processes, tmp_pa
     expected = PLSA(4, **settings).fit(X)
     assert_allclose(model.history_["objective"], expected.history_["objective"], rtol=1e-9)
     assert_allclose(np.asarray(model.memberships_), expected.memberships_, rtol=1e-6, atol=1e-9)
-    for _ in range(50):  # the nanny brings a new one
-        if len(processes.scheduler_info()["workers"]) == 2:
-            break
-        time.sleep(0.1)
+    processes.wait_for_workers(2, timeout=300)  # the nanny brings a new one; sums follow the number of workers
     again = PLSA(4, engine=engine, **settings).fit(LazyViews.from_views(X, 100))
     assert model.history_["objective"] == again.history_["objective"]  # to the last bit
     assert_array_equal(np.asarray(model.memberships_), np.asarray(again.memberships_))
@@ -198,13 +199,90 @@ def test_settings_are_checked():
 
 def test_row_states_are_cut_as_the_blocks_are(threads):
     """A state of one cut meets blocks of another: cut anew, never cut off."""
-    from coview.engines.dask import work
-
-    part = work.prepare(X, 0, {}, lambda views: views, "reference", 4, 8, 100.0)
+    (part,) = work.prepare([X], [0], [{}], lambda views: views, "reference", 4, 8, 100.0)
     halves = [{"mixture": np.full((300, 4), b, dtype=float)} for b in range(2)]
     (whole,) = work._fitted(part, halves, work._engine("reference"))
     assert whole["mixture"].shape == (600, 4)
     assert_array_equal(whole["mixture"][[0, 299, 300, 599], 0], [0, 0, 1, 1])
+
+
+def test_a_thread_of_the_cluster_has_one_group_of_small_parts(threads):
+    """However many parts there are: one task a sweep, one copy of the statistics."""
+    holder = DaskEngine(threads).hold(LazyViews.from_views(X, 50), 4, {}, lambda views: views)
+    assert [list(group) for group in holder.groups] == [list(range(6)), list(range(6, 12))]
+    assert len(set(holder.homes)) == 2
+    assert holder.stops == list(range(50, 601, 50))  # a checkpoint is by part: it fits any number of workers
+
+
+def test_large_groups_are_cut_so_that_lost_rows_go_to_several_workers(threads, monkeypatch):
+    monkeypatch.setattr(engine_module, "_GROUP_BYTES", 1)
+    holder = DaskEngine(threads).hold(X, 4, {}, lambda views: views)
+    assert [len(group) for group in holder.groups] == [1] * 8
+    assert [holder.homes.count(home) for home in sorted(set(holder.homes))] == [4, 4]
+
+
+def test_a_checkpoint_goes_on_with_another_number_of_groups(threads, tmp_path, monkeypatch):
+    path, lazy = tmp_path / "fit.checkpoint", LazyViews.from_views(X, 100)
+
+    def fail(sweep):
+        if sweep.number == 4:
+            raise ConnectionError("the scheduler is gone")
+
+    settings = {"checkpoint": Checkpoint(path, every=2), **SETTINGS}
+    with pytest.raises(ConnectionError):
+        PLSA(4, engine=DaskEngine(threads), callbacks=[fail], **settings).fit(lazy)
+    monkeypatch.setattr(engine_module, "_GROUP_BYTES", 1)
+    resumed = PLSA(4, engine=DaskEngine(threads), **settings).fit(lazy)
+    assert len(resumed.history_["objective"]) == 7
+    assert_allclose(resumed.history_["objective"], PLSA(4, **SETTINGS).fit(X).history_["objective"], rtol=1e-10)
+
+
+def _askew(array):
+    """The same values at an odd address, as out of a message of the network."""
+    room = np.zeros(array.nbytes + 1, dtype=np.uint8)
+    askew = room[1 - room.ctypes.data % 2 :][: array.nbytes].view(array.dtype).reshape(array.shape)
+    askew[...] = array
+    assert not askew.flags.aligned
+    return askew
+
+
+def test_parameters_of_the_network_are_brought_to_where_kernels_are_fast():
+    fine = np.arange(6.0).reshape(2, 3)
+    tree = work.aligned({"profiles": {"a": _askew(fine), "b": fine}, "number": 0.5})
+    assert_array_equal(tree["profiles"]["a"], fine)
+    assert tree["profiles"]["a"].flags.aligned
+    assert tree["profiles"]["b"] is fine  # no copy where there is no need
+
+
+def test_kernels_meet_aligned_arrays_alone():
+    """Others would be compiled for anew, and run slower."""
+    askew = sparse.csr_array(X["view0"])
+    askew.data, askew.indices = _askew(askew.data), _askew(askew.indices)
+    A, B = np.full((600, 2), 0.5), np.full((askew.shape[1], 2), 0.5)
+    known = len(ratio.signatures)
+    plain, bent = CpuEngine(1), CpuEngine(1)
+    expected = plain.ratio_rows(plain.prepare(sparse.csr_array(X["view0"])), A, B)[0]
+    found = bent.ratio_rows(bent.prepare(askew), _askew(A), _askew(B))[0]
+    assert_array_equal(found, expected)
+    assert len(ratio.signatures) <= known + 1
+
+
+def test_sums_leave_what_dask_may_need_again():
+    trees = [{"a": np.full(3, float(i)), "objective": float(i)} for i in range(4)]
+    whole = work.added(*trees)
+    assert_array_equal(whole["a"], np.full(3, 6.0))
+    assert whole["objective"] == 6
+    for i, tree in enumerate(trees):
+        assert_array_equal(tree["a"], np.full(3, float(i)))
+
+
+def test_a_fit_does_not_wait_for_a_cluster_that_does_nothing(threads, monkeypatch):
+    monkeypatch.setattr(engine_module, "_PATIENCE", 0.1)
+    monkeypatch.setattr(engine_module, "_GLANCE", 0.05)
+    holder = DaskEngine(threads).hold(X, 4, {}, lambda views: views)
+    never = distributed.Future("never made", threads)  # a task that nobody works on
+    with pytest.raises(EngineError, match=r"No worker of the Dask cluster at inproc.* has worked on anything"):
+        holder._finished([never])
 
 
 def test_an_engine_with_a_client_can_be_cloned(threads):

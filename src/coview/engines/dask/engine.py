@@ -1,8 +1,9 @@
 """The Dask engine: rows and their state live on the workers of a cluster, parameters go out, statistics come back.
 
-Every part of the data (a shard, a chunk) is loaded by one worker, cut into blocks there and worked on with that
-worker's own engine. A sweep sends the shared parameters to all workers, adds the parts' statistics up in a tree and
-brings one sum home; row state stays where it is.
+Neighboring parts of the data (shards, chunks) form a group, about one for each thread of the workers. A group is loaded
+by one worker, cut into blocks there and worked on with that worker's own engine: one task a sweep, which adds up the
+statistics of all its blocks in one place. A sweep sends the shared parameters to all workers, adds the groups'
+statistics up in a tree and brings one sum home; row state stays where it is.
 
 A worker that is lost takes its parts' row state along. Dask makes it again, exactly, from its own graph: each state is
 a future that depends on the one before and on the parameters of its sweep, and the scheduler remembers how released
@@ -16,6 +17,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+import time
 import uuid
 import warnings
 import weakref
@@ -39,9 +41,10 @@ from coview.views.sources import MemorySource
 __all__ = ["DaskEngine", "DaskHolder", "default_client"]
 
 _FAN_IN = 4  # statistics added up by one task
-_PARTS_PER_WORKER = 2  # of views that are in this process's memory
+_MOST_GROUPS, _GROUP_BYTES = 4, 256 << 20  # for each thread, of large data: what a lost worker had goes to several
 _NEVER = "3650 days"  # without a sign of life, as while a laptop sleeps, a worker of this process is not taken for dead
-_PATIENCE = 600  # seconds to wait for the first worker of a cluster, which may have to be started elsewhere
+_PATIENCE = 600  # seconds to wait for a worker, which may have to be started elsewhere, or for any task to be at work
+_GLANCE = 15  # seconds between looks at a cluster that is waited for
 
 _own: dict[int, Any] = {}  # by process, since none survives a fork: the local cluster where there is no client
 _starting = threading.Lock()
@@ -141,7 +144,7 @@ class RowFiles:
 
 @dataclass
 class SpreadRows:
-    """Row state on the cluster: one future per part."""
+    """Row state on the cluster: one future per group of parts."""
 
     futures: list[Any]
     n_steps: int = 0  # row steps since the start or the last copy
@@ -155,16 +158,17 @@ class DaskHolder:
         self.client, self.ops, self.worker_engine = client, engine, engine.worker_engine
         self.sizes = width, floating_type(views).itemsize, row_bytes(views)
         _wait_for_worker(client)
-        workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        threads = _threads(client)
+        wanted = len(threads) * _groups_per_thread(row_bytes(views) * len(views) / len(threads))
         if not isinstance(views, LazyViews):
-            rows = -(-len(views) // (_PARTS_PER_WORKER * len(workers)))
-            views = LazyViews.from_views(views, rows)
+            views = LazyViews.from_views(views, -(-len(views) // wanted))
         self.views, self.extra, self.gate = views, extra, gate
         ends = np.cumsum(views.lengths)
         self.cuts = [(int(end) - rows, int(end)) for end, rows in zip(ends, views.lengths)]
         self.name, self.copies = uuid.uuid4().hex[:12], itertools.count()
-        self.homes = [workers[i % len(workers)] for i in range(len(self.cuts))]
-        self.parts = [self._load_part(i) for i in range(len(self.cuts))]
+        self.groups = _neighbors(views.nbytes, wanted)
+        self.homes = [threads[g * len(threads) // len(self.groups)] for g in range(len(self.groups))]
+        self.parts = [self._load_group(g) for g in range(len(self.groups))]
 
     @property
     def stops(self) -> list[int]:
@@ -174,30 +178,32 @@ class DaskHolder:
 
     def start(self, steps: RowSteps, shared: Tree, seed: int, restart: int) -> SpreadRows:
         more = {"shared": self._send(shared), "steps": steps, "seed": seed, "restart": restart}
-        return SpreadRows(_finished(self._each(work.start, self.parts, engine=self.worker_engine, **more)))
+        return SpreadRows(self._finished(self._each(work.start, self.parts, engine=self.worker_engine, **more)))
 
     def step(self, steps: RowSteps, rows: SpreadRows, shared: Tree) -> tuple[SpreadRows, Tree]:
         done = self._pass(work.row_step, steps, rows, shared)
         states, stats = self._each(itemgetter(0), done), self._sum(self._each(itemgetter(1), done))
-        return self._copied(SpreadRows(_finished(states), rows.n_steps + 1, rows.files)), stats
+        return self._copied(SpreadRows(self._finished(states), rows.n_steps + 1, rows.files)), stats
 
     def objective(self, steps: Steps, rows: SpreadRows, shared: Tree) -> float:
-        return float(np.sum(self.client.gather(self._pass(work.objective, steps, rows, shared))))
+        return float(np.sum(self._gathered(self._pass(work.objective, steps, rows, shared))))
 
     def combine(self, function: Callable[..., Tree], *rows: SpreadRows) -> SpreadRows:
         states = self._each(work.combine, *(part.futures for part in rows), function=function)
         files = [file for part in rows for file in part.files]
-        return self._copied(SpreadRows(_finished(states), max(part.n_steps for part in rows) + 1, files))
+        return self._copied(SpreadRows(self._finished(states), max(part.n_steps for part in rows) + 1, files))
 
     def total(self, function: Callable[..., np.ndarray], *rows: SpreadRows) -> np.ndarray:
         totals = self._each(work.total, *(part.futures for part in rows), function=function)
-        return np.sum(self.client.gather(totals), axis=0)
+        return np.sum(self._gathered(totals), axis=0)
 
     def pack(self, rows: SpreadRows, path: Path) -> Any:
-        return self.client.gather(self._each(work.to_host, rows.futures, engine=self.worker_engine))
+        groups = self._gathered(self._each(work.to_host, rows.futures, engine=self.worker_engine))
+        return [part for group in groups for part in group]  # by part: the next cluster may have other groups
 
     def unpack(self, tree: Any, path: Path) -> SpreadRows:
-        return SpreadRows(_finished(self._each(work.to_engine, tree, engine=self.worker_engine)))
+        groups = [[tree[i] for i in group] for group in self.groups]
+        return SpreadRows(self._finished(self._each(work.to_engine, groups, engine=self.worker_engine)))
 
     def release(self) -> None:
         """Forget the data on the workers; row states stay until nobody asks for them."""
@@ -208,26 +214,28 @@ class DaskHolder:
         import dask
         import dask.array as da
 
-        shape, dtype = self.client.submit(work.shape_of, rows.futures[0], name, self.worker_engine, pure=False).result()
+        first = self._submit(0, work.shape_of, rows.futures[0], name, self.worker_engine)
+        ((shape, dtype),) = self._gathered([first])
         pick = dask.delayed(work.pick)
         arrays = [
-            da.from_delayed(pick(future, name, self.worker_engine), (stop - start, *shape), dtype=dtype)
-            for future, (start, stop) in zip(rows.futures, self.cuts)
+            da.from_delayed(pick(future, number, name, self.worker_engine), (self.views.lengths[i], *shape), dtype)
+            for future, group in zip(rows.futures, self.groups)
+            for number, i in enumerate(group)
         ]
         return da.concatenate(arrays)
 
     # -- tasks
 
-    def _submit(self, i: int, task: Callable[..., Any], /, *args: Any, **more: Any) -> Any:
-        """Run something about part i, where that part is."""
-        where = {"workers": [self.homes[i]], "allow_other_workers": True}
+    def _submit(self, g: int, task: Callable[..., Any], /, *args: Any, **more: Any) -> Any:
+        """Run something about group g, where that group is."""
+        where = {"workers": [self.homes[g]], "allow_other_workers": True}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
             return self.client.submit(task, *args, pure=False, **where, **more)
 
     def _each(self, task: Callable[..., Any], /, *columns: Sequence[Any], **more: Any) -> list[Any]:
-        """Run something about every part: its entry in each of the columns, and what is the same for all."""
-        return [self._submit(i, task, *entries, **more) for i, entries in enumerate(zip(*columns))]
+        """Run something about every group: its entry in each of the columns, and what is the same for all."""
+        return [self._submit(g, task, *entries, **more) for g, entries in enumerate(zip(*columns))]
 
     def _pass(self, task: Callable[..., Any], steps: RowSteps, rows: SpreadRows, shared: Tree) -> list[Any]:
         more = {"shared": self._send(shared), "steps": steps, "engine": self.worker_engine}
@@ -245,27 +253,66 @@ class DaskHolder:
         while len(parts) > 1:
             groups = [parts[i : i + _FAN_IN] for i in range(0, len(parts), _FAN_IN)]
             parts = [self.client.submit(work.added, *group, pure=False) for group in groups]
-        return parts[0].result()
+        return work.aligned(self._gathered(parts)[0])
 
-    def _load_part(self, i: int) -> Any:
-        start, stop = self.cuts[i]
-        carried = {name: value if callable(value) else value[start:stop] for name, value in self.extra.items()}
+    def _gathered(self, futures: list[Any]) -> list[Any]:
+        """What tasks return, in this process."""
+        return self.client.gather(self._finished(futures))
+
+    def _finished(self, futures: list[Any]) -> list[Any]:
+        """Wait for tasks, as long as the cluster is at work; what went wrong in one is raised."""
+        for future in futures:  # each asks its own client; distributed.wait asks the one that is the default
+            idle_since = None
+            while not future.done():
+                try:
+                    future.exception(timeout=_GLANCE)
+                except TimeoutError:
+                    idle_since = self._look(idle_since)
+        for future in futures:
+            if future.status != "finished":
+                future.result()
+        return futures
+
+    def _look(self, idle_since: float | None) -> float | None:
+        """Refuse to wait on for a cluster that does nothing; says since when it has done nothing, as far as seen."""
+        _wait_for_worker(self.client)
+        if any(self.client.processing().values()):
+            return None
+        now = time.monotonic()
+        if idle_since is not None and now - idle_since > _PATIENCE:
+            raise EngineError(
+                f"No worker of the Dask cluster at {self.client.scheduler.address} has worked on anything for "
+                f"{_PATIENCE} seconds, and the fit is not done. Restart the cluster and fit again; with "
+                "checkpoint=..., a fit goes on where it was."
+            )
+        return now if idle_since is None else idle_since
+
+    def _load_group(self, g: int) -> Any:
+        group = self.groups[g]
+        offsets = [self.cuts[i][0] for i in group]
+        extras = [
+            {name: value if callable(value) else value[slice(*self.cuts[i])] for name, value in self.extra.items()}
+            for i in group
+        ]
         if self.views.is_dask:
-            part = self.client.compute(self.views.delayed_parts()[i], workers=[self.homes[i]], allow_other_workers=True)
+            delayed = [self.views.delayed_parts()[i] for i in group]
+            parts = self.client.compute(delayed, workers=[self.homes[g]], allow_other_workers=True)
         elif isinstance(self.views.source, MemorySource):
-            part = self.views.part(i)
+            parts = [self.views.part(i) for i in group]
         else:
-            part = self._submit(i, LazyViews.part, self.views, i)
-        return self._submit(i, work.prepare, part, start, carried, self.gate, self.worker_engine, *self.sizes)
+            parts = work.PartsToRead(self.views, group)
+        return self._submit(g, work.prepare, parts, offsets, extras, self.gate, self.worker_engine, *self.sizes)
 
     def _copied(self, rows: SpreadRows) -> SpreadRows:
         """Have the workers write a copy, if there is a folder and it is time; the state is then read from there."""
         if self.ops.folder is None or rows.n_steps < self.ops.store_every:
             return rows
         stem = Path(self.ops.folder).resolve() / f"{self.name}-{next(self.copies)}"
-        files = RowFiles([f"{stem}-{i}.rows" for i in range(len(self.cuts))])
-        _finished(self._each(work.write_copy, rows.futures, files.paths, engine=self.worker_engine))
-        return SpreadRows(_finished(self._each(work.read_copy, files.paths, engine=self.worker_engine)), 0, [files])
+        files = RowFiles([f"{stem}-{i}.rows" for i in range(len(self.groups))])
+        self._finished(self._each(work.write_copy, rows.futures, files.paths, engine=self.worker_engine))
+        return SpreadRows(
+            self._finished(self._each(work.read_copy, files.paths, engine=self.worker_engine)), 0, [files]
+        )
 
 
 def _wait_for_worker(client: Any) -> None:
@@ -280,12 +327,29 @@ def _wait_for_worker(client: Any) -> None:
         ) from None
 
 
-def _finished(futures: list[Any]) -> list[Any]:
-    """Wait for tasks; what went wrong in one is raised."""
-    for future in futures:  # each asks its own client; distributed.wait asks the one that is the default
-        if not future.done():
-            future.exception()
-    for future in futures:
-        if future.status != "finished":
-            future.result()
-    return futures
+def _threads(client: Any) -> list[str]:
+    """Address of the worker of each thread of the cluster, those of one worker beside each other."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    return [address for address in sorted(workers) for _ in range(workers[address]["nthreads"])]
+
+
+def _groups_per_thread(size: float) -> int:
+    """How many groups the rows of a thread make, given their bytes."""
+    return int(np.clip(size // _GROUP_BYTES, 1, _MOST_GROUPS))
+
+
+def _neighbors(sizes: Sequence[int], count: int) -> list[range]:
+    """Cut parts of these sizes into at most `count` runs of about the same size.
+
+    Examples
+    --------
+    >>> _neighbors([5, 5, 5, 5, 1, 1, 9], 3)
+    [range(0, 2), range(2, 5), range(5, 7)]
+    >>> _neighbors([8, 1], 4)
+    [range(0, 1), range(1, 2)]
+    """
+    ends = np.cumsum(np.maximum(sizes, 1), dtype=float)
+    middles = ends - np.diff(ends, prepend=0.0) / 2
+    runs = (middles * (count / ends[-1])).astype(int)
+    edges = [0, *(np.flatnonzero(np.diff(runs)) + 1).tolist(), len(runs)]
+    return [range(first, last) for first, last in itertools.pairwise(edges)]

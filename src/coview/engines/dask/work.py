@@ -1,8 +1,12 @@
-"""What a worker of a cluster does with its part of the rows: plain functions, called by name over the network."""
+"""What a worker of a cluster does with a group of parts: plain functions, called by name over the network.
+
+Row state of a group is a list (its parts) of lists (their blocks) of trees. Arrays that came over the network begin at
+any byte; gathering from such parameters takes up to half as long again, so they are copied first (`aligned`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -11,14 +15,17 @@ from typing import Any
 import numpy as np
 
 from coview.engines.cpu import CpuEngine
-from coview.engines.protocol import Block, Extra, Gate, Steps, make_block
+from coview.engines.protocol import Block, Extra, Gate, RowSteps, Steps, make_block
 from coview.engines.reference import ReferenceEngine
 from coview.engines.state import Tree, tree_leaves, tree_map
+from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
 __all__ = [
+    "PartsToRead",
     "PreparedPart",
     "added",
+    "aligned",
     "combine",
     "objective",
     "pick",
@@ -33,6 +40,23 @@ __all__ = [
 ]  # fmt: skip
 
 
+_ALIGNMENT = 16  # bytes: where NumPy's own arrays begin
+
+PartRows = list[Tree]  # one tree per block
+GroupRows = list[PartRows]
+
+
+@dataclass(frozen=True)
+class PartsToRead:
+    """Some parts of lazy views, each read when it is its turn."""
+
+    views: LazyViews
+    numbers: range
+
+    def __iter__(self) -> Iterator[Views]:
+        return map(self.views.part, self.numbers)
+
+
 @dataclass
 class PreparedPart:
     """One part of the data, cut into blocks; says its size, so that the scheduler does not move it lightly."""
@@ -44,7 +68,7 @@ class PreparedPart:
         return self.nbytes
 
 
-def _fitted(part: PreparedPart, rows: list[Tree], ops: Any) -> list[Tree]:
+def _fitted(part: PreparedPart, rows: PartRows, ops: Any) -> PartRows:
     """Row states cut as the part's blocks are; another engine, or the same with other memory, cuts otherwise."""
     lengths = [len(block) for block in part.blocks]
     if [len(next(tree_leaves(tree))) for tree in rows] == lengths:
@@ -65,17 +89,27 @@ def _engine(name: str) -> Any:
 
 
 def prepare(
-    views: Views, offset: int, extra: Extra, gate: Gate, engine: str, width: int, itemsize: int, row_bytes: float
-) -> PreparedPart:
-    """Cut a part, whose first row is number `offset` of all, into blocks of the engine's."""
+    parts: Iterable[Views],
+    offsets: list[int],
+    extras: list[Extra],
+    gate: Gate,
+    engine: str,
+    width: int,
+    itemsize: int,
+    row_bytes: float,
+) -> list[PreparedPart]:
+    """Cut parts, whose first rows have these numbers among all, into blocks of the engine's."""
     ops = _engine(engine)
-    size = ops.block_rows(width, itemsize, len(views), row_bytes)
-    blocks = []
-    for first in range(0, len(views), size):
-        block = make_block(views, first, min(first + size, len(views)), ops, extra, gate)
-        block.start, block.stop = block.start + offset, block.stop + offset
-        blocks.append(block)
-    return PreparedPart(blocks, int(2 * row_bytes * len(views)))
+    prepared = []
+    for views, offset, extra in zip(parts, offsets, extras, strict=True):
+        size = ops.block_rows(width, itemsize, len(views), row_bytes)
+        blocks = []
+        for first in range(0, len(views), size):
+            block = make_block(views, first, min(first + size, len(views)), ops, extra, gate)
+            block.start, block.stop = block.start + offset, block.stop + offset
+            blocks.append(block)
+        prepared.append(PreparedPart(blocks, int(2 * row_bytes * len(views))))
+    return prepared
 
 
 def same(tree: Tree) -> Tree:
@@ -83,82 +117,110 @@ def same(tree: Tree) -> Tree:
     return tree
 
 
-def start(part: PreparedPart, shared: Tree, steps: Steps, seed: int, restart: int, engine: str) -> list[Tree]:
+def aligned(tree: Tree) -> Tree:
+    """Arrays that begin where NumPy's own do; copies of those that do not."""
+    return tree_map(lambda leaf: leaf.copy() if _is_askew(leaf) else leaf, tree)
+
+
+def _is_askew(leaf: Any) -> bool:
+    return isinstance(leaf, np.ndarray) and leaf.ctypes.data % _ALIGNMENT > 0
+
+
+def _placed(shared: Tree, ops: Any) -> Tree:
+    return tree_map(ops.asarray, aligned(shared))
+
+
+def start(parts: list[PreparedPart], shared: Tree, steps: RowSteps, seed: int, restart: int, engine: str) -> GroupRows:
     """Row state to begin with, block by block."""
     ops = _engine(engine)
-    shared = tree_map(ops.asarray, shared)
-    return [steps.start(block, shared, seed, restart, ops) for block in part.blocks]
+    shared = _placed(shared, ops)
+    return [[steps.start(block, shared, seed, restart, ops) for block in part.blocks] for part in parts]
 
 
-def row_step(part: PreparedPart, rows: list[Tree], shared: Tree, steps: Steps, engine: str) -> tuple[list[Tree], Tree]:
-    """New row state, and the part's statistics as NumPy arrays."""
+def row_step(
+    parts: list[PreparedPart], rows: GroupRows, shared: Tree, steps: RowSteps, engine: str
+) -> tuple[GroupRows, Tree]:
+    """New row state, and the group's statistics as NumPy arrays."""
     ops = _engine(engine)
     stats: Tree = {}
-    new = []
+    new: GroupRows = []
     with ops.limits():
-        shared = tree_map(ops.asarray, shared)
-        for block, old in zip(part.blocks, _fitted(part, rows, ops), strict=True):
-            tree, _ = steps.row_step(block, old, shared, ops, stats)
-            new.append(tree)
+        shared = _placed(shared, ops)
+        for part, states in zip(parts, rows, strict=True):
+            new.append([])
+            for block, old in zip(part.blocks, _fitted(part, states, ops), strict=True):
+                tree, _ = steps.row_step(block, old, shared, ops, stats)
+                new[-1].append(tree)
     return new, tree_map(ops.to_numpy, stats)
 
 
-def objective(part: PreparedPart, rows: list[Tree], shared: Tree, steps: Steps, engine: str) -> float:
-    """Objective of a part."""
+def objective(parts: list[PreparedPart], rows: GroupRows, shared: Tree, steps: Steps, engine: str) -> float:
+    """Objective of a group."""
     ops = _engine(engine)
+    value = 0.0
     with ops.limits():
-        shared = tree_map(ops.asarray, shared)
-        states = zip(part.blocks, _fitted(part, rows, ops), strict=True)
-        return float(sum(steps.objective(block, tree, shared, ops) for block, tree in states))
+        shared = _placed(shared, ops)
+        for part, states in zip(parts, rows, strict=True):
+            for block, tree in zip(part.blocks, _fitted(part, states, ops), strict=True):
+                value += float(steps.objective(block, tree, shared, ops))
+    return value
 
 
-def combine(*rows: list[Tree], function: Callable[..., Tree]) -> list[Tree]:
-    """Row state of a part out of several, block by block."""
-    return [function(*trees) for trees in zip(*rows)]
+def combine(*rows: GroupRows, function: Callable[..., Tree]) -> GroupRows:
+    """Row state of a group out of several, block by block."""
+    return [[function(*trees) for trees in zip(*parts)] for parts in zip(*rows)]
 
 
-def total(*rows: list[Tree], function: Callable[..., np.ndarray]) -> np.ndarray:
+def total(*rows: GroupRows, function: Callable[..., np.ndarray]) -> np.ndarray:
     """Sum of a function of row states over the blocks."""
-    return np.sum([function(*trees) for trees in zip(*rows)], axis=0)
+    return np.sum([function(*trees) for parts in zip(*rows) for trees in zip(*parts)], axis=0)
 
 
 def added(first: Tree, *others: Tree) -> Tree:
-    """Sum of trees, from left to right."""
-    for other in others:
-        first = tree_map(np.add, first, other)
-    return first
+    """Sum of trees, from left to right; what is given stays as it is, since Dask may need it again."""
+    if not others:
+        return first
+    whole = tree_map(np.add, first, others[0])
+    for other in others[1:]:
+        whole = tree_map(_add_to, whole, other)
+    return whole
 
 
-def to_host(rows: list[Tree], engine: str) -> list[Tree]:
+def _add_to(whole: Any, part: Any) -> Any:
+    whole += part
+    return whole
+
+
+def to_host(rows: GroupRows, engine: str) -> GroupRows:
     """Row state as NumPy arrays."""
     return tree_map(_engine(engine).to_numpy, rows)
 
 
-def to_engine(rows: list[Tree], engine: str) -> list[Tree]:
+def to_engine(rows: GroupRows, engine: str) -> GroupRows:
     """Row state as the worker's engine likes it."""
     return tree_map(_engine(engine).asarray, rows)
 
 
-def write_copy(rows: list[Tree], path: str, engine: str) -> None:
-    """Write a copy of a part's row state, beside and then into place."""
+def write_copy(rows: GroupRows, path: str, engine: str) -> None:
+    """Write a copy of a group's row state, beside and then into place."""
     from coview.utils.archive import write_archive
 
     write_archive(path, to_host(rows, engine), kind="rows", version=1)
 
 
-def read_copy(path: str, engine: str) -> list[Tree]:
-    """Read a copy of a part's row state."""
+def read_copy(path: str, engine: str) -> GroupRows:
+    """Read a copy of a group's row state."""
     from coview.utils.archive import read_archive
 
     return to_engine(read_archive(path, kind="rows", newest=1)[0], engine)
 
 
-def pick(rows: list[Tree], name: str, engine: str) -> np.ndarray:
-    """One array of the row state over a part's blocks."""
-    return np.concatenate([_engine(engine).to_numpy(tree[name]) for tree in rows])
+def pick(rows: GroupRows, number: int, name: str, engine: str) -> np.ndarray:
+    """One array of the row state over the blocks of one part of a group."""
+    return np.concatenate([_engine(engine).to_numpy(tree[name]) for tree in rows[number]])
 
 
-def shape_of(rows: list[Tree], name: str, engine: str) -> tuple[tuple[int, ...], Any]:
+def shape_of(rows: GroupRows, name: str, engine: str) -> tuple[tuple[int, ...], Any]:
     """Shape and type of what `pick` gives, but for the number of rows."""
-    first = _engine(engine).to_numpy(rows[0][name])
+    first = _engine(engine).to_numpy(rows[0][0][name])
     return first.shape[1:], first.dtype
