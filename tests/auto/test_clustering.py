@@ -231,7 +231,7 @@ def test_a_number_of_clusters_that_nothing_bears_out_is_told():
     assert f"takes {model.n_clusters_}," in str(told[0].message)
     assert max(model.n_clusters_evidence_["information"]) < 0
     words = describe_choice(inspect(model).candidates, inspect(model).numbers)
-    assert "None of 5 numbers of clusters from 2 to 6 is borne out" in words
+    assert "None of 5 numbers of clusters from 2 to 6 is supported by the data" in words
     with pytest.warns(UserWarning, match="takes 2, .*: there are too few objects to try any"):
         assert AutoClustering(None, random_state=0).fit(X[:15]).n_clusters_ == 2
 

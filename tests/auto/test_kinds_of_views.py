@@ -64,7 +64,7 @@ def test_what_each_view_was_taken_for_is_told_everywhere(tmp_path):
         save(model, tmp_path / "m.coview")
         told = summarized(outline(tmp_path / "m.coview"))["views"]
         assert told["vector"] == "20 features, vectors, all columns divided by one number"
-        assert told["words"] == "30 features, counts, weighted by tf-idf"
+        assert told["words"] == "30 features, counts or categories, weighted by tf-idf"
 
 
 def test_candidates_that_are_given_or_see_counts_as_they_are_say_nothing_of_scaling():

@@ -180,7 +180,7 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
     if model.likelihoods:
         summary["likelihood"] = dict(model.likelihoods)
     if model.scalings:
-        summary["scaling"] = dict(model.scalings)
+        summary["scaling"] = {view: model.scalings[view] for view in model.views if view in model.scalings}
     objective = model.history.get("objective")
     if model.name in ESTIMATORS and ESTIMATORS[model.name].monotone:  # of others the two ends of the curve say nothing
         if model.n_iter is not None:
@@ -283,13 +283,13 @@ def _about_labels(found: dict[str, Any]) -> str:
 def _about_held_out(found: dict[str, Any]) -> str:
     """How far the classes and their probabilities are to be trusted, in words."""
     if not found:
-        return "nothing measured: no label could be held out, since no class has two"
+        return "not measured: no class has two labels, so none could be hidden from the candidates"
     count = f"{found['n_labels']:,} label{'' if found['n_labels'] == 1 else 's'}"
     error = f" ± {found['standard_error']:.2f}" if found.get("standard_error") is not None else ""
-    text = f"accuracy {found['accuracy']:.2f}{error}, of {count} that the fit hid from its candidates"
+    text = f"accuracy {found['accuracy']:.2f}{error} on {count} hidden from the candidates"
     if found.get("calibration_error") is None:
-        return f"{text}\ntoo few of them to say how far its probabilities are to be trusted"
-    return f"{text}\nits probabilities are off by {found['calibration_error']:.2f} in the mean (calibration error)"
+        return f"{text}\ntoo few to tell how far its probabilities can be trusted"
+    return f"{text}\nprobabilities are off by {found['calibration_error']:.2f} on average (calibration error)"
 
 
 def _about_likelihoods(found: dict[str, str]) -> str:
@@ -315,10 +315,10 @@ def _about_relations(verdicts: dict[str, str]) -> str:
 
 
 TITLES = {
-    "held_out": "held out",
+    "held_out": "held-out labels",
     "number": "number of clusters",
-    "relations": "views apart",
-    "scaling": "views taken for",
+    "relations": "unrelated views",
+    "scaling": "views treated as",
 }
 SENTENCES = {
     "likelihood": _about_likelihoods,
@@ -331,11 +331,15 @@ SENTENCES = {
 
 
 def _candidate_lines(summary: dict[str, Any]) -> list[str]:
-    """One line for each candidate: its weight, the views that it leaves out, and why it was dropped."""
+    """One line for each candidate, the heaviest first: its weight and the views it leaves out, or why it is unused."""
     lines = []
-    for name, weight in summary["candidates"].items():
+    for name, weight in sorted(summary["candidates"].items(), key=lambda each: -each[1]):
         without, why = (summary.get(key, {}).get(name) for key in ("without", "dropped"))
-        lines.append(f"{name}: {weight:g}" + (f", without {without}" if without else "") + (f" ({why})" if why else ""))
+        if why:
+            lines.append(f"{name}: not used ({why})")
+        else:
+            share = f"weight {weight:g}" if weight else "answers only where the others cannot"
+            lines.append(f"{name}: {share}" + (f", without {without}" if without else ""))
     return lines
 
 

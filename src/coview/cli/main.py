@@ -65,7 +65,7 @@ _Refused: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ =
 
 EXAMPLES: dict[Any, str] = {
     compare: "coview compare --view words=words.npz --view links=links.mtx --labels y.csv --plot scores.png",
-    fit: "coview fit MultiViewPLSA --view words=words.npz --view links=links.mtx --set n_clusters=7 --out model.coview",
+    fit: "coview fit MultiViewPLSA --view words=words.npz --view links=links.mtx --clusters 7 --out model.coview",
     predict: "coview predict model.coview --view words=words.npz --out clusters.csv",
     suggest: "coview suggest kinds.coview --table pages.csv --labels kind --count 20 --out labels.csv",
     transform: "coview transform model.coview --data folder --out topics.parquet",

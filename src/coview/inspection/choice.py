@@ -11,7 +11,7 @@ __all__ = ["describe_choice", "describe_misaligned", "describe_number", "describ
 
 SHOWN = 0.005  # least weight of a method that is named
 SCALED = {
-    "tf-idf": "counts, weighted by tf-idf",
+    "tf-idf": "counts or categories, weighted by tf-idf",
     "standard": "numbers, each column divided by its standard deviation",
     "pareto": "amounts, each column divided by the square root of its standard deviation",
     "centered": "vectors, all columns divided by one number",
@@ -19,7 +19,7 @@ SCALED = {
 EVIDENCE = {
     "reliability": "how well the groups of a method are predicted from the views",
     "completion": "how much of an object's counts its cluster, found by the other half of them, predicts, in nats",
-    "stability": "how far they come back when the method is fitted to a sample",
+    "stability": "how far they are found again when the method is fitted to a sample",
     "accuracy": "the share of held-out labels that a method finds",
 }
 
@@ -55,7 +55,7 @@ def describe_choice(
     --------
     >>> table = {"name": ["graphs", "sphere"], "weight": [1.0, 0.0], "reliability": [0.71, 0.52]}
     >>> describe_choice(table).split(" Reliability")[0]
-    'Of 2 methods, graphs was chosen: it has reliability 0.71. The next, sphere, has reliability 0.52.'
+    'Of 2 methods, graphs was chosen: it has reliability 0.71. The next best, sphere, has reliability 0.52.'
     >>> table["weight"] = [1.0, 0.6]
     >>> describe_choice(table).split(":")[0]
     'Of 2 methods, those with the best evidence are combined'
@@ -86,7 +86,7 @@ def describe_choice(
         head += f"those with the best evidence are combined: {'; '.join(parts)}"
     sentences = [f"{head}."]
     if rest and kinds:
-        sentences.append(f"The next, {called(rest[0])}, has {measured(rest[0])}.")
+        sentences.append(f"The next best, {called(rest[0])}, has {measured(rest[0])}.")
     if kinds:
         sentences.append(f"{'; '.join(f'{kind} is {EVIDENCE[kind]}' for kind in kinds).capitalize()}.")
     return " ".join(
@@ -126,13 +126,13 @@ def describe_relations(relations: Mapping[str, list[Any]]) -> list[str]:
     Examples
     --------
     >>> describe_relations({"view": ["a", "b", "c"], "verdict": ["shares", "shares", "noise"]})
-    ["In view 'c' no structure was found: half of the columns says nothing of the other half."]
+    ["In view 'c' no structure was found: one half of its columns tells nothing about the other."]
     """
     noise, sentence = _views_that(relations, "noise"), describe_misaligned(relations)
     sentences = [sentence] if sentence else []
     if noise:
-        which = f"view {noise[0]!r}" if len(noise) == 1 else f"views {listed(noise)}"
-        sentences.append(f"In {which} no structure was found: half of the columns says nothing of the other half.")
+        which, its = (f"view {noise[0]!r}", "its") if len(noise) == 1 else (f"views {listed(noise)}", "the")
+        sentences.append(f"In {which} no structure was found: one half of {its} columns tells nothing about the other.")
     return sentences
 
 
@@ -152,14 +152,15 @@ def describe_number(numbers: Mapping[str, list[Any]]) -> str:
     order = sorted(range(len(tried)), key=lambda i: -told[i])
     if told[order[0]] <= 0:
         return (
-            f"None of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)} is borne out: more of the "
-            "clusters is lost on other samples of the objects than comes back."
+            f"None of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)} is supported by the data: on "
+            "other samples of the objects, more of the clusters is lost than found again."
         )
     text = (
         f"Of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)}, {tried[order[0]]} was chosen: its "
-        f"clusters tell most that comes back on other samples of the objects, {told[order[0]]:.2f} nats"
+        "clusters carry the most information that is found again on other samples of the objects "
+        f"({told[order[0]]:.2f} nats"
     )
-    return f"{text}; the next, {tried[order[1]]}, {told[order[1]]:.2f}." if len(tried) > 1 else f"{text}."
+    return f"{text}; the next best, {tried[order[1]]}, has {told[order[1]]:.2f})." if len(tried) > 1 else f"{text})."
 
 
 def _known(value: Any) -> bool:

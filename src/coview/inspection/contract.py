@@ -308,7 +308,7 @@ class Inspection:
             "view": list(self.views),
             "features": [str(expected.n_features) for expected in self.views.values()],
         }
-        for head, taken in (("likelihood", self.likelihoods), ("taken for", self._scaled())):
+        for head, taken in (("likelihood", self.likelihoods), ("treated as", self._scaled())):
             if taken:
                 columns[head] = [taken.get(view, "") for view in self.views]
         return html_table(self._title() + objects, tuple(columns), list(zip(*columns.values())))

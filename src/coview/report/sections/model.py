@@ -77,7 +77,7 @@ def render_data(summary: Summary) -> Markup:
         columns.append(TableColumn("likelihood", "text", [taken[view["likelihood"]] for view in views]))
     if any(view["scaling"] for view in views):
         scaled = [describe_scaling(view["scaling"]) if view["scaling"] else "–" for view in views]
-        columns.append(TableColumn("taken for", "text", scaled))
+        columns.append(TableColumn("treated as", "text", scaled))
     if not data["measured"]:
         remark = "Pass the data to see how dense the views are and what each contributes."
         return card("", table("Views", columns), notes([remark]))
