@@ -19,7 +19,7 @@ def test_one_that_was_chosen_is_told_with_its_evidence_and_the_next():
     text = describe_choice(TABLE)
     assert text.startswith(
         "Of 3 methods, sphere (SphericalKMeans) was chosen: it has reliability 0.70 and stability 0.80. "
-        "The next, graphs (SpectralClusteringViews), has reliability 0.40 and stability 0.90."
+        "The next best, graphs (SpectralClusteringViews), has reliability 0.40 and stability 0.90."
     )
     assert "combined" not in text and "onsensus" not in text and "nan" not in text
 
