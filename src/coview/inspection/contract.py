@@ -26,6 +26,7 @@ import numpy as np
 from coview.exceptions import ViewsError
 from coview.inspection.choice import describe_scaling
 from coview.inspection.features import Features
+from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
 from coview.inspection.memberships import dense, label_codes, one_hot
 from coview.inspection.names import NAMED_BY_FEATURES, keyed_name, name_groups, own_names
@@ -795,6 +796,33 @@ class Inspection:
         views = self.prepare_views(X)
         needs = any(self.described_features(view) is None for view in self.views)
         return group_quality(self, views, self._codes_of(views) if needs else None, n_features)
+
+    def hierarchy(self, X: Any = None) -> GroupHierarchy:
+        """Join the groups into a tree by how alike their features are, in all views.
+
+        Parameters
+        ----------
+        X : what the model takes, optional
+            Objects, for models that say nothing of features: then the means of their groups count.
+
+        Returns
+        -------
+        GroupHierarchy
+            With `cut(n)`, the part that each group is in; `join(memberships, n)`; `order`; and `linkage`, as scipy's.
+
+        Examples
+        --------
+        >>> from coview import LinkPLSA, inspect
+        >>> from coview.datasets import make_topic_views
+        >>> X = make_topic_views(n_objects=100, n_clusters=4, random_state=0).views
+        >>> tree = inspect(LinkPLSA(4, random_state=0).fit(X)).hierarchy()
+        >>> tree.cut(2).shape, sorted(tree.order)
+        ((4,), [0, 1, 2, 3])
+        """
+        if X is None:
+            return group_hierarchy(self)
+        views = self.prepare_views(X)
+        return group_hierarchy(self, views, self._codes_of(views))
 
     def prevalence(
         self, X: Any, by: Any, *, n_bins: int | None = None, confidence: float = 0.95, random_state: int = 0

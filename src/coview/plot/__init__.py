@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from coview.plot.candidates import CandidatesDisplay
 from coview.plot.curves import ObjectiveDisplay, StreamDisplay
+from coview.plot.hierarchy import HierarchyDisplay
 from coview.plot.objects import ObjectMapDisplay, RetrievalDisplay
 from coview.plot.ontology import OntologyDisplay, OntologyGraphDisplay
 from coview.plot.prevalence import PrevalenceDisplay
@@ -18,6 +19,7 @@ from coview.plot.views import ViewAgreementDisplay, ViewConfusionDisplay
 __all__ = [
     "CandidatesDisplay",
     "ClusterTopicsDisplay",
+    "HierarchyDisplay",
     "ObjectMapDisplay",
     "ObjectiveDisplay",
     "OntologyDisplay",

@@ -1,0 +1,96 @@
+"""Groups of a model as a tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from coview.inspection import inspect
+from coview.inspection.hierarchy import GroupHierarchy
+from coview.plot.style import PALETTE, bare, one_panel
+from coview.utils.messages import cut
+
+__all__ = ["HierarchyDisplay"]
+
+NAME_LETTERS = 40
+
+
+class HierarchyDisplay:
+    """The tree over the groups of a model, the parts of a cut in their colors.
+
+    Parameters
+    ----------
+    hierarchy : GroupHierarchy
+        What `inspect(model).hierarchy()` returns.
+    n_parts : int, optional
+        Where the tree is cut; by default it is not.
+
+    Attributes
+    ----------
+    hierarchy, n_parts
+        The same.
+    figure_, ax_
+        What was drawn.
+
+    Examples
+    --------
+    >>> from coview import LinkPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.plot import HierarchyDisplay
+    >>> X = make_topic_views(n_objects=100, n_clusters=4, random_state=0).views
+    >>> display = HierarchyDisplay.from_estimator(LinkPLSA(4, random_state=0).fit(X), n_parts=2)
+    >>> len(display.ax_.get_yticklabels())
+    4
+    """
+
+    def __init__(self, hierarchy: GroupHierarchy, *, n_parts: int | None = None) -> None:
+        self.hierarchy, self.n_parts = hierarchy, n_parts
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any = None, *, n_parts: int | None = None, ax: Any = None
+    ) -> HierarchyDisplay:
+        """Draw the tree over the groups of a fitted model.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted.
+        X : what the model takes, optional
+            Objects, for models that say nothing of features.
+        n_parts : int, optional
+            Where the tree is cut; by default it is not.
+        ax : matplotlib Axes, optional
+            Where to draw.
+        """
+        return cls(inspect(model).hierarchy(X), n_parts=n_parts).plot(ax)
+
+    def plot(self, ax: Any = None) -> HierarchyDisplay:
+        """Draw a line for each join, at the distance of what it joins.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
+        tree = self.hierarchy
+        n, order = len(tree.keys), tree.order
+        self.figure_, self.ax_ = one_panel(ax, (7.0, 1.0 + 0.28 * n))
+        parts = np.zeros(n, dtype=np.int64) if self.n_parts is None else tree.cut(self.n_parts)
+        place = {group: float(row) for row, group in enumerate(order)}
+        height, part = dict.fromkeys(range(n), 0.0), dict(enumerate(parts.tolist()))
+        for step, (left, right, distance, _) in enumerate(tree.linkage.tolist()):
+            a, b, node = int(left), int(right), n + step
+            same = part[a] == part[b] and part[a] >= 0
+            part[node] = part[a] if same else -1
+            color = PALETTE[part[a] % len(PALETTE)] if same else "#868e96"
+            xs, ys = [height[a], distance, distance, height[b]], [place[a], place[a], place[b], place[b]]
+            self.ax_.plot(xs, ys, color=color, linewidth=1.4)
+            height[node], place[node] = distance, (place[a] + place[b]) / 2
+        labels = [f"{tree.keys[group]}: {cut(tree.names[group], NAME_LETTERS)}" for group in order]
+        self.ax_.set_yticks(range(n), labels)
+        self.ax_.invert_yaxis()
+        self.ax_.set(xlabel="distance", title="Groups that are alike")
+        bare(self.ax_)
+        return self

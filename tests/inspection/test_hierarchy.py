@@ -1,0 +1,96 @@
+"""The tree over groups: distances by scipy, like beside like, cuts that nest, every kind of model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.spatial.distance import jensenshannon
+
+from coview import LinkPLSA, SphericalKMeans, Views, inspect
+from coview.datasets import make_topic_views
+from coview.exceptions import ParameterError, ViewsError
+from coview.inspection.hierarchy import group_distances
+from coview.plot import HierarchyDisplay
+
+DATA = make_topic_views(n_objects=150, n_clusters=5, random_state=0)
+MODEL = LinkPLSA(5, random_state=0).fit(DATA.views)
+
+
+def test_distances_are_scipys_and_a_mean_over_views():
+    found = group_distances(inspect(MODEL))
+    for a in range(5):
+        for b in range(5):
+            each = [jensenshannon(part[a], part[b], base=2) for part in MODEL.topic_feature_.values()]
+            assert found[a, b] == pytest.approx(np.mean(each), abs=1e-7)
+
+
+def nested(seed=0):
+    """Two pairs of clusters that share most of their words, and one cluster on its own."""
+    rng = np.random.default_rng(seed)
+    shared = np.repeat(np.eye(3), 8, axis=1)[[0, 0, 1, 1, 2]]
+    own = np.repeat(np.eye(5), 4, axis=1)
+    means = np.hstack([4 * shared, 4 * own]) + 0.05
+    target = np.arange(300) % 5
+    return Views(words=rng.poisson(means[target]).astype(float)), target
+
+
+def test_groups_that_share_features_are_joined_first():
+    X, target = nested()
+    model = LinkPLSA(5, random_state=0, init={"memberships": np.eye(5)[target] + 0.01}).fit(X)
+    tree = inspect(model).hierarchy()
+    assert tree.cut(3).tolist() == [0, 0, 1, 1, 2]
+    assert sorted(tree.linkage[:2, :2].astype(int).tolist()) == [[0, 1], [2, 3]]
+
+
+def test_cuts_nest_and_memberships_add_up():
+    tree = inspect(MODEL).hierarchy()
+    rows = MODEL.transform(DATA.views)
+    for n in range(1, 6):
+        codes = tree.cut(n)
+        assert len(set(codes.tolist())) == n
+        joined = tree.join(rows, n)
+        assert_allclose(joined, np.column_stack([rows[:, codes == part].sum(axis=1) for part in range(n)]))
+        if n > 1:  # each part of the finer cut lies in one of the coarser cut
+            assert len(set(zip(codes.tolist(), tree.cut(n - 1).tolist()))) == n
+    assert tree.cut(5).tolist() == [0, 1, 2, 3, 4]
+    assert sorted(tree.order) == [0, 1, 2, 3, 4]
+
+
+def test_clusters_of_vectors_are_joined_by_their_means():
+    centers = np.array([[0.0, 0], [1, 0], [10, 0], [11, 1]])
+    target = np.arange(80) % 4
+    X = Views(vector=centers[target] + 0.01 * np.random.default_rng(0).normal(size=(80, 2)))
+    model = LinkPLSA(4, random_state=0, init={"memberships": np.eye(4)[target] + 0.01}).fit(X)
+    assert inspect(model).hierarchy().cut(2).tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("n", [1, 2, 400])
+def test_one_group_and_many_are_trees(n):
+    rng = np.random.default_rng(0)
+    X = Views(words=rng.poisson(1.0, size=(max(n, 10), 30)) + 1.0)
+    tree = inspect(LinkPLSA(n, max_iter=2, random_state=0).fit(X)).hierarchy()
+    assert tree.cut(1).tolist() == [0] * n
+    assert f"Hierarchy of {n} groups" in repr(tree)
+
+
+def test_models_without_features_take_the_means_of_their_objects():
+    model = SphericalKMeans(4, random_state=0).fit(DATA.views)
+    assert len(inspect(model).hierarchy(DATA.views).linkage) == 3
+
+
+def test_the_display_draws_a_line_for_each_join():
+    display = HierarchyDisplay.from_estimator(MODEL, n_parts=2)
+    assert len(display.ax_.lines) == 4
+    heights = sorted(max(line.get_xdata()) for line in display.ax_.lines)
+    assert_allclose(heights, sorted(display.hierarchy.linkage[:, 2]))
+
+
+def test_bad_input_gets_a_sentence():
+    tree = inspect(MODEL).hierarchy()
+    with pytest.raises(ViewsError, match="at most the number of groups, 5, got 6"):
+        tree.cut(6)
+    with pytest.raises(ParameterError, match="n must be"):
+        tree.cut(0)
+    with pytest.raises(ViewsError, match="a column for each of the 5 groups"):
+        tree.join(np.ones((3, 4)), 2)
