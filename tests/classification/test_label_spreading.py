@@ -11,6 +11,7 @@ from coview import LabelSpreadingClassifier, Views, load, save
 from coview.classification.label_spreading import spread
 from coview.clustering import view_graphs
 from coview.datasets import make_blobs_views
+from coview.utils.remembered import remembering
 
 METHODS = ("concatenated", "sum")
 
@@ -138,7 +139,7 @@ def test_graphs_of_the_same_rows_are_made_once_where_they_are_remembered(monkeyp
     X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
     hidden = np.where(np.arange(60) < 20, y, -1)
     alone = LabelSpreadingClassifier().fit(X, hidden)
-    with view_graphs.remembered_graphs():
+    with remembering():
         LabelSpreadingClassifier().fit(X, y)
         again = LabelSpreadingClassifier().fit(X, hidden)
         assert len(made) == 2

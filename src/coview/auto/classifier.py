@@ -57,7 +57,6 @@ from coview.auto.relations import RELATIONS, check_alignment, comparable_sample
 from coview.auto.table import CandidateTable, candidate_table, left_out
 from coview.base import MultiViewEstimator
 from coview.classification.wrapper import in_type_of
-from coview.clustering.view_graphs import remembered_graphs
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.threads import few_threads
 from coview.exceptions import InterruptedFitWarning
@@ -69,6 +68,7 @@ from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, TEXT, instance, integer, one_of
 from coview.utils.parameters import number as real_number
 from coview.utils.progress import print_line, tell
+from coview.utils.remembered import remembering
 from coview.utils.warn import silenced
 from coview.validation import LabeledScoreMixin, base_seed, encode_labels, warn_of_lone_labels
 from coview.views.views import Views
@@ -340,7 +340,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         if asked is not None:
             candidates, dropped = given_pipelines(self.candidates, candidates, dropped, seed)
         # of a candidate that has not converged its held-out labels speak
-        with few_threads(len(views), len(counts)), silenced(but=InterruptedFitWarning), remembered_graphs():
+        with few_threads(len(views), len(counts)), silenced(but=InterruptedFitWarning), remembering():
             judged = Judge(plan, self.classes_, seed, deadline, self.time_budget, self._log).judge(candidates)
             weights, held_out = self._weigh(judged, codes)
             self._fit_kept(judged, weights, plan.whole.prepared, codes, deadline)

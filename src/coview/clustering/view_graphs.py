@@ -7,12 +7,9 @@ has no edges in its graph. New objects lean on fitted ones that are near in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import joblib
 import numpy as np
 from scipy import sparse
 
@@ -22,34 +19,18 @@ from coview.engines.select import local_engine, select_engine
 from coview.preprocessing.scaling import SCALINGS
 from coview.utils import fitted_state as rules
 from coview.utils.parameters import NONE, by_view, integer, one_of
+from coview.utils.remembered import remembered
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.views import Views
 
-__all__ = ["NeighborGraphEstimator", "added_up", "remembered_graphs"]
-
-_REMEMBERED: ContextVar[dict[str, Any] | None] = ContextVar("graphs by what they were made of", default=None)
-
-
-@contextmanager
-def remembered_graphs() -> Iterator[None]:
-    """Make the graph of the same rows once, however often it is asked for inside, as in folds that hide labels only."""
-    token = _REMEMBERED.set({} if _REMEMBERED.get() is None else _REMEMBERED.get())
-    try:
-        yield
-    finally:
-        _REMEMBERED.reset(token)
+__all__ = ["NeighborGraphEstimator", "added_up"]
 
 
 def graph_of(rows: Any, known: np.ndarray, **settings: Any) -> Any:
     """Return `neighbor_graph` of these rows, the one that is remembered where there is one."""
-    graphs = _REMEMBERED.get()
-    if graphs is None:
-        return neighbor_graph(rows, known, **settings)
     ops = settings.get("ops")
-    key = joblib.hash((rows, known, settings["n_neighbors"], settings["cosine"], None if ops is None else ops.name))
-    if key not in graphs:
-        graphs[key] = neighbor_graph(rows, known, **settings)
-    return graphs[key]
+    made_of = ("graph", rows, known, settings["n_neighbors"], settings["cosine"], None if ops is None else ops.name)
+    return remembered(made_of, lambda: neighbor_graph(rows, known, **settings))
 
 
 def _check_scaling(checker: rules.Checker, value: Any, where: str) -> None:

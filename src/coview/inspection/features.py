@@ -235,16 +235,20 @@ def mean_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) 
     """Return the mean of every feature over the objects of each group, rows brought to sum one first."""
     rows = sample_positions(matrix.shape[0], SAMPLED_OBJECTS, seed)
     part, codes = matrix[rows], np.asarray(codes)[rows]
-    known = np.flatnonzero(codes >= 0)
-    belongs = sparse.csr_array((np.ones(len(known)), (codes[known], known)), shape=(n_groups, len(rows)))
-    counts = np.maximum(np.asarray(belongs.sum(axis=1)).reshape(-1, 1), 1)
     positive = bool((part.data if sparse.issparse(part) else part).min(initial=0) >= 0)
-    mass = np.asarray(abs(part).sum(axis=1)).reshape(-1)
-    scaled = sparse.dia_array((1 / np.maximum(mass, 1e-300)[None], [0]), shape=(len(mass), len(mass))) @ part
-    total = belongs @ scaled
-    means = np.asarray(total.toarray() if sparse.issparse(total) else total) / counts
     frequencies = _frequencies(part, codes, n_groups) if positive else None
-    return Features(means, positive, "mean of the group's objects", frequencies)
+    return Features(_means(part, codes, n_groups), positive, "mean of the group's objects", frequencies)
+
+
+def _means(matrix: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
+    """Mean of every feature over the objects of each group, rows brought to sum one first."""
+    known = np.flatnonzero(codes >= 0)
+    belongs = sparse.csr_array((np.ones(len(known)), (codes[known], known)), shape=(n_groups, len(codes)))
+    counts = np.maximum(np.asarray(belongs.sum(axis=1)).reshape(-1, 1), 1)
+    mass = np.asarray(abs(matrix).sum(axis=1)).reshape(-1)
+    scaled = sparse.dia_array((1 / np.maximum(mass, 1e-300)[None], [0]), shape=(len(mass), len(mass))) @ matrix
+    total = belongs @ scaled
+    return np.asarray(total.toarray() if sparse.issparse(total) else total) / counts
 
 
 def cluster_frequencies(views: Views, codes: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
@@ -266,9 +270,10 @@ def _frequencies(matrix: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
     """Share of the objects of each group that have a feature; of a view that it lacks an object has none."""
     known = np.flatnonzero(codes >= 0)
     belongs = sparse.csr_array((np.ones(len(known)), (codes[known], known)), shape=(n_groups, len(codes)))
-    total = belongs @ sparse.csr_array(matrix != 0)
+    total = belongs @ (matrix != 0 if sparse.issparse(matrix) else (matrix != 0).astype(np.float64))
     sizes = np.bincount(codes[known], minlength=n_groups)
-    return (total.toarray() / np.maximum(sizes, 1)[:, None]).astype(np.float32)
+    counts = total.toarray() if sparse.issparse(total) else np.asarray(total)
+    return (counts / np.maximum(sizes, 1)[:, None]).astype(np.float32)
 
 
 def cluster_means(views: Views, codes: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
@@ -280,9 +285,11 @@ def cluster_means(views: Views, codes: np.ndarray, n_groups: int) -> dict[str, n
     array([[0.75, 0.25],
            [0.  , 1.  ]])
     """
+    rows = sample_positions(len(views), SAMPLED_OBJECTS)
+    some, codes = views[rows], np.asarray(codes)[rows]
     return {
-        name: mean_features(matrix, np.where(views.present[:, v], codes, -1), n_groups).weights
-        for v, (name, matrix) in enumerate(views.items())
+        name: _means(matrix, np.where(some.present[:, v], codes, -1), n_groups)
+        for v, (name, matrix) in enumerate(some.items())
     }
 
 

@@ -15,6 +15,7 @@ from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import asking
 from coview.utils.parameters import NONE, TRANSFORMER, by_view
+from coview.utils.remembered import remembered
 from coview.utils.routing import metadata_router, routed_metadata
 from coview.views.arrays import scatter_rows, take_rows
 from coview.views.views import Views
@@ -118,7 +119,8 @@ class EachView(PerViewTransformer):
                 f"{who} subtracts a number from every value of a column, which would fill the sparse view {name!r}. "
                 f"Leave that view as it is: EachView({who}(), views=[...]) names those to change."
             )
-        return (clone(transformer).fit(array.copy(), **metadata),)
+        made_of = ("transformer", transformer, array, metadata)
+        return (remembered(made_of, lambda: clone(transformer).fit(array.copy(), **metadata)),)
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         # copies: some of scikit-learn's functions want values that they could write to, and views cannot be

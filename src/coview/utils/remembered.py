@@ -1,0 +1,49 @@
+"""What is made of the same data is made once, inside a context: graphs and fitted steps of candidates and folds."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+import joblib
+
+__all__ = ["remembered", "remembering"]
+
+T = TypeVar("T")
+_KNOWN: ContextVar[dict[str, Any] | None] = ContextVar("what was made, by what it was made of", default=None)
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Make what is asked of `remembered` once, however often it is asked for inside."""
+    token = _KNOWN.set({} if _KNOWN.get() is None else _KNOWN.get())
+    try:
+        yield
+    finally:
+        _KNOWN.reset(token)
+
+
+def remembered(made_of: tuple[Any, ...], make: Callable[[], T]) -> T:
+    """Return what `make` makes, which nobody may change; inside `remembering`, what was made of the same before.
+
+    Examples
+    --------
+    >>> with remembering():
+    ...     remembered(("list", 1), list) is remembered(("list", 1), list)
+    True
+    >>> remembered(("list", 1), list) is remembered(("list", 1), list)
+    False
+    """
+    known = _KNOWN.get()
+    if known is None:
+        return make()
+    try:
+        key = str(joblib.hash(made_of))
+    except (pickle.PicklingError, TypeError, AttributeError):  # such as a lambda
+        return make()
+    if key not in known:
+        known[key] = make()
+    return known[key]
