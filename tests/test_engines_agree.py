@@ -459,18 +459,20 @@ def test_nearest_rows_on_torch_are_the_same_in_pieces(monkeypatch):
         assert_allclose(ours, right, atol=1e-12)
 
 
-def test_dense_rows_on_torch_are_those_of_their_non_zeros():
-    ops, dense = engine_of("torch"), np.random.default_rng(0).poisson(0.7, size=(30, 9)).astype(float)
+@pytest.mark.parametrize("engine", ["cpu", "torch"])
+def test_dense_rows_are_those_of_their_non_zeros(engine):
+    ops, dense = engine_of(engine), np.random.default_rng(0).poisson(0.7, size=(30, 9)).astype(float)
     A, B = (ops.asarray(np.random.default_rng(1).random((n, 3))) for n in dense.shape)
     x, y = ops.prepare(dense), ops.prepare(sparse.csr_array(dense))
     some = np.array([0, 3, 4])
     for verb in (
-        lambda X: ops.ratio_rows(X, A, B)[0],
-        lambda X: ops.ratio_features(X, A, B, None),
         lambda X: ops.project(X, B),
         lambda X: ops.accumulate(X, A, None),
+        lambda X: ops.accumulate(X, A, ops.asarray(np.ones((9, 3)))),
         ops.row_sums,
         lambda X: ops.project(ops.take(X, some), B),
+        lambda X: ops.ratio_rows(X, A, B)[0],
+        lambda X: ops.ratio_features(X, A, B, None),
     ):
         assert_allclose(ops.to_numpy(verb(x)), ops.to_numpy(verb(y)), atol=1e-12)
 

@@ -262,8 +262,16 @@ class CpuEngine:
 
     def accumulate(self, X: CpuMatrix, W: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
         _check_length(W, X.shape[0], "rows")
-        parts, chunks = X.feature_parts
         out = np.zeros((X.shape[1], W.shape[1]), dtype=W.dtype) if into is None else into
+        if X.is_dense:
+            rows = X.matrix.astype(W.dtype, copy=False)
+
+            def add(i: int, j: int) -> None:
+                out[i:j] += rows[:, i:j].T @ W
+
+            self.team.map(add, _even_chunks(len(out), _CHUNK))
+            return out
+        parts, chunks = X.feature_parts
         W = _fixed(W)
         self.team.map(lambda i, j: kernels.accumulate(*parts, W, out, i, j), chunks)
         return out
