@@ -19,6 +19,7 @@ from coview.auto.cross_validation import (
     fit_candidate,
     label_free_steps,
 )
+from coview.auto.judging import drop_light
 from coview.auto.pipelines import PipelineCandidate
 from coview.datasets import make_topic_views
 
@@ -82,6 +83,27 @@ def test_only_clear_differences_drop_a_candidate():
     drop_hopeless(each, codes)
     assert [one.dropped is None for one in each] == [True, True, False]
     assert "good" in each[2].dropped
+
+
+def test_a_candidate_without_half_the_least_weight_is_given_up_unless_it_alone_answers_from_a_view():
+    """Right with certainty is worth more than a guess, and one that costs more must be worth more."""
+    views, codes = Views(links=np.eye(40), words=np.ones((40, 2))), np.arange(40) % 2
+    near = make_pipeline(NeighborViews(), MultiViewNaiveBayes())
+    sure, guess = 4.0 * np.eye(2)[codes], np.eye(2)[np.arange(40) // 2 % 2]
+    half = 2.0 * np.eye(2)[codes]
+    half[::4] = half[::4, ::-1]
+    best = FoldScores(PipelineCandidate("near", near), sure)
+    poor = FoldScores(PipelineCandidate("poor", MultiViewNaiveBayes(), prior=0.05), guess)
+    plain = FoldScores(PipelineCandidate("plain", MultiViewNaiveBayes(), prior=0.05), half)
+    costly = FoldScores(PipelineCandidate("costly", MultiViewNaiveBayes(), prior=0.05, cost=1), guess.copy())
+    every = [best, poor, plain, costly]
+    drop_light(every, codes, views)
+    assert [each.dropped is None for each in every] == [True, False, True, False]
+    drop_light(every, codes, views)
+    assert plain.dropped is None  # who answers from words alone
+    unheard = [FoldScores(each.candidate, np.full((40, 2), np.nan)) for each in every]
+    drop_light(unheard, codes, views)
+    assert all(each.dropped is None for each in unheard)
 
 
 def test_views_that_a_candidate_cannot_answer_from():

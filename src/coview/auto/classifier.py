@@ -32,7 +32,7 @@ from coview.auto.cross_validation import (
     deal_folds,
     fit_candidate,
 )
-from coview.auto.judging import Judge, too_late
+from coview.auto.judging import STRENGTH, UNNEEDED, Judge, kept_candidates, too_late
 from coview.auto.links import LINK_EVIDENCE, find_links, judge_links
 from coview.auto.ontology import LEAVES, LevelPool, check_levels, read_levels
 from coview.auto.pipelines import (
@@ -76,12 +76,8 @@ from coview.views.views import Views
 __all__ = ["AutoClassifier"]
 
 CALIBRATED = 30  # fewest of them that a calibration error is measured by
-STRENGTH = 10.0  # labels that the prior of the weights counts for
 SPARE = 1e-6  # weight of a candidate that answers only where no other can
-KEPT = 0.03  # least weight of a candidate that is kept
-WORTHY = 0.15  # least weight of one that costs more than the heaviest
 TABLE = ("name", "method", "weight", "accuracy", "log_loss", "reliability", "seconds", "without", "dropped")
-UNNEEDED = "adds nothing to the others on held-out labels"
 UNLIKELY = "the views do not support its classes as well as those of the others"
 LEAST_RELIABLE = 1e-3  # share of the largest reliability that every candidate has
 TRUST = 3  # power of the reliability, where it is all that is known
@@ -554,7 +550,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         """Fit those with a weight to all labels; fills `estimators_`, `memberships_` and the weights that are left."""
         self.estimators_, self.temperatures_, self.seen_views_ = {}, {}, {}
         answers: list[tuple[np.ndarray, np.ndarray]] = []
-        kept = _kept(judged, weights, prepared.views)
+        kept = kept_candidates(judged, weights, prepared.views)
         best = best_so_far(judged, codes)
         if deadline != NO_DEADLINE and best is not None:  # the others only if there is time for them too
             kept.sort(key=lambda i: judged[i] is not best)
@@ -631,18 +627,6 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     def _log(self, text: str) -> None:
         if self.verbose:
             print_line(f"AutoClassifier: {text}")
-
-
-def _kept(judged: list[FoldScores], weights: np.ndarray, views: Views) -> list[int]:
-    """Candidates to fit, the heaviest first: those with some weight, and who answers from views that they cannot."""
-    order = [i for i in np.argsort(-weights, kind="stable").tolist() if judged[i].dropped is None]
-    usual = judged[order[0]].candidate.cost
-    kept = order[:1] + [i for i in order[1:] if weights[i] >= (KEPT if judged[i].candidate.cost <= usual else WORTHY)]
-    for name in views.names:
-        alone = views.select(name)
-        if all(judged[i].candidate.seen(alone) is None for i in kept):
-            kept += [i for i in order if judged[i].candidate.seen(alone) is not None][:1]
-    return kept
 
 
 def _whole(steps: list[Any], model: Any) -> Any:

@@ -1,9 +1,10 @@
 """Candidates of `AutoClassifier` are judged: by held-out labels, or where there are none by all that they say.
 
 Fold by fold every candidate scores objects whose labels it has not seen (`cross_validation.py`). One that is clearly
-worse than the best is given up, and folds are left out once enough labels have been held out. With one label per class
-nothing can be held out. Then each candidate is fitted to all labels, and whether the views support the classes that it
-gives to all objects is the evidence (`evidence.py`).
+worse than the best is given up, and so is one that has not half of the weight that it would be kept for. Folds are left
+out once enough labels have been held out. With one label per class nothing can be held out. Then each candidate is
+fitted to all labels, and whether the views support the classes that it gives to all objects is the evidence
+(`evidence.py`).
 """
 
 from __future__ import annotations
@@ -17,12 +18,19 @@ from coview.auto.candidates import FAILURES
 from coview.auto.cross_validation import FoldPlan, FoldScores, best_so_far, drop_hopeless
 from coview.auto.evidence import reliabilities
 from coview.auto.pipelines import PipelineCandidate, comparable, needed_view
+from coview.auto.pooling import fit_weights
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.utils.progress import tell
+from coview.views.views import Views
 
-__all__ = ["Judge", "too_late"]
+__all__ = ["STRENGTH", "UNNEEDED", "Judge", "drop_light", "kept_candidates", "too_late"]
 
 ENOUGH = 80  # held-out labels
+STRENGTH = 10.0  # labels that the prior of the weights counts for
+KEPT = 0.03  # least weight of a candidate that is kept
+WORTHY = 0.15  # least weight of one that costs more than the heaviest
+PROMISING = 0.5  # share of it that a candidate needs for the next fold
+UNNEEDED = "adds nothing to the others on held-out labels"
 JUDGED = 0.7  # share of the time for held-out labels; the rest is for the last fits
 
 
@@ -72,10 +80,13 @@ class Judge:
                     each.dropped, each.error = f"could not be fitted: {error}", error
                 self.log(f"{name}: {each.dropped or f'fold {turn + 1} ({each.seconds[-1]:.1f} s)'}")
             drop_hopeless(judged, codes)
+            enough = turn > 0 and np.isin(folds, numbers[: turn + 1]).sum() >= ENOUGH
+            if not enough and number != numbers[-1]:
+                drop_light(judged, codes, whole.prepared.views)
             alive = [each.candidate for each in judged if each.dropped is None]
             sample.prepared.keep(alive)
             whole.prepared.keep(alive)
-            if turn and np.isin(folds, numbers[: turn + 1]).sum() >= ENOUGH:
+            if enough:
                 break
         return judged
 
@@ -104,6 +115,39 @@ class Judge:
         for i, value, own in zip(opinions, found, told):
             each = turns[i]
             each.reliability = float(value) * float(np.mean(own >= 0))  # of objects without its views it says nothing
+
+
+def kept_candidates(judged: list[FoldScores], weights: np.ndarray, views: Views, share: float = 1.0) -> list[int]:
+    """Candidates to fit, the heaviest first: those with some weight, and who answers from views that they cannot.
+
+    `share` is that of the least weights which is enough.
+    """
+    order = [i for i in np.argsort(-weights, kind="stable").tolist() if judged[i].dropped is None]
+    usual = judged[order[0]].candidate.cost
+    least = {i: share * (KEPT if judged[i].candidate.cost <= usual else WORTHY) for i in order[1:]}
+    kept = order[:1] + [i for i in order[1:] if weights[i] >= least[i]]
+    for name in views.names:
+        alone = views.select(name)
+        if all(judged[i].candidate.seen(alone) is None for i in kept):
+            kept += [i for i in order if judged[i].candidate.seen(alone) is not None][:1]
+    return kept
+
+
+def drop_light(judged: list[FoldScores], codes: np.ndarray, views: Views) -> None:
+    """Give up candidates that would not be kept for half the weight, by the objects held out so far."""
+    alive = [each for each in judged if each.dropped is None and each.judged.any()]
+    rows = np.flatnonzero(np.all([each.judged for each in alive], axis=0)) if alive else np.empty(0, dtype=np.int64)
+    if not rows.size:
+        return
+    for each in alive:
+        each.calibrate(codes)
+    probabilities = np.array([each.probabilities(rows) for each in alive])
+    prior = np.array([each.candidate.prior for each in alive])
+    weights = fit_weights(probabilities, codes[rows], prior, STRENGTH)
+    promising = kept_candidates(alive, weights, views, PROMISING)
+    for i, each in enumerate(alive):
+        if i not in promising:
+            each.dropped = UNNEEDED
 
 
 def too_late(time_budget: float | None) -> str:
