@@ -1,4 +1,4 @@
-"""SQUAREM: never lower, and sooner there than plain sweeps."""
+"""Acceleration: never lower, and sooner there than plain sweeps."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import pytest
 
 from coview import PLSA
 from coview.datasets import make_topic_views
-from coview.engines.accelerate import Squarem
+from coview.engines.accelerate import SLOW, start_accelerator
 from coview.engines.memory import MemoryHolder
 from coview.engines.reference import ReferenceEngine
+from coview.engines.state import Fit, State
 
 
 @pytest.fixture(scope="module")
@@ -17,37 +18,44 @@ def views():
     return make_topic_views(n_objects=150, n_clusters=4, random_state=0).views
 
 
+both = pytest.mark.parametrize("acceleration", ["momentum", "squarem"])
+
+
+@both
 @pytest.mark.parametrize("seed", range(5))
-def test_the_objective_never_falls(views, seed):
-    model = PLSA(8, max_iter=150, tol=0, acceleration="squarem", random_state=seed).fit(views)
+def test_the_objective_never_falls(views, seed, acceleration):
+    model = PLSA(8, max_iter=150, tol=0, acceleration=acceleration, random_state=seed).fit(views)
     values = np.array(model.history_["objective"])
     assert (np.diff(values) >= -1e-10 * np.abs(values[1:])).all()
 
 
+@both
 @pytest.mark.parametrize("seed", range(3))
-def test_reaches_a_plain_fit_in_fewer_sweeps(views, seed):
+def test_reaches_a_plain_fit_in_fewer_sweeps(views, seed, acceleration):
     # from a common point on the slope, so that both climb the same hill
     early = PLSA(8, max_iter=30, tol=0, random_state=seed).fit(views)
     init = {name: getattr(early, name + "_") for name in ("memberships", "topic_feature", "topic_view")}
     plain = PLSA(8, max_iter=150, tol=0, init=init).fit(views).history_["objective"]
-    fast = PLSA(8, max_iter=150, tol=0, init=init, acceleration="squarem").fit(views).history_["objective"]
+    fast = PLSA(8, max_iter=150, tol=0, init=init, acceleration=acceleration).fit(views).history_["objective"]
     reached = np.flatnonzero(np.array(fast) >= plain[-1])
     assert len(reached)
     assert reached[0] < 120
 
 
-def test_distributions_stay_distributions(views):
-    model = PLSA(8, max_iter=31, tol=0, acceleration="squarem", random_state=0).fit(views)
+@both
+def test_distributions_stay_distributions(views, acceleration):
+    model = PLSA(8, max_iter=31, tol=0, acceleration=acceleration, random_state=0).fit(views)
     np.testing.assert_allclose(model.memberships_.sum(axis=1), 1, atol=1e-9)
     assert (model.memberships_ > 0).all()
 
 
 def test_an_unknown_accelerator_is_refused():
     with pytest.raises(ValueError, match="acceleration"):
-        Squarem.start("momentum", 4.0, MemoryHolder([], ReferenceEngine()))
+        start_accelerator("bold", Fit(State([], {})), MemoryHolder([], ReferenceEngine()))
 
 
-def test_an_interrupt_anywhere_leaves_a_history_that_never_falls(views, monkeypatch):
+@both
+def test_an_interrupt_anywhere_leaves_a_history_that_never_falls(views, monkeypatch, acceleration):
     from coview.exceptions import InterruptedFitWarning
     from coview.plsa.plsa import JointSteps
 
@@ -62,6 +70,24 @@ def test_an_interrupt_anywhere_leaves_a_history_that_never_falls(views, monkeypa
 
         monkeypatch.setattr(JointSteps, "update", update)
         with pytest.warns(InterruptedFitWarning):
-            model = PLSA(8, max_iter=100, tol=0, acceleration="squarem", random_state=stop).fit(views)
+            model = PLSA(8, max_iter=100, tol=0, acceleration=acceleration, random_state=stop).fit(views)
         values = np.array(model.history_["objective"])
         assert (np.diff(values) >= -1e-10 * np.abs(values[1:])).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fit_with_momentum_ends_where_a_plain_sweep_gains_little(views, seed):
+    tol = 1e-4
+    model = PLSA(8, max_iter=1000, tol=tol, acceleration="momentum", random_state=seed).fit(views)
+    assert model.stopped_by_ == "tol"
+    init = {name: getattr(model, name + "_") for name in ("memberships", "topic_feature", "topic_view")}
+    before, after = PLSA(8, max_iter=1, tol=0, init=init).fit(views).history_["objective"]
+    assert after - before <= 2 * tol * abs(after)  # gains of plain sweeps shrink
+
+
+def test_the_early_climb_is_that_of_plain_sweeps(views):
+    fits = [PLSA(8, max_iter=80, tol=0, acceleration=name, random_state=0).fit(views) for name in (None, "momentum")]
+    plain, fast = (np.array(fit.history_["objective"]) for fit in fits)
+    slow = np.flatnonzero(np.diff(plain) < SLOW * np.abs(plain[1:]))[0]
+    np.testing.assert_array_equal(fast[: slow + 2], plain[: slow + 2])
+    assert fast[-1] > plain[-1]

@@ -158,7 +158,9 @@ def checkpointed(path, **settings):
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"acceleration": "squarem"}, {"n_init": 2}], ids=["plain", "squarem", "n_init"]
+    "settings",
+    [{}, {"acceleration": "squarem"}, {"acceleration": "momentum"}, {"n_init": 2}],
+    ids=["plain", "squarem", "momentum", "n_init"],
 )
 def test_a_killed_fit_resumes_bit_for_bit(settings, tmp_path):
     script = SCRIPT.format(here=str(Path(__file__).parent))
@@ -219,7 +221,7 @@ def test_blocks_do_not_change_the_start_nor_the_result_beyond_rounding(monkeypat
 
 @pytest.mark.parametrize(
     ("parameter", "value"),
-    [("max_iter", 0), ("tol", -1.0), ("n_init", 0), ("acceleration", "momentum"), ("schedule", "random"),
+    [("max_iter", 0), ("tol", -1.0), ("n_init", 0), ("acceleration", "bold"), ("schedule", "random"),
      ("engine", "tpu"), ("init", "kmeans"), ("n_components", 2.5), ("time_budget", 0),
      ("checkpoint", Checkpoint("x", every=0)),
      ("n_jobs", 0)],

@@ -103,15 +103,24 @@ class CheckpointFile:
 
 
 def _packed(fit: Fit, holder: Holder, path: Path) -> dict[str, Any]:
-    rest = {name: value for name, value in vars(fit).items() if name != "state"}
-    shared = tree_map(holder.ops.to_numpy, fit.state.shared)
-    return {"rows": holder.pack(fit.state.rows, path), "shared": shared, **rest}
+    rest = {name: value for name, value in vars(fit).items() if name not in ("state", "behind")}
+    behind = None if fit.behind is None else _packed_state(fit.behind, holder, path)
+    return {**_packed_state(fit.state, holder, path), "behind": behind, **rest}
+
+
+def _packed_state(state: State, holder: Holder, path: Path) -> dict[str, Any]:
+    return {"rows": holder.pack(state.rows, path), "shared": tree_map(holder.ops.to_numpy, state.shared)}
 
 
 def _unpacked(tree: dict[str, Any], holder: Holder, path: Path) -> Fit:
-    rest = {name: value for name, value in tree.items() if name not in ("rows", "shared")}
-    shared = tree_map(holder.ops.asarray, tree["shared"])
-    return Fit(State(holder.unpack(tree["rows"], path), shared), **rest)
+    rest = {name: value for name, value in tree.items() if name not in ("rows", "shared", "behind")}
+    behind = tree.get("behind")  # files of earlier versions have none
+    before = None if behind is None else _unpacked_state(behind, holder, path)
+    return Fit(_unpacked_state(tree, holder, path), behind=before, **rest)
+
+
+def _unpacked_state(tree: dict[str, Any], holder: Holder, path: Path) -> State:
+    return State(holder.unpack(tree["rows"], path), tree_map(holder.ops.asarray, tree["shared"]))
 
 
 def fingerprint(views: Any, settings: dict[str, Any], arrays: Iterable[Any] = ()) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.engines.accelerate import Squarem
+from coview.engines.accelerate import Accelerator, start_accelerator
 from coview.engines.checkpoint import CheckpointFile
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.protocol import Block, Engine, Holder, Steps
@@ -91,20 +91,18 @@ class _Run:
     def go(self, fit: Fit) -> Fit:
         """Sweep until something says stop; the last objective is measured in a pass of its own."""
         clock = time.monotonic() - (fit.history["seconds"][-1] if fit.history["seconds"] else 0.0)
-        squarem = Squarem.start(self.options.acceleration, fit.longest, self.holder)
+        accelerator = start_accelerator(self.options.acceleration, fit, self.holder)
         advance = partial(sweep, self.steps, self.holder)
         try:
             while fit.n_iter < self.options.max_iter:
                 began = time.monotonic()
-                before = advance(fit.state) if squarem is None else squarem.advance(fit.state, self.steps, advance)
+                before = advance(fit.state) if accelerator is None else accelerator.advance(self.steps, advance)
                 fit.history["objective"].append(before)
                 fit.history["seconds"].append(time.monotonic() - clock)
                 fit.n_iter += 1
-                if self._should_stop(fit, time.monotonic() - began):
+                if self._should_stop(fit, time.monotonic() - began, accelerator):
                     break
-                if squarem is not None:
-                    fit.longest = squarem.longest
-                if self.options.checkpoint is not None and (squarem is None or squarem.at_rest):
+                if self.options.checkpoint is not None and (accelerator is None or accelerator.at_rest):
                     self.options.checkpoint.maybe_write(self.restart, fit, self.best, self.holder)
         except KeyboardInterrupt:
             fit.stopped_by = "interrupt"
@@ -114,15 +112,15 @@ class _Run:
                 InterruptedFitWarning,
                 inside=True,  # a model that fits this one goes on with what it has
             )
-        if squarem is not None:
-            squarem.settle(fit.state)
+        if accelerator is not None:
+            accelerator.settle()
         if len(fit.history["objective"]) == fit.n_iter:
             last = self.holder.objective(self.steps, fit.state.rows, fit.state.shared)
             fit.history["objective"].append(last)
             fit.history["seconds"].append(time.monotonic() - clock)
         return fit
 
-    def _should_stop(self, fit: Fit, took: float) -> bool:
+    def _should_stop(self, fit: Fit, took: float, accelerator: Accelerator | None) -> bool:
         """Tell the callbacks, and whether to end; `took` are the seconds of the last sweep."""
         values, seconds, options = fit.history["objective"], fit.history["seconds"][-1], self.options
         change = np.inf
@@ -135,7 +133,7 @@ class _Run:
         if any([bool(callback(report)) for callback in options.callbacks]):  # noqa: C419
             fit.stopped_by = "callback"
             return True
-        if options.tol > 0 and abs(change) <= options.tol:
+        if options.tol > 0 and abs(change) <= options.tol and (accelerator is None or accelerator.confirms()):
             fit.converged, fit.stopped_by = True, "tol"
             return True
         if options.deadline.left() < NEXT * took:

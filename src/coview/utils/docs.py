@@ -58,8 +58,8 @@ n_features_in_ : int
     Number of features of all views.
 feature_names_in_ : ndarray
     Names of the columns, after a fit on one data frame.""",
-    "acceleration": """acceleration : {None, "squarem"}, default=None
-    Extrapolate every second sweep; never lowers the objective.""",
+    "acceleration": """acceleration : {None, "momentum", "squarem"}, default=None
+    Sweep from a point ahead once sweeps gain little, or extrapolate every second sweep; never lowers the objective.""",
     "callbacks": """callbacks : list or None, default=None
     Functions that are called with a `Sweep` after each sweep and may return True to stop the fit; scikit-learn's
     callbacks are accepted where available.""",

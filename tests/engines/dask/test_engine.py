@@ -67,6 +67,7 @@ def processes():
 MODELS = [
     PLSA(4, **SETTINGS),
     PLSA(4, acceleration="squarem", **SETTINGS),
+    PLSA(4, acceleration="momentum", **{**SETTINGS, "max_iter": 30}),
     LinkPLSA(4, **SETTINGS),
     DualPLSA(3, 5, init="random", **SETTINGS),
     MultiViewPLSA(3, 5, init="random", **SETTINGS),
