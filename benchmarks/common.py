@@ -84,6 +84,12 @@ def per_sweep(fit: Callable[[int], Any], sweeps: int, repeats: int, clock: Clock
     return [(seconds(lambda: fit(1 + sweeps), clock) - seconds(lambda: fit(1), clock)) / sweeps for _ in range(repeats)]
 
 
+def processor_seconds(pid: int) -> float:
+    """Processor time of a process so far, of all its threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def peak_memory(call: Callable[[], Any]) -> int:
     """Bytes by which resident memory rose above where it stood before the call, at the highest point (Linux)."""
     Path("/proc/self/clear_refs").write_text("5")
