@@ -94,7 +94,10 @@ def test_by_asks_for_columns_of_the_table(tmp_path):
     )
     ran = coview(tmp_path / "m.coview", "--table", tmp_path / "t.csv", "--by", "date, venue", "--json")
     assert ran.exit_code == 0, ran.output
-    found = json.loads(ran.stdout)["prevalence"]
+    said = json.loads(ran.stdout)
+    assert "--by date,venue" in said["reproduce"]["commands"][-1]
+    assert "by=['date', 'venue']" in said["reproduce"]["code"]
+    found = said["prevalence"]
     assert [(part["by"], part["kind"]) for part in found] == [("date", "time"), ("venue", "category")]
     assert max(found[1]["share"][0]) > 0.8
     with pytest.raises(ValueError, match="--by names columns of a raw table"):

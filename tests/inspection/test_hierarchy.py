@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.spatial.distance import jensenshannon
+from scipy.spatial.distance import jensenshannon, squareform
+from sklearn.cluster import AgglomerativeClustering
 
-from coview import LinkPLSA, SphericalKMeans, Views, inspect
+from coview import LinkPLSA, MultiViewCCA, Views, inspect
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError, ViewsError
-from coview.inspection.hierarchy import group_distances
+from coview.inspection.hierarchy import _divergences, group_distances
 from coview.plot import HierarchyDisplay
 
 DATA = make_topic_views(n_objects=150, n_clusters=5, random_state=0)
@@ -71,12 +72,46 @@ def test_one_group_and_many_are_trees(n):
     X = Views(words=rng.poisson(1.0, size=(max(n, 10), 30)) + 1.0)
     tree = inspect(LinkPLSA(n, max_iter=2, random_state=0).fit(X)).hierarchy()
     assert tree.cut(1).tolist() == [0] * n
-    assert f"Hierarchy of {n} groups" in repr(tree)
+    assert f"Hierarchy of {n} group" in repr(tree)
+    assert ("..." in repr(tree)) == (n == 400)
 
 
 def test_models_without_features_take_the_means_of_their_objects():
-    model = SphericalKMeans(4, random_state=0).fit(DATA.views)
-    assert len(inspect(model).hierarchy(DATA.views).linkage) == 3
+    X, target = nested()
+    model = AgglomerativeClustering(5, linkage="ward").fit(X["words"])
+    model.labels_ = target
+    with pytest.raises(ViewsError, match="Pass X"):
+        inspect(model).hierarchy()
+    assert inspect(model).hierarchy(X["words"]).cut(3).tolist() == [0, 0, 1, 1, 2]
+
+
+def test_measurements_are_compared_in_deviations_whatever_their_units_and_signs():
+    pandas = pytest.importorskip("pandas")
+    centers = np.array([[-1.0, -1000], [-1.1, -1000], [6, 6000]])
+    target = np.arange(90) % 3
+    values = centers[target] + np.array([0.01, 10]) * np.random.default_rng(0).normal(size=(90, 2))
+    X = Views(size=pandas.DataFrame(values, columns=["age", "price"]))
+    model = LinkPLSA(3, random_state=0, init={"memberships": np.eye(3)[target] + 0.01}).fit(X)
+    for tree in (inspect(model).hierarchy(), inspect(model).hierarchy(X)):
+        assert tree.cut(2).tolist() == [0, 0, 1]
+
+
+def test_equal_groups_are_nearest_and_empty_ones_are_farthest():
+    rng = np.random.default_rng(0)
+    rows = rng.dirichlet(np.ones(300), 40)
+    twins = squareform(_divergences(np.vstack([rows, rows * (1 + 1e-15)])))
+    assert max(twins[i, i + 40] for i in range(40)) < 1e-6
+    apart = squareform(_divergences(np.array([[1.0, 1], [0, 0], [-1, -1], [1, 2]])))
+    assert apart[0, 1] == apart[2, 3] == 1.0
+    assert apart[1, 2] == 0.0
+
+
+def test_components_are_no_groups():
+    two = Views({name: DATA.views[name].toarray() for name in DATA.views.names})
+    model = inspect(MultiViewCCA(2).fit(two))
+    for ask in (model.hierarchy, lambda: model.quality(two), lambda: model.prevalence(two, by=[1] * 150)):
+        with pytest.raises(ViewsError, match="no topics, clusters or classes"):
+            ask()
 
 
 def test_the_display_draws_a_line_for_each_join():
@@ -90,7 +125,7 @@ def test_bad_input_gets_a_sentence():
     tree = inspect(MODEL).hierarchy()
     with pytest.raises(ViewsError, match="at most the number of groups, 5, got 6"):
         tree.cut(6)
-    with pytest.raises(ParameterError, match="n must be"):
+    with pytest.raises(ParameterError, match="n_parts must be"):
         tree.cut(0)
     with pytest.raises(ViewsError, match="a column for each of the 5 groups"):
         tree.join(np.ones((3, 4)), 2)

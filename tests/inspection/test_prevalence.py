@@ -33,7 +33,8 @@ def test_shares_are_means_of_memberships():
 def test_intervals_are_scipys():
     rows = np.random.default_rng(0).dirichlet(np.ones(3), 80)
     table = group_prevalence([0, 1, 2], ["a", "b", "c"], rows, ["x"] * 80)
-    theirs = bootstrap((rows,), np.mean, method="percentile", n_resamples=5000, random_state=0).confidence_interval
+    more = np.vstack([rows, np.zeros(3), np.ones(3)])
+    theirs = bootstrap((more,), np.mean, method="percentile", n_resamples=5000, random_state=0).confidence_interval
     assert_allclose(table.low[0], theirs.low, atol=0.01)
     assert_allclose(table.high[0], theirs.high, atol=0.01)
 
@@ -56,6 +57,12 @@ def test_nineteen_of_twenty_intervals_hold_the_truth():
     assert 0.89 <= held / 200 <= 0.99
 
 
+def test_none_of_eighty_objects_may_still_mean_three_percent():
+    table = group_prevalence([0, 1], ["a", "b"], np.tile([0.0, 1.0], (80, 1)), ["x"] * 80)
+    assert 0.02 < table.high[0, 0] < 0.06
+    assert table.low[0, 0] == 0.0
+
+
 def test_one_object_says_nothing_of_others():
     table = group_prevalence([0, 1], ["a", "b"], np.eye(2)[[0, 0, 1]], ["x", "x", "y"])
     assert np.isnan(table.low[1]).all()
@@ -66,10 +73,10 @@ def test_one_object_says_nothing_of_others():
 @pytest.mark.parametrize(
     ("days", "labels"),
     [
-        (1, ["2023-12-30", "2023-12-31", "2024-01-01"]),
-        (30, ["2023-12", "2024-01", "2024-02", "2024-03"]),
-        (366, ["2023", "2024", "2025", "2026"]),
-        (7305, ["2020s", "2030s", "2040s", "2050s"]),
+        (1, ["2023-12-30", "2023-12-31", "2024-01-01", "2024-01-02"]),
+        (30, ["2023-12", "2024-01", "2024-02", "2024-03", "2024-04"]),
+        (366, ["2023", "2024", "2025", "2026", "2027"]),
+        (7305, ["2020s", "2030s", "2040s", "2050s", "2060s", "2070s", "2080s", "2090s", "2100s"]),
     ],
 )
 def test_time_is_cut_into_the_shortest_periods_that_have_enough_objects(days, labels):
@@ -77,7 +84,7 @@ def test_time_is_cut_into_the_shortest_periods_that_have_enough_objects(days, la
     dates = [first + dt.timedelta(days=days * (i % 80) // 20) for i in range(80)]
     bins = make_bins(dates, 80)
     assert bins.kind == "time"
-    assert bins.labels[: len(labels)] == labels[: len(bins.labels)]
+    assert bins.labels == labels
     assert (bins.codes >= 0).all()
     assert (np.diff(bins.places) > 0).all()
 
@@ -102,12 +109,34 @@ def test_numbers_are_cut_at_quantiles_and_few_numbers_are_kept():
     assert np.bincount(bins.codes).tolist() == [160] * 5
     assert make_bins([1, 2, 2, 7], 4).labels == ["1", "2", "7"]
     assert make_bins([3.0] * 50, 50).labels == ["3"]
+    assert make_bins(list(range(10)) * 3, 30, n_bins=2).labels == ["0 to 4", "5 to 9"]
+
+
+def test_a_frequent_number_is_a_bin_and_labels_differ():
+    bins = make_bins([0] * 190 + list(range(1, 14)), 203)
+    assert bins.labels[0] == "0"
+    assert len(bins.labels) > 2
+    assert (bins.codes == 0).sum() == 190
+    close = make_bins(np.arange(20200101, 20200131), 30)
+    assert len(set(close.labels)) == len(close.labels) == 8
+    assert make_bins([1600000001, 1600000002], 2).labels == ["1600000001", "1600000002"]
+    with pytest.raises(ViewsError, match="finite"):
+        make_bins([1.0, np.inf], 2)
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels"), [(["2020-05", "2021-06"], ["2020-05", "2021-06"]), (["2020", "2019"], ["2019", "2020"])]
+)
+def test_months_and_years_as_texts_are_dates(texts, labels):
+    bins = make_bins([*texts * 30, None], 61)
+    assert bins.kind == "time"
+    assert bins.labels == labels
 
 
 def test_rare_categories_are_one_and_gaps_are_left_out():
     values = ["a"] * 5 + ["b"] * 4 + ["c", "d", None, float("nan")]
     bins = make_bins(values, 13, n_bins=3)
-    assert bins.labels == ["a", "b", "other"]
+    assert bins.labels == ["a", "b", "2 others"]
     assert bins.codes.tolist() == [0] * 5 + [1] * 4 + [2, 2, -1, -1]
 
 
@@ -142,10 +171,27 @@ def test_bad_input_gets_a_sentence():
         inspect(MODEL).prevalence(DATA.views, by=[None] * 120)
     with pytest.raises(ViewsError, match="dates, numbers or categories"):
         inspect(MODEL).prevalence(DATA.views, by=[{"a": 1}] * 120)
-    with pytest.raises(ParameterError, match="X is no table"):
+    with pytest.raises(ViewsError, match="X is no table"):
         make_report(MODEL, DATA.views, by=["venue"])
     with pytest.raises(ParameterError, match="confidence"):
         inspect(MODEL).prevalence(DATA.views, by=VENUES, confidence=1.5)
     two = Views({name: DATA.views[name].toarray() for name in DATA.views.names})
-    with pytest.raises(ViewsError, match="no groups"):
+    with pytest.raises(ViewsError, match="no topics, clusters or classes"):
         inspect(MultiViewCCA(2).fit(two)).prevalence(two, by=VENUES)
+
+
+def test_a_bad_date_is_left_out_and_texts_are_no_categories():
+    dates = [f"2024-{1 + i % 12:02d}-01" for i in range(100)] + ["unknown"]
+    with pytest.warns(UserWarning, match="1 of 101 values of 'date' are no dates, such as 'unknown'"):
+        bins = make_bins(dates, 101, "date")
+    assert (bins.kind, bins.codes[-1]) == ("time", -1)
+    with pytest.warns(UserWarning, match="'when' has 100 different values"):
+        make_bins([f"{i % 28 + 1}/{i}/2024" for i in range(100)], 100, "when")
+
+
+def test_periods_and_intervals_keep_their_order():
+    pandas = pytest.importorskip("pandas")
+    quarters = pandas.to_datetime(pandas.Series(["2024-11-01", "2023-02-01", "2024-05-01"] * 5)).dt.to_period("Q")
+    assert make_bins(quarters, 15).labels == ["2023Q1", "2024Q2", "2024Q4"]
+    cut = pandas.cut(pandas.Series([30.0, 1, 12, 13]), [0, 10, 20, 50])
+    assert make_bins(cut, 4).labels == [str(part) for part in cut.cat.categories]

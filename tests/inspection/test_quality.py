@@ -65,11 +65,23 @@ def test_vectors_have_nothing_to_read_and_objects_without_a_view_do_not_count():
     assert table["npmi"] == topic_coherence(model.topic_feature_["words"], words[:100]).tolist()
 
 
+def test_measurements_do_not_occur_together():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    numbers = pandas.DataFrame(rng.uniform(1, 2, size=(150, 3)), columns=["age", "size", "price"])
+    X = Views(words=DATA.views["view0"], numbers=numbers)
+    for model in (SphericalKMeans(3, random_state=0), LinkPLSA(3, random_state=0)):
+        model.fit(X)
+        assert set(inspect(model).quality(X)["view"]) == {"words"}
+        assert set(refit_stability(model, X, n_fits=1)["view"]) == {"words"}
+
+
 def test_the_report_has_a_section():
     report = make_report(MODEL, DATA.views)
     quality = report.summary["quality"]
     assert [view["name"] for view in quality["views"]] == list(DATA.views.names)
-    assert [item["key"] for item in quality["groups"]] != []
+    means = [np.mean(list(item["npmi"].values())) for item in quality["groups"]]
+    assert means == sorted(means, reverse=True)
     assert "Quality of the topics: coherence (NPMI) of view0" in report.html
 
 

@@ -81,7 +81,14 @@ def test_coherence_is_gensims(measure, theirs, window):
     texts, topics = corpus(repeat=False)  # gensim forgets a word that leaves the window, though it is there again
     book = corpora.Dictionary(texts)
     model = models.CoherenceModel(
-        topics=topics, texts=texts, dictionary=book, coherence=theirs, window_size=window, topn=10, processes=1
+        topics=topics,
+        texts=texts,
+        corpus=[book.doc2bow(text) for text in texts],
+        dictionary=book,
+        coherence=theirs,
+        window_size=window,
+        topn=10,
+        processes=1,
     )
     found = topic_coherence(topics, texts, measure=measure, window=window)
     assert_allclose(found, model.get_coherence_per_topic(), rtol=1e-9)
@@ -121,6 +128,21 @@ def test_a_word_that_never_occurs_counts_as_chance_and_one_word_is_no_topic():
     assert np.isnan(topic_coherence([[1.0, 0.0]], counts)).all()
 
 
+def test_words_come_in_any_container():
+    texts, topics = corpus(3)
+    expected = topic_coherence(topics, texts)
+    assert_allclose(topic_coherence(np.array(topics), texts), expected)
+    assert_allclose(topic_coherence(topics, [tuple(text) for text in texts]), expected)
+    assert np.isnan(topic_coherence([*topics, []], texts)[-1])
+    assert np.isnan(topic_coherence(topics, [])).all()
+    pandas = pytest.importorskip("pandas")
+    assert_allclose(topic_coherence(topics, pandas.Series(texts)), expected)
+    weights = np.array([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]])
+    assert topic_diversity(pandas.DataFrame(weights)) == topic_diversity(weights) == 1.0
+    polars = pytest.importorskip("polars")
+    assert topic_diversity(polars.DataFrame(weights)) == 1.0
+
+
 def test_diversity_counts_distinct_features():
     assert topic_diversity(np.eye(3)) == 1.0
     assert topic_diversity(np.ones((4, 5))) == 1 / 4
@@ -148,7 +170,10 @@ def test_stability_finds_topics_under_other_numbers():
         (lambda: topic_coherence(np.eye(3), np.eye(2)), "reference must have the 3 features of the topics"),
         (lambda: topic_coherence(np.eye(2), np.eye(2), window=5), "a matrix has no order"),
         (lambda: topic_coherence([["a", "b"]], ["a b"]), "lists of words"),
-        (lambda: topic_coherence(["ab"], [["a"]]), "list of lists of names"),
+        (lambda: topic_coherence(["ab"], [["a"]]), "list of lists of words"),
+        (lambda: topic_coherence(np.eye(2), [["a"]]), "names of features where the reference is texts"),
+        (lambda: topic_exclusivity([["a", "b"]]), "topics must be a table"),
+        (lambda: topic_stability(np.eye(2), np.eye(2)), "others must be a list"),
         (lambda: topic_coherence(-np.eye(2), np.eye(2)), "not below 0"),
         (lambda: topic_exclusivity([[np.nan, 1.0]]), "finite"),
         (lambda: topic_stability(np.eye(2), []), "at least one other fit"),

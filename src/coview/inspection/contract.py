@@ -30,18 +30,17 @@ from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
 from coview.inspection.memberships import dense, label_codes, one_hot
 from coview.inspection.names import NAMED_BY_FEATURES, keyed_name, name_groups, own_names
-from coview.inspection.prevalence import PrevalenceTable, group_prevalence
+from coview.inspection.prevalence import PrevalenceTable, group_prevalence, named_columns
 from coview.inspection.quality import QualityTable, group_quality
 from coview.inspection.vectors import GroupExplanation, explain_groups, nearest_in_groups
 from coview.preprocessing.embeddings import EmbeddingViews
-from coview.preprocessing.raw_columns import as_table
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import listed, printable
 from coview.utils.tables import html_table
 from coview.utils.warn import unwarned
-from coview.validation import check_count, check_number
+from coview.validation import base_seed, check_count, check_number
 from coview.views.arrays import for_sklearn
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput, in_fitted_order
@@ -773,7 +772,8 @@ class Inspection:
         Parameters
         ----------
         X : what the model takes
-            Objects in which features may occur together, such as those of the fit. Of more than 100,000, so many.
+            Objects in which features may occur together, such as those of the fit. If there are more than 100,000, a
+            sample of 100,000 is used.
         n_features : int, default=10
             How many features of each group count.
 
@@ -793,9 +793,10 @@ class Inspection:
         (['group', 'name', 'view', 'npmi', 'c_v', 'exclusivity'], 6)
         """
         check_count("n_features", n_features, 2)
+        self._check_groups()
         views = self.prepare_views(X)
         needs = any(self.described_features(view) is None for view in self.views)
-        return group_quality(self, views, self._codes_of(views) if needs else None, n_features)
+        return group_quality(self, views, self._codes_of(views, as_fitted=True) if needs else None, n_features)
 
     def hierarchy(self, X: Any = None) -> GroupHierarchy:
         """Join the groups into a tree by how alike their features are, in all views.
@@ -803,7 +804,8 @@ class Inspection:
         Parameters
         ----------
         X : what the model takes, optional
-            Objects, for models that say nothing of features: then the means of their groups count.
+            Objects, for models that say nothing of features: then the means of their groups count. For a clusterer
+            without `predict` they must be those of the fit, in the same order.
 
         Returns
         -------
@@ -819,13 +821,14 @@ class Inspection:
         >>> tree.cut(2).shape, sorted(tree.order)
         ((4,), [0, 1, 2, 3])
         """
+        self._check_groups()
         if X is None:
             return group_hierarchy(self)
         views = self.prepare_views(X)
-        return group_hierarchy(self, views, self._codes_of(views))
+        return group_hierarchy(self, views, self._codes_of(views, as_fitted=True))
 
     def prevalence(
-        self, X: Any, by: Any, *, n_bins: int | None = None, confidence: float = 0.95, random_state: int = 0
+        self, X: Any, by: Any, *, n_bins: int | None = None, confidence: float = 0.95, random_state: Any = 0
     ) -> PrevalenceTable:
         """Compute how prevalent each group is over time, by a number or by a category, with intervals.
 
@@ -840,8 +843,9 @@ class Inspection:
             Most bins: by default 24 periods of time (days, months, quarters, years, ... as it takes), 8 bins of
             numbers with equally many objects, or 30 categories, the rare ones together.
         confidence : float, default=0.95
-            Level of the intervals, by bootstrap over the objects.
-        random_state : int, default=0
+            Level of the intervals, by bootstrap over the objects; for more than 2,000 objects in a bin, by the normal
+            distribution of their mean.
+        random_state : int, RandomState or None, default=0
             Seed of the bootstrap.
 
         Returns
@@ -864,14 +868,11 @@ class Inspection:
         check_number("confidence", confidence, least=0.01, most=0.9999)
         if n_bins is not None:
             check_count("n_bins", n_bins, 2)
-        name, values = "value", by
-        if isinstance(by, str):
-            table = as_table(X, "prevalence(by=...)")
-            table.check_has([by], " for by")
-            name, values = by, table.sources[by]
+        name, values = (by, named_columns(X, [by])[by]) if isinstance(by, str) else ("value", by)
+        self._check_groups()
         memberships = self.memberships(X)
-        if memberships is None or self.kind in ("component", "value"):
-            raise ViewsError(f"{self.name} has no groups that objects belong to, so nothing is more or less prevalent.")
+        if memberships is None:
+            raise ViewsError(f"{self.name} cannot tell which groups these objects belong to: it has no predict.")
         return group_prevalence(
             self.groups,
             self.group_names,
@@ -880,8 +881,13 @@ class Inspection:
             by=name,
             n_bins=n_bins,
             confidence=confidence,
-            seed=random_state,
+            seed=base_seed(random_state),
         )
+
+    def _check_groups(self) -> None:
+        """Refuse a model that sorts no objects into topics, clusters or classes."""
+        if not self.groups or self.kind not in ("topic", "cluster", "class"):
+            raise ViewsError(f"{self.name} has no topics, clusters or classes; it gives a {self.kind} of each object.")
 
     def nearest_objects(self, X: Any, view: str, n: int = 5) -> list[list[int]]:
         """Return for each group the rows of its objects that lie nearest to its mean vector in a view.
@@ -907,10 +913,15 @@ class Inspection:
             return [[] for _ in self.groups]
         return nearest_in_groups(self, views, codes, view, n)
 
-    def _codes_of(self, views: Views) -> np.ndarray | None:
-        """Positions of the groups of objects; None for a model without groups."""
+    def _codes_of(self, views: Views, as_fitted: bool = False) -> np.ndarray | None:
+        """Positions of the groups of objects; None for a model without groups.
+
+        With `as_fitted`, as many objects as at the fit of a clusterer without `predict` are taken to be the same.
+        """
         codes = self.read(views, prepared=True).codes
         if codes is None and self.training.codes is not None:
+            if as_fitted and len(self.training.codes) == len(views):
+                return self.training.codes
             raise ViewsError(
                 f"{self.name} has no predict, and knows the clusters of the objects of its fit only by their order: it "
                 "cannot tell which clusters these objects are in. Pass no objects, or use a clusterer with predict."

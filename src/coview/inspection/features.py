@@ -37,8 +37,10 @@ __all__ = [
     "features_by_view",
     "group_names",
     "holds_vectors",
+    "is_measured",
     "mean_features",
     "rank_features",
+    "readable_features",
     "top_features",
     "view_features",
 ]
@@ -136,6 +138,17 @@ def features_by_view(
     return {view: part for view, part in described.items() if part is not None}
 
 
+def readable_features(
+    inspection: Inspection, views: Views | None = None, codes: np.ndarray | None = None
+) -> dict[str, Features]:
+    """Return the features of a model's groups by view, of the views whose features occur in objects or do not.
+
+    Measurements do not: every object has them.
+    """
+    described = features_by_view(inspection, views, codes)
+    return {view: part for view, part in described.items() if not is_measured(inspection, view, views)}
+
+
 def view_features(
     inspection: Inspection, view: str, views: Views | None = None, codes: np.ndarray | None = None
 ) -> Features | None:
@@ -149,7 +162,7 @@ def view_features(
     features = inspection.described_features(view)
     if views is None or codes is None or view not in views:
         return features
-    if (features is None or features.deviations is None) and _is_measured(inspection, view, views):
+    if (features is None or features.deviations is None) and is_measured(inspection, view, views):
         have = views.present[:, views.names.index(view)]
         return deviating_features(views[view], np.where(have, codes, -1), len(inspection.groups))
     return mean_features(views[view], codes, len(inspection.groups)) if features is None else features
@@ -170,11 +183,11 @@ def holds_vectors(inspection: Inspection, view: str, views: Views | None = None)
     ['vector']
     """
     named = inspection.views[view].feature_names is not None or (views is not None and view in views.feature_names)
-    return not named and _is_measured(inspection, view, views)
+    return not named and is_measured(inspection, view, views)
 
 
-def _is_measured(inspection: Inspection, view: str, views: Views | None) -> bool:
-    """Whether the values of a view are measurements and no counts."""
+def is_measured(inspection: Inspection, view: str, views: Views | None) -> bool:
+    """Tell whether the values of a view are measurements, not counts."""
     if view in inspection.likelihoods:
         return inspection.likelihoods[view] == "gaussian"
     if views is not None and view in views:

@@ -1,9 +1,9 @@
 """Groups of a model as a tree: topics, clusters or classes joined by how alike their features are, in all views.
 
 The distance of two groups in a view is the Jensen-Shannon distance of their distributions over its features (between 0
-and 1; weights below 0 count as 0); in a view of vectors, the distance of their mean vectors, the farthest two being 1
-apart. Distances are averaged over the views, and groups are joined by average linkage. A cut at any level gives fewer,
-larger groups; memberships in these add up.
+and 1; weights below 0 count as 0); in a view of vectors or measurements, the distance of their means, measurements in
+standard deviations, the farthest two being 1 apart. Distances are averaged over the views, and groups are joined by
+average linkage. A cut at any level gives fewer, larger groups; memberships in these add up.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.cluster.hierarchy import cut_tree, leaves_list, linkage
 from scipy.spatial.distance import pdist, squareform
 
 from coview.exceptions import ViewsError
-from coview.inspection.features import features_by_view, holds_vectors
+from coview.inspection.features import holds_vectors, is_measured, readable_features, view_features
 from coview.utils.messages import cut, printable
 from coview.validation import check_count
 from coview.views.views import Views
@@ -62,39 +62,39 @@ class GroupHierarchy:
     def __init__(self, linkage: np.ndarray, keys: Sequence[Any], names: Sequence[str]) -> None:
         self.linkage, self.keys, self.names = np.asarray(linkage), list(keys), list(names)
 
-    def cut(self, n: int) -> np.ndarray:
-        """Return the part that each group is in when the tree is cut into n parts, numbered by their first group.
+    def cut(self, n_parts: int) -> np.ndarray:
+        """Return the part that each group is in when the tree is cut, numbered by their first group.
 
         Parameters
         ----------
-        n : int
+        n_parts : int
             Number of parts, from 1 to the number of groups.
         """
-        check_count("n", n)
-        if n > len(self.keys):
-            raise ViewsError(f"n must be at most the number of groups, {len(self.keys)}, got {n}.")
+        check_count("n_parts", n_parts)
+        if n_parts > len(self.keys):
+            raise ViewsError(f"n_parts must be at most the number of groups, {len(self.keys)}, got {n_parts}.")
         if len(self.keys) == 1:
             return np.zeros(1, dtype=np.int64)
-        codes = cut_tree(self.linkage, n_clusters=n).ravel()
+        codes = cut_tree(self.linkage, n_clusters=n_parts).ravel()
         _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[codes]
 
-    def join(self, memberships: Any, n: int) -> np.ndarray:
-        """Return memberships in the n parts of a cut (objects x n), from those in the groups.
+    def join(self, memberships: Any, n_parts: int) -> np.ndarray:
+        """Return memberships in the parts of a cut (objects x parts), from those in the groups.
 
         Parameters
         ----------
         memberships : array-like (n_objects, n_groups)
             As of `transform` or `predict_proba`.
-        n : int
+        n_parts : int
             Number of parts.
         """
-        memberships, codes = np.asarray(memberships, dtype=np.float64), self.cut(n)
+        memberships, codes = np.asarray(memberships, dtype=np.float64), self.cut(n_parts)
         if memberships.ndim != 2 or memberships.shape[1] != len(codes):
             raise ViewsError(
                 f"memberships must have a column for each of the {len(codes)} groups, got shape {memberships.shape}."
             )
-        return memberships @ (codes[:, None] == np.arange(n)).astype(np.float64)
+        return memberships @ (codes[:, None] == np.arange(n_parts)).astype(np.float64)
 
     @property
     def order(self) -> list[int]:
@@ -102,8 +102,9 @@ class GroupHierarchy:
         return [0] if len(self.keys) == 1 else leaves_list(self.linkage).tolist()
 
     def __repr__(self) -> str:
-        lines = [f"Hierarchy of {len(self.keys)} groups", *islice(self._lines(), MOST_LINES)]
-        return "\n".join(lines)
+        title = f"Hierarchy of {len(self.keys)} group{'' if len(self.keys) == 1 else 's'}"
+        lines = [title, *islice(self._lines(), MOST_LINES + 1)]
+        return "\n".join(lines if len(lines) <= MOST_LINES + 1 else [*lines[: MOST_LINES + 1], "  ..."])
 
     def _lines(self) -> Iterator[str]:
         """A line for a group and for each join; two groups that are joined with each other stand on one line."""
@@ -131,34 +132,45 @@ class GroupHierarchy:
 
 def group_distances(inspection: Inspection, views: Views | None = None, codes: np.ndarray | None = None) -> np.ndarray:
     """Return how far apart the groups of a model are (groups x groups), a mean over the views."""
-    parts = [_divergences(part.weights) for part in features_by_view(inspection, views, codes).values()]
-    for view in inspection.views:
-        means = inspection.features(view) if holds_vectors(inspection, view, views) else None
-        if means is not None:
-            apart = pdist(np.asarray(means, dtype=np.float64))
-            parts.append(apart / (apart.max(initial=0.0) or 1.0))
-    if not parts:
+    measured = [view for view in inspection.views if is_measured(inspection, view, views)]
+    lengths = [_lengths(inspection, view, views, codes) for view in measured]
+    known = [_divergences(part.weights) for part in readable_features(inspection, views, codes).values()]
+    known += [part for part in lengths if part is not None]
+    if not known:
         raise ViewsError(
             f"{inspection.name} says nothing of the features of its groups. Pass X, to take the means of their objects."
         )
-    return squareform(np.mean(parts, axis=0), checks=False)
+    return squareform(np.mean(known, axis=0), checks=False)
 
 
 def _divergences(weights: np.ndarray) -> np.ndarray:
     """Jensen-Shannon distances of all pairs of rows, as shares; a row without weight is 1 away from all others."""
     weights = np.maximum(np.asarray(weights, dtype=np.float64), 0.0)
-    total = weights.sum(axis=1, keepdims=True)
-    shares = weights / np.where(total > 0, total, 1.0)
-    apart = pdist(shares, "jensenshannon") / np.sqrt(np.log(2.0))
-    return np.nan_to_num(apart, nan=1.0)
+    total = weights.sum(axis=1)
+    empty = total <= 0
+    shares = weights / np.where(empty, 1.0, total)[:, None]
+    apart = squareform(np.nan_to_num(pdist(shares, "jensenshannon"), nan=0.0, posinf=0.0)) / np.sqrt(np.log(2.0))
+    apart[empty[:, None] ^ empty] = 1.0  # NaN is the root of what rounding made negative, of rows that are equal
+    return squareform(apart, checks=False)
+
+
+def _lengths(inspection: Inspection, view: str, views: Views | None, codes: np.ndarray | None) -> np.ndarray | None:
+    """Distances of the means of measurements, in deviations where they have names and so units, else as they are."""
+    features = view_features(inspection, view, views, codes) or inspection.described_features(view)
+    if features is None:
+        return None
+    vectors = holds_vectors(inspection, view, views)
+    means = np.asarray(features.weights if vectors else features.strengths, dtype=np.float64)
+    if not vectors and features.deviations is None:
+        means = means / np.where(means.std(axis=0) > 0, means.std(axis=0), 1.0)
+    apart = pdist(means)
+    return apart / (apart.max(initial=0.0) or 1.0)
 
 
 def group_hierarchy(
     inspection: Inspection, views: Views | None = None, codes: np.ndarray | None = None
 ) -> GroupHierarchy:
     """Return the tree over the groups of a model."""
-    if not inspection.groups or inspection.kind == "value":
-        raise ViewsError(f"{inspection.name} has no groups to join.")
     n = len(inspection.groups)
     distances = group_distances(inspection, views, codes)
     joined = linkage(squareform(distances, checks=False), "average") if n > 1 else np.empty((0, 4))

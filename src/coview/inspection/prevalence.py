@@ -2,15 +2,16 @@
 
 Objects are put into bins by what is known of them beside the views: a date, a number, a category. The prevalence of a
 group in a bin is its mean membership there. The interval is that of other objects that could have been drawn in their
-place (percentiles of the bootstrap; of many objects its limit, the normal distribution): it says nothing of what
-another fit would find.
+place (percentiles of the bootstrap; of many objects its limit, the normal distribution), with one more that has the
+group and one that has not: none of 80 objects may mean 3 %. It says nothing of what another fit would find.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.raw_columns import Column, as_table, read_dates
 from coview.utils.messages import cut, short
 from coview.utils.tables import ColumnTable
+from coview.utils.warn import warn_user
+from coview.views.base import NamedViews
 
-__all__ = ["Bins", "PrevalenceTable", "group_prevalence", "make_bins"]
+__all__ = ["Bins", "PrevalenceTable", "group_prevalence", "make_bins", "named_columns"]
 
 LEAST_PERIODS, MOST_PERIODS = 4, 24  # of time
 N_BINS = 8  # of numbers
@@ -31,8 +34,10 @@ N_BOOTSTRAP = 1_000
 SHOWN_GROUPS, NAME_LETTERS = 6, 24  # of a printed table
 FEW = 20  # objects of a period, on average: with fewer, longer periods say more
 MANY = 2_000  # objects of a bin whose mean is as good as normal
-PERIODS = ("D", "M", "Q", "Y", "decade", "century")
-REST = "other"
+PERIODS = ("D", "M", "Q", "Y", "decade", "century", "millennium")
+MOSTLY = 0.5  # share of dates above which other texts are mistakes
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}([T ]|$)")
+_MONTH = re.compile(r"\d{4}(-\d{2})?")  # or a year, as text
 
 
 @dataclass(frozen=True)
@@ -149,17 +154,46 @@ def group_prevalence(
 
 
 def _interval(rows: np.ndarray, confidence: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Interval of the mean of each column; NaN of a single row, which says nothing of others."""
-    n = len(rows)
-    if n < 2:
+    """Interval of the mean of each column; NaN of a single row, which says nothing of others.
+
+    One more object with and one without the group are among those drawn: where all objects are alike, the bootstrap
+    alone would leave no doubt at all.
+    """
+    if len(rows) < 2:
         return np.full(rows.shape[1], np.nan), np.full(rows.shape[1], np.nan)
+    rows = np.vstack([rows, np.zeros(rows.shape[1]), np.ones(rows.shape[1])])
+    n = len(rows)
     if n > MANY:
         wide = norm.ppf(0.5 + confidence / 2) * rows.std(axis=0, ddof=1) / np.sqrt(n)
         mean = rows.mean(axis=0)
         return np.maximum(mean - wide, 0.0), np.minimum(mean + wide, 1.0)
     drawn = rng.multinomial(n, np.full(n, 1.0 / n), size=N_BOOTSTRAP) @ rows / n
     low, high = np.quantile(drawn, [0.5 - confidence / 2, 0.5 + confidence / 2], axis=0)
-    return low, high
+    mean = rows[:-2].mean(axis=0)
+    return np.minimum(low, mean), np.maximum(high, mean)
+
+
+def named_columns(X: Any, names: Sequence[Any]) -> dict[str, Any]:
+    """Return columns of a raw table by name.
+
+    Examples
+    --------
+    >>> named_columns({"body": ["red fox"], "venue": ["north"]}, ["venue"])
+    {'venue': ['north']}
+    """
+    if isinstance(X, NamedViews) or X is None:
+        raise ViewsError(
+            f"by names the column {names[0]!r}, but X is no table with such columns. Pass the values of all objects."
+        )
+    table = as_table(X, "prevalence(by=...)")
+    table.check_has(list(names), " for by")
+    found: dict[str, Any] = {}
+    for name in names:
+        column = table.column(name)
+        if column.kind == "vector":
+            raise ViewsError(f"by must hold dates, numbers or categories, but column {name!r} holds vectors.")
+        found[str(name)] = [None if gap else value for value, gap in zip(column.values.tolist(), column.missing)]
+    return found
 
 
 # -- bins
@@ -181,31 +215,58 @@ def make_bins(values: Any, n_objects: int, by: str = "value", n_bins: int | None
         )
     if column.missing.all():
         raise ViewsError(f"by has no value: all {n_objects:,} of them are missing.")
+    column, shortest = _whole_dates(_without_bad_dates(column, by))
     years = read_dates(column)
     if years is not None:
-        return _periods(years, n_bins or MOST_PERIODS)
+        return _periods(years, n_bins or MOST_PERIODS, PERIODS[PERIODS.index(shortest) :])
     if column.kind == "number":
-        return _numbers(column, n_bins or N_BINS)
-    if column.kind == "vector" or (column.kind == "other" and not _are_names(column)):
-        example = short(column.values[np.flatnonzero(~column.missing)[0]])
-        raise ViewsError(f"by must hold dates, numbers or categories, got {column.type_name} such as {example}.")
-    return _categories(column, n_bins or MOST_CATEGORIES)
+        if not np.isfinite(column.values.astype(np.float64)).all():
+            raise ViewsError("by must hold finite numbers, got an infinite one. Leave such values out.")
+        return _numbers(column, n_bins)
+    if column.kind == "vector" or any(isinstance(value, (list, dict, set, np.ndarray)) for value in column.values):
+        raise ViewsError(f"by must hold dates, numbers or categories, got {column.type_name}.")
+    return _categories(column, n_bins or MOST_CATEGORIES, by)
 
 
-def _are_names(column: Column) -> bool:
-    return all(isinstance(value, (str, int, float, bool, np.generic)) for value in column.values[~column.missing])
+def _whole_dates(column: Column) -> tuple[Column, str]:
+    """Years and months that are texts as their first days; and the shortest period that dates tell apart."""
+    known = column.values[~column.missing]
+    if column.kind != "text" or not all(_MONTH.fullmatch(text) for text in known):
+        return column, "D"
+    values = column.values.copy()
+    values[~column.missing] = [f"{text}-01-01"[:10] for text in known]
+    return replace(column, values=values), "M" if any(len(text) > 4 for text in known) else "Y"
 
 
-def _periods(years: Column, most: int) -> Bins:
-    """Days, or the shortest longer periods of which there are not too many."""
+def _without_bad_dates(column: Column, by: str) -> Column:
+    """A column of texts that are dates but for a few, which count as missing, with a warning."""
+    if column.kind != "text":
+        return column
+    there = np.flatnonzero(~column.missing)
+    fit = np.array([bool(_MONTH.fullmatch(text) or _DAY.match(text)) for text in column.values[there]])
+    if fit.all() or fit.mean() < MOSTLY:
+        return column
+    bad = there[~fit]
+    warn_user(
+        f"{len(bad):,} of {len(there):,} values of {by!r} are no dates, such as {short(column.values[bad[0]])}, and "
+        "are left out. Write dates as 2026-11-15, 2026-11 or 2026.",
+        UserWarning,
+    )
+    missing = column.missing.copy()
+    missing[bad] = True
+    return replace(column, missing=missing)
+
+
+def _periods(years: Column, most: int, periods: Sequence[str]) -> Bins:
+    """The shortest periods of which there are not too many, with enough objects."""
     known = ~years.missing
     first = np.floor(years.values[known]).astype(np.int64)
     begin = (first - 1970).astype("datetime64[Y]").astype("datetime64[D]")
     length = ((first - 1969).astype("datetime64[Y]").astype("datetime64[D]") - begin).astype(np.int64)
     days = begin + np.floor((years.values[known] - first) * length + 1e-6).astype(np.int64)
-    for period in PERIODS:
+    for period, next_one in zip(periods, [*periods[1:], periods[-1]]):
         found, codes = np.unique(_period_of(days, period), return_inverse=True)
-        longer = len(np.unique(_period_of(days, PERIODS[min(PERIODS.index(period) + 1, len(PERIODS) - 1)])))
+        longer = len(np.unique(_period_of(days, next_one)))
         if len(found) <= most and (len(days) >= FEW * len(found) or longer < LEAST_PERIODS):
             break
     all_codes = np.full(len(years.values), -1)
@@ -219,7 +280,7 @@ def _period_of(days: np.ndarray, period: str) -> np.ndarray:
     if period == "D":
         return days.astype(np.int64)
     months = days.astype("datetime64[M]").astype(np.int64)
-    per = {"M": 1, "Q": 3, "Y": 12, "decade": 120, "century": 1200}[period]
+    per = {"M": 1, "Q": 3, "Y": 12, "decade": 120, "century": 1200, "millennium": 12000}[period]
     return (months + 1970 * 12) // per
 
 
@@ -230,33 +291,80 @@ def _period_label(value: int, period: str) -> str:
         return f"{value // 12:04d}-{value % 12 + 1:02d}"
     if period == "Q":
         return f"{value // 4:04d} Q{value % 4 + 1}"
-    return {"Y": f"{value:04d}", "decade": f"{10 * value}s", "century": f"{100 * value}s"}[period]
+    return {
+        "Y": f"{value:04d}",
+        "decade": f"{10 * value}s",
+        "century": f"{100 * value}s",
+        "millennium": f"{1000 * value}s",
+    }[period]
 
 
-def _numbers(column: Column, n_bins: int) -> Bins:
-    """Each number, where there are few; else as many equally large bins as asked for."""
+def _numbers(column: Column, n_bins: int | None) -> Bins:
+    """Each number, where there are few; else bins of equally many objects, and those of frequent numbers."""
     known = ~column.missing
     values = column.values[known].astype(np.float64)
-    different = np.unique(values)
-    if len(different) <= max(FEW_NUMBERS, 0):
-        codes, labels = np.searchsorted(different, values), [f"{value:g}" for value in different]
+    different, counts = np.unique(values, return_counts=True)
+    if len(different) <= (FEW_NUMBERS if n_bins is None else n_bins):
+        codes, labels = np.searchsorted(different, values), _labels(different)
     else:
-        edges = np.unique(np.quantile(values, np.linspace(0, 1, n_bins + 1)))
-        codes = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
-        there, codes = np.unique(codes, return_inverse=True)
-        labels = [f"{edges[b]:.4g} to {edges[b + 1]:.4g}" for b in there]
+        edges = _edges(different, counts, N_BINS if n_bins is None else n_bins)
+        codes = np.searchsorted(edges, values, side="right") - 1
+        low = _labels(different[np.searchsorted(different, edges)])
+        last = np.append(np.searchsorted(different, edges[1:]) - 1, len(different) - 1)
+        high = _labels(different[last])
+        labels = [a if a == b else f"{a} to {b}" for a, b in zip(low, high)]
+        labels = labels if len(set(labels)) == len(labels) else [f"{label} ({i})" for i, label in enumerate(labels, 1)]
     all_codes = np.full(len(column.values), -1)
     all_codes[known] = codes
     return Bins("number", all_codes, labels, np.array([values[codes == b].mean() for b in range(len(labels))]))
 
 
-def _categories(column: Column, most: int) -> Bins:
+def _edges(different: np.ndarray, counts: np.ndarray, n_bins: int) -> np.ndarray:
+    """First number of each bin: a bin is full with an equal share of what is left, or with one frequent number."""
+    edges, left, held = [different[0]], float(counts.sum()), 0.0
+    for value, count in zip(different, counts.astype(np.float64)):
+        room = (left + held) / max(n_bins - len(edges) + 1, 1)
+        if held and len(edges) < n_bins and held + count / 2 > room:
+            edges.append(value)
+            held = 0.0
+        held += count
+        left -= count
+    return np.array(edges)
+
+
+def _labels(numbers: np.ndarray) -> list[str]:
+    """Numbers as texts that differ where the numbers do: with four digits, or as many as it takes."""
+    for digits in (4, 6, 9, 12):
+        texts = [f"{value:.{digits}g}" if value % 1 or abs(value) >= 1e15 else f"{value:.0f}" for value in numbers]
+        if len(set(texts)) == len(set(numbers.tolist())):
+            return texts
+    return [repr(value) for value in numbers.tolist()]
+
+
+def _categories(column: Column, most: int, by: str) -> Bins:
     """Categories, the most frequent first; what is rare is one more."""
     names = [None if gap else str(value) for value, gap in zip(column.values, column.missing)]
     counts = Counter(name for name in names if name is not None)
     ranked = [name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+    if column.kind == "other" and len(ranked) <= most:  # periods and intervals have an order
+        ranked = _in_order(column, ranked)
     kept = ranked if len(ranked) <= most else ranked[: most - 1]
-    labels = kept if len(kept) == len(ranked) else [*kept, REST]
+    labels = kept if len(kept) == len(ranked) else [*kept, f"{len(ranked) - len(kept):,} others"]
+    rest = sum(counts[name] for name in ranked[len(kept) :])
+    if 2 * rest > counts.total():
+        warn_user(
+            f"{by!r} has {len(ranked):,} different values. The {len(kept)} most frequent are shown; the others have "
+            f"{rest:,} of {counts.total():,} objects. Is it a category? Dates are written as 2026-11-15.",
+            UserWarning,
+        )
     places = {name: i for i, name in enumerate(kept)}
     codes = np.array([-1 if name is None else places.get(name, len(kept)) for name in names])
     return Bins("category", codes, labels, np.arange(len(labels), dtype=np.float64))
+
+
+def _in_order(column: Column, names: list[str]) -> list[str]:
+    """Names of values in the order of the values, where they have one."""
+    try:
+        return list(dict.fromkeys(str(value) for value in sorted(column.values[~column.missing])))
+    except TypeError:
+        return names

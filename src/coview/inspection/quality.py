@@ -2,7 +2,8 @@
 
 Topics, clusters and classes are read through the features of the largest weights. Those of a good group occur together
 in the objects (coherence), and stand in no other group's list (exclusivity, diversity); see `coview.metrics`. A view of
-vectors has no features to read, and a view of measurements none that occur: they are left out.
+vectors has no features to read, a view of measurements none that occur, and those of a category never occur together:
+such views are left out, and views with fewer features than count.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coview.inspection.features import features_by_view
+from coview.inspection.features import readable_features
 from coview.metrics.topics import topic_coherence, topic_diversity, topic_exclusivity
+from coview.utils.sampling import sample_positions
 from coview.utils.tables import ColumnTable
+from coview.views.arrays import take_rows
 from coview.views.views import Views
 
 if TYPE_CHECKING:
@@ -77,10 +80,12 @@ def group_quality(inspection: Inspection, views: Views, codes: np.ndarray | None
     """Return the quality of a model's groups in objects, as the estimator sees them."""
     columns: dict[str, list[Any]] = {name: [] for name in ("group", "name", "view", *QualityTable.NUMBERS)}
     diversity = {}
-    for view, features in features_by_view(inspection, views, codes).items():
-        if view not in views or features.deviations is not None:
+    for view, features in readable_features(inspection, views, codes).items():
+        if view not in views or views.n_features[view] < n_features:
             continue
         weights, occurs = np.maximum(features.weights, 0.0), _occurrences(views, view)
+        if _excludes(occurs):
+            continue
         columns["group"] += [str(key) for key in inspection.groups]
         columns["name"] += inspection.group_names
         columns["view"] += [view] * len(weights)
@@ -92,7 +97,12 @@ def group_quality(inspection: Inspection, views: Views, codes: np.ndarray | None
 
 
 def _occurrences(views: Views, view: str) -> Any:
-    """Objects that have a view, at most so many, spread over all of them."""
+    """Objects that have a view, or a sample of them."""
     rows = np.flatnonzero(views.present[:, views.names.index(view)])
-    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_OBJECTS)).astype(np.int64)]
-    return views[view] if len(rows) == len(views) else views[view][rows]
+    rows = rows[sample_positions(len(rows), MOST_OBJECTS)]
+    return views[view] if len(rows) == len(views) else take_rows(views[view], rows)
+
+
+def _excludes(matrix: Any) -> bool:
+    """Whether no object has two features, as of the values of one category."""
+    return int(np.asarray((matrix > 0).sum(axis=1)).max(initial=0)) < 2

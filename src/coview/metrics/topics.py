@@ -23,10 +23,12 @@ from scipy.optimize import linear_sum_assignment
 
 from coview.exceptions import ParameterError
 from coview.validation import check_count, check_option
+from coview.views.arrays import is_frame, open_frame
 
-__all__ = ["topic_coherence", "topic_diversity", "topic_exclusivity", "topic_stability"]
+__all__ = ["shared_features", "topic_coherence", "topic_diversity", "topic_exclusivity", "topic_stability"]
 
 MEASURES = ("npmi", "c_v", "umass")
+_LOOKED_AT = 100  # texts, to tell them from rows of numbers
 _ENTRIES = 5_000_000  # words of windows that are held at a time
 LEAST = 1e-12  # added to the share of a pair, so that pairs that never occur have a logarithm
 
@@ -61,7 +63,7 @@ def topic_coherence(
     Returns
     -------
     ndarray (n_topics,)
-        Coherence of each topic; NaN where it has fewer than two features.
+        Coherence of each topic; NaN where it has fewer than two features, or where the reference is empty.
 
     Examples
     --------
@@ -75,8 +77,11 @@ def topic_coherence(
     first = _first_features(topics, n_features)
     named = any(isinstance(feature, str) for row in first for feature in row)
     used = list(dict.fromkeys(feature for row in first for feature in row))
-    if named and feature_names is None and not _is_matrix(reference):
-        n, together = _count_pairs(_in_texts(reference, used, window), len(used))
+    texts = None if feature_names is not None or sparse.issparse(reference) else _as_texts(reference)
+    if texts is not None and not named:
+        raise ParameterError("must be names of features where the reference is texts.", parameter="topics")
+    if texts is not None:
+        n, together = _count_pairs(_in_texts(texts, used, window), len(used))
     elif window is not None:
         raise ParameterError(
             "needs texts as lists of words, in their order, as the reference; a matrix has no order.",
@@ -85,7 +90,9 @@ def topic_coherence(
     else:
         n, together = _count_pairs(_in_matrix(reference, used, named, feature_names), len(used))
     place = {feature: i for i, feature in enumerate(used)}
-    return np.array([_coherence(_joint(together, [place[f] for f in row]) / max(n, 1), measure) for row in first])
+    if not n:
+        return np.full(len(first), np.nan)
+    return np.array([_coherence(_joint(together, [place[f] for f in row]) / n, measure) for row in first])
 
 
 def topic_diversity(topics: Any, *, n_features: int = 25) -> float:
@@ -173,44 +180,62 @@ def topic_stability(topics: Any, others: Any, *, n_features: int = 10) -> np.nda
     mine, others = _first_features(topics, n_features), list(others)
     if not others:
         raise ParameterError("must hold the topics of at least one other fit, got none.", parameter="others")
+    if not isinstance(others[0], (list, tuple)) and np.ndim(others[0]) == 1:
+        raise ParameterError("must be a list with the topics of each other fit, got those of one.", parameter="others")
     found = np.zeros((len(others), len(mine)))
     for o, other in enumerate(others):
-        overlap = _jaccard(mine, _first_features(other, n_features))
+        overlap = _jaccard(mine, _first_features(other, n_features, "others"))
         rows, columns = linear_sum_assignment(overlap, maximize=True)
         found[o, rows] = overlap[rows, columns]
     return found.mean(axis=0)
 
 
+def shared_features(ours: Any, theirs: Any, n_features: int) -> np.ndarray:
+    """Return which share of their first features two topics have in common, for all pairs (Jaccard index)."""
+    return _jaccard(_first_features(ours, n_features), _first_features(theirs, n_features))
+
+
 # -- the first features of topics
 
 
-def _first_features(topics: Any, n: int) -> list[Any]:
+def _first_features(topics: Any, n: int, name: str = "topics") -> list[Any]:
     """Positions or names of the n first features of each topic, those without weight left out."""
-    if _is_matrix(topics):
-        weights = _weights("topics", topics)
-        order = (np.argsort(-row, kind="stable")[:n] for row in weights)
-        return [best[row[best] > 0] for row, best in zip(weights, order)]
-    rows = list(topics)
-    if all(len(row) and all(isinstance(name, str) for name in row) for row in rows if not isinstance(row, str)):
-        if any(isinstance(row, str) for row in rows):
-            raise ParameterError("must be a list of lists of names; one of its topics is a text.", parameter="topics")
+    rows = _lists(topics)
+    if rows is not None:
         return [list(dict.fromkeys(row))[:n] for row in rows]
-    return _first_features(np.asarray(rows), n)
+    weights = _weights(name, topics)
+    order = (np.argsort(-row, kind="stable")[:n] for row in weights)
+    return [best[row[best] > 0] for row, best in zip(weights, order)]
 
 
-def _is_matrix(value: Any) -> bool:
-    return sparse.issparse(value) or isinstance(value, np.ndarray) or type(value).__module__.startswith("pandas")
+def _lists(values: Any) -> list[list[str]] | None:
+    """Lists of words, or None for what is a table of numbers."""
+    if sparse.issparse(values) or is_frame(values):
+        return None
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "OUST":
+        return None
+    rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in values]
+    if any(isinstance(row, str) for row in rows):
+        raise ParameterError("must be a list of lists of words; one of them is a text.", parameter="topics")
+    if not all(isinstance(row, (list, tuple)) and all(isinstance(word, str) for word in row) for row in rows):
+        return None
+    return [list(row) for row in rows] if any(rows) else None
 
 
 def _weights(name: str, weights: Any) -> np.ndarray:
     """Dense weights of topics, checked."""
-    weights = np.asarray(weights.toarray() if sparse.issparse(weights) else weights, dtype=np.float64)
-    if weights.ndim != 2 or not np.isfinite(weights).all() or (weights < 0).any():
+    try:
+        table = weights.toarray() if sparse.issparse(weights) else weights
+        table = open_frame(table).to_numpy() if is_frame(table) else table
+        array = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.ndim != 2 or not np.isfinite(array).all() or (array < 0).any():
         raise ParameterError(
             "must be a table (topics x features) of finite weights that are not below 0, or lists of names.",
             parameter=name,
         )
-    return weights
+    return array
 
 
 def _jaccard(mine: list[Any], others: list[Any]) -> np.ndarray:
@@ -232,15 +257,31 @@ def _jaccard(mine: list[Any], others: list[Any]) -> np.ndarray:
 
 def _in_matrix(reference: Any, used: list[Any], named: bool, feature_names: Any) -> Iterator[sparse.csr_array]:
     """Objects x used features, 1 where the feature occurs."""
-    matrix = sparse.csr_array(reference)
+    matrix = open_frame(reference).to_numpy() if is_frame(reference) else reference
+    matrix = sparse.csr_array(matrix) if sparse.issparse(matrix) else np.asarray(matrix)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise ParameterError(
+            "must be a table of numbers (objects x features), or texts as lists of words.", parameter="reference"
+        )
     columns = np.asarray(used, dtype=np.int64) if not named else _columns(used, feature_names, matrix.shape[1])
     if len(columns) and columns.max() >= matrix.shape[1]:
         raise ParameterError(
             f"must have the {int(columns.max()) + 1:,} features of the topics, got {matrix.shape[1]:,} columns.",
             parameter="reference",
         )
-    some = matrix[:, np.maximum(columns, 0)] > 0
-    yield sparse.csr_array(some * sparse.csr_array(columns >= 0)) if (columns < 0).any() else sparse.csr_array(some)
+    some = sparse.csr_array(matrix[:, np.maximum(columns, 0)] > 0)
+    yield sparse.csr_array(some * sparse.csr_array(columns >= 0)) if (columns < 0).any() else some
+
+
+def _as_texts(reference: Any) -> list[Any] | None:
+    """Texts as lists of words; None for a table of numbers."""
+    if is_frame(reference) or (isinstance(reference, np.ndarray) and reference.dtype.kind not in "OUST"):
+        return None
+    rows = list(reference)
+    if not all(isinstance(row, (str, list, tuple, np.ndarray)) for row in rows):
+        return None
+    words = [word for row in rows[:_LOOKED_AT] for word in row]
+    return rows if all(isinstance(word, str) for word in words) else None
 
 
 def _columns(used: list[str], feature_names: Any, width: int) -> np.ndarray:

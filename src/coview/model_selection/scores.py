@@ -216,8 +216,8 @@ def _coherences(views: Views, labels: np.ndarray) -> dict[str, float]:
         if not holds_counts(matrix) or not have.any() or _share_of_nonzeros(matrix) > MOST_NONZERO:
             continue
         means = mean_features(matrix, np.where(have, codes, -1), int(codes.max()) + 1).weights
-        rows = sample_positions(len(views), COHERENCE_ROWS)
-        each = topic_coherence(means, take_rows(matrix, rows[have[rows]]))
+        rows = np.flatnonzero(have)
+        each = topic_coherence(means, take_rows(matrix, rows[sample_positions(len(rows), COHERENCE_ROWS)]))
         found[name] = float(np.nanmean(each)) if np.isfinite(each).any() else float("nan")
     return found
 

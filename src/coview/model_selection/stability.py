@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
 
+from coview.exceptions import ViewsError
 from coview.inspection import inspect
-from coview.inspection.features import features_by_view
-from coview.metrics import topic_stability
+from coview.inspection.features import readable_features
+from coview.metrics.topics import shared_features
 from coview.model_selection.methods import seeded
 from coview.utils.progress import counted
 from coview.utils.tables import ColumnTable
@@ -20,12 +22,12 @@ __all__ = ["refit_stability"]
 
 
 def refit_stability(
-    model: Any, X: Any, y: Any = None, *, n_fits: int = 5, n_features: int = 10, random_state: int = 0
+    model: Any, X: Any, y: Any = None, *, n_fits: int = 5, n_features: int = 10, random_state: Any = 0
 ) -> ColumnTable:
     """Fit copies of a model with other seeds, and measure how much of each group's first features they find again.
 
     A topic that other seeds do not find is one of several ways to cut the data, not a fact about it. Groups of two fits
-    are matched one to one in each view (`coview.metrics.topic_stability`).
+    are matched one to one, by what they share in all views together; see `coview.metrics.topic_stability`.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ def refit_stability(
         Number of copies.
     n_features : int, default=10
         How many features of each group count, by weight.
-    random_state : int, default=0
+    random_state : int, RandomState or None, default=0
         Which seeds the copies get.
 
     Returns
@@ -67,16 +69,27 @@ def refit_stability(
         for seed in counted(seeds.tolist(), "fitting copies", n_fits):
             copy = seeded(model, seed)
             others.append(_weights(inspect(copy.fit(X) if y is None else copy.fit(X, y)), X))
+    if not ours:
+        raise ViewsError(
+            f"{mine.name} has no features that could be found again: its views hold vectors or measurements."
+        )
+    shared = np.mean([_found_again(ours, other, n_features) for other in others], axis=0)
     columns: dict[str, list[Any]] = {"group": [], "name": [], "view": [], "stability": []}
-    for view, weights in ours.items():
-        again = [other[view] for other in others if view in other]
-        if not again:
-            continue
+    for view, stability in zip(ours, shared):
         columns["group"] += [str(key) for key in mine.groups]
         columns["name"] += mine.group_names
-        columns["view"] += [view] * len(weights)
-        columns["stability"] += topic_stability(weights, again, n_features=n_features).tolist()
+        columns["view"] += [view] * len(stability)
+        columns["stability"] += stability.tolist()
     return ColumnTable(columns)
+
+
+def _found_again(ours: dict[str, Any], theirs: dict[str, Any], n_features: int) -> np.ndarray:
+    """Shared features of each group and its partner by view (views x groups); one partner for all views."""
+    overlaps = np.array([shared_features(ours[view], theirs[view], n_features) for view in ours])
+    rows, columns = linear_sum_assignment(overlaps.sum(axis=0), maximize=True)
+    found = np.zeros(overlaps.shape[:2])
+    found[:, rows] = overlaps[:, rows, columns]
+    return found
 
 
 def _weights(inspection: Any, X: Any) -> dict[str, Any]:
@@ -84,5 +97,5 @@ def _weights(inspection: Any, X: Any) -> dict[str, Any]:
     views = inspection.prepare_views(X)
     codes = inspection.read(views, prepared=True).codes
     codes = inspection.training.codes if codes is None else codes
-    found = features_by_view(inspection, views, codes)
-    return {view: part.weights.clip(min=0.0) for view, part in found.items() if part.deviations is None}
+    found = readable_features(inspection, views, codes)
+    return {view: part.weights.clip(min=0.0) for view, part in found.items()}

@@ -53,7 +53,15 @@ class PrevalenceDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, *, by: Any, n_bins: int | None = None, n_groups: int = 8, ax: Any = None
+        cls,
+        model: Any,
+        X: Any,
+        by: Any,
+        *,
+        n_bins: int | None = None,
+        confidence: float = 0.95,
+        n_groups: int = 8,
+        ax: Any = None,
     ) -> PrevalenceDisplay:
         """Draw how prevalent the groups of a fitted model are.
 
@@ -67,12 +75,14 @@ class PrevalenceDisplay:
             A date, a number or a category of each object, or a column of the table.
         n_bins : int, optional
             Most bins.
+        confidence : float, default=0.95
+            Level of the intervals.
         n_groups : int, default=8
             Groups that are drawn: those whose prevalence differs most from bin to bin.
         ax : matplotlib Axes, optional
             Where to draw.
         """
-        return cls(inspect(model).prevalence(X, by, n_bins=n_bins), n_groups=n_groups).plot(ax)
+        return cls(inspect(model).prevalence(X, by, n_bins=n_bins, confidence=confidence), n_groups=n_groups).plot(ax)
 
     def plot(self, ax: Any = None) -> PrevalenceDisplay:
         """Draw lines with their intervals, or a heat map of categories.

@@ -6,7 +6,7 @@ import math
 import platform
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from inspect import Parameter, getdoc, signature
 from typing import Any
@@ -73,11 +73,13 @@ def describe_reproduction(
     data: dict[str, str] | str | None = None,
     labels: str | None = None,
     table: str | None = None,
+    by: Sequence[str] = (),
     labeled: bool = False,
 ) -> dict[str, Any]:
     """Return code and commands that fit the model again and write its report.
 
-    The paths are those of `coview.make_report`; `labeled` says whether the report has labels.
+    The paths are those of `coview.make_report`; `labeled` says whether the report has labels, `by` which columns of the
+    table it shows prevalence by.
 
     Examples
     --------
@@ -110,7 +112,8 @@ def describe_reproduction(
     else:
         options = _repeated("--view", {view: f"{view}.npz" for view in inspection.views})
     truth = ["--labels", labels or "labels.csv"] if labeled else []
-    commands = [["coview", "report", saved, *options, *truth, "--out", "report.html"]]
+    asked = ["--by", ",".join(by)] if by and table is not None else []
+    commands = [["coview", "report", saved, *options, *truth, *asked, "--out", "report.html"]]
     steps, settings = _step_options(inspection, beside), _plain_settings(inspection.estimator)
     if steps is not None and settings is not None and inspection.name in ESTIMATORS:
         options += [*steps, *(truth if supervised else []), *_repeated("--set", settings)]
@@ -135,7 +138,7 @@ def describe_reproduction(
         f"model = {_wrapped(call, 8)}",
         f"model.fit({'X, y' if supervised else 'X'})",
         f"save(model, {_quoted(saved)})",
-        f'make_report(model, {"X, y" if labeled else "X"}).save("report.html")',
+        f'make_report(model, {"X, y" if labeled else "X"}{_by(by, table)}).save("report.html")',
     ]
     return {"code": "\n".join(code), "commands": [shlex.join(words) for words in commands], "notes": notes}
 
@@ -231,6 +234,13 @@ def _wrapped(call: str, before: int = 0, indent: int = 0) -> str:
     gap = " " * (indent + 4)
     lines = [f"{gap}{_wrapped(part.strip(), indent + 5, indent + 4)},\n" for part in inside]
     return f"{head}\n{''.join(lines)}{' ' * indent}{tail}"
+
+
+def _by(names: Sequence[str], table: str | None) -> str:
+    """Argument `by` of a call; columns that are in no table must be brought along."""
+    if not names:
+        return ""
+    return f", by={list(names)!r}" if table is not None else ", by=..."
 
 
 def _repeated(flag: str, values: Mapping[str, Any]) -> list[str]:

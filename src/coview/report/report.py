@@ -10,17 +10,14 @@ from typing import Any
 
 from markupsafe import escape
 
-from coview.exceptions import ParameterError
 from coview.inspection import inspect
-from coview.preprocessing.raw_columns import as_table
+from coview.inspection.prevalence import named_columns
 from coview.report.model import describe_model, describe_reproduction
 from coview.report.page import render_page
 from coview.report.summary import summarize
 from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import plain
 from coview.utils.progress import progress
-from coview.views.lazy import LazyViews
-from coview.views.views import Views
 
 __all__ = ["Report", "make_report", "table_columns"]
 
@@ -161,7 +158,7 @@ def make_report(
     ...     path.stat().st_size > 20_000
     True
     """
-    inspection = inspect(model)
+    inspection, columns = inspect(model), table_columns(by, X)
     with progress("report"):
         summary = {
             "format": FORMAT,
@@ -169,26 +166,21 @@ def make_report(
             "title": title or f"{inspection.name} report",
             "model": describe_model(inspection, saved_with),
             "reproduce": describe_reproduction(
-                inspection, model_path=model_path, data=data, labels=labels, table=table, labeled=y is not None
+                inspection,
+                model_path=model_path,
+                data=data,
+                labels=labels,
+                table=table,
+                by=list(columns),
+                labeled=y is not None,
             ),
-            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, table_columns(by, X)),
+            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns),
         }
     return Report(plain({key: section for key, section in summary.items() if section is not None or key == "noun"}))
 
 
 def table_columns(by: Any, X: Any) -> dict[str, Any]:
-    """What objects are ordered by, from a mapping or from the names of columns of a raw table."""
+    """Return what objects are ordered by, from a mapping or from the names of columns of a raw table."""
     if by is None or isinstance(by, Mapping):
         return dict(by or {})
-    names = [by] if isinstance(by, str) else list(by)
-    if isinstance(X, (Views, LazyViews)) or X is None:
-        raise ParameterError(
-            "must be {name: values of all objects}, since X is no table with columns of these names.", parameter="by"
-        )
-    table = as_table(X, "make_report(by=...)")
-    table.check_has(names, " for by")
-    columns = {name: table.column(name) for name in names}
-    return {
-        str(name): [None if gap else value for value, gap in zip(part.values.tolist(), part.missing)]
-        for name, part in columns.items()
-    }
+    return named_columns(X, [by] if isinstance(by, str) else list(by))

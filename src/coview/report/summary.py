@@ -108,6 +108,13 @@ def summarize(
     truth = check_values(inspection, y)
     _tell("reading the objects")
     objects = _read(inspection, X, None if inspection.kind == "value" else y, max_objects)
+    for name, values in (by or {}).items():
+        if objects.reading.memberships is None or inspection.kind in ("component", "value"):
+            raise ViewsError(f"by asks how prevalent groups are, but {inspection.name} puts no objects into groups.")
+        if len(values) != objects.n_objects:
+            raise ViewsError(
+                f"by must have a value of {name!r} for each of the {objects.n_objects:,} objects, got {len(values):,}."
+            )
     if truth is not None and objects.n_objects is not None and len(truth) != objects.n_objects:
         problem = f"must hold one number per object: {len(truth)} numbers for {objects.n_objects} objects."
         raise ParameterError(problem, parameter="y")
@@ -390,18 +397,12 @@ def _describe_prevalence(
     inspection: Inspection, objects: _Objects, by: Mapping[str, Any]
 ) -> list[dict[str, Any]] | None:
     """How prevalent the groups are by each of the columns that were asked for; of many groups the largest."""
-    if not by:
-        return None
     memberships = objects.reading.memberships
-    if memberships is None or inspection.kind in ("component", "value"):
-        raise ViewsError(f"by asks how prevalent groups are, but {inspection.name} puts no objects into groups.")
+    if not by or memberships is None:
+        return None
     shown = np.sort(np.argsort(-memberships.mean(axis=0), kind="stable")[:MOST_GROUPS])
     found = []
     for name, values in by.items():
-        if len(values) != objects.n_objects:
-            raise ViewsError(
-                f"by must have a value of {name!r} for each of the {objects.n_objects:,} objects, got {len(values):,}."
-            )
         table = group_prevalence(
             inspection.groups, inspection.group_names, memberships, _as_objects(values)[objects.rows], by=name
         )
@@ -411,6 +412,7 @@ def _describe_prevalence(
                 "kind": table.bins.kind,
                 "noun": inspection.kind,
                 "values": table.bins.labels,
+                "without": int((table.bins.codes < 0).sum()),
                 "n_objects": np.bincount(table.bins.codes[table.bins.codes >= 0], minlength=len(table.bins.labels)),
                 "groups": [inspection.groups[g] for g in shown.tolist()],
                 "count": len(inspection.groups),

@@ -98,6 +98,6 @@ def _same(ours: Any, theirs: Any) -> bool:
 
 
 def _cell(value: Any) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None or (isinstance(value, FLOATING) and math.isnan(value)):
         return ""
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    return f"{value:.2f}" if isinstance(value, FLOATING) else str(value)
