@@ -18,6 +18,7 @@ from coview import (
     MinDocumentFrequency,
     MultiViewNaiveBayes,
     MultiViewPLSA,
+    TableViews,
     TextViews,
     Views,
     save,
@@ -102,3 +103,35 @@ def test_shares_that_are_no_probabilities_are_written_by_transform(tmp_path):
         run_predict(tmp_path / "m", data=tmp_path / "views", proba=True)
     shares = [column for name, column in run_transform(tmp_path / "m", data=tmp_path / "views").items() if name != "id"]
     assert_allclose(np.sum(shares, axis=0), 1)
+
+
+@pytest.fixture
+def model_file(tmp_path):
+    front = TableViews({"body": "body"}, {"size": ["size"]})
+    table = {"body": TEXTS["body"], "size": [1.5, 2.5, 1.5, 2.5]}
+    save(make_pipeline(front, MultiViewPLSA(2, random_state=0)).fit(table), tmp_path / "m.coview")
+    return tmp_path / "m.coview"
+
+
+@pytest.mark.parametrize(
+    ("command", "done"), [("predict", "predicted"), ("transform", "transformed"), ("report", "reported")]
+)
+def test_a_view_that_the_table_does_not_give_is_told(model_file, tmp_path, run, command, done):
+    (tmp_path / "new.csv").write_text("size\n1.5\n2.5\n1.0\n2.0\n")
+    out = tmp_path / ("out.html" if command == "report" else "out.csv")
+    code, _, err = run(command, model_file, "--table", tmp_path / "new.csv", "--out", out)
+    assert code == 0
+    assert err.count(f"coview: {done} without view 'body': the table has no column 'body'.\n") == 1
+    assert "Did you mean" not in err
+
+
+def test_nothing_is_told_of_a_table_that_gives_all_views(model_file, tmp_path, run):
+    (tmp_path / "new.csv").write_text("body,size\nfox,1.5\nsea,2.5\n")
+    code, _, err = run("predict", model_file, "--table", tmp_path / "new.csv", "--out", tmp_path / "out.csv")
+    assert code == 0 and "without view" not in err
+
+
+def test_a_misspelt_column_is_told_with_what_was_meant(model_file, tmp_path, run):
+    (tmp_path / "new.csv").write_text("bodys,size\nfox,1.5\nsea,2.5\n")
+    code, _, err = run("predict", model_file, "--table", tmp_path / "new.csv", "--out", tmp_path / "out.csv")
+    assert code == 0 and err.count("Did you mean 'bodys'?") == 1

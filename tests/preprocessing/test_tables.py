@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from coview import CrossModalRetriever, LinkPLSA, TableViews, TextViews, load, save
+from coview import ColumnViews, CrossModalRetriever, EmbeddingViews, LinkPLSA, TableViews, TextViews, load, save
 from coview.exceptions import DataFileError, ParameterError, ViewsError
 from coview.io.tables import read_table
 
@@ -152,3 +154,54 @@ def test_numbers_are_numbers(tmp_path, cell, value):
 def test_ids_name_one_object_each():
     with pytest.raises(ViewsError, match="'a' is in 2 rows"):
         TableViews({"words": "body"}, id="key").fit({"key": ["a", "b", "a"], "body": ["x y", "x z", "y z"]})
+
+
+RENAMED = r"The table has no column 'body', so view 'words' is missing for all rows\. Did you mean 'bodys'\?"
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        TableViews({"words": "body"}, {"meta": ["year"]}),
+        TextViews({"words": "body", "where": "venue"}),
+        ColumnViews({"words": ["body"], "meta": ["year"]}),
+        EmbeddingViews(lambda texts: [[len(text), 1.0] for text in texts], {"words": "body", "where": "venue"}),
+    ],
+    ids=lambda front: type(front).__name__,
+)
+@pytest.mark.filterwarnings("ignore:.*(free text|different value).*")
+def test_a_column_that_was_renamed_is_warned_of(front):
+    front.fit(TABLE)
+    renamed = {"bodys" if name == "body" else name: values for name, values in TABLE.items()}
+    with pytest.warns(UserWarning, match=RENAMED) as caught:
+        X = front.transform(renamed)
+    assert len(caught) == 1 and "words" not in X.names
+    assert front.absent_views(renamed) == {"words": ["body"]}
+
+
+def test_the_owner_of_a_renamed_column_may_be_a_pipeline():
+    model = make_pipeline(TableViews({"words": "body"}, {"meta": ["year"]}), LinkPLSA(2, random_state=0)).fit(TABLE)
+    with pytest.warns(UserWarning, match=RENAMED):
+        model.transform(pd.DataFrame(TABLE).rename(columns={"body": "bodys"}))
+
+
+def test_a_view_whose_columns_were_all_renamed_is_warned_of_once():
+    front = TableViews({"words": "body"}, {"meta": ["year", "size"]}).fit({**TABLE, "size": [1, 2, 3]})
+    expected = r"none of the columns 'year', 'size', so view 'meta' is missing for all rows\. Did you mean 'years'\?$"
+    with pytest.warns(UserWarning, match=expected) as caught:
+        front.transform({"body": ["fox"], "years": [2000], "sizes": [4]})
+    assert len(caught) == 1
+
+
+def test_columns_that_are_left_out_on_purpose_are_no_matter_of_names():
+    table = {"title": ["fox", "sea", "den"], "titles": ["a b", "b c", "c a"], "body": TABLE["body"]}
+    front = TableViews({"title": "title", "body": "body"}, {"meta": ["titles"]}, id="title_id")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        front.fit({**table, "title_id": list("xyz")})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # "titles" and "title_id" are near to "title", but the model knows them
+        assert front.transform({"titles": ["a b"], "title_id": ["x"], "other": [1]}).names == ("meta",)
+        assert front.transform({"body": ["fox"]}).names == ("body",)
+    assert front.absent_views({"body": ["fox"]}) == {"title": ["title"], "meta": ["titles"]}

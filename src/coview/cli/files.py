@@ -31,6 +31,7 @@ __all__ = [
     "read_input",
     "read_labels",
     "table_front",
+    "tell_absent",
     "with_vectors",
     "write_table",
 ]
@@ -223,6 +224,16 @@ def _pairs(options: Sequence[str], flag: str, example: str) -> dict[str, str]:
             raise ValueError(f"{flag} names {name.strip()!r} twice.")
         values[name.strip()] = value.lstrip() if flag == "--tokens" else value.strip()  # a space may separate items
     return values
+
+
+def tell_absent(front: Any, X: Any, done: str) -> None:
+    """Say in a line which views a raw table does not give; `done` is what is done without them, "predicted"."""
+    from coview.preprocessing.raw_columns import RawTransformer, no_columns
+
+    absent = front.absent_views(X) if isinstance(front, RawTransformer) and not _is_views(X) else {}
+    parts = [f"without view {view!r}: {no_columns(names).replace('The', 'the', 1)}" for view, names in absent.items()]
+    if parts:
+        print_line(f"coview: {done} {'; '.join(parts)}.")
 
 
 def check_there(path: Path) -> None:

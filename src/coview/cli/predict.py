@@ -18,6 +18,7 @@ from coview.cli.files import (
     named_paths,
     plain,
     read_input,
+    tell_absent,
     write_table,
 )
 from coview.cli.options import Config, Data, EscapeFormulas, Json, Sep, Table, View, merge_config, write_config
@@ -126,6 +127,7 @@ def run_predict(
     from coview.inspection.known import describe_unknown
     from coview.views.views import Views
 
+    tell_absent(fitted.front, X, "predicted")
     tell("predicting")
     prepared, known = fitted.prepare_known(X)
     labels = fitted.predict(prepared, prepared=True)
@@ -159,6 +161,7 @@ def run_transform(
 
     from coview.views.views import Views
 
+    tell_absent(fitted.front, X, "transformed")
     tell("transforming")
     result = fitted.transform(X)
     parts = dict(result.items()) if isinstance(result, (Views, Mapping)) else {"": result}

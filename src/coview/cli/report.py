@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import named_paths, read_input, read_labels
+from coview.cli.files import named_paths, read_input, read_labels, tell_absent
 from coview.cli.options import Data, Labels, Sep, Table, View
 from coview.utils.messages import printable
 from coview.utils.progress import progress, tell
@@ -69,6 +69,8 @@ def report(
         X = read_input(view, data, table, sep) if has_objects else None
         y, y_fit = (read_labels(source, X, fitted.id_column) for source in (labels, fitted_labels))
         columns = None if by is None else table_columns([name.strip() for name in by.split(",") if name.strip()], X)
+        if table is not None:
+            tell_absent(fitted.front, X, "reported")
         if table is not None and fitted.retriever is not None and fitted.front is not None:  # it makes views itself
             X = fitted.front.transform(X)
         source: Any = None if data is None else str(data)

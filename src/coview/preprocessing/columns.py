@@ -176,6 +176,8 @@ class ColumnViews(RawTransformer):
         chosen = [view for view, names in self.columns_.items() if any(name in table.sources for name in names)]
         if not chosen:
             table.check_has_any([name for names in self.columns_.values() for name in names])
+        if table is not X:  # else TableViews, which knows all columns, has looked
+            self._warn_of_renamed(table)
         table = self._completed(table, chosen)
         arrays, present, names = {}, {}, {}
         for view in chosen:

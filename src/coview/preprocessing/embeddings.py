@@ -173,6 +173,8 @@ class EmbeddingViews(RawTransformer):
         columns = {view: name for view, name in self.columns_.items() if name in table.sources}
         if not columns:
             table.check_has_any(list(self.columns_.values()))
+        if table is not X:  # else TableViews, which knows all columns, has looked
+            self._warn_of_renamed(table)
         with progress(type(self).__name__, self.verbose, owner=self):
             vectors = {
                 view: self._embedded(table, view, column, self.dimensions_[view]) for view, column in columns.items()

@@ -8,10 +8,12 @@ import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import ViewsTransformerMixin
@@ -20,6 +22,7 @@ from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed, short
 from coview.utils.missing import is_missing
+from coview.utils.warn import warn_user
 from coview.views.arrays import frame_ids, is_frame, open_frame
 
 __all__ = [
@@ -30,6 +33,7 @@ __all__ = [
     "check_column_name",
     "columns_by_view",
     "is_rows",
+    "no_columns",
     "read_dates",
 ]
 
@@ -39,12 +43,38 @@ _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?).*)?")  #
 class RawTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     """Base of transformers of raw input, whose columns have names."""
 
+    columns_: Any
     _input_tags: tuple[str, ...] = ()  # what scikit-learn is told that it takes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags = replace(tags.input_tags, two_d_array=False, **dict.fromkeys(self._input_tags, True))
         return tags
+
+    def absent_views(self, X: Any) -> dict[str, list[Any]]:
+        """Return the fitted views of which a table has no column, with the columns that they are made of.
+
+        Parameters
+        ----------
+        X : table
+            What `transform` takes.
+        """
+        check_is_fitted(self)
+        columns = self._columns_of_views()
+        return _absent(as_table(X, type(self).__name__, bare=next(iter(columns.values()))[0]), columns)
+
+    def _columns_of_views(self) -> dict[str, list[Any]]:
+        """Columns of each fitted view."""
+        return {view: names if isinstance(names, list) else [names] for view, names in self.columns_.items()}
+
+    def _warn_of_renamed(self, table: Table, known: Iterable[Any] = ()) -> None:
+        """Warn of views that a table does not give where it has a column of a similar name, beside known ones."""
+        columns = self._columns_of_views()
+        free = [name for name in table.names if name not in {*chain.from_iterable(columns.values()), *known}]
+        for view, names in _absent(table, columns).items():
+            hint = next(filter(None, (did_you_mean(name, free) for name in names)), "")
+            if hint:
+                warn_user(f"{no_columns(names)}, so view {view!r} is missing for all rows.{hint}", UserWarning)
 
 
 @dataclass(frozen=True)
@@ -109,6 +139,21 @@ class Table:
             raise ViewsError(
                 f"The table has no column {short(absent[0])}{purpose}; its columns are {listed(self.names)}.{hint}"
             )
+
+
+def no_columns(names: list[Any]) -> str:
+    """Return the words for columns that a table lacks.
+
+    Examples
+    --------
+    >>> no_columns(["text"]), no_columns(["age", "job"])
+    ("The table has no column 'text'", "The table has none of the columns 'age', 'job'")
+    """
+    return f"The table has {'no column' if len(names) == 1 else 'none of the columns'} {listed(names)}"
+
+
+def _absent(table: Table, columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    return {view: names for view, names in columns.items() if not any(name in table.sources for name in names)}
 
 
 def columns_by_view(parameter: str, columns: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -188,10 +189,11 @@ class TableViews(RawTransformer):
         check_is_fitted(self)
         table = as_table(X, "TableViews")
         ids = self._ids(table, needed=False)
-        wanted = [(part, _column_names(part)) for part in self._parts()]
+        wanted = [(part, list(chain.from_iterable(part._columns_of_views().values()))) for part in self._parts()]
         parts = [part.transform(table) for part, names in wanted if any(name in table.sources for name in names)]
         if not parts:
             table.check_has_any([name for _, names in wanted for name in names])
+        self._warn_of_renamed(table, () if self.id is None else (self.id,))
         return _together(parts, ids)
 
     def raw_texts(self, X: Any) -> dict[str, list[str]]:
@@ -214,6 +216,9 @@ class TableViews(RawTransformer):
         """Describe the resulting views for `inspect`."""
         check_is_fitted(self)
         return {view: expected for part in self._parts() for view, expected in part.view_inputs().items()}
+
+    def _columns_of_views(self) -> dict[str, list[Any]]:
+        return {view: names for part in self._parts() for view, names in part._columns_of_views().items()}
 
     def _parts(self) -> list[Any]:
         return [part for part in (self.text_, self.columns_, self._encoding()) if part is not None]
@@ -239,10 +244,6 @@ class TableViews(RawTransformer):
             twice = short(values[counts.argmax()].item())
             raise ViewsError(f"Column {self.id!r} names the objects, but {twice} is in {counts.max()} rows.")
         return ids
-
-
-def _column_names(part: Any) -> list[Any]:
-    return [name for names in part.columns_.values() for name in (names if isinstance(names, list) else [names])]
 
 
 def _together(parts: list[Views], ids: np.ndarray | None) -> Views:

@@ -171,6 +171,8 @@ class TextViews(RawTransformer):
         columns = {view: name for view, name in self.columns_.items() if name in table.sources}
         if not columns:
             table.check_has_any(list(self.columns_.values()))
+        if table is not X:  # else TableViews, which knows all columns, has looked
+            self._warn_of_renamed(table)
         counts = {}
         for view in columns:
             column = self._read(table, view)
