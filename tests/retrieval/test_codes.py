@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 import tracemalloc
@@ -180,23 +181,70 @@ def in_threads(work, n: int) -> list:
     return results
 
 
-def test_threads_that_search_after_items_came_find_the_same(always, monkeypatch):
+def noted(monkeypatch) -> list[int]:
+    """Numbers of items that an index makes codes of."""
+    made: list[int] = []
+
+    class Noted(Codes):
+        def __init__(self, vectors):
+            made.append(len(vectors))
+            time.sleep(0.05)  # all threads are here together
+            super().__init__(vectors)
+
+    monkeypatch.setattr(index_module, "Codes", Noted)
+    return made
+
+
+def test_threads_that_search_together_make_codes_once(always, monkeypatch):
+    made = noted(monkeypatch)
     rng = np.random.default_rng(4)
     vectors, queries = rng.normal(size=(900, 20)).astype(np.float32), rng.normal(size=(2, 20)).astype(np.float32)
     index = ExactIndex(20)
     index.add(np.arange(500), vectors[:500])
-    index.prepare()
     index.add(np.arange(500, 900), vectors[500:])
-    rounded = module._rounded
-
-    def slowly(*arguments):
-        time.sleep(0.02)  # all threads are here together
-        return rounded(*arguments)
-
-    monkeypatch.setattr(module, "_rounded", slowly)
     expected = naive(queries, vectors, 7)[0].tolist()
     found = in_threads(lambda: index.search(queries, 7)[0].tolist(), 4)
-    assert [*found, index.search(queries, 7)[0].tolist()] == [expected] * 5
+    assert found == [expected] * 4 and made == [900]
+
+
+def test_a_search_makes_no_codes_of_items_that_were_replaced(always, monkeypatch):
+    made = noted(monkeypatch)
+    rng = np.random.default_rng(4)
+    vectors, queries = rng.normal(size=(900, 20)).astype(np.float32), rng.normal(size=(2, 20)).astype(np.float32)
+    index = ExactIndex(20)
+    index.add(np.arange(500), vectors[:500])
+    uses = index._uses_codes
+
+    def before_a_change(*arguments):  # as of another thread
+        index.add(np.arange(500, 900), vectors[500:])
+        return uses(*arguments)
+
+    monkeypatch.setattr(index, "_uses_codes", before_a_change)
+    assert np.array_equal(index.search(queries, 7)[0], naive(queries, vectors[:500], 7)[0])
+    assert made == []
+    monkeypatch.setattr(index, "_uses_codes", uses)
+    assert np.array_equal(index.search(queries, 7)[0], naive(queries, vectors, 7)[0])
+    assert made == [900]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_items_that_are_no_numbers_are_searched_without_codes(always, value, when):
+    rng = np.random.default_rng(10)
+    vectors, queries = rng.normal(size=(900, 20)).astype(np.float32), rng.normal(size=(3, 20)).astype(np.float32)
+    index, odd = ExactIndex(20), np.full((1, 20), value, dtype=np.float32)
+    if when == "before":
+        index.add([0], odd)
+    index.add(np.arange(1, 901), vectors)
+    index.prepare()
+    if when == "after":
+        index.add([901], odd)
+    assert not index._uses_codes(queries, index._items, 7)
+    again = pickle.loads(pickle.dumps(index))
+    assert not again._uses_codes(queries, again._items, 7)
+    index.remove([0, 901])
+    assert index._uses_codes(queries, index._items, 7)
+    assert np.array_equal(index.search(queries, 7)[0], 1 + naive(queries, vectors, 7)[0])
 
 
 def test_a_search_sees_the_items_that_it_began_with(always, monkeypatch):
@@ -252,14 +300,7 @@ def test_making_codes_takes_less_than_the_vectors():
 
 @pytest.mark.skipif(find_spec("usearch") is None, reason="usearch is not installed: the HNSW graph is not checked")
 def test_a_graph_makes_no_codes(always, monkeypatch):
-    made = []
-
-    class Noted(Codes):
-        def __init__(self, vectors):
-            made.append(len(vectors))
-            super().__init__(vectors)
-
-    monkeypatch.setattr(index_module, "Codes", Noted)
+    made = noted(monkeypatch)
     for index in (GraphIndex(8), ExactIndex(8)):
         index.add(np.arange(1500), np.random.default_rng(9).normal(size=(1500, 8)))  # measures the recall
         assert not made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from importlib.util import find_spec
 
 import numpy as np
@@ -78,6 +79,133 @@ def test_keys_must_increase():
     index = filled(ExactIndex(8), n=3)
     with pytest.raises(ValueError, match="must be increasing"):
         index.add([2], unit_rows(1, 8))
+
+
+@pytest.mark.parametrize("kind", ["exact", pytest.param("hnsw", marks=needs_usearch)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_items_stay_when_the_array_they_came_in_changes(kind, order):
+    index, given = make_index(kind, 8, 0), np.array(unit_rows(50, 8), order=order)
+    index.add(np.arange(50), given)
+    given[:] = 0
+    assert np.array_equal(index.vectors, unit_rows(50, 8)) and index.vectors.flags.c_contiguous
+
+
+@pytest.mark.parametrize("kind", ["exact", pytest.param("hnsw", marks=needs_usearch)])
+def test_vectors_of_an_index_are_read_only(kind):
+    index = filled(make_index(kind, 8, 0), n=20)
+    states = [index, pickle.loads(pickle.dumps(index)), restore_index(kind, index.__getstate__())]
+    index.remove([3])
+    for each in states:
+        with pytest.raises(ValueError, match="read-only"):
+            each.vectors[0] = 0
+
+
+@pytest.mark.parametrize(("n_keys", "shape"), [(2, (3, 8)), (0, (3, 8)), (3, (2, 8)), (3, (3, 7)), (8, (8,))])
+def test_items_that_do_not_fit_their_keys_are_refused(n_keys, shape):
+    index = ExactIndex(8)
+    with pytest.raises(ValueError, match="one vector of length 8 for each key"):
+        index.add(np.arange(n_keys), np.ones(shape))
+    assert len(index) == 0 and index.vectors.shape == (0, 8)
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_an_item_that_is_no_number_takes_no_place_among_the_best(value):
+    vectors = unit_rows(400, 8)
+    vectors[[5, 300]] = value
+    index, query = ExactIndex(8), np.abs(unit_rows(1, 8, seed=1))
+    index.add(np.arange(400), vectors)
+    scores = np.where(np.isfinite(vectors).all(axis=1), unit_rows(400, 8) @ query[0], -np.inf)
+    assert index.search(query, 7)[0].tolist() == [np.argsort(-scores, kind="stable")[:7].tolist()]
+
+
+class Meanwhile:
+    """A graph; while it is searched, or changed, another thread does something, or waits to."""
+
+    def __init__(self, graph, method, action):
+        self.graph, self.method = graph, method
+        self.thread = threading.Thread(target=action, daemon=True)
+
+    def _do(self, name, *arguments):
+        if name == self.method and self.thread.ident is None:
+            first = name == "search"  # the other thread comes before what is asked of the graph, or after it
+            result = None if first else getattr(self.graph, name)(*arguments)
+            self.thread.start()
+            self.thread.join(timeout=0.3)
+            return getattr(self.graph, name)(*arguments) if first else result
+        return getattr(self.graph, name)(*arguments)
+
+    def search(self, *arguments):
+        return self._do("search", *arguments)
+
+    def remove(self, *arguments):
+        return self._do("remove", *arguments)
+
+    def __len__(self):
+        return len(self.graph)
+
+
+@needs_usearch
+def test_a_search_of_a_graph_sees_the_items_before_a_removal_or_those_after():
+    graph, queries, found = filled(GraphIndex(8)), unit_rows(5, 8, seed=3), []
+    expected = graph.search(queries, 6)
+    gone = np.union1d(expected[0][:, :2], np.arange(400, 500))
+    graph._graph = spy = Meanwhile(graph._graph, "search", lambda: graph.remove(gone))
+    during = graph.search(queries, 6)
+    spy.thread.join(timeout=30)
+    assert np.array_equal(during[0], expected[0]) and np.array_equal(during[1], expected[1])
+    assert not np.isin(graph.search(queries, 6)[0], gone).any()
+
+    graph = filled(GraphIndex(8))
+    graph._graph = spy = Meanwhile(graph._graph, "remove", lambda: found.append((graph.search(queries, 6), len(graph))))
+    graph.remove(gone)
+    spy.thread.join(timeout=30)
+    ((keys, _), n_items) = found[0]
+    assert not np.isin(keys, gone).any() and n_items == 500 - len(gone)
+
+
+@needs_usearch
+def test_threads_may_search_a_graph_while_items_come_and_go():
+    graph, queries, errors, stop = filled(GraphIndex(8), n=300), unit_rows(6, 8, seed=3), [], threading.Event()
+    vectors = dict(enumerate(np.concatenate([unit_rows(300, 8), unit_rows(300, 8, seed=5)])))
+
+    def search():
+        try:
+            while not stop.is_set():
+                keys, scores = graph.search(queries, 5)
+                own = np.array([[vectors[key] for key in row] for row in keys.tolist()])
+                np.testing.assert_allclose(scores, np.einsum("qkd,qd->qk", own, queries), atol=1e-6)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=search) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for key in range(100):
+        graph.remove([key, 299 - key])
+        graph.add([300 + key], vectors[300 + key][None])
+    stop.set()
+    for thread in threads:
+        thread.join(timeout=30)
+    assert not errors
+
+
+def test_identifiers_stay_when_the_array_they_came_in_changes():
+    index, ids = ObjectIndex({"words": 2}), np.array([7, 8])
+    index.add(ids, 2, {"words": (np.arange(2), np.ones((2, 2)))})
+    ids[:] = 0
+    assert index.ids.tolist() == [7, 8]
+
+
+def test_hits_that_were_removed_since_are_left_out():
+    index = ObjectIndex({"words": 2})
+    index.add(list("abcde"), 5, {"words": (np.arange(5), np.ones((5, 2)))}, groups=np.arange(5) * 10)
+    keys, scores = np.array([[4, 1, 2, 0], [3, 2, 0, 1]]), np.array([[0.9, 0.8, 0.7, 0.6], [0.5, 0.4, 0.3, 0.2]])
+    index.remove(["e", "b"])
+    ids, groups, left = index.still_there(keys, scores)
+    assert ids.tolist() == [["c", "a"], ["d", "c"]]  # the first query lost two
+    assert groups.tolist() == [[20, 0], [30, 20]] and left.tolist() == [[0.7, 0.6], [0.5, 0.4]]
+    index.remove(["a", "c", "d"])
+    assert [part.shape for part in index.still_there(keys, scores)] == [(2, 0)] * 3
 
 
 def test_a_small_index_is_exact_by_default():

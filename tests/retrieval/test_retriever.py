@@ -703,3 +703,24 @@ def test_what_is_no_query_is_refused_for_what_it_is(query, sentence):
     table = {"body": ["red fox", "blue sea"] * 4, "title": ["fox", "sea"] * 4}
     with pytest.raises(ViewsError, match=sentence):
         CrossModalRetriever(front).fit(table).search(query)
+
+
+@pytest.mark.parametrize("which", ["best", "last"])
+def test_an_object_that_is_removed_during_a_search_is_no_hit_and_no_other_takes_its_name(data, which, monkeypatch):
+    retriever = CrossModalRetriever(LinkPLSA(4, random_state=0)).fit(data.views[:60])
+    query = data.views[60:62]
+    before = retriever.search(query, "words", "image", k=60)
+    gone = before.ids[0, 0] if which == "best" else retriever.indexed_ids()[-1]
+    search = retriever.index_.search
+
+    def before_a_removal(*arguments):  # by another thread
+        found = search(*arguments)
+        retriever.remove([gone])
+        return found
+
+    monkeypatch.setattr(retriever.index_, "search", before_a_removal)
+    hits = retriever.search(query, "words", "image", k=60)
+    for part in ("ids", "scores", "groups", "group_names"):
+        for i in range(2):
+            kept = before.ids[i] != gone
+            assert np.array_equal(getattr(hits, part)[i], getattr(before, part)[i][kept])

@@ -27,7 +27,7 @@ class Codes:
     Parameters
     ----------
     vectors : ndarray of float32 (n_items, width)
-        The items.
+        The items, of finite numbers: nothing bounds the scores of others.
 
     Examples
     --------

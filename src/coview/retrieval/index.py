@@ -38,7 +38,8 @@ class _Items(NamedTuple):
     """What is in an index at one time: replaced as a whole, so that a search in another thread sees what fits."""
 
     keys: np.ndarray
-    vectors: np.ndarray
+    vectors: np.ndarray  # read-only, and nobody else's
+    finite: bool = True  # all of the vectors: others have no codes
     codes: Codes | None = None
 
 
@@ -57,7 +58,7 @@ class ExactIndex:
     keys : ndarray of int64 (n_items,)
         Keys of the items, increasing.
     vectors : ndarray of float32 (n_items, width)
-        The items.
+        The items; read-only.
     """
 
     kind = "exact"
@@ -83,8 +84,13 @@ class ExactIndex:
 
     def add(self, keys: Any, vectors: np.ndarray) -> None:
         """Add items; their keys are larger than all keys so far, and increase."""
-        keys = np.asarray(keys, dtype=np.int64)
-        vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        keys, vectors = np.asarray(keys, dtype=np.int64), np.asarray(vectors)
+        width = self.vectors.shape[1]
+        if vectors.shape != (len(keys), width):
+            raise ValueError(
+                f"Items need one vector of length {width} for each key, but {len(keys)} keys came with an array of "
+                f"shape {vectors.shape}."
+            )
         if not len(keys):
             return
         with self._lock:
@@ -92,10 +98,12 @@ class ExactIndex:
             last = before.keys[-1:] if len(before.keys) else keys[:1] - 1
             if (np.diff(np.concatenate([last, keys])) <= 0).any():
                 raise ValueError("Keys of new items must be increasing and larger than all keys in the index.")
-            if len(before.vectors):
-                vectors = np.concatenate([before.vectors, vectors])
-            codes = None if before.codes is None else before.codes.extended(vectors)
-            self._items = _Items(np.concatenate([before.keys, keys]), vectors, codes)
+            # a copy, since the caller's may change
+            vectors = np.ascontiguousarray(np.concatenate([before.vectors, vectors], dtype=np.float32))
+            finite = before.finite and _is_finite(vectors[len(before.keys) :])
+            codes = before.codes.extended(vectors) if before.codes is not None and finite else None
+            items = _Items(np.concatenate([before.keys, keys]), _read_only(vectors), finite, codes)
+            self._replace(items, added=len(keys))
 
     def remove(self, keys: Any) -> None:
         """Take items out; keys that are not there are passed over."""
@@ -105,12 +113,17 @@ class ExactIndex:
             if not kept.all():
                 vectors = before.vectors[kept]
                 codes = None if before.codes is None else before.codes.kept(kept, vectors)
-                self._items = _Items(before.keys[kept], vectors, codes)
+                items = _Items(before.keys[kept], _read_only(vectors), before.finite or _is_finite(vectors), codes)
+                self._replace(items, gone=before.keys[~kept])
+
+    def _replace(self, items: _Items, *, added: int = 0, gone: np.ndarray | None = None) -> None:
+        """Put items in place of those before; `added` are last, `gone` are keys. The lock is held."""
+        self._items = items
 
     def prepare(self) -> None:
         """Make ready for many searches of few queries each, as of a service: 8-bit codes, a quarter of the vectors."""
         items = self._items
-        if self.kind == "exact" and Codes.suit(items.vectors):
+        if self.kind == "exact" and items.finite and Codes.suit(items.vectors):
             self._codes_of(items)
             self.search(items.vectors[:1], 1)  # compiles, or loads what is compiled
 
@@ -119,32 +132,30 @@ class ExactIndex:
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         items = self._items  # once: another thread may replace them
         k = min(k, len(items.keys))
-        if self._uses_codes(queries, items, k):
-            rows, scores = _best_coded(queries, items.vectors, self._codes_of(items), k)
-        else:
+        codes = self._codes_of(items) if self._uses_codes(queries, items, k) else None
+        if codes is None:
             rows, scores = _best(queries, items.vectors, k)
+        else:
+            rows, scores = _best_coded(queries, items.vectors, codes, k)
         return items.keys[rows], scores
 
     def _uses_codes(self, queries: np.ndarray, items: _Items, k: int) -> bool:
-        if self.kind != "exact":  # a graph searches all items only where it cannot reach them, and to measure itself
-            return False
         n_items = len(items.keys)
         wanted = items.codes is not None or len(queries) * n_items >= CODED_SCORES
         pays = 0 < k * LEAST_FOR_EACH <= n_items and Codes.suit(items.vectors)
-        return wanted and pays and bool(np.isfinite(queries).all())
+        return wanted and pays and items.finite and bool(np.isfinite(queries).all())
 
-    def _codes_of(self, items: _Items) -> Codes:
-        """Codes of the items, which are made by one thread and kept while the items are those of the index."""
+    def _codes_of(self, items: _Items) -> Codes | None:
+        """Codes of the items, which one thread makes for all; None where the index has other items by now."""
         if items.codes is not None:
             return items.codes
         with self._lock:
             now = self._items
-            if now.vectors is items.vectors and now.codes is not None:
-                return now.codes
-            codes = Codes(items.vectors)
-            if now.vectors is items.vectors:
-                self._items = now._replace(codes=codes)
-        return codes
+            if now.vectors is not items.vectors:  # nobody could use them again, and who changes items would wait
+                return None
+            if now.codes is None:
+                self._items = now = now._replace(codes=Codes(items.vectors))
+            return now.codes
 
     def rows_of(self, keys: np.ndarray) -> np.ndarray:
         """Rows of some items, by key."""
@@ -152,8 +163,9 @@ class ExactIndex:
 
     def row_of(self, key: int) -> int | None:
         """Row of an item by its key, or None where it is not there."""
-        row = int(np.searchsorted(self.keys, key))
-        return row if row < len(self) and self.keys[row] == key else None
+        keys = self.keys  # once: another thread may replace them
+        row = int(np.searchsorted(keys, key))
+        return row if row < len(keys) and keys[row] == key else None
 
     def __getstate__(self) -> dict[str, Any]:
         items = self._items
@@ -162,7 +174,8 @@ class ExactIndex:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({name: value for name, value in state.items() if name not in ("keys", "vectors")})
-        self._items = _Items(state["keys"], state["vectors"])
+        vectors = _read_only(state["vectors"].view())
+        self._items = _Items(state["keys"], vectors, _is_finite(vectors))
         self._lock = threading.Lock()
 
 
@@ -171,6 +184,7 @@ class GraphIndex(ExactIndex):
 
     When the graph is built, and whenever it has grown by half, recall is measured: points halfway between two items are
     searched for in the graph and exactly, and the effort of the search is doubled until the recall reaches `recall`.
+    Threads wait for each other at the graph: while it is searched, it does not change.
 
     Parameters
     ----------
@@ -204,61 +218,59 @@ class GraphIndex(ExactIndex):
         self._graph: Any = None
         self._measured_at = 0
 
-    def add(self, keys: Any, vectors: np.ndarray) -> None:
-        """Add items, and measure the recall again where they are many."""
-        before = len(self)
-        super().add(keys, vectors)
-        if len(self) == before:
-            return
-        _grow(self._opened(), self.keys[before:], self.vectors[before:])
-        if len(self) > 1.5 * self._measured_at:
-            self.measure()
-
-    def remove(self, keys: Any) -> None:
-        """Take items out of the graph and of the matrix."""
-        gone = self.keys[np.isin(self.keys, keys)]
-        super().remove(keys)
-        if not len(self):
+    def _replace(self, items: _Items, *, added: int = 0, gone: np.ndarray | None = None) -> None:
+        """Change the graph with the items, and measure the recall again where many came."""
+        if not len(items.keys):
             self._graph, self._measured_at = None, 0
-        elif len(gone):
+        elif added:
+            _grow(self._opened(), items.keys[-added:], items.vectors[-added:])
+        elif gone is not None:
             self._opened().remove(gone)
+        super()._replace(items)
+        if added and len(items.keys) > 1.5 * self._measured_at:
+            self._measure()
 
     def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the keys and the exact scores of the k best items found for each query, best first."""
         queries = np.ascontiguousarray(queries, dtype=np.float32)
+        with self._lock:
+            items, found = self._items, self._find(queries, k)
+        return _scored(queries, items, *found)
+
+    def measure(self, k: int = 10) -> float:
+        """Measure the recall of the k best, raising the effort until it is high enough."""
+        with self._lock:
+            return self._measure(k)
+
+    def _find(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Keys that the graph finds (n_queries, k), and for which queries these are too few. The lock is held."""
         k = min(k, len(self))
-        if not k or not len(queries):
-            return super().search(queries, k)
+        keys, short = np.zeros((len(queries), k), dtype=np.int64), np.ones(len(queries), dtype=bool)
+        if not keys.size:
+            return keys, short
         graph = self._opened()
         graph.expansion_search = max(self.effort, k)
         hits = graph.search(queries, k)
         counts = getattr(hits, "counts", len(hits))  # one query alone comes back without counts
-        short = np.broadcast_to(np.asarray(counts) < k, len(queries))  # removals may leave parts out of reach
-        keys = np.full((len(queries), k), self.keys[0])
+        short[:] = np.asarray(counts) < k  # removals may leave parts out of reach
         if not short.all():
             keys[~short] = np.atleast_2d(hits.keys)[~short, :k]
-        scores = np.einsum("qkd,qd->qk", self.vectors[self.rows_of(keys)], queries)
-        order = np.lexsort((keys, -scores), axis=1)
-        keys, scores = np.take_along_axis(keys, order, axis=1), np.take_along_axis(scores, order, axis=1)
-        if short.any():
-            keys[short], scores[short] = super().search(queries[short], k)
-        return keys, scores
+        return keys, short
 
-    def measure(self, k: int = 10) -> float:
-        """Measure the recall of the k best, raising the effort until it is high enough."""
-        rng = np.random.default_rng(0)
+    def _measure(self, k: int = 10) -> float:
+        items, rng = self._items, np.random.default_rng(0)
         # items themselves would be easy: each is its own nearest, and the graph is built around it
-        first, second = rng.integers(len(self), size=(2, SAMPLE))
-        queries = (self.vectors[first] + self.vectors[second]) / 2
-        _, exact = super().search(queries, k)
+        first, second = rng.integers(len(items.keys), size=(2, SAMPLE))
+        queries = (items.vectors[first] + items.vectors[second]) / 2
+        _, exact = _best(queries, items.vectors, k)
         while True:
-            _, scores = self.search(queries, k)
+            _, scores = _scored(queries, items, *self._find(queries, k))
             # by score, not by key: items of equal score serve equally well
             self.recall_ = float(np.mean(scores >= exact[:, -1:] - 1e-6))
-            if self.recall_ >= self.recall or self.effort >= min(MOST_EFFORT, len(self)):
+            if self.recall_ >= self.recall or self.effort >= min(MOST_EFFORT, len(items.keys)):
                 break
             self.effort *= 2
-        self._measured_at = len(self)
+        self._measured_at = len(items.keys)
         return self.recall_
 
     def _opened(self) -> Any:
@@ -279,9 +291,10 @@ class GraphIndex(ExactIndex):
     # -- as plain values, for pickles and model files
 
     def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        graph = state.pop("_graph")
-        state["graph"] = None if graph is None else _as_bytes(graph)
+        with self._lock:  # items and graph that fit
+            state = super().__getstate__()
+            graph = state.pop("_graph")
+            state["graph"] = None if graph is None else _as_bytes(graph)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -297,6 +310,20 @@ class GraphIndex(ExactIndex):
             self._graph = _usearch().Index.restore(graph.tobytes())
         else:
             _grow(self._opened(), self.keys, self.vectors)
+
+
+def _scored(queries: np.ndarray, items: _Items, keys: np.ndarray, short: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Keys and exact scores of what a graph found, best first; where that is too little, of the best of all items."""
+    scores = np.empty(keys.shape, dtype=np.float32)
+    if short.any():
+        rows, scores[short] = _best(queries[short], items.vectors, keys.shape[1])
+        keys[short] = items.keys[rows]
+    if not short.all():
+        near = keys[~short]
+        found = np.einsum("qkd,qd->qk", items.vectors[np.searchsorted(items.keys, near)], queries[~short])
+        order = np.lexsort((near, -found), axis=1)
+        keys[~short], scores[~short] = (np.take_along_axis(part, order, axis=1) for part in (near, found))
+    return keys, scores
 
 
 _ALONE = 10_000  # items that one thread adds first
@@ -368,8 +395,7 @@ def _keep_best(scores: np.ndarray, start: int, rows: np.ndarray, best: np.ndarra
     better = scores > bar  # an equal score of a later item does not displace an earlier one
     crowded = np.flatnonzero(np.count_nonzero(better, axis=1) > 4 * k)
     if len(crowded):  # the first blocks: the k-th best of the block itself is a closer bar
-        at = scores.shape[1] - k
-        closer = np.partition(scores[crowded], at, axis=1)[:, [at]]
+        closer = -np.partition(-scores[crowded], k - 1, axis=1)[:, [k - 1]]  # what is no number is last
         better[crowded] &= scores[crowded] >= closer
     query, column = np.nonzero(better)
     if not len(query):
@@ -384,6 +410,15 @@ def _keep_best(scores: np.ndarray, start: int, rows: np.ndarray, best: np.ndarra
     firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     taken = order[firsts[:, None] + np.arange(k)]
     rows[touched], best[touched] = row[taken], score[taken]
+
+
+def _is_finite(vectors: np.ndarray) -> bool:
+    return bool(np.isfinite([vectors.min(initial=0), vectors.max(initial=0)]).all())
+
+
+def _read_only(vectors: np.ndarray) -> np.ndarray:
+    vectors.flags.writeable = False
+    return vectors
 
 
 def _as_bytes(graph: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -27,6 +27,14 @@ MOST_SCORES = 20_000_000  # of queries and objects that are held at a time
 CANDIDATES = 100  # objects beyond k that are looked at by each of a graph and shared words
 _MOST_WEIGHT = 1e6  # of a word by BM25, which is a logarithm
 _SUGGESTED = 3  # ids that resemble an unknown one
+
+
+class _Objects(NamedTuple):
+    """The objects at one time: replaced as a whole, so that another thread reads what fits."""
+
+    ids: np.ndarray
+    keys: np.ndarray  # increasing
+    groups: np.ndarray  # position of each object's group; -1 for none
 
 
 class ObjectIndex:
@@ -68,14 +76,24 @@ class ObjectIndex:
 
     def __init__(self, widths: Mapping[str, int], kind: str = "exact", recall: float = 0.95) -> None:
         self.kind, self.recall = kind, recall
-        self.ids = np.empty(0, dtype=np.int64)
-        self.keys = np.empty(0, dtype=np.int64)
-        self.groups = np.empty(0, dtype=np.int64)  # position of each object's group; -1 for none
+        self._objects = _Objects(*(np.empty(0, dtype=np.int64) for _ in range(3)))
         self.next_key = 0
         self.indexes: dict[str, ExactIndex] = {name: ExactIndex(width) for name, width in widths.items()}
         self.words: dict[str, Any] = {}
         self._key_of: dict[Any, int] | None = None
         self._postings: dict[str, Any] = {}
+
+    @property
+    def ids(self) -> np.ndarray:
+        return self._objects.ids
+
+    @property
+    def keys(self) -> np.ndarray:
+        return self._objects.keys
+
+    @property
+    def groups(self) -> np.ndarray:
+        return self._objects.groups
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -97,9 +115,12 @@ class ObjectIndex:
         self._postings = {}
         for name, rows in (words or {}).items():
             self.words[name] = sparse.vstack([self.words[name], rows], format="csr") if name in self.words else rows
-        self.ids = np.concatenate([self.ids, ids]) if len(self.ids) else ids
-        self.keys = np.concatenate([self.keys, keys])
-        self.groups = np.concatenate([self.groups, np.full(len(ids), -1) if groups is None else groups])
+        before = self._objects
+        self._objects = _Objects(
+            np.concatenate([before.ids, ids]) if len(before.ids) else ids.copy(),  # the caller's may change
+            np.concatenate([before.keys, keys]),
+            np.concatenate([before.groups, np.full(len(ids), -1) if groups is None else groups]),
+        )
         self.next_key += len(ids)
         if self._key_of is not None:
             self._key_of.update(zip(ids.tolist(), keys.tolist()))
@@ -114,7 +135,7 @@ class ObjectIndex:
                 self.words[name] = self.words[name][np.flatnonzero(~np.isin(index.keys, keys))]
             index.remove(keys)
         kept = ~np.isin(self.keys, keys)
-        self.ids, self.keys, self.groups = self.ids[kept], self.keys[kept], self.groups[kept]
+        self._objects = _Objects(*(part[kept] for part in self._objects))
         for name in set(names):
             del self._by_id()[name]
 
@@ -340,7 +361,26 @@ class ObjectIndex:
 
     def ids_by_key(self, keys: np.ndarray) -> np.ndarray:
         """Identifiers of keys."""
-        return self.ids[np.searchsorted(self.keys, keys)]
+        objects = self._objects
+        return objects.ids[np.searchsorted(objects.keys, keys)]
+
+    def still_there(self, keys: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return ids, groups and scores of what a search found, less the objects that were removed since.
+
+        Where queries lose different numbers of them, all keep as many as the one that keeps fewest.
+
+        Parameters
+        ----------
+        keys, scores : ndarray (n_queries, k)
+            What `search` returned.
+        """
+        objects = self._objects  # once: another thread may replace them
+        rows = np.searchsorted(objects.keys, keys)
+        there = np.append(objects.keys, -1)[rows] == keys
+        if not there.all():
+            first = np.argsort(~there, axis=1, kind="stable")[:, : there.sum(axis=1).min()]
+            rows, scores = np.take_along_axis(rows, first, axis=1), np.take_along_axis(scores, first, axis=1)
+        return objects.ids[rows], objects.groups[rows], scores
 
     def ids_of(self, view: str) -> np.ndarray:
         """Identifiers of the objects that have a view, in the order of its index."""
@@ -375,10 +415,12 @@ class ObjectIndex:
 
     def __getstate__(self) -> dict[str, Any]:
         indexes = {name: (index.kind, index.__getstate__()) for name, index in self.indexes.items()}
-        return {**vars(self), "indexes": indexes, "_key_of": None, "_postings": {}}
+        rest = {name: value for name, value in vars(self).items() if name != "_objects"}
+        return {**rest, **self._objects._asdict(), "indexes": indexes, "_key_of": None, "_postings": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, ids=texts_as_str(state["ids"]))
+        vars(self).update({name: value for name, value in state.items() if name not in _Objects._fields})
+        self._objects = _Objects(texts_as_str(state["ids"]), state["keys"], state["groups"])
         self.indexes = {name: restore_index(kind, inner) for name, (kind, inner) in state["indexes"].items()}
 
     @classmethod

@@ -813,14 +813,13 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     def _hits(self, keys: np.ndarray, scores: np.ndarray, ignored: list[list[str]] | None = None) -> Hits:
         """Hits with identifiers and groups, by keys of the index."""
-        rows = np.searchsorted(self.index_.keys, keys)
+        ids, places, scores = self.index_.still_there(keys, scores)
         groups = names = None
         if self._sorter is not None:
-            groups = self.index_.groups[rows]
             known = np.array([*self._sorter.group_names, None], dtype=object)  # -1 is the last
-            groups = np.where(groups < len(known) - 1, groups, -1)  # a file may tell of groups that the model lacks
+            groups = np.where(places < len(known) - 1, places, -1)  # a file may tell of groups that the model lacks
             names = known[groups]
-        return Hits(self.index_.ids[rows], scores, groups, names, ignored or [])
+        return Hits(ids, scores, groups, names, ignored or [])
 
     def _dimension_names(self, view: str) -> list[str]:
         """Names of the dimensions that are compared: classes, or topics by what they are about."""
