@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from coview import ScaledViews, Views
-from coview.exceptions import ViewsError
+from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.scaling import column_scales, scaling_by_default
 
 
@@ -168,3 +168,17 @@ def test_a_view_that_nobody_has_and_one_that_is_not_there_are_refused():
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
 def test_some_columns_in_another_unit_are_measurements(unit):
     assert ScaledViews().fit(Views(x=vectors() * np.where(np.arange(24) < 5, unit, 1.0))).scaling_ == {"x": "standard"}
+
+
+def test_a_view_that_scaling_names_is_scaled_though_it_looks_like_counts():
+    X = Views(nums=vectors(50, 3), words=np.eye(50, 8))
+    assert ScaledViews().fit(X).changed_views_ == ["nums"]
+    model = ScaledViews({"words": "centered"}).fit(X)
+    assert model.scaling_ == {"nums": "standard", "words": "centered"}
+    assert ScaledViews({"words": "centered"}, views="words").fit(X).scaling_ == {"words": "centered"}
+
+
+def test_a_scaling_of_a_view_that_is_not_chosen_is_refused():
+    X = Views(nums=vectors(50, 3), words=np.eye(50, 8))
+    with pytest.raises(ParameterError, match=r"names view 'words', which is not among views \('nums'\)"):
+        ScaledViews({"words": "centered"}, views=["nums"]).fit(X)

@@ -21,10 +21,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from coview.exceptions import ViewsError
+from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.base import PerViewTransformer, float_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.messages import listed
 from coview.utils.parameters import by_view, one_of
 from coview.views.arrays import looks_counted
 from coview.views.views import Views, n_present
@@ -62,7 +63,7 @@ class ScaledViews(PerViewTransformer):
         zeros: its columns are divided, not moved.
     views : str, list of str or None, default=None
         Views to scale; the others pass through. By default all that do not look like counts: those with negative
-        values, or mostly filled.
+        values, or mostly filled; and those that `scaling` names.
 
     Attributes
     ----------
@@ -111,11 +112,22 @@ class ScaledViews(PerViewTransformer):
     def _chosen(self, views: Views) -> tuple[str, ...]:
         if isinstance(self.scaling, Mapping):
             self._check_names(tuple(self.scaling), views)
-        return super()._chosen(views)
+        chosen = super()._chosen(views)
+        other = [name for name in self._named() if name not in chosen]
+        if other:
+            raise ParameterError(
+                f"names view {other[0]!r}, which is not among views ({listed(chosen)}). Add it there, or leave it out.",
+                parameter="scaling",
+            )
+        return chosen
 
     def _default_views(self, views: Views) -> tuple[str, ...]:
-        having = n_present(views)
-        return tuple(name for name, array in views.items() if not looks_counted(array, having[name]))
+        having, named = n_present(views), self._named()
+        return tuple(name for name, array in views.items() if name in named or not looks_counted(array, having[name]))
+
+    def _named(self) -> tuple[str, ...]:
+        """Views that have a scaling of their own."""
+        return tuple(self.scaling) if isinstance(self.scaling, Mapping) else ()
 
     def _fit_view(self, name: str, array: Any) -> tuple[str, np.ndarray, np.ndarray]:
         if not array.shape[0]:
