@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,6 @@ __all__ = [
 DELIMITERS = {".csv": None, ".tsv": "\t"}  # None: the header tells
 TABLES = (*DELIMITERS, ".jsonl", ".json", ".parquet")
 _INTEGER = re.compile(r"[+-]?(0|[1-9]\d{0,17})")  # 007 is a name, and so is what 64 bits do not hold
-_FIRST_LINE = 2  # of the rows of a text file, below the header
 _CHUNK = 4096  # rows held as text at a time; numbers take an eighth of the room
 
 
@@ -224,30 +223,32 @@ def read_numbers(path: Path) -> tuple[np.ndarray, np.ndarray | None, list[str], 
         rows = csv_rows(stream, path, DELIMITERS[path.suffix.lower()])
         _, header = next(rows)
         _check_header(path, header)
-        first, rest, empty = _body(path, rows, header)
-    if header[0].lower() in ("", "id") or _is_text(path, header[0], first):
+        first, rest, empty, lines = _body(path, rows, header)
+    if header[0].lower() in ("", "id") or _is_text(path, header[0], first, lines):
         ids, names, matrix = _ids(first), header[1:], rest
     else:
         ids, names = None, header
-        column, lacking = _numbers(path, first, header[:1], 0)
+        column, lacking = _numbers(path, first, header[:1], lines)
         matrix, empty = np.hstack([column, rest]), empty + lacking
     if not names:
         raise DataFileError(f"{path} has no column of features beside {short(header[0])}.")
-    return matrix, ids, names, rows_present(path, empty, len(names), "line {}", _FIRST_LINE)
+    return matrix, ids, names, rows_present(path, empty, len(names), lines=lines)
 
 
 def rows_present(
-    path: Path, empty: np.ndarray, columns: int, place: str = "row {} (counting from 0)", first: int = 0
+    path: Path, empty: np.ndarray, columns: int, first: int = 0, lines: Sequence[int] | None = None
 ) -> np.ndarray | None:
     """Return which rows of a table have values, or None where all do; `empty` counts the empty cells of each.
 
-    `place` is what errors call a row, by its number, and `first` the number of the first.
+    Errors name a row by its number, `first` being that of the first, or by its line of a text file.
     """
     partly = np.flatnonzero((empty > 0) & (empty < columns))
     if partly.size:
+        row = partly[0]
+        place = f"row {first + row} (counting from 0)" if lines is None else f"line {lines[row]}"
         raise DataFileError(
-            f"{path} has {empty[partly[0]]} of {columns} cells empty in {place.format(first + partly[0])}. Fill "
-            "them, or leave all of a row's cells empty where the object lacks the view."
+            f"{path} has {empty[row]} of {columns} cells empty in {place}. Fill them, or leave all of a row's cells "
+            "empty where the object lacks the view."
         )
     return empty == 0 if empty.any() else None
 
@@ -261,21 +262,28 @@ def _check_header(path: Path, header: list[str]) -> None:
         raise DataFileError(f"{path} has no header row: its first line is all numbers. Add the columns' names.")
 
 
-def _body(path: Path, rows: Iterator[tuple[int, list[str]]], header: list[str]) -> tuple[list[str], Any, Any]:
-    """First column as text, the others as numbers, and how many of those others are empty in each row."""
+def _body(
+    path: Path, rows: Iterator[tuple[int, list[str]]], header: list[str]
+) -> tuple[list[str], Any, Any, list[int]]:
+    """First column as text, the others as numbers, how many of those others are empty in each row, and its line."""
     first: list[str] = []
+    lines: list[int] = []
     parts: list[tuple[np.ndarray, np.ndarray]] = []
-    for chunk in _chunks(path, rows):
+    for numbers, chunk in _chunks(path, rows):
         cells = list(chain.from_iterable(row[1:] for row in chunk))
         none = (np.empty((len(chunk), 0)), np.zeros(len(chunk), dtype=np.intp))
-        parts.append(_numbers(path, cells, header[1:], len(first)) if cells else none)
+        parts.append(_numbers(path, cells, header[1:], numbers) if cells else none)
         first += [row[0].strip() for row in chunk]
+        lines += numbers
     if not first:
         raise DataFileError(f"{path} has a header row but no rows below it.")
-    return first, np.concatenate([matrix for matrix, _ in parts]), np.concatenate([empty for _, empty in parts])
+    matrix, empty = (np.concatenate(each) for each in zip(*parts))
+    return first, matrix, empty, lines
 
 
-def _chunks(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[list[list[str]]]:
+def _chunks(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """Rows, many at a time, with the lines that they end in: a quoted cell may hold line breaks."""
+    numbers: list[int] = []
     chunk: list[list[str]] = []
     blank = None
     for number, row in rows:
@@ -284,15 +292,16 @@ def _chunks(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[list[
             continue
         if blank:
             raise DataFileError(f"{path} has an empty line ({blank}) between its rows. Remove it.")
+        numbers.append(number)
         chunk.append(row)
         if len(chunk) == _CHUNK:
-            yield chunk
-            chunk = []
+            yield numbers, chunk
+            numbers, chunk = [], []
     if chunk:
-        yield chunk
+        yield numbers, chunk
 
 
-def _numbers(path: Path, cells: list[str], names: list[str], start: int) -> tuple[np.ndarray, np.ndarray]:
+def _numbers(path: Path, cells: list[str], names: list[str], lines: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """Cells of some rows, one row after the other, as a matrix with 0 where one is empty; and how many are per row."""
     shape = (-1, len(names))
     empty = np.zeros(len(cells) // len(names), dtype=np.intp)
@@ -309,21 +318,20 @@ def _numbers(path: Path, cells: list[str], names: list[str], start: int) -> tupl
             cells = ["0" if lacks else cell for lacks, cell in zip(lacking, cells)]
     at = next(i for i, cell in enumerate(cells) if _number(cell) is None)
     row, column = divmod(at, len(names))
-    line = _FIRST_LINE + start + row
     raise DataFileError(
-        f"{path} has {short(cells[at].strip())} in column {short(names[column])} of line {line}, which is not a "
+        f"{path} has {short(cells[at].strip())} in column {short(names[column])} of line {lines[row]}, which is not a "
         "number.",
         **RAW_TABLE,
     )
 
 
-def _is_text(path: Path, name: str, cells: list[str]) -> bool:
+def _is_text(path: Path, name: str, cells: list[str], lines: list[int]) -> bool:
     text = [i for i, cell in enumerate(cells) if cell and _number(cell) is None]
     if not text:
         return False
     if len(set(cells)) < len(cells):
         raise DataFileError(
-            f"{path} has {short(cells[text[0]])} in column {short(name)} of line {_FIRST_LINE + text[0]}, which is not "
+            f"{path} has {short(cells[text[0]])} in column {short(name)} of line {lines[text[0]]}, which is not "
             "a number, nor an id, since some rows have the same.",
             **RAW_TABLE,
         )
