@@ -591,3 +591,13 @@ def test_fewer_columns_than_groups_do_not_decide_alone():
     model = LinkPLSA(6, view_weights={"numbers": 8.0}, random_state=0).fit(X)
     assert model.noise_variance_["numbers"] >= 0.39
     assert normalized_mutual_info(target, model.memberships_.argmax(axis=1)) > 0.6
+
+
+def test_one_column_of_whole_numbers_is_no_count():
+    target = np.arange(90) % 3
+    minutes = np.array([5, 40, 200])[target] + np.random.default_rng(0).integers(0, 4, 90)
+    words = np.random.default_rng(1).poisson(np.eye(3)[target].repeat(5, axis=1) * 4 + 0.2).astype(float)
+    X = Views(words=words, minutes=minutes[:, None])
+    model = LinkPLSA(3, random_state=0).fit(X)
+    assert model.likelihood_ == {"words": "multinomial", "minutes": "gaussian"}
+    assert normalized_mutual_info(target, model.transform(X.select("minutes")).argmax(axis=1)) > 0.5

@@ -25,7 +25,7 @@ from coview.cli.options import (
     takes_table,
     write_config,
 )
-from coview.cli.settings import build_model, find_entry, parse_settings
+from coview.cli.settings import build_model, check_clusters, find_entry, parse_settings
 from coview.exceptions import InterruptedFitWarning
 from coview.utils.messages import printable
 from coview.utils.progress import progress, tell
@@ -101,6 +101,8 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
     from coview.inspection import inspect
     from coview.io.models import save
 
+    if options.clusters is not None:
+        check_clusters(options.model, options.clusters)
     estimator = build_model(
         options.model, settings, options.step or [], table_front(raw, options.view or []), options.seed
     )

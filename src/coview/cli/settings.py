@@ -10,7 +10,7 @@ from typing import Any
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve, sklearn_class
 from coview.utils.messages import did_you_mean
 
-__all__ = ["build_model", "find_class", "find_entry", "parse_settings"]
+__all__ = ["build_model", "check_clusters", "find_class", "find_entry", "parse_settings"]
 
 _WORDS = {"true": True, "false": False, "none": None}
 
@@ -80,6 +80,14 @@ def build_model(name: str, settings: dict[str, Any], steps: Sequence[str], front
         return _construct(cls, {**settings, "model": model})
     model = _construct(cls, settings)
     return make_pipeline(*before, model) if before else model
+
+
+def check_clusters(name: str, number: int) -> None:
+    """Refuse a number of clusters for a model that has topics or components in their place."""
+    cls = find_class(name)
+    known = inspect.signature(cls).parameters
+    if "n_clusters" not in known and "n_components" in known:
+        raise ValueError(f"{cls.__name__} makes no clusters. In place of --clusters, use --set n_components={number}.")
 
 
 def _construct(cls: type[Any], settings: dict[str, Any]) -> Any:

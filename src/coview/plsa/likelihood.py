@@ -5,6 +5,7 @@
 | whole numbers of at least 0: counts, 0/1, one-hot categories | multinomial |
 | sparse, or of at least 0 and for the most part zeros: weighted counts such as tf-idf | multinomial |
 | other numbers in a dense matrix: embeddings, measurements, histograms | Gaussian |
+| a single column of a dense matrix, whole numbers too: of one feature, every share is 1 | Gaussian |
 
 Objects that lack the view, whose rows hold zeros, are not looked at.
 
@@ -17,6 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
+from scipy import sparse
 
 from coview.engines.passes import sample_rows
 from coview.exceptions import ParameterError
@@ -58,8 +62,11 @@ def likelihood_of(matrix: Any, n_present: int | None = None) -> str:
     ('multinomial', 'gaussian')
     >>> likelihood_of(sparse.csr_array([[0.3, 0.0]])), likelihood_of(np.array([[3, -1]]))
     ('multinomial', 'gaussian')
+    >>> likelihood_of(np.array([[31], [54], [17]]))
+    'gaussian'
     """
-    return GAUSSIAN if holds_measurements(matrix, n_present) else MULTINOMIAL
+    alone = matrix.shape[1] == 1 and not sparse.issparse(matrix) and matrix.size > 0 and bool(np.ptp(matrix) > 0)
+    return GAUSSIAN if alone or holds_measurements(matrix, n_present) else MULTINOMIAL
 
 
 def choose_likelihoods(likelihood: Any, views: Any) -> dict[str, str]:

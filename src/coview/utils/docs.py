@@ -27,8 +27,9 @@ SHARED = {
     "likelihood": """likelihood : {"auto", "multinomial", "gaussian"} or {view: such a value}, default="auto"
     What the values of each view are: "multinomial" counts, or "gaussian" vectors and measurements, which are mixtures
     of the groups' mean vectors and noise. "auto" takes whole numbers of at least 0, sparse views and those of at
-    least 0 that are mostly 0 for counts; dense views with other numbers are Gaussian. Whole numbers that are no counts,
-    such as ages or embeddings quantized to bytes, are so taken for counts: name them, ``{view: "gaussian"}``.""",
+    least 0 that are mostly 0 for counts; dense views with other numbers, or of one column, are Gaussian. Other whole
+    numbers that are no counts, such as ages or embeddings quantized to bytes, are so taken for counts: name them,
+    ``{view: "gaussian"}``.""",
     "likelihood_": """likelihood_ : dict of str
     Likelihood of each view, as chosen or given; the parameter `likelihood` overrides it.""",
     "noise_variance_": """noise_variance_ : dict of float
