@@ -29,7 +29,7 @@ _MOST_WEIGHT = 1e6  # of a word by BM25, which is a logarithm
 _SUGGESTED = 3  # ids that resemble an unknown one
 
 
-class _Objects(NamedTuple):
+class _Registered(NamedTuple):
     """The objects at one time: replaced as a whole, so that another thread reads what fits."""
 
     ids: np.ndarray
@@ -76,7 +76,7 @@ class ObjectIndex:
 
     def __init__(self, widths: Mapping[str, int], kind: str = "exact", recall: float = 0.95) -> None:
         self.kind, self.recall = kind, recall
-        self._objects = _Objects(*(np.empty(0, dtype=np.int64) for _ in range(3)))
+        self._objects = _Registered(*(np.empty(0, dtype=np.int64) for _ in range(3)))
         self.next_key = 0
         self.indexes: dict[str, ExactIndex] = {name: ExactIndex(width) for name, width in widths.items()}
         self.words: dict[str, Any] = {}
@@ -116,7 +116,7 @@ class ObjectIndex:
         for name, rows in (words or {}).items():
             self.words[name] = sparse.vstack([self.words[name], rows], format="csr") if name in self.words else rows
         before = self._objects
-        self._objects = _Objects(
+        self._objects = _Registered(
             np.concatenate([before.ids, ids]) if len(before.ids) else ids.copy(),  # the caller's may change
             np.concatenate([before.keys, keys]),
             np.concatenate([before.groups, np.full(len(ids), -1) if groups is None else groups]),
@@ -135,7 +135,7 @@ class ObjectIndex:
                 self.words[name] = self.words[name][np.flatnonzero(~np.isin(index.keys, keys))]
             index.remove(keys)
         kept = ~np.isin(self.keys, keys)
-        self._objects = _Objects(*(part[kept] for part in self._objects))
+        self._objects = _Registered(*(part[kept] for part in self._objects))
         for name in set(names):
             del self._by_id()[name]
 
@@ -419,8 +419,8 @@ class ObjectIndex:
         return {**rest, **self._objects._asdict(), "indexes": indexes, "_key_of": None, "_postings": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({name: value for name, value in state.items() if name not in _Objects._fields})
-        self._objects = _Objects(texts_as_str(state["ids"]), state["keys"], state["groups"])
+        vars(self).update({name: value for name, value in state.items() if name not in _Registered._fields})
+        self._objects = _Registered(texts_as_str(state["ids"]), state["keys"], state["groups"])
         self.indexes = {name: restore_index(kind, inner) for name, (kind, inner) in state["indexes"].items()}
 
     @classmethod
