@@ -26,12 +26,17 @@ MOST = 3  # columns that are described
 def magnitudes(values: np.ndarray) -> list[float] | None:
     """Return the least, the median and the largest magnitude of numbers that are not 0; None where all are.
 
+    Whole numbers beyond floating point have none: whoever computes with them refuses them.
+
     Examples
     --------
-    >>> magnitudes(np.array([0.0, -2.0, 3.0, 7.0])), magnitudes(np.zeros(2))
-    ([2.0, 3.0, 7.0], None)
+    >>> magnitudes(np.array([0.0, -2.0, 3.0, 7.0])), magnitudes(np.zeros(2)), magnitudes(np.array([10**400, 1]))
+    ([2.0, 3.0, 7.0], None, None)
     """
-    sizes = np.abs(values[values != 0].astype(np.float64))
+    try:
+        sizes = np.abs(values[values != 0].astype(np.float64))
+    except OverflowError:
+        return None
     return [float(sizes.min()), float(np.median(sizes)), float(sizes.max())] if sizes.size else None
 
 
