@@ -810,7 +810,8 @@ class Inspection:
         Returns
         -------
         GroupHierarchy
-            With `cut(n)`, the part that each group is in; `join(memberships, n)`; `order`; and `linkage`, as scipy's.
+            With `cut(n_parts)`, the part that each group is in; `join(memberships, n_parts)`; `order`; and `linkage`,
+            as scipy's.
 
         Examples
         --------

@@ -70,8 +70,6 @@ class PrevalenceTable(ColumnTable):
         Prevalence of each group in each bin, and its interval.
     """
 
-    noun = "row"
-
     def __init__(self, columns: dict[str, list[Any]], by: str, bins: Bins) -> None:
         super().__init__(columns)
         self.by, self.bins = by, bins
@@ -97,11 +95,12 @@ class PrevalenceTable(ColumnTable):
     def _shown(self) -> tuple[list[str], list[list[str]]]:
         """A line for each bin, and a column for each of the groups, the first ones of many, with their intervals."""
         n = np.bincount(self.bins.codes[self.bins.codes >= 0], minlength=len(self.bins.labels))
-        groups = range(min(self.shares.shape[1], SHOWN_GROUPS))
+        shares, lows, highs = self.shares, self.low, self.high
+        groups = range(min(shares.shape[1], SHOWN_GROUPS))
         head = [self.by, "objects", *(cut(str(self["name"][g]), NAME_LETTERS) for g in groups)]
         rows = []
         for b, label in enumerate(self.bins.labels):
-            parts = [(self.shares[b, g], self.low[b, g], self.high[b, g]) for g in groups]
+            parts = [(shares[b, g], lows[b, g], highs[b, g]) for g in groups]
             cells = [
                 f"{share:.2f}" + ("" if np.isnan(low) else f" ({low:.2f}-{high:.2f})") for share, low, high in parts
             ]

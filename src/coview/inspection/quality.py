@@ -51,7 +51,6 @@ class QualityTable(ColumnTable):
     {'words': {'npmi': 0.25, 'diversity': 1.0}}
     """
 
-    noun = "row"
     NUMBERS = ("npmi", "c_v", "exclusivity")
 
     def __init__(self, columns: dict[str, list[Any]], diversity: dict[str, float]) -> None:

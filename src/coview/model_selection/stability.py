@@ -63,16 +63,16 @@ def refit_stability(
     check_count("n_features", n_features)
     mine = inspect(model)
     ours = _weights(mine, X)
+    if not ours:
+        raise ViewsError(
+            f"{mine.name} has no features that could be found again: its views hold vectors or measurements."
+        )
     others = []
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_fits)
     with unwarned():
         for seed in counted(seeds.tolist(), "fitting copies", n_fits):
             copy = seeded(model, seed)
             others.append(_weights(inspect(copy.fit(X) if y is None else copy.fit(X, y)), X))
-    if not ours:
-        raise ViewsError(
-            f"{mine.name} has no features that could be found again: its views hold vectors or measurements."
-        )
     shared = np.mean([_found_again(ours, other, n_features) for other in others], axis=0)
     columns: dict[str, list[Any]] = {"group": [], "name": [], "view": [], "stability": []}
     for view, stability in zip(ours, shared):
