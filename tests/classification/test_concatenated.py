@@ -18,6 +18,7 @@ from sklearn.svm import LinearSVC
 from coview import Views
 from coview.classification.best_view import BestView
 from coview.classification.concatenated import ConcatenatedViews
+from coview.exceptions import ViewsError
 
 
 def corpus(n: int = 60) -> tuple[Views, np.ndarray]:
@@ -161,3 +162,20 @@ def test_transduction_has_a_class_for_objects_that_were_left_out(names):
         model = ConcatenatedViews(SelfTrainingClassifier(MultinomialNB()), unlabeled="drop").fit(X, target)
     assert_array_equal(model.transduction_[shown], names[y][shown])
     assert_array_equal(model.transduction_[~shown], model.predict(X[~shown]))
+
+
+@pytest.mark.parametrize("model", [ConcatenatedViews(), BestView()], ids=["concatenated", "best"])
+def test_negative_values_are_refused_by_the_name_of_their_view(model):
+    X, y = corpus()
+    with pytest.raises(ViewsError, match=r"View 'links' has negative values \(minimum -3\).*MultinomialNB"):
+        model.fit(Views(words=X["words"], links=X["links"] - 3), y)
+
+
+@pytest.mark.parametrize(
+    ("model", "where"),
+    [(ConcatenatedViews(KMeans(99)), "the views side by side"), (BestView(KMeans(99)), "view 'words'")],
+    ids=["concatenated", "best"],
+)
+def test_what_the_estimator_inside_cannot_be_fitted_on_is_named(model, where):
+    with pytest.raises(ViewsError, match=f"KMeans cannot be fitted on {where}: n_samples=60"):
+        model.fit(corpus()[0])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
 from sklearn.metrics import check_scoring, get_scorer_names, r2_score, silhouette_score
-from sklearn.model_selection import check_cv, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,7 +16,8 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.inner import asking, finite_answer
+from coview.utils.folds import checked_splits
+from coview.utils.inner import asking, finite_answer, fitting
 from coview.utils.parameters import ARRAY, FUNCTION, NONE, Kind, integer, object_with, one_of
 from coview.utils.routing import metadata_of_rows
 from coview.validation import base_seed
@@ -157,8 +158,9 @@ class BestView(SingleViewWrapper):
             mine, labels = usable[have], None if target is None else target[have]
             matrix = for_sklearn(views[name] if len(mine) == len(views) else take_rows(views[name], mine))
             passed = metadata_of_rows(whole, mine, len(views))
-            self.estimators_[name] = clone(self._inner()).fit(matrix, labels, **passed)
-            self.view_scores_[name] = self._judge(name, matrix, labels, passed) if len(views.names) > 1 else np.nan
+            with fitting(self._inner(), f"view {name!r}"):
+                self.estimators_[name] = clone(self._inner()).fit(matrix, labels, **passed)
+                self.view_scores_[name] = self._judge(name, matrix, labels, passed) if len(views.names) > 1 else np.nan
         if not self.estimators_:
             raise ViewsError("No labeled object has any view. Pass labeled objects with at least one view.")
         self.best_view_ = max(self.view_scores_, key=lambda name: np.nan_to_num(self.view_scores_[name], nan=-np.inf))
@@ -215,13 +217,13 @@ class BestView(SingleViewWrapper):
         """Folds of the labeled objects, the unlabeled being in every training set; None where there are too few."""
         rows = np.arange(len(labels))
         if not is_classifier(model):
-            return list(check_cv(self.cv).split(rows))
+            return checked_splits(self.cv, rows)
         known, others = rows[self._labeled(labels)], rows[~self._labeled(labels)]
         _, codes, counts = np.unique(labels[known].astype(str), return_inverse=True, return_counts=True)
         cv = min(self.cv, int(counts.max())) if isinstance(self.cv, int) else self.cv
         if cv == 1 or len(counts) == 1:
             return None
-        splits = check_cv(cv, codes, classifier=True).split(codes, codes)
+        splits = checked_splits(cv, codes, classifier=True)
         return [(np.concatenate([known[train], others]), known[test]) for train, test in splits]
 
     def _internal(self, model: Any, matrix: Any) -> float:

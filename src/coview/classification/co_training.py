@@ -19,11 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.classification.naive_bayes import class_probabilities, mean_posterior
-from coview.classification.wrapper import in_type_of
+from coview.classification.wrapper import check_counts_for, in_type_of
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.inner import fitting
 from coview.utils.parameters import MAPPING, NONE, integer, object_with, one_of
 from coview.validation import (
     LabeledScoreMixin,
@@ -33,7 +34,7 @@ from coview.validation import (
     per_view,
     warn_of_lone_labels,
 )
-from coview.views.arrays import check_not_negative, for_sklearn, take_rows
+from coview.views.arrays import for_sklearn, take_rows
 from coview.views.views import Views
 
 __all__ = ["CoTrainingClassifier"]
@@ -151,9 +152,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
     def fit(self, X: Any, y: Any) -> CoTrainingClassifier:
         """Learn from labeled objects, and from unlabeled ones (-1, None or NaN in y) as they get labels."""
         views = self._fit_views(X)
-        if get_tags(self._inner()).input_tags.positive_only:
-            for name, matrix in views.items():
-                check_not_negative(name, matrix, type(self._inner()).__name__)
+        check_counts_for(self._inner(), views)
         labels, self.classes_ = encode_labels(y, len(views))
         warn_of_lone_labels(labels, self.classes_)
         weights = per_view("view_weights", self.view_weights, self.view_names_)
@@ -260,7 +259,8 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
             model = clone(self._inner())
             if model.get_params().get("random_state", seed) is None:
                 model.set_params(random_state=seed)
-            models[name] = model.fit(for_sklearn(take_rows(matrix, rows)), codes[rows])
+            with fitting(model, f"view {name!r}"):
+                models[name] = model.fit(for_sklearn(take_rows(matrix, rows)), codes[rows])
         return models
 
     def _posteriors(self, views: Views) -> dict[str, np.ndarray]:

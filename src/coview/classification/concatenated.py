@@ -15,7 +15,7 @@ from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_h
 from coview.inspection import Features, Inspection, describe
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.inner import asking, finite_answer
+from coview.utils.inner import asking, finite_answer, fitting
 from coview.utils.parameters import one_of
 from coview.utils.routing import metadata_of_rows
 from coview.validation import labeled, per_view
@@ -116,7 +116,8 @@ class ConcatenatedViews(SingleViewWrapper):
         matrix = self._concatenated(views)
         learned = matrix if rows is None else take_rows(matrix, rows)
         passed = metadata_of_rows(self._metadata("fit", metadata, len(views)), rows, len(views))
-        self.estimator_ = clone(self._inner()).fit(learned, target, **passed)
+        with fitting(self._inner(), "the views side by side"):
+            self.estimator_ = clone(self._inner()).fit(learned, target, **passed)
 
         def guess(left: np.ndarray) -> Any:
             return self._named(self.estimator_.predict(take_rows(matrix, left)))

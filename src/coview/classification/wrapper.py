@@ -30,9 +30,12 @@ from coview.validation import (
     minus_one_is_unlabeled,
     warn_of_lone_labels,
 )
+from coview.views.arrays import check_not_negative
+from coview.views.views import Views
 
 __all__ = [
     "SingleViewWrapper",
+    "check_counts_for",
     "in_type_of",
     "inner_has",
     "last_step",
@@ -102,6 +105,11 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
         """What the estimator inside gets of the metadata of all objects."""
         routed = routed_metadata(self, method, metadata, ["estimator"])["estimator"]
         return metadata_of_rows(routed, None, n_rows)
+
+    def _fit_views(self, X: Any) -> Any:
+        views = super()._fit_views(X)
+        check_counts_for(self._inner(), views)
+        return views
 
     def _inner(self) -> Any:
         return MultinomialNB() if self.estimator is None else self.estimator
@@ -196,6 +204,13 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
         if inspection.kind == "cluster" and inspection._memberships is None and inner._memberships is not None:
             inspection = replace(inspection, _memberships=lambda X: near_centers(self.transform(X)))
         return inspection
+
+
+def check_counts_for(estimator: Any, views: Views) -> None:
+    """Refuse views with negative values where the estimator inside says that it takes none."""
+    if get_tags(estimator).input_tags.positive_only:
+        for name, matrix in views.items():
+            check_not_negative(name, matrix, type(estimator).__name__)
 
 
 def training_labels(model: Any, X: Any) -> Any:

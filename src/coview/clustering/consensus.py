@@ -32,7 +32,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training, conventional_weights, numbered, one_hot
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.inner import asking
+from coview.utils.inner import asking, fitting
 from coview.utils.parameters import NONE, number, object_with
 from coview.utils.progress import counted
 from coview.validation import base_seed, check_enough_objects, per_view
@@ -567,5 +567,6 @@ class ConsensusClustering(BaseConsensus):
             if model.get_params().get("random_state", seed) is None:
                 model.set_params(random_state=seed)
         labels = np.full(len(views), -1, dtype=np.int64)
-        labels[have] = model.fit_predict(rows)
+        with fitting(model, f"view {name!r}"):
+            labels[have] = model.fit_predict(rows)
         return model, np.maximum(labels, -1)

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from coview.exceptions import ParameterError
+from coview.utils.folds import checked_splits
 
 __all__ = ["few_label_splits", "folds", "subsamples"]
 
@@ -26,7 +27,6 @@ Split = tuple[np.ndarray, np.ndarray]
 
 def folds(codes: np.ndarray, cv: Any, groups: Any, seed: int) -> list[Split]:
     """Return (training rows, test rows) of labeled objects."""
-    rows = np.arange(len(codes))
     groups = _checked_groups(groups, len(codes))
     cv = FOLDS if cv is None else cv
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
@@ -38,15 +38,10 @@ def folds(codes: np.ndarray, cv: Any, groups: Any, seed: int) -> list[Split]:
         if not 2 <= cv <= most:
             raise ParameterError(f"must be from 2 to {most} (the {what}), or a splitter, got {cv}.", parameter="cv")
         kind: Any = StratifiedKFold if groups is None else StratifiedGroupKFold
-        splitter: Any = kind(int(cv), shuffle=True, random_state=seed)
-    else:
-        splitter = check_cv(cv, codes, classifier=True)
+        cv = kind(int(cv), shuffle=True, random_state=seed)
     with warnings.catch_warnings():  # a class with fewer objects than folds is no error here
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-        splits = list(splitter.split(rows, codes, groups))
-    if not splits:
-        raise ValueError(f"cv gives no split: {cv!r}.")
-    return [(np.asarray(train), np.asarray(test)) for train, test in splits]
+        return checked_splits(cv, codes, classifier=True, groups=groups)
 
 
 def few_label_splits(

@@ -13,7 +13,7 @@ from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.base import PerViewTransformer
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.inner import asking
+from coview.utils.inner import asking, fitting
 from coview.utils.parameters import NONE, TRANSFORMER, by_view
 from coview.utils.remembered import remembered
 from coview.utils.routing import metadata_router, routed_metadata
@@ -120,7 +120,8 @@ class EachView(PerViewTransformer):
                 f"Leave that view as it is: EachView({who}(), views=[...]) names those to change."
             )
         made_of = ("transformer", transformer, array, metadata)
-        return (remembered(made_of, lambda: clone(transformer).fit(array.copy(), **metadata)),)
+        with fitting(transformer, f"view {name!r}"):
+            return (remembered(made_of, lambda: clone(transformer).fit(array.copy(), **metadata)),)
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         # copies: some of scikit-learn's functions want values that they could write to, and views cannot be

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from coview.exceptions import CoviewError, ViewsError, ViewsTypeError
 
-__all__ = ["asking", "finite_answer"]
+__all__ = ["asking", "finite_answer", "fitting"]
 
 
 @contextmanager
@@ -28,6 +28,29 @@ def asking(model: Any, what: str) -> Iterator[None]:
     Traceback (most recent call last):
     coview.exceptions.ViewsError: StandardScaler cannot answer for view 'words': X has 3 features, but ...
     """
+    with _told(model, "answer for", what):
+        yield
+
+
+@contextmanager
+def fitting(model: Any, what: str) -> Iterator[None]:
+    """Turn the errors of an estimator that is fitted into one of ours; `what` it is fitted on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.cluster import KMeans
+    >>> with fitting(KMeans(3), "view 'words'"):
+    ...     KMeans(3).fit(np.eye(2))
+    Traceback (most recent call last):
+    coview.exceptions.ViewsError: KMeans cannot be fitted on view 'words': n_samples=2 should be >= n_clusters=3.
+    """
+    with _told(model, "be fitted on", what):
+        yield
+
+
+@contextmanager
+def _told(model: Any, asked: str, what: str) -> Iterator[None]:
     from sklearn.exceptions import NotFittedError
 
     try:
@@ -37,7 +60,7 @@ def asking(model: Any, what: str) -> Iterator[None]:
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
         kind = ViewsTypeError if isinstance(error, TypeError) else ViewsError
         why = " ".join(str(error).split()) or type(error).__name__
-        raise kind(f"{type(model).__name__} cannot answer for {what}: {why}") from error
+        raise kind(f"{type(model).__name__} cannot {asked} {what}: {why}") from error
 
 
 def finite_answer(model: Any, values: Any, what: str) -> Any:

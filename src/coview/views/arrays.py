@@ -255,7 +255,7 @@ def check_not_negative(name: str, matrix: Any, who: str) -> None:
     raise ViewsError(
         f"View {name!r} has negative values (minimum {values.min():.3g}). Negative values in data passed to {who} are "
         "not counts.",
-        python="Turn the view into counts with Codebook(...), or leave it out with views=[...].",
+        python="Turn the view into counts with Codebook(...), or leave it out.",
         cli="Turn the view into counts with --step Codebook, or leave it out.",
     )
 
