@@ -45,6 +45,7 @@ _MODULES = {
     "coview.engines.cpu": ("CpuEngine",),
     "coview.engines.dask.engine": ("DaskEngine",),
     "coview.inspection": ("Inspection", "inspect"),
+    "coview.inspection.naming": ("GroupCard", "name_groups", "set_group_names"),
     "coview.io.models": ("load", "save"),
     "coview.io.mudata": ("to_mudata",),
     "coview.report.report": ("Report", "make_report"),
@@ -101,6 +102,9 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.engines.dask.engine import DaskEngine as DaskEngine
     from coview.inspection import Inspection as Inspection
     from coview.inspection import inspect as inspect
+    from coview.inspection.naming import GroupCard as GroupCard
+    from coview.inspection.naming import name_groups as name_groups
+    from coview.inspection.naming import set_group_names as set_group_names
     from coview.io.models import load as load
     from coview.io.models import save as save
     from coview.io.mudata import to_mudata as to_mudata

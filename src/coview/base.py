@@ -55,7 +55,11 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     feature_names_by_view_: dict[str, np.ndarray]
     n_features_in_: int
     feature_names_in_: np.ndarray
-    _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = rules.FITTED_VIEWS
+    group_names_: dict[str, str]
+    _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = {
+        **rules.FITTED_VIEWS,
+        "group_names_": rules.optional(rules.mapping(rules.text())),
+    }
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -137,6 +141,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
             # forget the column names of an earlier fit on one frame
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = views.shape[1]
+        self.__dict__.pop("group_names_", None)  # other groups than those that were named
         self._look_at(views)
         views = self._numbers(views, plain)
         self.view_names_ = list(views.names)

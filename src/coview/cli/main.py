@@ -19,6 +19,7 @@ from rich.console import Console
 from coview.cli.compare import compare
 from coview.cli.fit import fit
 from coview.cli.info import grid, info
+from coview.cli.name import name
 from coview.cli.options import Json
 from coview.cli.predict import predict, transform
 from coview.cli.report import report
@@ -68,6 +69,7 @@ EXAMPLES: dict[Any, str] = {
     fit: "coview fit MultiViewPLSA --view words=words.npz --view links=links.mtx --clusters 7 --out model.coview",
     predict: "coview predict model.coview --view words=words.npz --out clusters.csv",
     suggest: "coview suggest kinds.coview --table pages.csv --labels kind --count 20 --out labels.csv",
+    name: "coview name model.coview --table pages.csv --rename 3='Mail clients'",
     transform: "coview transform model.coview --data folder --out topics.parquet",
     search: 'coview search "largest eigenvalues of a sparse matrix" -k 5',
     explore: "coview explore model.coview folder",
@@ -151,6 +153,7 @@ _OPTIONS = {
     "stream": _TABLE,
     "suggest": {"y": "--labels", "n": "--count"},
     "report": {"y": "--labels", "method": "--map"},
+    "name": {"names": "--rename", "namer": "--namer"},
     "search": {"source": "--source", "target": "--target"},
 }
 

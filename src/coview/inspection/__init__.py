@@ -7,6 +7,8 @@
     features    which features make a group
     vectors     views of vectors, explained by objects and by the other views
     names       clusters and topics by a few of them
+    phrases     the words and phrases that tell groups apart in objects
+    naming      names that stay with a model: found, asked of a function, or given by hand
     by_view     the same objects read from all views, from each alone, and without each
     objects     a map of objects, the typical and the disputed ones, what is in them
     measures    readings against labels; curves of a fit

@@ -62,6 +62,7 @@ def inspect(model: Any) -> Inspection:
         inputs=_inputs(front, tuple(before), inspection),
         takes_lazy=getattr(estimator, "_takes_lazy", False),
         n_iter=None if sweeps is None else int(np.max(sweeps)),
+        given_names={**inspection.given_names, **vars(estimator).get("group_names_", {})},
         _transform=getattr(estimator, "transform", None),
     )
 

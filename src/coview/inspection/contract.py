@@ -208,6 +208,8 @@ class Inspection:
         Whether memberships are probabilities, and not a way to rank groups only.
     projections : dict of ndarray (n_features, n_components)
         By view, the components of the space that the model places objects in; empty where there is none.
+    given_names : dict of str
+        Names that people gave to groups, by key; they stand in `group_names` in place of those made of features.
     _features : function of a view
         Returns `Features`, or None.
     _memberships : function of X or None
@@ -277,6 +279,7 @@ class Inspection:
     n_violations: int = 0
     probabilities: bool = False
     projections: dict[str, np.ndarray] = field(default_factory=dict)
+    given_names: dict[str, str] = field(default_factory=dict)
 
     _features: Callable[[str], Features | None] = lambda view: None
     _memberships: Answer | None = None
@@ -650,7 +653,8 @@ class Inspection:
     def group_names(self) -> list[str]:
         """Names of the groups: of clusters and topics their most characteristic features, of others as in `groups`.
 
-        A cluster that no named feature tells from the others is called by its number, "cluster 3".
+        A cluster that no named feature tells from the others is called by its number, "cluster 3". Names that people
+        gave (`given_names`) come before all others.
         """
         views = self.views if self.kind in NAMED_BY_FEATURES else ()
         features = {view: self.described_features(view) for view in views}
@@ -665,13 +669,19 @@ class Inspection:
     def name_groups(self, features: dict[str, Features]) -> list[str]:
         """Return names of the groups by features that others worked out, such as means of the objects of each group.
 
-        Views in which the model found no structure name no group, where there are others.
+        Views in which the model found no structure name no group, where there are others. A group that was given a
+        name keeps it.
 
         Parameters
         ----------
         features : dict of Features
             By view, the weight of each feature in each group.
         """
+        taken = set(self.given_names.values())
+        names = zip(self.groups, self._names_by_features(features))
+        return [self.given_names.get(key, f"{name} ({key})" if name in taken else name) for key, name in names]
+
+    def _names_by_features(self, features: dict[str, Features]) -> list[str]:
         if self.kind not in NAMED_BY_FEATURES:
             return self.groups if self.kind != "component" else [f"component {name}" for name in self.groups]
         features = {view: part for view, part in features.items() if self.views[view].feature_names is not None}

@@ -28,7 +28,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-__all__ = ["NAMED_BY_FEATURES", "keyed_name", "name_groups", "own_names"]
+__all__ = [
+    "NAMED_BY_FEATURES",
+    "WORDS",
+    "distinct_names",
+    "first_words",
+    "keyed_name",
+    "name_groups",
+    "own_names",
+    "same_word",
+]
 
 NAMED_BY_FEATURES = ("topic", "cluster")  # kinds of groups
 WORDS = 3  # of a name
@@ -80,8 +89,8 @@ def name_groups(
     ranked = _ranked({**usual, **frequent}, names, len(fallback), sizes, frequent)
     if frequent and not all(ranked):
         ranked = [first or second for first, second in zip(ranked, _ranked(usual, names, len(fallback), sizes))]
-    chosen = [_first_words(each, n_words) for each in ranked]
-    return _distinct([", ".join(each) or other for each, other in zip(chosen, fallback)], fallback)
+    chosen = [first_words(each, n_words) for each in ranked]
+    return distinct_names([", ".join(each) or other for each, other in zip(chosen, fallback)], fallback)
 
 
 def own_names(keys: Sequence[str], names: Sequence[str], kind: str) -> dict[str, str]:
@@ -151,18 +160,18 @@ def _worth(weights: np.ndarray, sizes: np.ndarray | None, frequencies: bool = Fa
     return np.where(at_home > max(_MOST_HOMES * len(weights), _FEWEST_HOMES), _SHARED * worth, worth)
 
 
-def _first_words(ranked: Sequence[str], n_words: int) -> list[str]:
-    """The first words of which none is a form of another, or a part of it."""
+def first_words(ranked: Sequence[str], n_words: int) -> list[str]:
+    """Return the first words of which none is a form of another, or a part of it."""
     chosen: list[str] = []
     for word in ranked:
         if len(chosen) == n_words:
             break
-        if not any(_same(word, other) for other in chosen):
+        if not any(same_word(word, other) for other in chosen):
             chosen.append(word)
     return chosen
 
 
-def _same(a: str, b: str) -> bool:
+def same_word(a: str, b: str) -> bool:
     """Tell whether two words are forms of one: image and images, library and libraries; or capitals alone differ."""
     a, b = sorted((a.casefold(), b.casefold()), key=len)
     stem = a[:-1] if a.endswith("y") else a
@@ -173,6 +182,6 @@ def _same(a: str, b: str) -> bool:
     )
 
 
-def _distinct(names: Sequence[str], keys: Sequence[str]) -> list[str]:
-    """Names that differ: of equal ones each says its key too."""
+def distinct_names(names: Sequence[str], keys: Sequence[str]) -> list[str]:
+    """Return names that differ: of equal ones each says its key too."""
     return [name if names.count(name) == 1 else f"{name} ({key})" for name, key in zip(list(names), keys)]

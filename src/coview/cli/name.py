@@ -1,0 +1,138 @@
+"""`coview name`: the names of a model's topics or clusters, found in objects, asked of a function or given by hand."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coview.cli.files import check_input, check_there, check_writable, plain, read_input, tell_absent, write_table
+from coview.cli.options import Data, EscapeFormulas, Json, Sep, Table, View
+from coview.cli.predict import Out
+from coview.utils.messages import did_you_mean, listed, printable
+from coview.utils.progress import progress, tell
+
+__all__ = ["name"]
+
+
+def name(
+    model: Annotated[Path, typer.Argument(help="A model file; its names are changed in place.")],
+    view: View = None,
+    data: Data = None,
+    table: Table = None,
+    sep: Sep = None,
+    namer: Annotated[
+        str | None,
+        typer.Option(
+            "--namer",
+            help="A Python function, MODULE:FUNCTION, that is given a coview.GroupCard and returns a name, such as by "
+            "asking a language model. A module in this folder is found.",
+        ),
+    ] = None,
+    rename: Annotated[
+        list[str] | None, typer.Option("--rename", help="A name by hand: 3='Mail clients'. May be repeated.")
+    ] = None,
+    names: Annotated[
+        Path | None, typer.Option("--names", help="A table with the columns group and name, as --out writes it.")
+    ] = None,
+    out: Out = None,
+    escape_formulas: EscapeFormulas = True,
+    as_json: Json = False,
+) -> None:
+    """Name the topics or clusters of a model, and keep the names in its file.
+
+    With objects, groups are named by the words and phrases that tell them apart, or by --namer. --rename and --names
+    give names by hand, after that. With none of these the names are printed as they are. Commands that read the model
+    (predict, report, explore, ...) show them.
+    """
+    check_there(model)
+    check_writable(out)
+    has_objects = bool(view) or data is not None or table is not None
+    if has_objects:
+        check_input(view or [], data, table, sep)
+    given = _given(rename or [], names)
+
+    from coview.inspection import inspect
+    from coview.inspection.naming import name_groups, set_group_names
+    from coview.io.models import load, save
+
+    with progress(verbose=0 if as_json else None):
+        asked = None if namer is None else _function(namer)
+        tell("loading the model")
+        fitted = load(model)
+        if has_objects or asked is not None:
+            tell("reading")
+            X = read_input(view or [], data, table, sep) if has_objects else None
+            if table is not None:
+                tell_absent(inspect(fitted).front, X, "named")
+            tell("")
+            name_groups(fitted, X, asked)
+        if given:
+            set_group_names(fitted, given)
+        if has_objects or asked is not None or given:
+            save(fitted, model)
+    columns = _table(inspect(fitted))
+    if as_json:
+        print(json.dumps(plain(columns)))
+    if out is not None:
+        write_table(columns, out, escape_formulas=escape_formulas)
+    elif not as_json:
+        write_table(columns)
+    if not as_json and (has_objects or asked is not None or given):
+        print(f"Names are kept in {printable(model)}.", file=sys.stderr)
+
+
+def _table(model: Any) -> dict[str, list[Any]]:
+    """Keys, names and sizes of the groups."""
+    import numpy as np
+
+    columns: dict[str, list[Any]] = {"group": list(model.groups), "name": list(model.group_names)}
+    codes = model.training.codes
+    if codes is not None:
+        columns["objects"] = np.bincount(codes[codes >= 0], minlength=len(model.groups)).tolist()
+    return columns
+
+
+def _given(rename: list[str], names: Path | None) -> dict[str, str]:
+    """Names by hand: those of a file, then those of options."""
+    given: dict[str, str] = {}
+    if names is not None:
+        check_there(names)
+        from coview.io.tables import read_table
+
+        table = read_table(names)
+        known = list(table)
+        for column in ("group", "name"):
+            if column not in known:
+                raise ValueError(
+                    f"{names} has no column {column!r}, only {listed(known)}.{did_you_mean(column, known)}"
+                )
+        given.update({str(key): str(called) for key, called in zip(table["group"], table["name"])})
+    for pair in rename:
+        key, sign, called = pair.partition("=")
+        if not sign:
+            raise ValueError(f"--rename must be GROUP=NAME, such as 3='Mail clients', got {pair!r}.")
+        given[key.strip()] = called
+    return given
+
+
+def _function(path: str) -> Callable[[Any], str]:
+    """The function that MODULE:FUNCTION names."""
+    module, _, function = path.partition(":")
+    if not module or not function:
+        raise ValueError(f"--namer must be MODULE:FUNCTION, such as my_names:ask, got {path!r}.")
+    sys.path.insert(0, "")
+    try:
+        found = vars(importlib.import_module(module)).get(function)
+    except ImportError as error:
+        raise ValueError(f"--namer {path}: {error}.") from error
+    finally:
+        sys.path.remove("")
+    if not callable(found):
+        raise ValueError(f"--namer {path}: module {module!r} has no function {function!r}.")
+    return found

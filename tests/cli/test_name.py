@@ -1,0 +1,70 @@
+"""`coview name`."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+BODY = ["the space shuttle in orbit", "a space shuttle"] * 5 + ["the ice hockey team", "ice hockey"] * 5
+
+
+@pytest.fixture
+def files(tmp_path, run):
+    table, model = tmp_path / "t.csv", tmp_path / "m.coview"
+    with open(table, "w", newline="") as stream:
+        csv.writer(stream).writerows([["key", "body"], *([f"p{i}", text] for i, text in enumerate(BODY))])
+    options = ("--id", "key", "--text", "words=body", "--clusters", "2", "--seed", "0", "--out", model)
+    assert run("fit", "MultiViewPLSA", "--table", table, *options)[0] == 0
+    return table, model
+
+
+def names(run, model, *more):
+    code, out, err = run("name", model, *more, "--json")
+    assert code == 0, err
+    return json.loads(out)["name"]
+
+
+def test_names_are_found_kept_and_shown_by_predict(run, files, tmp_path):
+    table, model = files
+    assert sorted(names(run, model, "--table", table)) == ["ice hockey, team", "space shuttle, orbit"]
+    kept = names(run, model)
+    assert sorted(kept) == ["ice hockey, team", "space shuttle, orbit"]
+    run("predict", model, "--table", table, "--out", tmp_path / "p.csv")
+    with open(tmp_path / "p.csv") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["name"] for row in rows] == [kept[int(row["label"])] for row in rows]
+    assert len({row["name"] for row in rows}) == 2
+
+
+def test_names_by_hand_come_from_options_and_from_an_edited_table(run, files, tmp_path):
+    _, model = files
+    assert names(run, model, "--rename", "0=Rockets = fast")[0] == "Rockets = fast"
+    out = tmp_path / "names.csv"
+    assert run("name", model, "--out", out)[0] == 0
+    out.write_text(out.read_text().replace("Rockets = fast", "Space"))
+    assert names(run, model, "--names", out)[0] == "Space"
+
+
+def test_a_function_of_a_module_in_this_folder_names_groups(run, files, tmp_path, monkeypatch):
+    table, model = files
+    (tmp_path / "my_own_names.py").write_text("def ask(group):\n    return f'About {group.phrases[0]}'\n")
+    monkeypatch.chdir(tmp_path)
+    found = names(run, model, "--table", table, "--namer", "my_own_names:ask")
+    assert sorted(found) == ["About ice hockey", "About space shuttle"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--rename", "Rockets"), "--rename must be GROUP=NAME"),
+        (("--rename", "7=Rockets"), "--rename names the group '7'"),
+        (("--namer", "no_such_module:f"), "No module named 'no_such_module'"),
+        (("--namer", "json"), "--namer must be MODULE:FUNCTION"),
+        (("--namer", "json:nothing"), "has no function 'nothing'"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(run, files, options, message):
+    code, _, err = run("name", files[1], *options)
+    assert code == 2 and message in err

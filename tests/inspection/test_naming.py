@@ -1,0 +1,199 @@
+"""Names that stay with a model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.pipeline import make_pipeline
+
+from coview import (
+    GroupCard,
+    LinkPLSA,
+    MultiViewNaiveBayes,
+    SphericalKMeans,
+    TableViews,
+    Views,
+    inspect,
+    load,
+    make_report,
+    name_groups,
+    save,
+    set_group_names,
+)
+from coview.catalog import ESTIMATORS, resolve
+from coview.datasets import make_topic_views
+
+TABLE = {
+    "key": [f"p{i}" for i in range(20)],
+    "body": ["the space shuttle in orbit", "a space shuttle and its crew"] * 5
+    + ["the ice hockey team", "ice hockey"] * 5,
+    "tags": ["nasa"] * 10 + ["nhl"] * 10,
+}
+
+
+@pytest.fixture
+def model():
+    front = TableViews({"words": "body"}, tokens={"tags": "tags"}, id="key", stop_words="english")
+    return make_pipeline(front, LinkPLSA(2, random_state=0)).fit(TABLE)
+
+
+def code_of(model, word):
+    return next(k for k, name in enumerate(inspect(model).group_names) if word in name)
+
+
+def test_offline_names_are_phrases_and_words_of_all_views(model):
+    names = set(name_groups(model, TABLE).values())
+    assert {frozenset(name.split(", ")) for name in names} == {
+        frozenset({"space shuttle", "nasa", "crew"}),
+        frozenset({"ice hockey", "nhl", "team"}),
+    }
+
+
+def test_without_objects_the_names_are_those_of_the_weights(model):
+    before = inspect(model).group_names
+    assert list(name_groups(model).values()) == before
+
+
+def test_a_function_is_given_what_all_views_say(model):
+    cards = []
+
+    def namer(card):
+        cards.append(card)
+        return f"name {card.key}"
+
+    assert name_groups(model, TABLE, namer) == {"0": "name 0", "1": "name 1"}
+    card = cards[code_of(model, "name 0")]
+    assert isinstance(card, GroupCard)
+    assert card.kind == "topic" and card.size == 10 and set(card.features) == {"words", "tags"}
+    assert len(card.objects) == len(card.texts) == 3
+    for key, text in zip(card.objects, card.texts):
+        row = TABLE["key"].index(key)
+        assert text == {"words": TABLE["body"][row], "tags": TABLE["tags"][row]}
+    assert cards[1].siblings == {"0": "name 0"}
+    prompt = card.prompt()
+    assert all(
+        part in prompt for part in (card.phrases[0], card.texts[0]["words"], "nasa" if "nasa" in prompt else "nhl")
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [
+        ("  Space\tflight \n", "Space flight"),
+        ('"Space flight."', "Space flight"),
+        ("\x1b[31mSpace\u202e flight", "[31mSpace flight"),
+        ("\n\n**Space flight**\nbecause of the words", "Space flight"),
+        ("word " * 50, " ".join(["word"] * 16) + "..."),
+    ],
+)
+def test_what_a_function_returns_is_cleaned(model, answer, name):
+    names = name_groups(model, TABLE, lambda card: answer if card.key == "0" else "other")
+    assert names["0"] == name
+
+
+def test_equal_names_say_their_number(model):
+    assert name_groups(model, TABLE, lambda card: "Sport") == {"0": "Sport (0)", "1": "Sport (1)"}
+
+
+@pytest.mark.parametrize("bad", [lambda: 1 / 0, lambda: None, lambda: 7, lambda: " \n"])
+def test_a_group_for_which_a_function_fails_keeps_its_offline_name(model, bad):
+    offline = name_groups(model, TABLE)
+    with pytest.warns(UserWarning, match=r"no name for 1 of 2 topics .topic 1: .*keep the names found offline"):
+        names = name_groups(model, TABLE, lambda card: "Fine" if card.key == "0" else bad())
+    assert names == {"0": "Fine", "1": offline["1"]}
+
+
+def test_a_function_that_always_fails_is_refused_and_the_names_stay(model):
+    set_group_names(model, ["one", "two"])
+    with pytest.raises(ValueError, match=r"no name for any of the 2 topics .topic 0: ZeroDivisionError"):
+        name_groups(model, TABLE, lambda card: 1 / 0)
+    assert inspect(model).group_names == ["one", "two"]
+
+
+def test_names_are_saved_shown_in_reports_and_forgotten_by_a_new_fit(model, tmp_path):
+    set_group_names(model, {0: "Rockets"})
+    save(model, tmp_path / "m.coview")
+    again = load(tmp_path / "m.coview")
+    assert inspect(again).group_names[0] == "Rockets"
+    assert make_report(again, TABLE).summary["group_names"]["0"] == "Rockets"
+    assert inspect(again).explain()[0].name == "Rockets"
+    model.fit(TABLE)
+    assert inspect(model).given_names == {}
+
+
+def test_a_fit_that_fails_keeps_the_names():
+    X = make_topic_views(20, n_clusters=2, random_state=0).views
+    model = LinkPLSA(2, random_state=0).fit(X)
+    set_group_names(model, {0: "Rockets"})
+    with pytest.raises(ValueError, match="0 rows"):
+        model.fit(X[:0])
+    with pytest.raises(ValueError, match="negative"):
+        model.set_params(likelihood="multinomial").fit(-np.ones((3, 2)))
+    assert inspect(model).group_names[0] == "Rockets"
+
+
+def test_minibatches_keep_the_names():
+    X = make_topic_views(20, n_clusters=2, random_state=0).views
+    model = LinkPLSA(2, random_state=0).partial_fit(X)
+    set_group_names(model, {0: "Rockets"})
+    assert inspect(model.partial_fit(X)).group_names[0] == "Rockets"
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_clusterer_and_topic_model_forgets_names_when_fitted_again(name):
+    X = make_topic_views(24, {"words": 30, "links": 24}, 3, random_state=0).views
+    model = resolve(name)()
+    small = {"n_clusters": 3, "n_components": 3, "max_iter": 3, "random_state": 0}
+    model.set_params(**{key: value for key, value in small.items() if key in model.get_params(deep=False)})
+    if inspect(model.fit(X, np.arange(24) % 3)).kind not in ("topic", "cluster"):
+        with pytest.raises(ValueError, match="no topics or clusters to name"):
+            set_group_names(model, {0: "x"})
+        return
+    set_group_names(model, {0: "Rockets"})
+    assert inspect(model).group_names[0] == "Rockets"
+    assert inspect(model.fit(X, np.arange(24) % 3)).group_names[0] != "Rockets"
+
+
+def test_a_name_by_hand_can_be_taken_back_and_no_other_group_has_it(model):
+    word = inspect(model).group_names[1]
+    set_group_names(model, {0: word})
+    assert inspect(model).group_names == [word, f"{word} (1)"]
+    assert set_group_names(model, {"0": None}) == {}
+    assert inspect(model).group_names[1] == word
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({5: "x"}, "names the group '5', but the groups are '0', '1'"),
+        ({0: "x", 1: " x "}, "has the name 'x' for the groups '0', '1': names must differ"),
+        ({0: "a\x1bb"}, "control character"),
+        ({0: ""}, "must have a text for group '0'"),
+        ({0: 7}, "must have a text for group '0', got 7"),
+        ({0: "x" * 201}, "201 letters"),
+        (["x"], "a name for each of the 2 groups"),
+        ("xy", "a name for each of the 2 groups"),
+    ],
+)
+def test_names_that_cannot_be_are_refused(model, names, message):
+    with pytest.raises(ValueError, match=message):
+        set_group_names(model, names)
+    assert inspect(model).given_names == {}
+
+
+def test_classes_and_estimators_of_others_are_refused():
+    X = np.eye(4)
+    with pytest.raises(ValueError, match="classes have names of their own"):
+        name_groups(MultiViewNaiveBayes().fit(X, [0, 0, 1, 1]))
+    with pytest.raises(ValueError, match="KMeans is no estimator of coview"):
+        name_groups(KMeans(2, n_init=1).fit(X))
+
+
+def test_measurements_name_no_group_by_having_a_value():
+    rng = np.random.default_rng(0)
+    size = np.repeat([0.0, 9.0], 10)[:, None] + rng.normal(size=(20, 1))
+    words = np.kron(np.eye(2), np.ones((10, 1)))
+    X = Views(words=words, size=size, feature_names={"words": ["ant", "whale"], "size": ["meters"]})
+    names = name_groups(SphericalKMeans(2, random_state=0).fit(X), X)
+    assert sorted(names.values()) == ["ant", "whale"]

@@ -1,0 +1,65 @@
+"""Words and phrases that tell groups apart."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from coview.inspection.phrases import count_phrases, log_odds, telling_features
+
+
+def test_log_odds_are_those_of_the_formula_one_feature_at_a_time():
+    rng = np.random.default_rng(0)
+    sizes = np.array([20, 35, 50])
+    counts = rng.binomial(sizes[:, None], rng.uniform(0.1, 0.9, (3, 6)))
+    z = log_odds(counts, sizes)
+    for g in range(3):
+        for j in range(6):
+            y, n, a, total = counts[g, j], sizes[g], counts[:, j].sum(), sizes.sum()
+            rest, others = a - y, total - n
+            inside = log((y + a) / (n + total - y - a))
+            outside = log((rest + a) / (others + total - rest - a))
+            assert z[g, j] == pytest.approx((inside - outside) / sqrt(1 / (y + a) + 1 / (rest + a)))
+
+
+def test_a_rare_feature_tells_less_than_a_frequent_one_of_the_same_lift():
+    z = log_odds(np.array([[40, 2], [0, 0]]), np.array([50, 50]))
+    assert z[0, 0] > 2 * z[0, 1] > 0
+
+
+@pytest.mark.parametrize("counts", [[[0, 3], [0, 2]], [[3, 3], [2, 2]]])
+def test_a_feature_of_no_or_of_all_objects_tells_nothing(counts):
+    assert log_odds(np.array(counts), np.array([3, 2]))[:, 0].tolist() == [0, 0]
+
+
+def test_phrases_have_no_function_word_at_their_ends_and_cross_no_punctuation():
+    texts = ["The state of the art is here. Red foxes"] * 3
+    _, names = count_phrases(texts)
+    assert names == ["red foxes"]  # "state of the art" is longer than three words
+    _, names = count_phrases(["a point of view, north pole"] * 3)
+    assert names == ["north pole", "point of view"]
+
+
+def test_texts_without_a_common_phrase_have_none():
+    assert count_phrases(["red fox", "blue sea", "green hill"]) is None
+
+
+def test_a_phrase_takes_the_place_of_its_words_and_of_no_others():
+    texts = ["space shuttle launch"] * 5 + ["ice hockey game"] * 5
+    names = ["space", "shuttle", "launch", "ice", "hockey", "game"]
+    words = sparse.csr_array(np.kron(np.eye(2), np.ones((5, 3))))
+    codes = np.repeat([0, 1], 5)
+    found = telling_features({"words": (words, names)}, [count_phrases(texts)], codes, 2)
+    assert found == [["shuttle launch", "space"], ["hockey game", "ice"]]
+
+
+def test_a_word_of_two_views_counts_with_both():
+    codes = np.repeat([0, 1], 6)
+    one = np.zeros((12, 2))
+    one[:4, 0] = one[:5, 1] = 1
+    views = {"body": (one, ["fox", "den"]), "title": (one[:, :1], ["fox"])}
+    assert telling_features(views, [], codes, 2)[0] == ["fox", "den"]
+    assert telling_features({"body": views["body"]}, [], codes, 2)[0] == ["den", "fox"]
