@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from coview import (
     CCAClustering,
+    LinkPLSA,
     MultiViewNaiveBayes,
     SeededKMeansClassifier,
     SphericalKMeans,
@@ -47,6 +48,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "SpectralClusteringViews": {"n_clusters": 3, "n_neighbors": 8, "tol": 0},
     "AnchorGraphClustering": {"n_clusters": 3, "n_repeats": 3},
     "LabelSpreadingClassifier": {"n_neighbors": 8},
+    "EditedModel": {"estimator": LinkPLSA(3, max_iter=20, tol=0, random_state=0)},
     "CoTrainingClassifier": {"max_iter": 3, "pool_size": 20},
 }
 NAMES = sorted(ESTIMATORS)

@@ -15,6 +15,7 @@ from coview import (
     ConcatenatedViews,
     CoPLSA,
     CrossModalRetriever,
+    LinkPLSA,
     PairwiseCoPLSA,
     SeededKMeansClassifier,
     SphericalKMeans,
@@ -44,6 +45,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "CCAClustering": {"n_clusters": 2},
     "SpectralClusteringViews": {"n_clusters": 2},
     "AnchorGraphClustering": {"n_clusters": 2, "n_repeats": 3},
+    "EditedModel": {"estimator": LinkPLSA(2, max_iter=30, random_state=0)},
     "MultiViewPassiveAggressiveClassifier": {"fit_intercept": True},  # blobs do not lie around the origin
 }
 

@@ -24,6 +24,8 @@ _MODULES = {
     "coview.preprocessing.codebook": ("Codebook",),
     "coview.views.coerce": ("as_views",),
     "coview.preprocessing.columns": ("ColumnViews",),
+    "coview.editing.edited": ("edit",),
+    "coview.editing.moves": ("Moves",),
     "coview.preprocessing.each_view": ("EachView",),
     "coview.preprocessing.embeddings": ("EmbeddingViews",),
     "coview.io.views_folder": ("read_views", "write_views"),
@@ -96,6 +98,9 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.clustering.spectral import SpectralClusteringViews as SpectralClusteringViews
     from coview.clustering.spherical_kmeans import SphericalKMeans as SphericalKMeans
     from coview.decomposition.cca import MultiViewCCA as MultiViewCCA
+    from coview.editing.edited import EditedModel as EditedModel
+    from coview.editing.edited import edit as edit
+    from coview.editing.moves import Moves as Moves
     from coview.engines.checkpoint import Checkpoint as Checkpoint
     from coview.engines.cpu import CpuEngine as CpuEngine
     from coview.engines.cuda import CudaEngine as CudaEngine

@@ -122,6 +122,10 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         """Answer `inspect`; families override it, mostly by `dataclasses.replace` of what is found here."""
         return describe(self, self._view_inputs())
 
+    def _keep_names(self, names: dict[str, str], by_hand: bool) -> None:
+        """Keep names of groups, by key: all that there are, given by hand or found."""
+        self.group_names_ = names
+
     def _view_inputs(self) -> dict[str, ViewInput]:
         """Describe the fitted views."""
         names = self.feature_names_by_view_

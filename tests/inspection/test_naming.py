@@ -140,7 +140,7 @@ def test_minibatches_keep_the_names():
     assert inspect(model.partial_fit(X)).group_names[0] == "Rockets"
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - {"EditedModel"}))  # whose fit makes edits again, names too
 def test_every_clusterer_and_topic_model_forgets_names_when_fitted_again(name):
     X = make_topic_views(24, {"words": 30, "links": 24}, 3, random_state=0).views
     model = resolve(name)()

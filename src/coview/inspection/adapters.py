@@ -58,12 +58,12 @@ def inspect(model: Any) -> Inspection:
         inspection,
         model=model,
         front=inspection.front if front is None else front,
-        steps=tuple(before),
+        steps=(*before, *inspection.steps),  # of an estimator around a pipeline, those inside come last
         inputs=_inputs(front, tuple(before), inspection),
         takes_lazy=getattr(estimator, "_takes_lazy", False),
-        n_iter=None if sweeps is None else int(np.max(sweeps)),
+        n_iter=inspection.n_iter if sweeps is None else int(np.max(sweeps)),
         given_names={**inspection.given_names, **vars(estimator).get("group_names_", {})},
-        _transform=getattr(estimator, "transform", None),
+        _transform=getattr(estimator, "transform", None) if inspection._transform is None else inspection._transform,
     )
 
 

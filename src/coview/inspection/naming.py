@@ -169,7 +169,7 @@ def name_groups(
         if kept is not None:
             estimator.group_names_ = kept
         raise
-    estimator.group_names_ = names
+    estimator._keep_names(names, False)
     return dict(names)
 
 
@@ -203,10 +203,10 @@ def set_group_names(model: Any, names: Mapping[Any, str | None] | Sequence[str] 
     >>> inspect(model).group_names
     ['Mail', 'topic 1', 'topic 2']
     """
-    estimator = _named_estimator(model)
-    groups = inspect(model).groups
+    estimator, inspection = _named_estimator(model), inspect(model)
+    groups = inspection.groups
     if names is None:
-        vars(estimator).pop("group_names_", None)
+        estimator._keep_names({}, True)
         return {}
     if not isinstance(names, Mapping):
         if isinstance(names, str) or len(names) != len(groups):
@@ -223,8 +223,8 @@ def set_group_names(model: Any, names: Mapping[Any, str | None] | Sequence[str] 
             )
         if name is not None:
             given[key] = _checked_name(key, name)
-    together = {**vars(estimator).get("group_names_", {}), **given}
-    own = {key: together[key] for key in groups if together.get(key) is not None}
+    together = {**inspection.given_names, **given}
+    own = {key: name for key in groups if (name := together.get(key)) is not None}
     called = list(own.values())
     twice = next((name for name in called if called.count(name) > 1), None)
     if twice is not None:
@@ -232,7 +232,7 @@ def set_group_names(model: Any, names: Mapping[Any, str | None] | Sequence[str] 
         raise ParameterError(
             f"has the name {short(twice)} for the groups {listed(same)}: names must differ.", parameter="names"
         )
-    estimator.group_names_ = own
+    estimator._keep_names(own, True)
     return dict(own)
 
 

@@ -1,0 +1,14 @@
+"""Editing the groups of a fitted model: merge, split, rename, drop, mark as noise, reduce, undo.
+
+log         edits as plain records, and what they make of the numbers of the groups
+columns     the same edits on memberships and on the features of the groups
+moves       which objects an edit moves
+edited      `EditedModel`, an estimator that holds a fitted model and its log; `edit`
+"""
+
+from __future__ import annotations
+
+from coview.editing.edited import EditedModel, edit
+from coview.editing.moves import Moves
+
+__all__ = ["EditedModel", "Moves", "edit"]

@@ -1,0 +1,850 @@
+"""`EditedModel`: a fitted model of topics or clusters with a log of edits, which is an estimator like any other.
+
+What the model inside says (`inspect`) goes through the log (`columns`) whenever it is asked, so that no edit changes a
+fitted number, and undoing one gives back what was there to the bit. A split is a model of its own, of the same kind and
+settings, of the objects of one group: the memberships of the parts are its own, times that of the group.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect as signatures
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_clusterer
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from coview.base import MultiViewEstimator
+from coview.classification.wrapper import last_step
+from coview.editing.columns import Step, edited_memberships, edited_rows, edited_sizes, leading_groups, steps_of
+from coview.editing.log import EDITS, Ledger, Record, checked_record, describe_record
+from coview.editing.matching import left_of, matched_numbers, read_anew, training_memberships
+from coview.editing.moves import NO_GROUP, Moves, find_moves
+from coview.editing.state import (
+    has_groups,
+    inner_rule,
+    log_rule,
+    n_training,
+    numbers_rule,
+    records_rule,
+    splits_rule,
+    view_rules,
+)
+from coview.exceptions import ParameterError, ViewsError
+from coview.inspection import Features, Inspection, Topics, Training, inspect, one_hot
+from coview.inspection.contract import answers
+from coview.inspection.features import deviations_of
+from coview.plsa.link import LinkPLSA
+from coview.utils import fitted_state as rules
+from coview.utils.docs import shared_parameters
+from coview.utils.messages import cut, did_you_mean, listed, short
+from coview.utils.parameters import ESTIMATOR, NONE
+from coview.utils.warn import same_work, unwarned, warn_user
+from coview.validation import check_count
+from coview.views.arrays import for_sklearn, take_rows
+from coview.views.coerce import is_plain
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
+
+__all__ = ["EditedModel", "edit"]
+
+COUNTS = (
+    "n_clusters",
+    "n_components",
+    "estimator__n_clusters",
+    "estimator__n_components",
+)  # how many groups a fit finds
+OWN_SETTINGS = ("init", "checkpoint", "callbacks")  # which a split of the model does not take over
+MOST_PARTS = 1_000
+
+
+def edit(model: Any) -> EditedModel:
+    """Return a fitted model as one whose groups can be merged, split, renamed, dropped and marked as noise.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted topic model or clusterer, of coview or scikit-learn, or a Pipeline that ends in one. It stays as it is.
+        One that is an `EditedModel` already is copied, with its log.
+
+    Returns
+    -------
+    EditedModel
+        With the same groups, and an empty log.
+
+    Examples
+    --------
+    >>> from coview import LinkPLSA, edit
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=4, random_state=0).views
+    >>> model = edit(LinkPLSA(4, random_state=0).fit(X))
+    >>> model.preview("merge", groups=[1, 3])
+    merge 1 and 3 into 1: 15 of 60 objects move
+      before  after  n_objects
+      3       1      15
+    >>> model.merge([1, 3], name="animals").drop(0).numbers_
+    [1, 2]
+    >>> model.transform(X).shape, model.undo().numbers_
+    ((60, 2), [0, 1, 2])
+    """
+    if isinstance(model, EditedModel):
+        check_is_fitted(model)
+        return model._copy()
+    inner = inspect(model)
+    edited = EditedModel(clone(model))
+    edited.estimator_ = model
+    edited._remember(inner)
+    edited._start(inner)
+    return edited
+
+
+def _can(*methods: str) -> Callable[[Any], bool]:
+    """Tell `available_if` to show a method only where the model inside has one of these."""
+
+    def check(self: Any) -> bool:
+        model = vars(self).get("estimator_", self._inner())
+        return any(rules.ask(model, method) is not None for method in methods)
+
+    return check
+
+
+@shared_parameters
+class EditedModel(MultiViewEstimator):
+    """A topic model or clusterer whose groups people merge, split, rename, drop or mark as noise.
+
+    The edits are a log (`edits_`) on top of a fitted model that stays as it is. `predict`, `transform`, `inspect`,
+    reports and model files go through the log, `undo` takes the last edit back, and `fit` makes all edits again: the
+    groups of the new fit are matched with those of the old one by the objects that they share, and edits of groups that
+    are no longer found are told of. `clone` forgets the log as it forgets the fit.
+
+    Groups are named by their number, or by their name as `inspect(model).group_names` has it. Numbers are stable: a
+    merged group has the lowest of its groups, parts of a split get new ones (the largest keeps the old one), and no
+    number is given twice; `whereabouts` says what became of each. Columns of `transform` are in this order: `numbers_`.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        A topic model or clusterer, or a Pipeline that ends in one; None is `LinkPLSA()`. `edit` takes one that is
+        fitted.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted model.
+    edits_ : list of dict
+        The log: one record for each edit, as `apply` takes them and JSON holds them.
+    inner_numbers_ : ndarray of int
+        Numbers of the groups of the fitted model, in its order; those after the edits are `numbers_`.
+    splits_ : list of dict
+        For each split of the log, the "model" of the parts and their "shares" of the training objects.
+    lost_edits_ : list of dict
+        Edits that the last fit could not make again.
+    numbers_ : list of int
+        Numbers of the groups, in the order of the columns of `transform`; noise is none of them.
+    labels_ : ndarray (n_objects,)
+        Number of the group of each training object, -1 for none; not where the model inside keeps nothing of them.
+    memberships_ : ndarray (n_objects, n_groups)
+        Memberships of the training objects; of a clusterer that has none, 1 in the group of the object.
+    <shared: fitted views>
+
+    See Also
+    --------
+    edit : Start from a fitted model.
+
+    Examples
+    --------
+    >>> from coview import EditedModel, LinkPLSA, inspect
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=4, random_state=0).views
+    >>> model = EditedModel(LinkPLSA(4, random_state=0)).fit(X)
+    >>> model = model.merge([1, 3]).rename(1, "animals").mark_noise(0)
+    >>> inspect(model).groups, inspect(model).group_names[0]
+    (['1', '2'], 'animals')
+    >>> print(*model.log(), sep="; ")
+    merge 1 and 3 into 1; rename 1 to 'animals'; mark 0 as noise
+    >>> model.whereabouts()
+    {0: 'noise', 1: "a group, 'animals'", 2: 'a group', 3: 'merged into 1'}
+    >>> sorted(set(model.predict(X).tolist()))
+    [-1, 1, 2]
+    """
+
+    _models_counts = False  # the model inside refuses what it cannot take
+    _parameters = {"estimator": ESTIMATOR | NONE}
+    estimator_: Any
+    edits_: list[Record]
+    inner_numbers_: np.ndarray
+    splits_: list[dict[str, Any]]
+    lost_edits_: list[Record]
+    _fitted_state = {
+        **view_rules(),
+        "estimator_": inner_rule(),
+        "inner_numbers_": numbers_rule(),
+        "splits_": splits_rule(),
+        "edits_": log_rule(),
+        "lost_edits_": records_rule(),
+    }
+
+    def __init__(self, estimator: Any = None) -> None:
+        self.estimator = estimator
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = deepcopy(get_tags(self._inner()))
+        tags.estimator_type = inner.estimator_type
+        tags.transformer_tags = inner.transformer_tags
+        tags.non_deterministic = inner.non_deterministic
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.positive_only = inner.input_tags.positive_only
+        return tags
+
+    # -- fitting
+
+    def fit(self, X: Any, y: Any = None) -> EditedModel:
+        """Fit the model inside, and make the edits of the log again; y is ignored.
+
+        Parameters
+        ----------
+        X : what the model inside takes
+            Training objects.
+        y : None
+            Ignored.
+        """
+        earlier = self._copy() if vars(self).get("edits_") else None
+        model = clone(self._inner())
+        given = X if isinstance(model, Pipeline) else self._given(self._fit_views(X), X)
+        with same_work(model):
+            self.estimator_ = model.fit(given)
+        inner = inspect(self.estimator_)
+        if isinstance(model, Pipeline):
+            self._remember(inner)
+        self._start(inner)
+        if earlier is not None:
+            self._replay(earlier, X)
+        return self
+
+    @available_if(lambda self: is_clusterer(self))
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        """Fit, and return the numbers of the clusters of the training objects; y is ignored."""
+        return self.fit(X).labels_
+
+    @available_if(_can("predict", "transform"))
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Fit, and return memberships of the training objects as `transform` gives them; y is ignored."""
+        return self.fit(X).transform(X)
+
+    def _inner(self) -> Any:
+        return LinkPLSA() if self.estimator is None else self.estimator
+
+    def _given(self, views: Any, X: Any) -> Any:
+        """What the model inside is fitted on: one matrix stays one."""
+        if is_plain(X):
+            return X
+        matrix = not answers(last_step(self._inner())) and not isinstance(views, LazyViews) and len(views.names) == 1
+        return for_sklearn(views[views.names[0]]) if matrix else views
+
+    @property
+    def _takes_lazy(self) -> bool:  # type: ignore[override]
+        return bool(rules.ask(last_step(self._inner()), "_takes_lazy"))
+
+    def _remember(self, inner: Inspection) -> None:
+        """Keep the views that the model takes, where the model itself was fitted elsewhere."""
+        views = {} if inner.front is not None or inner.steps else inner.views
+        for name in rules.FITTED_VIEWS:
+            self.__dict__.pop(name, None)
+        if not views or not all(each.n_features for each in views.values()):
+            return
+        self.view_names_ = list(views)
+        self.n_features_by_view_ = {view: each.n_features for view, each in views.items()}
+        names = {view: each.feature_names for view, each in views.items() if each.feature_names is not None}
+        self.feature_names_by_view_ = {view: np.asarray(part) for view, part in names.items()}
+        self.n_features_in_ = sum(self.n_features_by_view_.values())
+        if (columns := rules.ask(self.estimator_, "feature_names_in_")) is not None:
+            self.feature_names_in_ = columns
+
+    def _start(self, inner: Inspection) -> None:
+        """Begin with an empty log."""
+        if not has_groups(inner):
+            raise ParameterError(
+                f"must have topics or clusters to edit, but {inner.name} gives a {inner.kind} of each object.",
+                parameter="estimator",
+            )
+        self.inner_numbers_ = np.arange(len(inner.groups))
+        self.edits_, self.splits_, self.lost_edits_ = [], [], []
+
+    def _copy(self) -> EditedModel:
+        """Return a model with a log of its own, which shares what was fitted."""
+        other = copy.copy(self)
+        other.edits_, other.splits_, other.lost_edits_ = list(self.edits_), list(self.splits_), list(self.lost_edits_)
+        return other
+
+    # -- making the edits again
+
+    def _replay(self, earlier: EditedModel, X: Any) -> None:
+        """Give the groups the numbers of those of an earlier fit, and make its edits again, those that can be made."""
+        old, new = inspect(earlier.estimator_), inspect(self.estimator_)
+        self.inner_numbers_ = matched_numbers(
+            read_anew(old, X), read_anew(new, X), earlier.inner_numbers_, earlier._ledger.next_number
+        )
+        splits = iter(earlier.splits_)
+        for record in earlier.edits_:
+            split = next(splits) if record["edit"] == "split" else None
+            left = left_of(record, self._ledger)
+            try:
+                if left is None:
+                    raise ParameterError("Its groups are not there.")
+                if split is None:
+                    self._take(left)
+                else:
+                    self._take(*self._split_as_before(left, split, old, X))
+            except ValueError:  # also of a fit of too few objects
+                self.lost_edits_.append(record)
+        if self.lost_edits_:
+            lost = "; ".join(describe_record(record) for record in self.lost_edits_)
+            warn_user(
+                f"{len(self.lost_edits_)} of {len(earlier.edits_)} edits could not be made again, since this fit has "
+                f"not found their groups: {cut(lost, 200)}. They are in lost_edits_.",
+                UserWarning,
+            )
+
+    def _split_as_before(self, record: Record, split: dict[str, Any], old: Inspection, X: Any) -> tuple[Record, Any]:
+        """Split a group again, its parts numbered as before where they hold the same objects."""
+        into = record["into"]
+        again = self._fit_split(record["group"], len(into), X)
+        found = inspect(again["model"])
+        before, after = (
+            read_anew(inspect(split["model"]), old.prepare(X), True),
+            self._shares_of(found, self._objects(X)),
+        )
+        order = matched_numbers(before, after, np.array(into), 0)
+        whole = sorted(order.tolist()) == sorted(into)
+        return {**record, "into": order.tolist() if whole else into}, again
+
+    # -- editing
+
+    def merge(self, groups: Sequence[Any], name: str | None = None) -> EditedModel:
+        """Merge groups into one, which has the lowest of their numbers: memberships add up.
+
+        Parameters
+        ----------
+        groups : list of int or str
+            Numbers or names of two or more groups.
+        name : str, optional
+            Name of the merged group; by default one that was given to them before, else one made of its features.
+        """
+        return self.apply("merge", groups=groups, name=name)
+
+    def split(self, group: Any, X: Any, n: int = 2) -> EditedModel:
+        """Split a group: a model of the same kind and settings is fitted to its objects alone.
+
+        The largest part keeps the number, the others get new ones.
+
+        Parameters
+        ----------
+        group : int or str
+            Number or name of the group.
+        X : what the model takes
+            The objects of the fit, in the same order.
+        n : int, default=2
+            Number of parts.
+        """
+        return self.apply("split", X, group=group, n=n)
+
+    def rename(self, group: Any, name: str) -> EditedModel:
+        """Give a group a name, which comes before the one made of its features.
+
+        Parameters
+        ----------
+        group : int or str
+            Number or name of the group.
+        name : str
+            The new name; no two groups may be given the same one.
+        """
+        return self.apply("rename", group=group, name=name)
+
+    def drop(self, group: Any) -> EditedModel:
+        """Drop a group: its objects go to their next best group.
+
+        Where the model knows the group of an object and no second one, as clusterers without memberships do, the
+        object is in no group then (-1).
+
+        Parameters
+        ----------
+        group : int or str
+            Number or name of the group.
+        """
+        return self.apply("drop", group=group)
+
+    def mark_noise(self, group: Any) -> EditedModel:
+        """Mark a group as noise: `predict` gives -1 for its objects, and it has no column in `transform`.
+
+        Memberships of an object then add up to one less its share of noise.
+
+        Parameters
+        ----------
+        group : int or str
+            Number or name of the group.
+        """
+        return self.apply("noise", group=group)
+
+    def reduce(self, n: int, X: Any = None) -> EditedModel:
+        """Merge the groups that are most alike, until there are n; see `Inspection.hierarchy`.
+
+        Parameters
+        ----------
+        n : int
+            Number of groups to keep; noise does not count.
+        X : what the model takes, optional
+            Objects, for models that say nothing of features.
+        """
+        return self.apply("reduce", X, n=n)
+
+    def apply(self, edit: Any, X: Any = None, **options: Any) -> EditedModel:
+        """Make an edit that is given by its name or as a record of a log.
+
+        Parameters
+        ----------
+        edit : str or dict
+            "merge", "split", "rename", "drop", "noise" or "reduce" with its options; or a record, as in `edits_`.
+        X : what the model takes, optional
+            The objects of the fit; a split needs them.
+        **options
+            What the edit needs: `group` or `groups`, `name`, `n`.
+
+        Returns
+        -------
+        EditedModel
+            Itself.
+        """
+        check_is_fitted(self)
+        self._take(*self._resolved(edit, X, options))
+        return self
+
+    def undo(self, n: int = 1) -> EditedModel:
+        """Take the last edits back; everything is as it was before them, to the bit.
+
+        Parameters
+        ----------
+        n : int, default=1
+            How many edits.
+        """
+        check_is_fitted(self)
+        check_count("n", n)
+        if n > len(self.edits_):
+            count = len(self.edits_)
+            left = f"There {'is 1 edit' if count == 1 else f'are {count} edits'} to undo, got {n}."
+            raise ParameterError(left if count else "There is nothing to undo.")
+        kept = self.edits_[:-n]
+        n_splits = sum(record["edit"] == "split" for record in kept)
+        self.edits_, self.splits_ = kept, self.splits_[:n_splits]
+        return self
+
+    def preview(self, edit: Any, X: Any = None, **options: Any) -> Moves:
+        """Return the objects that an edit would move, and change nothing.
+
+        Parameters
+        ----------
+        edit : str or dict
+            As in `apply`.
+        X : what the model takes, optional
+            Objects to look at; by default those of the fit, where the model knows its memberships. A split needs them,
+            and looks at those of the fit.
+        **options
+            As in `apply`.
+
+        Returns
+        -------
+        Moves
+            A dict of lists, one row per object: "row", "id", "before", "after" (numbers, -1 for none). It prints how
+            many go from which group to which (`counts`).
+        """
+        check_is_fitted(self)
+        record, split = self._resolved(edit, X, options)
+        changed = self._copy()
+        changed._take(record, split)
+        training = inspect(self.estimator_).training
+        known = training.memberships is not None or training.codes is not None
+        if X is None and not known:
+            raise ParameterError("is needed: the model has kept nothing of the objects of its fit.", parameter="X")
+        if X is None or (split is not None and known):
+            return find_moves(describe_record(record), self.labels_, changed.labels_, training.ids)
+        objects = self._objects(X)
+        before, after = (one._read_objects(objects)[1] for one in (self, changed))
+        return find_moves(
+            describe_record(record), before, after, ids=objects.ids if isinstance(objects, Views) else None
+        )
+
+    def log(self) -> list[str]:
+        """Return the edits in words, first to last."""
+        check_is_fitted(self)
+        return [describe_record(record) for record in self.edits_]
+
+    def whereabouts(self) -> dict[int, str]:
+        """Return what each number that a group ever had is now: a group with its name, noise, dropped, or merged."""
+        check_is_fitted(self)
+        return self._ledger.whereabouts()
+
+    def number_of(self, group: Any) -> int:
+        """Return the number of a group that is given by number or name; others are refused with what is near.
+
+        Parameters
+        ----------
+        group : int or str
+            Number or name of the group.
+        """
+        check_is_fitted(self)
+        ledger = self._ledger
+        if isinstance(group, (int, np.integer)) and not isinstance(group, bool):
+            return ledger.check(int(group))
+        if not isinstance(group, str):
+            raise ParameterError(f"A group must be a number or a name, got {short(group)}.")
+        given = {name: number for number, name in ledger.called.items()}
+        shown = self._inspect()
+        names = {**dict(zip(shown.group_names, ledger.shown)), **given}
+        if group in names:
+            return names[group]
+        if group.strip().isdecimal() and group.strip().isascii():
+            return ledger.check(int(group))
+        folded = {name.casefold(): number for name, number in names.items()}
+        if group.casefold() in folded:
+            return folded[group.casefold()]
+        hint = did_you_mean(group, names) or f" The groups are {listed(shown.keyed_names)}."
+        raise ParameterError(f"There is no group {short(group)}.{hint}")
+
+    def _resolved(self, edit: Any, X: Any, options: dict[str, Any]) -> tuple[Record, dict[str, Any] | None]:
+        """The record of an edit, its groups by number, and of a split the model that makes it."""
+        asked = (
+            {"edit": edit, **options}
+            if isinstance(edit, str)
+            else {**edit, **options}
+            if isinstance(edit, dict)
+            else {}
+        )
+        kind = asked.get("edit")
+        if kind == "reduce" and "groups" not in asked:
+            return self._reduction(asked, X), None
+        if kind in ("merge", "reduce") and isinstance(asked.get("groups"), (list, tuple)):
+            nested = kind == "reduce"
+            asked["groups"] = [
+                [self.number_of(one) for one in part]
+                if nested and isinstance(part, (list, tuple))
+                else self.number_of(part)
+                for part in asked["groups"]
+            ]
+        if "group" in asked and kind in EDITS:
+            asked["group"] = self.number_of(asked["group"])
+        if kind == "split":
+            return self._division(asked, X)
+        record = checked_record(asked if asked else edit)
+        return record, None
+
+    def _reduction(self, asked: dict[str, Any], X: Any) -> Record:
+        n: Any = asked.get("n")
+        check_count("n", n)
+        numbers = self._ledger.shown
+        if n > len(numbers):
+            raise ParameterError(f"must be at most the number of groups, {len(numbers)}, got {n}.", parameter="n")
+        shown = inspect(self)
+        parts = shown.hierarchy(X).cut(n) if n > 1 else np.zeros(len(numbers), dtype=np.int64)
+        merged = [[numbers[at] for at in np.flatnonzero(parts == part)] for part in range(n)]
+        return checked_record({**asked, "groups": [part for part in merged if len(part) > 1]})
+
+    def _division(self, asked: dict[str, Any], X: Any) -> tuple[Record, dict[str, Any]]:
+        """The record of a split and its model; numbers of the parts may be given, as in a log."""
+        unknown = [key for key in asked if key not in ("edit", "group", "n", "into")]
+        if unknown or "group" not in asked:
+            raise ParameterError(f"The edit 'split' takes 'group' and 'n', got {listed(key for key in asked)}.")
+        group, into = asked["group"], asked.get("into")
+        n = (
+            asked.get("n", 2)
+            if into is None
+            else len(checked_record({"edit": "split", "group": group, "into": into})["into"])
+        )
+        check_count("n", n, 2)
+        if n > MOST_PARTS:
+            raise ParameterError(f"must be at most {MOST_PARTS}, got {n}.", parameter="n")
+        if X is None:
+            raise ParameterError("is needed to split a group: pass the objects of the fit.", parameter="X")
+        split = self._fit_split(group, n, X)
+        if into is None:
+            first = self._ledger.next_number
+            sizes = split.pop("sizes")
+            others = iter(range(first, first + n - 1))
+            into = [group if part == int(np.argmax(sizes)) else next(others) for part in range(n)]
+        split.pop("sizes", None)
+        return checked_record({"edit": "split", "group": group, "into": into}), split
+
+    def _keep_names(self, names: dict[str, str], by_hand: bool) -> None:
+        """Write names of groups into the log: a rename for each that is given by hand, or one edit for those found."""
+        if not by_hand:
+            self.apply("names", names=names)
+            return
+        ledger, changed = self._ledger, self._copy()
+        for number in ledger.names:
+            if str(number) not in names and number not in ledger.noise:
+                raise ParameterError(f"Group {number} was renamed by an edit: undo that to take its name back.")
+        known = self._inspect().given_names
+        if any(key not in names for key in known):
+            changed.apply("names", names={key: name for key, name in names.items() if int(key) in ledger.found})
+        for key, name in names.items():
+            if known.get(key) != name:
+                changed.rename(int(key), name)
+        self.edits_ = changed.edits_
+
+    def _take(self, record: Record, split: dict[str, Any] | None = None) -> None:
+        """Write an edit into the log, or refuse it and change nothing."""
+        self._ledger.apply(record)
+        self.edits_ = [*self.edits_, record]
+        if split is not None:
+            kept = {name: split[name] for name in ("model", "shares")}
+            self.splits_ = [*self.splits_, kept]
+
+    def _fit_split(self, group: int, n: int, X: Any) -> dict[str, Any]:
+        """Fit a model of n groups to the objects of one group."""
+        self._ledger.check(group)
+        inner, objects = inspect(self.estimator_), self._objects(X)
+        if isinstance(objects, LazyViews):
+            objects = objects.collect()
+        n_objects = len(objects) if isinstance(objects, Views) else objects.shape[0]
+        fitted = n_training(inner)
+        if fitted is not None and fitted != n_objects:
+            raise ParameterError(
+                f"must hold the objects of the fit to split a group, {fitted} of them, got {n_objects}.", parameter="X"
+            )
+        labels = self.labels_ if fitted is not None else self._read_objects(objects)[1]
+        rows = np.flatnonzero(labels == group)
+        if len(rows) < n:
+            raise ParameterError(f"Group {group} has {len(rows)} objects: it cannot be split into {n} parts.")
+        model = _smaller(inner.estimator, n)
+        part = objects[rows] if isinstance(objects, Views) else take_rows(objects, rows)
+        matrix = isinstance(part, Views) and inner.takes_matrix
+        with unwarned():
+            model.fit(for_sklearn(part[part.names[0]]) if matrix else part)
+        found = inspect(model)
+        if len(found.groups) != n:
+            raise ParameterError(f"Group {group} cannot be split into {n} parts: its objects make {len(found.groups)}.")
+        shares = self._shares_of(found, objects, rows)
+        sizes = np.bincount(shares[rows].argmax(axis=1), minlength=n)
+        return {"model": model, "shares": shares if fitted is not None else None, "sizes": sizes}
+
+    @staticmethod
+    def _shares_of(found: Inspection, objects: Any, rows: np.ndarray | None = None) -> np.ndarray:
+        """Shares of the parts of a split; of a clusterer without `predict` those of its objects alone, else even."""
+        shares = found.memberships(objects, prepared=True)
+        if shares is not None:
+            return shares
+        n_objects = len(objects) if isinstance(objects, Views) else objects.shape[0]
+        even = np.full((n_objects, len(found.groups)), 1.0 / len(found.groups))
+        if rows is not None and found.training.codes is not None:
+            even[rows] = one_hot(found.training.codes, len(found.groups))
+        return even
+
+    # -- what the edited model says
+
+    @property
+    def _ledger(self) -> Ledger:
+        return Ledger.of(self.inner_numbers_.tolist(), self.edits_)
+
+    @property
+    def _steps(self) -> list[Step]:
+        return steps_of(self.inner_numbers_.tolist(), self.edits_)
+
+    @property
+    def numbers_(self) -> list[int]:
+        """Numbers of the groups, in the order of the columns of `transform`; noise is none of them."""
+        check_is_fitted(self)
+        return self._ledger.shown
+
+    @property
+    def labels_(self) -> np.ndarray:
+        """Number of the group of each training object, -1 for none, where the model keeps its groups."""
+        return self._of_training(1)
+
+    @property
+    def memberships_(self) -> np.ndarray:
+        """Memberships of the training objects (objects x groups), where the model keeps them."""
+        return self._of_training(0)
+
+    def _of_training(self, part: int) -> np.ndarray:
+        if "estimator_" not in vars(self):
+            raise AttributeError(f"This {type(self).__name__} is not fitted: there are no training objects.")
+        known = self._read_training(inspect(self.estimator_))
+        if known is None:
+            raise AttributeError("The model has kept nothing of the objects of its fit.")
+        return known[part]
+
+    def _objects(self, X: Any) -> Any:
+        """Objects as the model inside takes them: its last step, of a pipeline."""
+        if "view_names_" in vars(self):
+            return self._new_views(X)
+        return inspect(self.estimator_).prepare(X, lazy=True)
+
+    def _read_objects(self, objects: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Memberships and numbers of the groups of objects as the model inside takes them."""
+        inner = inspect(self.estimator_)
+        memberships = inner.memberships(objects, prepared=True)
+        if memberships is None:
+            raise ViewsError(f"{inner.name} has no predict, and knows the groups of the objects of its fit only.")
+        codes = None
+        if inner._memberships is not None and inner._predict is not None:
+            codes = inner.codes(inner.predict(objects, prepared=True))
+        shares = [inspect(split["model"]).memberships(objects, prepared=True) for split in self.splits_]
+        return self._edited(memberships, codes, shares)
+
+    def _read_training(self, inner: Inspection) -> tuple[np.ndarray, np.ndarray] | None:
+        memberships = training_memberships(inner)
+        if memberships is None:
+            return None
+        return self._edited(memberships, inner.training.codes, [split["shares"] for split in self.splits_])
+
+    def _edited(
+        self, memberships: np.ndarray, codes: np.ndarray | None, shares: Sequence[Any]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Memberships in the groups after the edits, and the number of each object's group.
+
+        That is the one of the largest membership; where the model itself says another (`codes`), the one that this has
+        become.
+        """
+        numbers, steps, ledger = self.inner_numbers_.tolist(), self._steps, self._ledger
+        *_, final = edited_memberships(memberships, numbers, steps, shares)
+        leading = leading_groups(final)
+        if codes is not None:
+            first = leading_groups(memberships)
+            other = np.flatnonzero((codes >= 0) & (codes != first))
+            if len(other):
+                raised = np.array(memberships[other], dtype=np.float64)
+                raised[np.arange(len(other)), codes[other]] += 2.0  # more than all others together
+                *_, raised = edited_memberships(raised, numbers, steps, [part[other] for part in shares])
+                leading[other] = leading_groups(raised)
+            leading[codes < 0] = NO_GROUP
+        known = np.array([NO_GROUP if number in ledger.noise else number for number in ledger.numbers] + [NO_GROUP])
+        shown = [at for at, number in enumerate(ledger.numbers) if number not in ledger.noise]
+        return final if len(shown) == final.shape[1] else final[:, shown], known[leading]
+
+    @available_if(_can("predict", "transform"))
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the number of the group of each object, -1 for noise, from some or all of the fitted views."""
+        check_is_fitted(self)
+        return self._read_objects(self._objects(X))[1]
+
+    @available_if(_can("predict", "transform"))
+    def transform(self, X: Any) -> np.ndarray:
+        """Memberships of objects in the groups (objects x groups), columns in the order of `numbers_`.
+
+        Rows sum to one, less the share of noise, where those of the model inside do.
+        """
+        check_is_fitted(self)
+        return self._read_objects(self._objects(X))[0]
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return names of the columns of `transform`: "editedmodel" and the number of the group.
+
+        Parameters
+        ----------
+        input_features : None
+            Not used.
+        """
+        return np.array([f"{type(self).__name__.lower()}{number}" for number in self.numbers_], dtype=object)
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: what the model inside says, through the log."""
+        inner, ledger, steps = inspect(self.estimator_), self._ledger, self._steps
+        numbers = self.inner_numbers_.tolist()
+        found = [inspect(split["model"]) for split in self.splits_]
+        trained = training_memberships(inner)
+        sizes = edited_sizes(trained, numbers, steps, [split["shares"] for split in self.splits_])
+        shown = [at for at, number in enumerate(ledger.numbers) if number not in ledger.noise]
+        changed = bool(steps) or len(shown) < len(ledger.numbers)
+
+        def rows(values: Any, parts: Sequence[Any] = ()) -> np.ndarray:
+            return edited_rows(values, numbers, steps, sizes, parts)[shown]
+
+        def features(view: str) -> Features | None:
+            own = inner.described_features(view)
+            parts = [one.described_features(view) for one in found]
+            if own is None or any(part is None for part in parts):
+                return None
+            known = [part for part in parts if part is not None]
+            frequencies = own.frequencies
+            if frequencies is not None:
+                shares = [part.frequencies for part in known]
+                frequencies = None if any(share is None for share in shares) else rows(frequencies, shares)
+            deviations = own.deviations
+            if deviations is not None:
+                moments = rules.ask(inner.estimator, "column_moments_") or {}
+                parted = [deviations_of(part.weights, *moments[view]) for part in known if view in moments]
+                deviations = rows(deviations, parted) if len(parted) == len(known) else None
+            weights = rows(own.weights, [part.weights for part in known])
+            return Features(weights, own.probabilities, own.origin, frequencies, deviations)
+
+        def by_view(objects: Any) -> dict[str, np.ndarray]:
+            parts = inner.memberships_by_view(objects, prepared=True)
+            split = [one.memberships_by_view(objects, prepared=True) for one in found]
+            return {view: self._edited(part, None, [each[view] for each in split])[0] for view, part in parts.items()}
+
+        training = Training(ids=inner.training.ids)
+        answer = self._read_training(inner)
+        if answer is not None:
+            position = {number: at for at, number in enumerate(ledger.shown)}
+            codes = np.array([position.get(number, NO_GROUP) for number in answer[1].tolist()], dtype=np.int64)
+            opinions = {} if found else inner.training.memberships_by_view
+            by_views = {view: self._edited(part, None, [])[0] for view, part in opinions.items()}
+            training = Training(answer[0], by_views, codes, inner.training.ids)
+        topics = inner.topics
+        if topics is not None:
+            parts = {view: rows(part) for view, part in topics.shares.items()} if not found else None
+            topics = None if parts is None else Topics(topics.features, parts)
+        explained = (
+            {}
+            if found
+            else {view: _added(part, numbers, steps)[shown] for view, part in inner.variance_explained.items()}
+        )
+        own = {number: inner.given_names.get(key) for number, key in zip(numbers, inner.groups)}
+        as_they_were = set() if ledger.searched else set(ledger.numbers) - ledger.changed
+        taken = set(ledger.called.values())
+        untouched = {str(n): name for n, name in own.items() if name and n in as_they_were and name not in taken}
+        reads = inner._memberships is not None or inner._predict is not None
+        return replace(
+            inner,
+            estimator=self,
+            groups=[str(number) for number in ledger.shown],
+            labels=list(ledger.shown),
+            given_names={**untouched, **{str(number): name for number, name in ledger.called.items()}},
+            training=training,
+            topics=topics,
+            variance_explained=explained,
+            _features=features,
+            _memberships=(lambda objects: self._read_objects(objects)[0]) if reads else None,
+            _memberships_by_view=None if inner._memberships_by_view is None else by_view,
+            _predict=(lambda objects: self._read_objects(objects)[1]) if reads else None,
+            _profiles=None if changed else inner._profiles,
+            _transform=(lambda objects: self._read_objects(objects)[0]) if reads else None,
+        )
+
+
+# -- pieces
+
+
+def _added(values: np.ndarray, numbers: Sequence[int], steps: Sequence[Step]) -> np.ndarray:
+    """One number per group, added up where groups are merged."""
+    current = np.asarray(values)[np.argsort(numbers)]
+    for step in steps:
+        current = current @ step.transfer
+    return current
+
+
+def _smaller(model: Any, n: int) -> Any:
+    """An unfitted model of the same settings with n groups."""
+    settings = model.get_params()
+    name = next((name for name in COUNTS if name in settings), None)
+    if name is None:
+        raise ParameterError(f"{type(model).__name__} has no number of groups to set, so it cannot split one.")
+    known = signatures.signature(type(model)).parameters
+    own = {each: known[each].default for each in OWN_SETTINGS if each in known and not isinstance(settings[each], str)}
+    return clone(model).set_params(**{name: n}, **own)

@@ -1,0 +1,516 @@
+"""Edited models: every edit against sums, means and labels made by hand; undo, refits, files, pipelines."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from coview import (
+    PLSA,
+    AutoClustering,
+    CoPLSA,
+    EditedModel,
+    LinkPLSA,
+    MultiViewNaiveBayes,
+    MultiViewPLSA,
+    SphericalKMeans,
+    TextViews,
+    Views,
+    edit,
+    inspect,
+    load,
+    make_report,
+    name_groups,
+    save,
+    set_group_names,
+)
+from coview.datasets import make_topic_views
+from coview.exceptions import ModelFileError, ParameterError
+from coview.plsa.likelihood import GAUSSIAN
+
+DATA = make_topic_views(n_objects=90, n_clusters=4, random_state=0)
+X = DATA.views
+TOPICS = LinkPLSA(5, random_state=0, max_iter=20).fit(X)
+M = TOPICS.memberships_
+
+
+@pytest.fixture
+def model():
+    return edit(TOPICS)
+
+
+def answers(model, objects=X):
+    return model.transform(objects), model.predict(objects), model.labels_, model.memberships_, model.numbers_
+
+
+def assert_same(first, second):
+    for one, other in zip(first, second, strict=True):
+        assert_array_equal(one, other)
+
+
+# -- single edits
+
+
+def test_without_edits_the_model_says_what_the_one_inside_says(model):
+    assert_array_equal(model.transform(X), TOPICS.transform(X))
+    assert_array_equal(model.labels_, M.argmax(axis=1))
+    shown, own = inspect(model), inspect(TOPICS)
+    assert shown.groups == own.groups and shown.group_names == own.group_names
+    for view in X.names:
+        assert_array_equal(shown.features(view), own.features(view))
+
+
+def test_memberships_of_a_merged_group_are_sums_and_its_features_are_means_by_size(model):
+    model.merge([3, 1])
+    assert model.numbers_ == [0, 1, 2, 4]
+    assert_allclose(model.memberships_, np.column_stack([M[:, 0], M[:, 1] + M[:, 3], M[:, 2], M[:, 4]]))
+    new = X.select("view1")
+    whole = TOPICS.transform(new)
+    assert_allclose(model.transform(new)[:, 1], whole[:, 1] + whole[:, 3])
+    size = M.sum(axis=0)
+    mean = (size[1] * TOPICS.topic_feature_["view0"][1] + size[3] * TOPICS.topic_feature_["view0"][3]) / size[
+        [1, 3]
+    ].sum()
+    features = inspect(model).features("view0")
+    assert_allclose(features[1], mean)
+    assert_array_equal(features[[0, 2, 3]], TOPICS.topic_feature_["view0"][[0, 2, 4]])
+
+
+def test_a_dropped_group_leaves_its_objects_to_the_next_best(model):
+    model.drop(2)
+    rest = np.delete(M, 2, axis=1)
+    assert_array_equal(model.labels_, np.array([0, 1, 3, 4])[rest.argmax(axis=1)])
+    assert_allclose(model.memberships_, rest / rest.sum(axis=1, keepdims=True))
+    assert_allclose(model.transform(X).sum(axis=1), 1)
+
+
+def test_noise_takes_the_objects_of_its_group_and_no_others(model):
+    before = model.labels_
+    model.mark_noise(2)
+    assert_array_equal(model.labels_, np.where(before == 2, -1, before))
+    assert_array_equal(model.memberships_, np.delete(M, 2, axis=1))
+    assert inspect(model).groups == ["0", "1", "3", "4"]
+    assert_array_equal(inspect(model).read(X).codes == -1, model.predict(X) == -1)
+    assert (model.predict(X) == -1).any()
+
+
+def test_a_split_shares_out_the_memberships_of_the_group(model):
+    group = int(np.bincount(model.labels_).argmax())
+    model.split(group, X, n=3)
+    into = model.edits_[-1]["into"]
+    assert sorted(into) == [group, 5, 6] and model.numbers_ == [0, 1, 2, 3, 4, 5, 6]
+    parts = [model.numbers_.index(number) for number in into]
+    assert_allclose(model.memberships_[:, parts].sum(axis=1), M[:, group])
+    assert_allclose(model.transform(X).sum(axis=1), 1)
+    sizes = np.bincount(model.labels_[M.argmax(axis=1) == group], minlength=7)[into]
+    rows = np.flatnonzero(M.argmax(axis=1) == group)
+    # the same model, fitted by hand to the objects of the group
+    alone = LinkPLSA(3, random_state=0, max_iter=20).fit(X[rows])
+    assert_allclose(model.memberships_[rows][:, parts], M[rows][:, [group]] * alone.transform(X[rows]))
+    assert sizes[into.index(group)] == sizes.max()
+    assert_array_equal(inspect(model).features("view0")[parts], alone.topic_feature_["view0"])
+
+
+def test_a_name_stands_wherever_groups_are_named(model):
+    model.rename(2, "steam engines")
+    assert inspect(model).group_names[2] == "steam engines"
+    assert "2: steam engines" in inspect(model).keyed_names
+    assert model.number_of("Steam engines") == model.number_of("2") == model.number_of(2) == 2
+    assert "steam engines" in make_report(model, X).html
+    assert_same(answers(model), answers(edit(TOPICS)))
+
+
+def test_names_that_are_found_or_set_go_into_the_log():
+    named = LinkPLSA(4, random_state=0, max_iter=10).fit(X)
+    set_group_names(named, {0: "zero", 1: "one"})
+    model = edit(named)
+    assert inspect(model).given_names == {"0": "zero", "1": "one"}
+    assert inspect(model.merge([1, 3])).given_names == {"0": "zero"}  # 1 is another group now
+    found = name_groups(model, X)
+    assert inspect(model).given_names == found and model.edits_[-1]["edit"] == "names"
+    set_group_names(model, {2: "two"})
+    assert inspect(model).given_names == {**found, "2": "two"} and model.log()[-1] == "rename 2 to 'two'"
+    with pytest.raises(ParameterError, match="Group 2 was renamed by an edit"):
+        set_group_names(model, {2: None})
+    set_group_names(model, {0: None})
+    assert inspect(model).given_names == {"1": found["1"], "2": "two"}
+    assert inspect(model.undo(4)).given_names == {"0": "zero", "1": "one"}
+    assert inspect(named).given_names == {"0": "zero", "1": "one"}
+
+
+def test_a_reduction_cuts_the_tree_of_the_groups(model):
+    cut = inspect(TOPICS).hierarchy().cut(2)
+    model.reduce(2)
+    assert len(model.numbers_) == 2
+    together = cut[:, None] == cut
+    assert [[number for number in range(5) if together[first, number]] for first in model.numbers_] == [
+        sorted({first, *(number for part in model.edits_[0]["groups"] if first in part for number in part)})
+        for first in model.numbers_
+    ]
+    assert_allclose(model.memberships_.sum(axis=1), 1)
+    assert edit(TOPICS).reduce(1).numbers_ == [0]
+
+
+def test_the_likelihood_of_a_mixture_stays_after_a_merge(model):
+    """p(feature | object) = sum over groups of p(group | object) p(feature | group), with the topics of the model."""
+    mixture = TOPICS.transform(X)
+    expected = mixture @ TOPICS.topic_feature_["view0"]
+    model.merge([0, 4])
+    merged = model.transform(X)
+    shares = TOPICS.transform(X)[:, [0, 4]] / merged[:, [0]]
+    profile = shares @ TOPICS.topic_feature_["view0"][[0, 4]]
+    again = merged[:, [0]] * profile + merged[:, 1:] @ inspect(model).features("view0")[1:]
+    assert_allclose(again, expected)
+
+
+# -- what is refused
+
+
+def test_a_group_that_is_none_is_refused_with_what_was_meant(model):
+    model.rename(2, "steam engines").merge([0, 1])
+    for group, sentence in [
+        ("steem engines", "Did you mean 'steam engines'"),
+        (1, "There is no group 1: it was merged into 0"),
+        ("1", "There is no group 1: it was merged into 0"),
+        (True, "A group must be a number or a name"),
+        (7, "There is no group 7, only 0, 2, 3, 4"),
+    ]:
+        with pytest.raises(ParameterError, match=sentence):
+            model.drop(group)
+    assert len(model.edits_) == 2
+
+
+@pytest.mark.parametrize(
+    ("edits", "sentence"),
+    [
+        (lambda m: m.reduce(9), "at most the number of groups, 5, got 9"),
+        (lambda m: m.reduce(0), "n must be"),
+        (lambda m: m.split(0, X[:10]), "must hold the objects of the fit to split a group, 90 of them, got 10"),
+        (lambda m: m.apply("split", group=0), "X is needed to split"),
+        (lambda m: m.split(0, X, n=1), "n must be"),
+        (lambda m: m.split(0, X, n=80), "cannot be split into 80 parts"),
+        (lambda m: m.undo(), "There is nothing to undo"),
+        (lambda m: m.drop(0).undo(2), "There is 1 edit to undo, got 2"),
+        (lambda m: m.apply("merg", groups=[0, 1]), "Did you mean 'merge'"),
+        (lambda m: m.apply(3), "An edit must be"),
+        (lambda m: m.apply("drop", group=0, name="x"), "takes 'group'"),
+        (lambda m: m.apply("split", X, group=0, name="x"), "takes 'group' and 'n'"),
+    ],
+)
+def test_a_bad_edit_is_refused(model, edits, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        edits(model)
+
+
+def test_models_without_groups_are_refused():
+    for fitted in (PCA(2).fit(X["view0"].toarray()), MultiViewNaiveBayes().fit(X, DATA.target)):
+        with pytest.raises(ParameterError, match="must have topics or clusters to edit"):
+            edit(fitted)
+
+
+# -- undo, sequences
+
+
+def test_the_model_that_is_edited_stays_as_it_is(model):
+    other = edit(model).merge([0, 1])
+    assert model.edits_ == [] and len(other.edits_) == 1
+    assert_array_equal(TOPICS.memberships_, M)
+
+
+@given(st.data())
+@settings(max_examples=25, deadline=None)
+def test_any_edits_keep_the_laws_and_undo_is_the_identity_to_the_bit(data):
+    model = edit(TOPICS)
+    states = [answers(model)]
+    for _ in range(data.draw(st.integers(1, 6))):
+        kind = data.draw(st.sampled_from(["merge", "drop", "noise", "rename", "reduce", "undo"]))
+        numbers = model.numbers_
+        if kind == "undo" and model.edits_:
+            model.undo()
+            states.pop()
+        elif kind == "merge" and len(numbers) > 1:
+            model.merge(data.draw(st.lists(st.sampled_from(numbers), min_size=2, max_size=3, unique=True)))
+        elif kind in ("drop", "noise") and len(numbers) > 1:
+            model.apply(kind, group=data.draw(st.sampled_from(numbers)))
+        elif kind == "rename":
+            model.rename(data.draw(st.sampled_from(numbers)), f"name {len(model.edits_)}")
+        elif kind == "reduce":
+            model.reduce(data.draw(st.integers(1, len(numbers))))
+        else:
+            continue
+        if kind != "undo":
+            states.append(answers(model))
+        memberships, predicted, labels, kept, numbers = states[-1]
+        assert_same(answers(model), states[-1])
+        assert memberships.shape == (len(X), len(numbers)) == kept.shape
+        assert (memberships >= 0).all() and (memberships.sum(axis=1) <= 1 + 1e-9).all()
+        assert set(predicted) | set(labels) <= {*numbers, -1}
+        again = edit(TOPICS)
+        for record in json.loads(json.dumps(model.edits_)):
+            again.apply(record)
+        assert_same(answers(again), states[-1])
+    while model.edits_:
+        assert_same(answers(model), states.pop())
+        model.undo()
+    assert_same(answers(model), states[0])
+
+
+def test_undoing_a_split_takes_its_model_away(model):
+    before = answers(model)
+    model.drop(4).split(0, X).undo()
+    assert model.splits_ == [] and model.undo().edits_ == []
+    assert_same(answers(model), before)
+
+
+# -- previews
+
+
+def test_a_preview_says_which_objects_move_and_changes_nothing(model):
+    before = model.labels_
+    moves = model.preview("merge", groups=[0, 1, 2])
+    assert model.edits_ == []
+    after = model.merge([0, 1, 2]).labels_
+    rows = np.flatnonzero(before != after)
+    assert moves["row"] == rows.tolist()
+    assert moves["before"] == before[rows].tolist() and moves["after"] == after[rows].tolist()
+    assert sum(moves.counts["n_objects"]) == len(rows) and moves.n_objects == 90
+    assert str(moves).startswith(f"merge 0, 1 and 2 into 0: {len(rows)} of 90 objects move")
+
+
+def test_a_preview_of_other_objects_and_of_a_split(model):
+    named = Views(X, ids=[f"p{i}" for i in range(90)])[60:]
+    group = int(model.predict(named)[0])
+    moves = model.preview({"edit": "drop", "group": str(group)}, named)
+    assert moves["id"] == [f"p{60 + row}" for row in moves["row"]] and moves.n_objects == 30
+    assert set(moves["before"]) == {group} and moves["row"][0] == 0
+    split = model.preview("split", X, group=1)
+    assert set(split["after"]) == {5} and set(split["before"]) == {1} and model.splits_ == []
+
+
+# -- fitting again
+
+
+def test_a_fit_with_the_same_seed_makes_the_same_edits_again():
+    model = EditedModel(LinkPLSA(5, random_state=0, max_iter=20)).fit(X)
+    model.merge([1, 3], name="animals").split(0, X).drop(2).mark_noise(4)
+    expected, edits = answers(model), json.dumps(model.edits_)
+    assert_same(answers(model.fit(X)), expected)
+    assert json.dumps(model.edits_) == edits and model.lost_edits_ == []
+
+
+def test_groups_of_another_fit_are_matched_by_their_objects():
+    easy = make_topic_views(n_objects=200, n_clusters=4, random_state=1)
+    first = LinkPLSA(4, random_state=0).fit(easy.views)
+    model = edit(first).merge([0, 2], name="both")
+    before = model.predict(easy.views)
+    for seed in (1, 2, 3):
+        again = edit(model).set_params(estimator__random_state=seed).fit(easy.views)
+        assert (again.predict(easy.views) == before).mean() > 0.95
+        assert inspect(again).given_names == {"0": "both"}
+
+
+def test_edits_of_groups_that_are_gone_are_told_of(model):
+    model.merge([3, 4]).rename(2, "x").drop(1)
+    model.set_params(estimator__n_components=1)
+    with pytest.warns(UserWarning, match="edits could not be made again"):
+        model.fit(X)
+    lost = len(model.lost_edits_)
+    assert lost >= 2 and lost + len(model.edits_) == 3
+    assert inspect(model).groups == [str(number) for number in model.numbers_] and len(model.numbers_) == 1
+
+
+def test_new_groups_of_another_fit_get_numbers_that_none_had():
+    model = edit(LinkPLSA(2, random_state=0, max_iter=20).fit(X)).rename(1, "kept")
+    model.set_params(estimator__n_components=4).fit(X)
+    assert model.numbers_ == [0, 1, 2, 3] and inspect(model).given_names == {"1": "kept"}
+
+
+# -- other models
+
+
+def clusters():
+    dense = np.vstack([np.random.default_rng(i).normal(6 * i, 1, size=(20, 3)) for i in range(4)])
+    return dense, np.repeat(np.arange(4), 20)
+
+
+@pytest.mark.parametrize(
+    "fitted",
+    [
+        PLSA(4, random_state=0, max_iter=10),
+        MultiViewPLSA(4, 6, random_state=0, max_iter=10),
+        CoPLSA(4, random_state=0, max_iter=10),
+        SphericalKMeans(4, random_state=0),
+        AutoClustering(4, candidates=[("sphere", SphericalKMeans(4, random_state=0))], random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_topics_and_clusters_of_all_kinds_are_edited_alike(fitted, tmp_path):
+    fitted = fitted.fit(X)
+    model = edit(fitted)
+    before = model.labels_
+    assert_array_equal(before, inspect(fitted).training.codes)
+    model.merge([0, 1]).split(0, X).mark_noise(2).rename(3, "last")
+    assert_array_equal(model.labels_ == -1, before == 2)
+    new = X.select("view0")[:7]
+    assert set(model.predict(new)) <= {-1, 0, 3, 4} and model.transform(new).shape == (7, 3)
+    shown = inspect(model)
+    assert shown.groups == ["0", "3", "4"] and shown.group_names[1] == "last"
+    features = shown.features("view0")
+    assert features.shape == (3, X.n_features["view0"]) and np.isfinite(features).all()
+    for part in shown.memberships_by_view(X).values():
+        assert part.shape == (len(X), 3)
+    assert "last" in make_report(model, X, DATA.target).html
+    save(model, tmp_path / "model.coview")
+    again = load(tmp_path / "model.coview")
+    assert again.edits_ == model.edits_
+    assert_same(answers(again), answers(model))
+    assert_same(answers(again.undo(4)), answers(edit(fitted)))
+
+
+def test_a_clusterer_of_scikit_learn_is_edited_too():
+    dense, y = clusters()
+    for fitted in (
+        KMeans(4, n_init=3, random_state=0),
+        make_pipeline(StandardScaler(), KMeans(4, n_init=3, random_state=0)),
+    ):
+        model = edit(fitted.fit(dense))
+        codes = fitted.predict(dense)
+        first, second = codes[0], codes[20]
+        model.merge([first, second])
+        merged = np.isin(codes, [first, second])
+        assert_array_equal(model.predict(dense), np.where(merged, min(first, second), codes))
+        center = inspect(model).features("x")[model.numbers_.index(min(first, second))]
+        expected = fitted[0].transform(dense) if isinstance(fitted, Pipeline) else dense
+        assert_allclose(center, expected[merged].mean(axis=0))
+        model.split(min(first, second), dense)
+        parts = model.predict(dense)
+        assert len(set(zip(parts, y))) == 4
+        assert_array_equal(model.fit_predict(dense), parts)
+
+
+def test_a_clusterer_that_cannot_predict_is_edited_by_the_objects_of_its_fit():
+    dense, _ = clusters()
+    fitted = AgglomerativeClustering(4).fit(dense)
+    model = edit(fitted).merge([0, 1]).drop(2)
+    expected = np.where(fitted.labels_ == 1, 0, fitted.labels_)
+    assert_array_equal(model.labels_, np.where(expected == 2, -1, expected))
+    assert not hasattr(model, "predict") and not hasattr(model, "transform")
+    split = model.split(0, dense).labels_
+    for number in (0, 4):
+        assert len(set(fitted.labels_[split == number])) == 1
+
+
+def test_a_pipeline_of_raw_texts_is_edited_whole(tmp_path):
+    table = {
+        "body": ["cat dog cat", "dog cat pet", "tax law tax", "law tax court", "sea ship sea", "ship sea port"] * 4
+    }
+    pipeline = make_pipeline(TextViews({"words": "body"}), LinkPLSA(3, random_state=0)).fit(table)
+    model = edit(pipeline)
+    names = inspect(model).group_names
+    model.merge(names[:2], name="both")
+    assert_allclose(model.transform(table)[:, 0], pipeline.transform(table)[:, :2].sum(axis=1))
+    shown = inspect(model)
+    assert shown.front is inspect(pipeline).front and shown.group_names[0] == "both"
+    assert_array_equal(shown.predict(table), model.predict(table))
+    assert_array_equal(shown.transform(table), model.transform(table))
+    save(model, tmp_path / "model.coview")
+    assert_array_equal(load(tmp_path / "model.coview").predict(table), model.predict(table))
+    expected = model.predict(table)
+    assert_array_equal(model.fit(table).predict(table), expected)
+
+
+def test_means_and_deviations_of_measurements_stay_those_of_all_objects():
+    rng = np.random.default_rng(0)
+    age = np.concatenate([rng.normal(20 * (1 + k), 1, size=(30, 1)) for k in range(3)])
+    counts = rng.poisson(1 + 9 * np.repeat(np.eye(3), 30, axis=0))
+    views = Views(words=counts, age=age, feature_names={"age": ["age"]})
+    fitted = LinkPLSA(3, likelihood={"age": GAUSSIAN}, random_state=0).fit(views)
+    model = edit(fitted).merge([0, 1]).split(0, views)
+    described = inspect(model).described_features("age")
+    mean, spread = age.mean(), age.std()
+    assert_allclose(described.deviations, (described.weights - mean) / spread, atol=1e-6)
+    assert_allclose(np.sort(described.weights.ravel()), np.sort(inspect(fitted).features("age").ravel()), rtol=0.1)
+
+
+# -- model files
+
+
+def write(model, path):
+    """Save a model that `save` would refuse, as somebody else's program could."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("coview.io.models._check_saved", lambda *_: None)
+        save(model, path)
+
+
+def put(name, value):
+    return lambda model: setattr(model, name, value)
+
+
+def alter_split(**parts):
+    return lambda model: setattr(model, "splits_", [{**model.splits_[0], **parts}])
+
+
+SPLIT = {"edit": "split", "group": 0, "into": [0, 5]}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (put("edits_", "merge"), "edits_ is of type str"),
+        (put("edits_", [SPLIT, {"edit": "drop", "group": 9}]), "There is no group 9"),
+        (put("edits_", [SPLIT, {"edit": "drop", "group": "1"}]), "A group must have a whole number"),
+        (put("edits_", [SPLIT, {"edit": "merge", "groups": (1, 2), "name": None}]), "not how an edit is written"),
+        (put("edits_", [SPLIT, {"edit": "merge", "groups": [1, 2]}]), "not how an edit is written"),
+        (put("edits_", [SPLIT, {"edit": "rename", "group": 1, "name": "x" * 10_000}]), "A name must be a text"),
+        (put("edits_", [SPLIT, {"edit": "rename", "group": 1, "name": "\x1b[2J"}]), "A name must be a text"),
+        (put("edits_", [SPLIT, {"edit": "run", "group": 1}]), "There is no edit 'run'"),
+        (put("edits_", []), "splits_ has 1 models, but edits_ has 0 splits"),
+        (
+            put("edits_", [SPLIT, {**SPLIT, "group": 1, "into": [1, 6]}]),
+            "splits_ has 1 models, but edits_ has 2 splits",
+        ),
+        (put("edits_", [{**SPLIT, "into": [0, 5, 6]}]), "other views or groups than the split needs"),
+        (put("edits_", [{**SPLIT, "into": [0, 4]}]), "gives new ones"),
+        (put("lost_edits_", [{"edit": "drop"}]), "is no edit"),
+        (put("inner_numbers_", np.array([0, 1, 2, 3, 3])), "has a number twice"),
+        (put("inner_numbers_", np.arange(4)), "groups of the model inside"),
+        (put("inner_numbers_", np.array([0, 1, 2, 3, 10**9])), "must be below"),
+        (put("inner_numbers_", np.arange(5.0)), "must hold whole numbers"),
+        (put("estimator_", PLSA(5, random_state=0, max_iter=2).fit(X)), "is a PLSA, but the parameter estimator"),
+        (put("estimator_", LinkPLSA(5)), "is not fitted"),
+        (put("estimator_", None), "must be an estimator"),
+        (put("splits_", []), "splits_ has 0 models"),
+        (alter_split(model=SphericalKMeans(2, random_state=0).fit(X)), "of another class than the model inside"),
+        (alter_split(model=LinkPLSA(2, max_iter=2).fit(X.select("view0"))), "other views or groups"),
+        (alter_split(shares=np.full((89, 2), 0.5)), "89 objects"),
+        (alter_split(shares=np.full((90, 3), 0.3)), "3 parts in place of 2"),
+        (alter_split(shares=np.full((90, 2), 7.0)), "holds 7"),
+        (alter_split(shares=None), "does not go with"),
+    ],
+)
+def test_a_file_with_a_log_that_cannot_be_is_refused(model, tmp_path, change, sentence):
+    model.split(0, X)
+    assert model.edits_ == [SPLIT] or model.edits_ == [{**SPLIT, "into": [5, 0]}]
+    change(model)
+    write(model, tmp_path / "model.coview")
+    with pytest.raises(ModelFileError, match=sentence):
+        load(tmp_path / "model.coview")
+
+
+def test_a_file_keeps_the_log_and_goes_on_from_there(model, tmp_path):
+    model.merge([1, 3], name="animals").split(0, X).mark_noise(2)
+    expected = [answers(model)]
+    save(model, tmp_path / "model.coview")
+    model = load(tmp_path / "model.coview")
+    assert model.log() == ["merge 1 and 3 into 1, 'animals'", "split 0 into 0 and 5", "mark 2 as noise"]
+    assert_same(answers(model), expected[0])
+    assert_same(answers(model.undo(3)), answers(edit(TOPICS)))
