@@ -28,7 +28,16 @@ PATIENCE = 20.0  # seconds, after which a request counts as hanging
 POSTS = ["/predict", "/transform", "/search", "/api/labels", "/api/known"]
 GETS = [
     *("/", "/info", "/health", "/openapi.json", "/search", "/static/app.js", "/api/groups", "/api/groups/topic/0"),
-    *("/api/groups/cluster/1", "/api/objects", "/api/object", "/api/map", "/api/disagreement", "/api/why"),
+    *(
+        "/api/groups/cluster/1",
+        "/api/objects",
+        "/api/object",
+        "/api/map",
+        "/api/map/objects",
+        "/api/map/search",
+        "/api/disagreement",
+        "/api/why",
+    ),
     "/api/ontology",
 ]
 KEYS = [

@@ -12,7 +12,6 @@ from coview import (
     ConcatenatedViews,
     CoPLSA,
     LinkPLSA,
-    MultiViewCCA,
     MultiViewNaiveBayes,
     MultiViewPLSA,
     Ontology,
@@ -176,22 +175,6 @@ def test_long_texts_tell_objects_where_there_are_no_short_ones_but_dates(small):
     table = {"date": [f"2019-01-{i:02}" for i in range(60)], "body": texts, "longer": [text * 2 for text in texts]}
     first = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X, table=table)).objects()["objects"][0]
     assert first["about"] == cut(texts[0], 180)
-
-
-def test_the_map_places_every_object_near_its_group(small):
-    X, y = small
-    model = MultiViewNaiveBayes().fit(X, y)
-    answer = Explorer(Service(model, X)).map()
-    assert [one[0] for one in answer["objects"]] == X.ids.tolist() and answer["total"] == 60
-    places = np.array([one[1:3] for one in answer["objects"]])
-    groups = np.array([one[3] for one in answer["objects"]])
-    assert groups.tolist() == inspect(model).codes(model.predict(X)).tolist()
-    assert places.min() == 0 and places.max() == 1
-    assert [group[2] for group in answer["groups"]] == np.bincount(groups, minlength=3).tolist()
-    centers = np.array([places[groups == k].mean(axis=0) for k in range(3)])
-    nearest = np.linalg.norm(places[:, None] - centers, axis=2).argmin(axis=1)
-    assert (nearest == groups).mean() > 0.9
-    assert Explorer(Service(MultiViewCCA(2, random_state=0).fit(X))).map()["objects"] == []
 
 
 def test_models_of_other_vocabularies_are_refused(small):

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi import Query as Asked
@@ -43,6 +43,8 @@ _READERS = 4  # threads that read requests and render answers; large ones share 
 _MOST_PARTS = 200_000  # lists and objects in a request; it takes a second to parse two million
 _EXPLAINED = 50  # hits of a query that are explained
 _OF_HIT, _REASONS = 4, 20  # values of a hit, and of its explanation, about
+_OF_PLACE = 3  # values of an object on the map
+_LONGEST_QUERY = 1000  # letters of a search on the map
 _LARGE_ANSWER = 50_000  # values, from which answers take turns
 InThread = Callable[..., Awaitable[Any]]  # (function, *args) -> what it returns
 _ROWS = (
@@ -188,7 +190,7 @@ def make_app(
     _add_questions(app, service, batcher, in_thread, limits.most_values)
     _add_search(app, service, batcher, in_thread, limits.most_values)
     if page:
-        _add_explorer(app, Explorer(service), in_thread)
+        _add_explorer(app, Explorer(service), in_thread, limits.most_values)
         _add_page(app)
     else:
         _add_root(app, service)
@@ -334,7 +336,9 @@ def _rendered(call: Callable[..., Any], *args: Any) -> Answers:
     return Answers(call(*args))
 
 
-def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread) -> None:
+def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread, most_values: int) -> None:
+    """Add the routes that only the page asks."""
+
     @app.get("/api/groups", tags=["explorer"])
     async def groups() -> Answers:
         return await in_thread(_rendered, explorer.groups.all)
@@ -352,8 +356,23 @@ def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread) -> None
         return await in_thread(_rendered, explorer.object, id)
 
     @app.get("/api/map", tags=["explorer"])
-    async def placed() -> Answers:
-        return await in_thread(_rendered, explorer.map)
+    async def placed(request: Request, method: str = "pca") -> Answers:
+        await _admit(request, len(explorer.map.rows), _OF_PLACE, most_values)
+        return await in_thread(_rendered, explorer.map.answer, method)
+
+    @app.get("/api/map/column", tags=["explorer"])
+    async def colored(request: Request, name: str) -> Answers:
+        await _admit(request, len(explorer.map.rows), 1, most_values)
+        return await in_thread(_rendered, explorer.map.column, name)
+
+    @app.get("/api/map/search", tags=["explorer"])
+    async def found(request: Request, q: str = "") -> Answers:
+        await _admit(request, len(explorer.map.rows), 1, most_values)
+        return await in_thread(_rendered, explorer.map.search, q[:_LONGEST_QUERY])
+
+    @app.get("/api/map/objects", tags=["explorer"])
+    async def pointed(at: Annotated[list[int], Asked(max_length=1000)]) -> Answers:
+        return await in_thread(_rendered, explorer.map.objects, at)
 
     @app.post("/api/known", tags=["explorer"])
     async def known(ask: Keys) -> Answers:

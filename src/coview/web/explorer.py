@@ -10,15 +10,14 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
-from coview.inspection import Inspection, Reading, one_hot
+from coview.inspection import Inspection, one_hot
 from coview.inspection.features import holds_vectors
-from coview.inspection.objects import place
 from coview.utils.messages import close_names, did_you_mean, listed
-from coview.utils.sampling import sample_positions
 from coview.views.views import Views
 from coview.web.groups import Groups
 from coview.web.kinds import known_views, sorts
 from coview.web.labeling import Labeling
+from coview.web.object_map import ObjectMap
 from coview.web.service import Service, largest_shares, score_drops, without_each
 
 __all__ = ["Explorer"]
@@ -28,7 +27,6 @@ FEATURES = 60  # features of an object in one view
 MOST_COMPARED = 50_000  # objects whose views are compared
 MOST_PAIRS = 60  # of groups that views mix up
 NEAR = 6  # similar objects by each view
-ON_THE_MAP = 1_500  # objects
 SUGGESTED = 3  # objects whose identifier resembles one that does not exist
 LONGEST_CELL = 6_000  # characters of a cell that are shown
 
@@ -39,6 +37,7 @@ class Explorer:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.groups = Groups(service)
+        self.map = ObjectMap(service, self.groups)
         self.labeling = Labeling(service, self.groups, self._known_row)
 
     # -- objects
@@ -317,41 +316,6 @@ class Explorer:
             "views": views,
             "agreement": agreement,
         }
-
-    # -- a map
-
-    @cached_property
-    def _map(self) -> dict[str, Any]:
-        model, data = self.service.sorter, self.service.data
-        reading = Reading(None, None) if model is None else self.groups.reading(model.kind)
-        positions = reading.memberships
-        if positions is None and data is not None:
-            placing = next((each for each in self.service.models if each.kind != "value"), None)
-            positions = None if placing is None else placing.embed(known_views(placing, data))
-        n = len(self.service.ids)
-        if positions is None or len(positions) != n:
-            return {"objects": [], "groups": [], "total": n}
-        rows = sample_positions(n, ON_THE_MAP)
-        parts = [positions[rows]]
-        shown = None if data is None else data[rows]
-        if model is not None and shown is not None:
-            parts += model.memberships_by_view(known_views(model, shown)).values()
-        placed = place(parts, shown, "tsne")
-        if placed is None:
-            return {"objects": [], "groups": [], "total": n}
-        low, high = placed[0].min(axis=0), placed[0].max(axis=0)
-        scaled = np.round((placed[0] - low) / np.where(high > low, high - low, 1), 4).tolist()
-        codes = np.full(n, -1) if reading.codes is None else reading.codes
-        objects = [[self.service.ids[row], *scaled[i], int(codes[row])] for i, row in enumerate(rows.tolist())]
-        names = [] if model is None or reading.codes is None else self.groups.names(model.kind)
-        sizes = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
-        groups = [[name, k, sizes[k]] for k, name in enumerate(names)]
-        kind = None if model is None else model.kind
-        return {"objects": objects, "groups": groups, "kind": kind, "method": placed[1], "total": n}
-
-    def map(self) -> dict[str, Any]:
-        """Return a position in the plane, and the group, of objects: [id, x, y, group], x and y from 0 to 1."""
-        return self._map
 
     # -- label sets
 

@@ -170,6 +170,7 @@ class Service:
                 "topics": bool(kinds & {"topic", "component"}),
                 "groups": bool(kinds & {"class", "cluster"}),
                 "objects": bool(self.ids),
+                "map": len(self.ids) > 2 and (self.sorter is not None or self.data is not None),
                 "disagreement": self.sorter is not None and len(self.readers) > 1 and by_view,
                 "labeling": self.data is not None and self.sorter is not None and self.sorter.kind == "class",
                 "ontology": self.ontology is not None,

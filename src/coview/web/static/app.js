@@ -10,6 +10,7 @@ import { disagreement } from "./disagree.js";
 import { labels } from "./labels.js";
 import { labeling } from "./labeling.js";
 import { attempt } from "./attempt.js";
+import { mapPage } from "./map.js";
 
 const main = document.getElementById("main");
 let pages = [];
@@ -27,6 +28,7 @@ function menu(about) {
     ["groups/cluster", "Clusters", kinds.has("cluster")],
     ["groups/topic", "Topics", kinds.has("topic")],
     ["groups/component", "Components", kinds.has("component")],
+    ["map", "Map", can.has("map")],
     ["objects", "Objects", can.has("objects")],
     ["views", "Disagreement", can.has("disagreement")],
     ["label", "Label next", can.has("labeling")],
@@ -76,6 +78,7 @@ async function show() {
   window.scrollTo(0, 0);
   if (path === "") overview(place, context);
   else if (path === "search") search(place, context);
+  else if (path === "map") mapPage(place, context);
   else if (parts[0] === "groups" && parts.length === 3) group(place, context, parts[1], Number(parts[2]));
   else if (parts[0] === "groups") groupList(place, context, parts[1]);
   else if (path === "objects") objectList(place, context);

@@ -5,7 +5,7 @@ import { groupTitle, nearestLines } from "./groups.js";
 import { map } from "./map.js";
 import { features, fill, h, hash, heading, plural, replace, viewName } from "./ui.js";
 
-export function overview(place, { model }) {
+export function overview(place, { model, page }) {
   const can = new Set(model.can);
   const facts = [
     model.objects && plural(model.objects, "object"),
@@ -18,7 +18,7 @@ export function overview(place, { model }) {
   replace(place,
     heading(model.title, h("p.lead", null, facts.join(" · "))),
     can.has("search") && quickSearch(),
-    model.objects > 2 && h("section", null, h("div.card", null, h("h2", null, "Map"), places)),
+    can.has("map") && h("section", null, h("div.card", null, h("h2", null, h("a", { href: "#/map" }, "Map")), places)),
     h("section.cards", null,
       card("Views", h("table.plain", null, model.views.map((view) => h("tr", null,
         h("td", null, viewName(view.name)),
@@ -34,12 +34,7 @@ export function overview(place, { model }) {
       { class: "Classes", cluster: "Clusters", topic: "Topics" }[kind])), teaser),
     !model.objects && h("p.soft", null, "The model file holds no objects. Start the explorer with data to see them: ",
       h("code", null, "coview explore model.coview data/")));
-  if (model.objects > 2) {
-    fill(places, async () => {
-      const answer = await get("/api/map");
-      return answer.objects.length ? map(answer) : h("p.soft", null, "The model gives its objects no places. Start the explorer with data to see a map.");
-    }, "Placing the objects ...");
-  }
+  if (can.has("map")) fill(places, async () => map(await get("/api/map"), page.signal), "Placing the objects ...");
   if (kind) fill(teaser, async () => largest((await groups()).find((part) => part.kind === kind), kind), "Sorting the objects ...");
 }
 
