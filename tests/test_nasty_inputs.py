@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fuzz.estimators import main
+from fuzz import estimators, functions
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
@@ -118,7 +118,11 @@ def test_ids_that_cannot_be_sorted_may_not_be_there_twice():
 
 
 def test_a_hundred_nasty_cases():
-    assert main(seed=0, count=100) == []
+    assert estimators.main(seed=0, count=100) == []
+
+
+def test_functions_refuse_nonsense_in_place_of_any_argument():
+    assert functions.main(seed=0, count=300) == []
 
 
 @pytest.mark.parametrize("tiny", [1e-70, 1e-320])

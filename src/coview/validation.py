@@ -34,6 +34,7 @@ __all__ = [
     "check_number",
     "check_option",
     "check_sample_weight",
+    "checked_random_state",
     "encode_labels",
     "is_plus_minus_one",
     "labeled",
@@ -52,7 +53,18 @@ def base_seed(random_state: Any) -> int:
     """Return one integer from any of scikit-learn's random states; an integer gives the same one every time."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31 - 1))
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    return int(checked_random_state(random_state).randint(2**31 - 1))
+
+
+def checked_random_state(random_state: Any) -> np.random.RandomState:
+    """Return scikit-learn's random state, or say what it may be."""
+    try:
+        return check_random_state(random_state)
+    except (ValueError, TypeError) as error:
+        raise ParameterError(
+            f"must be None, an integer from 0 on, or a random generator of NumPy, got {short(random_state)}.",
+            parameter="random_state",
+        ) from error
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:

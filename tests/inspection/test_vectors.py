@@ -75,7 +75,7 @@ def test_nearest_objects_have_the_view_and_the_group_and_lie_next_to_its_mean():
         own = np.flatnonzero(HAVE & (codes == group))
         distances = np.linalg.norm(VECTORS[own] - MODEL.group_means_["vector"][group], axis=1)
         assert_array_equal(rows, own[np.argsort(distances)[:4]])
-    with pytest.raises(ViewsError, match=r"view must name one of the views 'words', 'vector', 'person', got 'image'"):
+    with pytest.raises(ViewsError, match=r"has no view 'image'; its views are 'words', 'vector', 'person'"):
         inspection.nearest_objects(X, "image")
 
 

@@ -183,7 +183,10 @@ def _objective(scores: np.ndarray, on: np.ndarray, costs: Costs, pairs: tuple[An
 
 
 def _check_scores(scores: Any) -> np.ndarray:
-    values = np.asarray(scores)
+    try:
+        values = np.asarray(scores)
+    except ValueError:  # lists of different lengths
+        values = np.array(None)
     if values.ndim != 3 or 0 in values.shape[1:]:
         raise ValueError(f"scores must have shape (n_objects, n_views, n_labels), got {values.shape}.")
     if values.dtype not in (np.float32, np.float64):

@@ -17,8 +17,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from coview.exceptions import ViewsTypeError
 from coview.inspection.contract import Features, Inspection, Training, answers, numbered
 from coview.inspection.memberships import both_sides, label_codes, near_centers, softmax
+from coview.utils.messages import short
 from coview.views.coerce import PLAIN
 from coview.views.inputs import ViewInput
 
@@ -49,7 +51,12 @@ def inspect(model: Any) -> Inspection:
     >>> inspection.features("view0").shape, inspection.memberships(X.select("view1")).shape
     ((3, 500), (60, 3))
     """
-    check_is_fitted(model)
+    try:
+        check_is_fitted(model)
+    except TypeError as error:
+        raise ViewsTypeError(
+            f"A fitted estimator is needed, got {short(model)}. Example: inspect(PLSA(10).fit(X))."
+        ) from error
     *before, estimator = _steps_of(model)
     inspection = estimator._inspect() if answers(estimator) else describe(estimator, _views_taken(estimator, before))
     front = before.pop(0) if before and makes_views(before[0]) else None

@@ -37,7 +37,7 @@ from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
-from coview.utils.messages import listed, printable
+from coview.utils.messages import did_you_mean, listed, printable, short
 from coview.utils.tables import html_table
 from coview.utils.warn import unwarned
 from coview.validation import base_seed, check_count, check_number
@@ -732,6 +732,7 @@ class Inspection:
         view : str
             The view.
         """
+        self._check_view(view)
         return self._features(view)
 
     def explain(self, X: Any = None, *, n_features: int = 10, n_objects: int = 5) -> list[GroupExplanation]:
@@ -895,6 +896,13 @@ class Inspection:
             seed=base_seed(random_state),
         )
 
+    def _check_view(self, view: Any) -> None:
+        if not isinstance(view, str) or view not in self.views:
+            raise ViewsError(
+                f"{self.name} has no view {short(view)}; its views are {listed(self.views)}."
+                f"{did_you_mean(view, self.views)}"
+            )
+
     def _check_groups(self) -> None:
         """Refuse a model that sorts no objects into topics, clusters or classes."""
         if not self.groups or self.kind not in ("topic", "cluster", "class"):
@@ -915,8 +923,7 @@ class Inspection:
         n : int, default=5
             Most objects of a group.
         """
-        if view not in self.views:
-            raise ViewsError(f"view must name one of the views {listed(self.views)}, got {view!r:.60}.")
+        self._check_view(view)
         check_count("n", n, 0)
         views = self.prepare_views(X)
         codes = self._codes_of(views)
@@ -947,6 +954,7 @@ class Inspection:
         view : str
             The view.
         """
+        self._check_view(view)
         expected = self.views[view]
         if expected.feature_names is None:
             return [f"f{j}" for j in range(expected.n_features)]

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ParameterError
+from coview.utils.messages import short
+from coview.utils.missing import label_array
+from coview.validation import check_count
 
 __all__ = ["expected_calibration_error"]
 
@@ -42,13 +45,18 @@ def expected_calibration_error(y_true: Any, probabilities: Any, *, classes: Any 
     >>> round(expected_calibration_error([0] * 5 + [1] * 5, sure, n_bins=1), 2)
     0.4
     """
-    labels, shares = np.asarray(y_true), np.asarray(probabilities, dtype=np.float64)
+    check_count("n_bins", n_bins)
+    labels = label_array(y_true)
+    try:
+        shares = np.asarray(probabilities, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise ParameterError(f"must be numbers, got {short(probabilities)}.", parameter="probabilities") from error
     if labels.ndim != 1 or shares.ndim != 2 or len(labels) != len(shares) or not len(labels):
         raise ParameterError(
             f"must have one row for each of the {labels.size} labels, at least one, got shape {shares.shape}.",
             parameter="probabilities",
         )
-    known = np.unique(labels) if classes is None else np.asarray(classes)
+    known = np.unique(labels) if classes is None else np.atleast_1d(label_array(classes))
     if classes is None and len(known) < shares.shape[1]:
         if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= shares.shape[1]:
             raise ParameterError(
@@ -56,7 +64,7 @@ def expected_calibration_error(y_true: Any, probabilities: Any, *, classes: Any 
                 parameter="classes",
             )
         known = np.arange(shares.shape[1])
-    if len(known) != shares.shape[1]:
+    if known.shape != shares.shape[1:]:
         raise ParameterError(
             f"must name the {shares.shape[1]} columns of probabilities, got {len(known)}.", parameter="classes"
         )
@@ -64,6 +72,6 @@ def expected_calibration_error(y_true: Any, probabilities: Any, *, classes: Any 
         raise ParameterError("must have rows that sum to one.", parameter="probabilities")
     confidence, right = shares.max(axis=1), known[shares.argmax(axis=1)] == labels
     order = np.argsort(confidence, kind="stable")
-    bins = np.array_split(order, min(max(1, n_bins), len(order)))
+    bins = np.array_split(order, min(n_bins, len(order)))
     gaps = [len(rows) * abs(confidence[rows].mean() - right[rows].mean()) for rows in bins]
     return float(sum(gaps) / len(order))

@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from coview.exceptions import ViewsError
 from coview.metrics.labels import as_labels, encode
 from coview.utils.docs import parameters_of
+from coview.utils.messages import short
+from coview.utils.parameters import one_of
 
 __all__ = ["average_precision", "mean_average_precision"]
 
@@ -108,8 +111,7 @@ def average_precision(
     """
     if at is not None and (not isinstance(at, (int, np.integer)) or isinstance(at, bool) or at < 1):
         raise ValueError(f"at must be an integer of at least 1, or None for all ranks, got {at!r}.")
-    if cutoff not in ("rank", "relevant"):
-        raise ValueError(f"cutoff must be 'rank' or 'relevant', got {cutoff!r}.")
+    one_of("rank", "relevant").check("cutoff", cutoff)
     ranked = _as_matrix("scores", scores)
     n_queries, n_items = ranked.shape
     relevance = _relevance(relevant, query_labels, item_labels, ranked.shape)
@@ -164,7 +166,10 @@ def _block_precision(scores: np.ndarray, relevant: np.ndarray, at: int, cutoff: 
 
 
 def _as_matrix(name: str, values: Any) -> Any:
-    matrix = values.tocsr() if sparse.issparse(values) else np.asarray(values)
+    try:
+        matrix = values.tocsr() if sparse.issparse(values) else np.asarray(values)
+    except ValueError as error:  # rows of different lengths
+        raise ViewsError(f"{name} must be a matrix (n_queries, n_items), got {short(values)}.") from error
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(f"{name} must be a matrix (n_queries, n_items) with entries, got shape {matrix.shape}.")
     if matrix.dtype.kind not in "biuf":

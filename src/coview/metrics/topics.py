@@ -13,7 +13,7 @@ is texts in the order of their words, each window of so many words does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -22,6 +22,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from coview.exceptions import ParameterError
+from coview.utils.messages import short
 from coview.validation import check_count, check_option
 from coview.views.arrays import is_frame, open_frame
 
@@ -177,7 +178,7 @@ def topic_stability(topics: Any, others: Any, *, n_features: int = 10) -> np.nda
     array([0.33333333, 1.        ])
     """
     check_count("n_features", n_features)
-    mine, others = _first_features(topics, n_features), list(others)
+    mine, others = _first_features(topics, n_features), _rows(others, "others")
     if not others:
         raise ParameterError("must hold the topics of at least one other fit, got none.", parameter="others")
     if not isinstance(others[0], (list, tuple)) and np.ndim(others[0]) == 1:
@@ -200,7 +201,7 @@ def shared_features(ours: Any, theirs: Any, n_features: int) -> np.ndarray:
 
 def _first_features(topics: Any, n: int, name: str = "topics") -> list[Any]:
     """Positions or names of the n first features of each topic, those without weight left out."""
-    rows = _lists(topics)
+    rows = _lists(topics, name)
     if rows is not None:
         return [list(dict.fromkeys(row))[:n] for row in rows]
     weights = _weights(name, topics)
@@ -208,18 +209,26 @@ def _first_features(topics: Any, n: int, name: str = "topics") -> list[Any]:
     return [best[row[best] > 0] for row, best in zip(weights, order)]
 
 
-def _lists(values: Any) -> list[list[str]] | None:
+def _lists(values: Any, name: str) -> list[list[str]] | None:
     """Lists of words, or None for what is a table of numbers."""
     if sparse.issparse(values) or is_frame(values):
         return None
     if isinstance(values, np.ndarray) and values.dtype.kind not in "OUST":
         return None
-    rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in values]
+    rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in _rows(values, name)]
     if any(isinstance(row, str) for row in rows):
-        raise ParameterError("must be a list of lists of words; one of them is a text.", parameter="topics")
+        raise ParameterError("must be a list of lists of words; one of them is a text.", parameter=name)
     if not all(isinstance(row, (list, tuple)) and all(isinstance(word, str) for word in row) for row in rows):
         return None
     return [list(row) for row in rows] if any(rows) else None
+
+
+def _rows(values: Any, name: str) -> list[Any]:
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable) or isinstance(values, type):
+        raise ParameterError(f"must be a list or a table, got {short(values)}.", parameter=name)
+    if isinstance(values, np.ndarray) and not values.ndim:
+        raise ParameterError(f"must be a list or a table, got the single value {short(values)}.", parameter=name)
+    return list(values)
 
 
 def _weights(name: str, weights: Any) -> np.ndarray:
@@ -258,7 +267,10 @@ def _jaccard(mine: list[Any], others: list[Any]) -> np.ndarray:
 def _in_matrix(reference: Any, used: list[Any], named: bool, feature_names: Any) -> Iterator[sparse.csr_array]:
     """Objects x used features, 1 where the feature occurs."""
     matrix = open_frame(reference).to_numpy() if is_frame(reference) else reference
-    matrix = sparse.csr_array(matrix) if sparse.issparse(matrix) else np.asarray(matrix)
+    try:
+        matrix = sparse.csr_array(matrix) if sparse.issparse(matrix) else np.asarray(matrix)
+    except ValueError:  # rows of different lengths
+        matrix = np.array(None)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise ParameterError(
             "must be a table of numbers (objects x features), or texts as lists of words.", parameter="reference"
@@ -277,7 +289,7 @@ def _as_texts(reference: Any) -> list[Any] | None:
     """Texts as lists of words; None for a table of numbers."""
     if is_frame(reference) or (isinstance(reference, np.ndarray) and reference.dtype.kind not in "OUST"):
         return None
-    rows = list(reference)
+    rows = _rows(reference, "reference")
     if not all(isinstance(row, (str, list, tuple, np.ndarray)) for row in rows):
         return None
     words = [word for row in rows[:_LOOKED_AT] for word in row]

@@ -135,7 +135,7 @@ def compare(
         raise ValueError(f"time_budget must be a positive number of seconds or None, got {time_budget!r}.")
     semi_supervised = True
     if not isinstance(methods, (str, Mapping)) and isinstance(methods, Iterable):
-        methods = list(methods)  # read twice below
+        methods = np.atleast_1d(methods).tolist() if isinstance(methods, np.ndarray) else list(methods)  # read twice
     if y is not None and task in (None, "classification") and label_share is None and is_plus_minus_one(y):
         chosen = selected_methods(methods, applicable_methods(True, views, 2, links))
         semi_supervised = any(minus_one_is_unlabeled(method.estimator) for method in chosen)

@@ -483,13 +483,15 @@ def _numbers(n_clusters: Any, n_rows: int) -> list[int]:
 
 def _listed(value: Any) -> list[Any]:
     # a dict is one value: a coupling for each pair of views
-    return [value] if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable) else list(value)
+    if isinstance(value, (str, type, Mapping)) or not isinstance(value, Iterable):
+        return [value]
+    return list(np.atleast_1d(value)) if isinstance(value, np.ndarray) else list(value)
 
 
 def _criteria(criteria: Sequence[str] | str) -> list[str]:
-    wanted = [criteria] if isinstance(criteria, str) else list(criteria)
+    wanted = _listed(criteria)
     for name in wanted:
-        if name not in KNOWN:
+        if not isinstance(name, str) or name not in KNOWN:
             raise ValueError(f"criteria must be of {', '.join(KNOWN)}, got {name!r}.")
     if not wanted:
         raise ValueError("criteria is empty. Choose by 'likelihood', 'stability' or both.")

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.utils import check_random_state
 
 from coview.exceptions import ViewsError
 from coview.inspection import inspect
@@ -16,7 +15,7 @@ from coview.model_selection.methods import seeded
 from coview.utils.progress import counted
 from coview.utils.tables import ColumnTable
 from coview.utils.warn import unwarned
-from coview.validation import check_count
+from coview.validation import check_count, checked_random_state
 
 __all__ = ["refit_stability"]
 
@@ -68,7 +67,7 @@ def refit_stability(
             f"{mine.name} has no features that could be found again: its views hold vectors or measurements."
         )
     others = []
-    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_fits)
+    seeds = checked_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_fits)
     with unwarned():
         for seed in counted(seeds.tolist(), "fitting copies", n_fits):
             copy = seeded(model, seed)

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -204,7 +205,8 @@ def as_table(X: Any, who: str, bare: str | None = None) -> Table:
         X = {name: [row.get(name) for row in X] for name in dict.fromkeys(name for row in X for name in row)}
     if isinstance(X, Mapping):
         for name, values in X.items():
-            if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+            single = sparse.issparse(values) or (isinstance(values, np.ndarray) and not values.ndim)
+            if single or isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
                 raise ViewsError(f"Column {short(name)} must be a list of values, got {short(values)}.")
         lengths = {name: len(values) for name, values in X.items()}
         if len(set(lengths.values())) > 1:

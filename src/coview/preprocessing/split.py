@@ -6,9 +6,9 @@ import numbers
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from coview.exceptions import ViewsError
+from coview.validation import checked_random_state
 from coview.views.coerce import as_views
 from coview.views.views import Views
 
@@ -48,7 +48,7 @@ def split_features(X: Any, n: int, random_state: Any = None) -> Views:
     n_features = views.n_features[name]
     if isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 1 <= n <= n_features:
         raise ViewsError(f"n must be an integer from 1 to the {n_features} features of the view, got {n!r}.")
-    rng: Any = random_state if isinstance(random_state, np.random.Generator) else check_random_state(random_state)
+    rng: Any = random_state if isinstance(random_state, np.random.Generator) else checked_random_state(random_state)
     parts = [np.sort(columns) for columns in np.array_split(rng.permutation(n_features), n)]
     names = views.feature_names.get(name)
     return Views(

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from coview.exceptions import ViewsError
+from coview.utils.messages import short
+
 __all__ = ["is_gap", "is_missing", "label_array"]
 
 
@@ -56,4 +59,7 @@ def label_array(labels: Any) -> np.ndarray:
         kinds = {"text" if isinstance(label, str) else "gap" if label is None else "other" for label in labels}
         if len(kinds) > 1:
             return np.fromiter(labels, dtype=object, count=len(labels))
-    return np.asarray(labels)
+    try:
+        return np.asarray(labels)
+    except ValueError as error:  # lists of different lengths
+        raise ViewsError(f"One label per object is needed, got {short(labels)}.") from error

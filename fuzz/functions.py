@@ -1,0 +1,211 @@
+"""Every public function and every question to a fitted model, with one argument that is nonsense.
+
+An answer must be finite, and an error one of coview's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from coview import (
+    LinkPLSA,
+    MultiViewPLSAClassifier,
+    SphericalKMeans,
+    as_views,
+    compare,
+    inspect,
+    metrics,
+    refit_stability,
+    select_clusters,
+    solve_labels,
+    split_features,
+    suggest_labels,
+)
+from coview.datasets import make_topic_views
+from fuzz.estimators import VALUES, described, is_ours, not_finite_in
+
+SECONDS = 30  # of the processor, that a case may take
+ROWS = 40
+
+Call = tuple[Callable[..., Any], dict[str, Any]]
+
+
+@cache
+def calls() -> dict[str, Call]:
+    """Return functions by name, each with arguments that are fine."""
+    made = make_topic_views(n_objects=ROWS, n_clusters=3, random_state=0)
+    X, y = made.views, made.target
+    words = X[X.names[0]]
+    few = np.array([label if i < 9 else None for i, label in enumerate(y.tolist())], dtype=object)
+    topics = LinkPLSA(3, max_iter=5, random_state=0).fit(X)
+    classes = MultiViewPLSAClassifier(max_iter=5, random_state=0).fit(X, few)
+    clusters = SphericalKMeans(3, random_state=0).fit(X)
+    weights = topics.topic_feature_[X.names[0]]
+    scores = np.random.default_rng(0).random((4, 6))
+    ranks = {"a": {"d1": 0.5, "d2": 0.6, "d3": 0.1}, "b": {"d1": 0.2, "d2": 0.7, "d3": 0.3}}
+    found: dict[str, Call] = {
+        "average_precision": (
+            metrics.average_precision,
+            {"scores": scores, "relevant": scores > 0.5, "at": 3, "cutoff": "rank"},
+        ),
+        "average_rank": (metrics.average_rank, {"table": ranks}),
+        "rank_tests": (metrics.rank_tests, {"table": ranks}),
+        "clustering_accuracy": (metrics.clustering_accuracy, {"y_true": y, "y_pred": y}),
+        "expected_calibration_error": (
+            metrics.expected_calibration_error,
+            {"y_true": y, "probabilities": classes.predict_proba(X), "classes": [0, 1, 2], "n_bins": 10},
+        ),
+        "normalized_mutual_info": (
+            metrics.normalized_mutual_info,
+            {"y_true": y, "y_pred": y, "average": "max"},
+        ),
+        "pairwise_f1": (metrics.pairwise_f1, {"y_true": y, "y_pred": y}),
+        "topic_coherence": (
+            metrics.topic_coherence,
+            {"topics": weights, "reference": words, "measure": "npmi", "n_features": 5, "window": None},
+        ),
+        "topic_coherence of texts": (
+            metrics.topic_coherence,
+            {
+                "topics": [["a", "b"], ["c", "d"]],
+                "reference": ["a b c", "d a b"],
+                "measure": "c_v",
+                "n_features": 2,
+                "window": 5,
+            },
+        ),
+        "topic_diversity": (metrics.topic_diversity, {"topics": weights, "n_features": 5}),
+        "topic_exclusivity": (metrics.topic_exclusivity, {"topics": weights, "n_features": 5}),
+        "topic_stability": (metrics.topic_stability, {"topics": weights, "others": [weights], "n_features": 5}),
+        "suggest_labels": (suggest_labels, {"model": classes, "X": X, "n": 3}),
+        "select_clusters": (
+            partial(select_clusters, n_jobs=1, time_budget=2),
+            {"X": X, "n_clusters": [2, 3], "criteria": "stability", "n_repeats": 2},
+        ),
+        "refit_stability": (refit_stability, {"model": topics, "X": X}),
+        "compare": (partial(compare, n_jobs=1), {"X": X, "y": y, "methods": ["naive_bayes"], "cv": 2, "n_repeats": 1}),
+        "solve_labels": (solve_labels, {"scores": scores}),
+        "split_features": (split_features, {"X": words, "n": 2, "random_state": 0}),
+        "inspect": (inspect, {"model": topics}),
+        "as_views": (as_views, {"X": X}),
+    }
+    for name, model in (("topics", topics), ("classes", classes), ("clusters", clusters)):
+        asked = inspect(model)
+        by = np.arange(ROWS)
+        questions: dict[str, dict[str, Any]] = {
+            "memberships": {"X": X},
+            "predict": {"X": X},
+            "transform": {"X": X},
+            "explain": {"X": X, "n_features": 3, "n_objects": 2},
+            "features": {"view": X.names[0]},
+            "feature_names": {"view": X.names[0]},
+            "nearest_objects": {"X": X, "view": X.names[0], "n": 2},
+            "prevalence": {"X": X, "by": by, "n_bins": 3, "confidence": 0.9, "random_state": 0},
+            "quality": {"X": X, "n_features": 5},
+            "hierarchy": {},
+        }
+        for question, arguments in questions.items():
+            found[f"{name}.{question}"] = getattr(asked, question), arguments
+    return {name: call for name, call in found.items() if call[1]}
+
+
+@cache
+def values() -> list[Any]:
+    """Return what may be put in the place of an argument."""
+    made = make_topic_views(n_objects=ROWS, n_clusters=3, random_state=0)
+    return [
+        *VALUES, made.views, made.target, made.views[:5], {"words": np.eye(3)}, np.zeros((0, 3)),
+        np.full((ROWS, 3), np.nan), np.full(ROWS, np.inf), ["x"] * ROWS, [None] * ROWS, ["2020-01-01"] * ROWS, "2020",
+        sparse.csr_array(np.eye(ROWS)), LinkPLSA(2), object(), -np.ones((3, 500)),
+        np.zeros(ROWS, dtype="datetime64[D]"), list(range(ROWS - 1)), [[1], [2, 3]], [["a"], "b"],
+    ]  # fmt: skip
+
+
+def make_case(seed: int, number: int) -> tuple[str, str, Any]:
+    """Return a function, one of its arguments, and what is put there; the same for the same seed and number."""
+    rng = np.random.default_rng([seed, number])
+    names = list(calls())
+    name = names[number % len(names)]
+    arguments = list(calls()[name][1])
+    return name, arguments[rng.integers(len(arguments))], values()[rng.integers(len(values()))]
+
+
+def run_case(name: str, argument: str, value: Any) -> str:
+    """Call and look; return what is wrong, or nothing."""
+    function, arguments = calls()[name]
+    if name == "compare" and argument == "methods" and (value is None or isinstance(value, str)):
+        return ""  # all methods: right, and long
+    try:
+        answer = function(**{**arguments, argument: value})
+        repr(answer)
+    except NotFittedError as error:
+        return "" if argument == "model" else described(error)
+    except Exception as error:
+        return "" if is_ours(error) else described(error)
+    if name.endswith(("average_precision", "topic_coherence", "topic_coherence of texts")):
+        return ""  # NaN where there is nothing relevant, or no pair of words
+    where = not_finite_in(answer, "the answer") if isinstance(answer, (np.ndarray, float)) else ""
+    return f"NaN or infinity in {where}" if where else ""
+
+
+class _TooLongError(BaseException):
+    """A case takes too long; none of the errors that code goes on after."""
+
+
+def _end(number: int, frame: Any) -> None:
+    raise _TooLongError
+
+
+def main(seed: int = 0, count: int | None = None, seconds: float | None = None) -> list[str]:
+    """Run cases until there are so many or so much time is spent; return failures, one sentence each."""
+    ends = time.monotonic() + (float("inf") if seconds is None else seconds)
+    failures: list[str] = []
+    number = 0
+    signal.signal(signal.SIGPROF, _end)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        while (count is None or number < count) and time.monotonic() < ends:
+            name, argument, value = make_case(seed, number)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
+            try:
+                wrong = run_case(name, argument, value)
+            except _TooLongError:
+                wrong = f"it takes more than {SECONDS} s"
+            if wrong:
+                shown = " ".join(f"{name}({argument}={value!r:.80})".split())
+                failures.append(f"{shown}: {wrong} (python -m fuzz.functions --seed {seed} --case {number})")
+            number += 1
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    return failures
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m fuzz.functions", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=None)
+    parser.add_argument("--case", type=int, default=None, help="run this case alone, and show its traceback")
+    options = parser.parse_args()
+    if options.case is not None:
+        asked, place, given = make_case(options.seed, options.case)
+        print(asked, place, repr(given)[:200])
+        try:
+            print(repr(calls()[asked][0](**{**calls()[asked][1], place: given}))[:500])
+        except Exception:
+            traceback.print_exc()
+    else:
+        found = main(options.seed, options.count, options.seconds)
+        print(*found, f"{len(found)} failures", sep="\n")
+        sys.exit(bool(found))
