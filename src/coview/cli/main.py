@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 
 from coview.cli.compare import compare
+from coview.cli.edit import edit
 from coview.cli.fit import fit
 from coview.cli.info import grid, info
 from coview.cli.name import name
@@ -69,6 +70,7 @@ EXAMPLES: dict[Any, str] = {
     fit: "coview fit MultiViewPLSA --view words=words.npz --view links=links.mtx --clusters 7 --out model.coview",
     predict: "coview predict model.coview --view words=words.npz --out clusters.csv",
     suggest: "coview suggest kinds.coview --table pages.csv --labels kind --count 20 --out labels.csv",
+    edit: "coview edit model.coview --merge 3,7 --rename 2='steam engines' --noise 1 --out edited.coview",
     name: "coview name model.coview --table pages.csv --rename 3='Mail clients'",
     transform: "coview transform model.coview --data folder --out topics.parquet",
     search: 'coview search "largest eigenvalues of a sparse matrix" -k 5',
@@ -153,6 +155,7 @@ _OPTIONS = {
     "stream": _TABLE,
     "suggest": {"y": "--labels", "n": "--count"},
     "report": {"y": "--labels", "method": "--map"},
+    "edit": {"n": "--reduce", "X": "--table, --view or --data"},
     "name": {"names": "--rename", "namer": "--namer"},
     "search": {"source": "--source", "target": "--target"},
 }

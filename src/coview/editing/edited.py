@@ -438,7 +438,7 @@ class EditedModel(MultiViewEstimator):
         check_count("n", n)
         if n > len(self.edits_):
             count = len(self.edits_)
-            left = f"There {'is 1 edit' if count == 1 else f'are {count} edits'} to undo, got {n}."
+            left = f"There {'is' if count == 1 else 'are'} {_n_edits(count)} to undo, got {n}."
             raise ParameterError(left if count else "There is nothing to undo.")
         kept = self.edits_[:-n]
         n_splits = sum(record["edit"] == "split" for record in kept)
@@ -468,17 +468,44 @@ class EditedModel(MultiViewEstimator):
         record, split = self._resolved(edit, X, options)
         changed = self._copy()
         changed._take(record, split)
-        training = inspect(self.estimator_).training
-        known = training.memberships is not None or training.codes is not None
-        if X is None and not known:
-            raise ParameterError("is needed: the model has kept nothing of the objects of its fit.", parameter="X")
-        if X is None or (split is not None and known):
-            return find_moves(describe_record(record), self.labels_, changed.labels_, training.ids)
+        kept = n_training(inspect(self.estimator_)) is not None
+        moves = changed.moves_from(self, None if split is not None and kept else X)
+        moves.edit = describe_record(record)
+        return moves
+
+    def moves_from(self, other: EditedModel, X: Any = None) -> Moves:
+        """Return the objects that are in another group here than with the edits of another log on the same model.
+
+        Parameters
+        ----------
+        other : EditedModel
+            The same fitted model with other edits, such as a copy that `edit` made before some of them.
+        X : what the model takes, optional
+            Objects to look at; by default those of the fit, where the model knows its memberships.
+
+        Returns
+        -------
+        Moves
+            As of `preview`; "before" are the groups of `other`.
+        """
+        check_is_fitted(self)
+        if not isinstance(other, EditedModel) or other.estimator_ is not self.estimator_:
+            raise ParameterError("must be an EditedModel of the same fitted model.", parameter="other")
+        inner = inspect(self.estimator_)
+        since = 0
+        for one, another in zip(other.edits_, self.edits_):
+            if one != another:
+                break
+            since += 1
+        taken_back = len(other.edits_) - since
+        edits = "; ".join([f"undo {_n_edits(taken_back)}"] * bool(taken_back) + self.log()[since:]) or "no edit"
+        if X is None:
+            if n_training(inner) is None:
+                raise ParameterError("is needed: the model has kept nothing of the objects of its fit.", parameter="X")
+            return find_moves(edits, other.labels_, self.labels_, inner.training.ids)
         objects = self._objects(X)
-        before, after = (one._read_objects(objects)[1] for one in (self, changed))
-        return find_moves(
-            describe_record(record), before, after, ids=objects.ids if isinstance(objects, Views) else None
-        )
+        before, after = (one._read_objects(objects)[1] for one in (other, self))
+        return find_moves(edits, before, after, ids=objects.ids if isinstance(objects, Views) else None)
 
     def log(self) -> list[str]:
         """Return the edits in words, first to last."""
@@ -829,6 +856,10 @@ class EditedModel(MultiViewEstimator):
 
 
 # -- pieces
+
+
+def _n_edits(n: int) -> str:
+    return f"{n} edit{'' if n == 1 else 's'}"
 
 
 def _added(values: np.ndarray, numbers: Sequence[int], steps: Sequence[Step]) -> np.ndarray:

@@ -1,0 +1,222 @@
+"""`coview edit`: merge, split, rename, drop or mark groups of a model file as noise; shows what moves, then writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from coview.cli.files import (
+    check_input,
+    check_there,
+    check_writable,
+    ids_of,
+    plain,
+    read_input,
+    tell_absent,
+    write_table,
+)
+from coview.cli.options import Data, EscapeFormulas, Json, Sep, Table, View
+from coview.utils.messages import cut, printable
+from coview.utils.progress import progress, tell
+
+if TYPE_CHECKING:
+    from coview.editing import EditedModel, Moves
+
+__all__ = ["edit"]
+
+SHOWN_MOVES, SHOWN_OBJECTS, NAME_LETTERS = 8, 5, 40
+
+
+def edit(
+    model: Annotated[Path, typer.Argument(help="A model file of topics or clusters.")],
+    merge: Annotated[
+        list[str] | None,
+        typer.Option("--merge", help="Groups to merge, by number or name: 3,7 or 3,7=Engines; names with ; between."),
+    ] = None,
+    split: Annotated[
+        list[str] | None,
+        typer.Option("--split", help="A group to split, 4, or 4=3 for three parts; needs the objects of the fit."),
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option("--drop", help="A group to drop: its objects go to their next best group.")
+    ] = None,
+    noise: Annotated[
+        list[str] | None, typer.Option("--noise", help="A group that is noise: its objects belong to no group (-1).")
+    ] = None,
+    reduce: Annotated[
+        int | None,
+        typer.Option("--reduce", min=1, help="Merge the groups that are most alike, until so many are left."),
+    ] = None,
+    rename: Annotated[list[str] | None, typer.Option("--rename", help="A name for a group: 2='steam engines'.")] = None,
+    undo: Annotated[int, typer.Option("--undo", count=True, help="Take the last edit back; repeat for more.")] = 0,
+    log: Annotated[bool, typer.Option("--log", help="Show all edits, and what became of each number.")] = False,
+    view: View = None,
+    data: Data = None,
+    table: Table = None,
+    sep: Sep = None,
+    moves: Annotated[
+        Path | None, typer.Option("--moves", help="Table to write the objects that move to, with both groups.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Model file to write; without it the edits are shown only.")
+    ] = None,
+    escape_formulas: EscapeFormulas = True,
+    as_json: Json = False,
+) -> None:
+    """Merge, split, rename or drop topics or clusters of a model, or mark them as noise: a log of edits in its file.
+
+    Shows which objects move first, those of the fit or of the data that is given, and writes a model with --out alone,
+    which may be the same file. Each option may be repeated. Edits are made in the order --undo, --merge, --split,
+    --drop, --noise, --reduce, --rename, whatever the order of the options; call the command again for another one.
+    Numbers of groups stay: a merged group has the lowest one, parts of a split get new ones.
+    """
+    check_there(model)
+    check_writable(moves)
+    if out is not None and out.is_dir():
+        raise ValueError(f"{out} is a folder; give the name of a file, such as {out / 'model.coview'}.")
+    edits = _asked(undo, merge, split, drop, noise, reduce, rename)
+    has_objects = bool(view) or data is not None or table is not None
+    if has_objects:
+        check_input(view or [], data, table, sep)
+    if split and not has_objects:
+        raise ValueError("--split needs the objects of the fit: pass them with --table, --view or --data.")
+
+    from coview.editing import edit as edited
+    from coview.inspection import inspect
+    from coview.io.models import load, save
+
+    with progress(verbose=0 if as_json else None):
+        tell("loading the model")
+        before = edited(load(model))
+        shown = inspect(before)
+        X = None
+        if has_objects:
+            tell("reading")
+            X = read_input(view or [], data, table, sep)
+            if table is not None:
+                tell_absent(shown.front, X, "shown")
+        tell("editing")
+        now, steps = before, []
+        for options in edits:
+            earlier, now = now, edited(now)
+            if "undo" in options:
+                now.undo(options["undo"])
+            else:
+                now.apply(options.pop("edit"), X, **options)
+            steps.append(now.moves_from(earlier, X))
+        if steps and out is not None:
+            save(now, out)
+    known = None if X is None else ids_of(X, shown.id_column)
+    ids = None if known is None else list(known)
+    if moves is not None:
+        whole = now.moves_from(before, X)
+        write_table(_objects(whole, ids), moves, escape_formulas=escape_formulas)
+    if as_json:
+        print(json.dumps(_as_json(now, steps, ids)))
+        return
+    for step in steps:
+        _echo(_told(step, ids))
+    if log:
+        lines = [f"  {i}. {line}" for i, line in enumerate(now.log(), 1)]
+        numbers = [f"  {number}: {what}" for number, what in now.whereabouts().items()]
+        _echo("\n".join([*(["log:", *lines] if lines else ["No edits."]), "numbers:", *numbers]))
+    if steps or not log:
+        _echo(_groups(now))
+    if steps:
+        _echo("Nothing was written: add --out FILE." if out is None else f"{out}: {len(now.edits_)} edits in its log.")
+
+
+def _asked(
+    undo: int,
+    merge: list[str] | None,
+    split: list[str] | None,
+    drop: list[str] | None,
+    noise: list[str] | None,
+    reduce: int | None,
+    rename: list[str] | None,
+) -> list[dict[str, Any]]:
+    """The edits of the options, in the order in which they are made."""
+    edits: list[dict[str, Any]] = [{"undo": undo}] if undo else []
+    for value in merge or []:
+        groups, _, called = value.partition("=")
+        parts = [part.strip() for part in groups.split(";" if ";" in groups else ",") if part.strip()]
+        if len(parts) < 2:
+            raise ValueError(f"--merge must name two groups or more, such as 3,7 or 'engines; boats', got {value!r}.")
+        edits.append({"edit": "merge", "groups": parts, "name": called.strip() or None})
+    for value in split or []:
+        group, sign, n = value.rpartition("=")
+        counted = bool(sign) and n.isdecimal()
+        edits.append({"edit": "split", "group": (group if counted else value).strip(), "n": int(n) if counted else 2})
+    edits += [{"edit": "drop", "group": value.strip()} for value in drop or []]
+    edits += [{"edit": "noise", "group": value.strip()} for value in noise or []]
+    if reduce is not None:
+        edits.append({"edit": "reduce", "n": reduce})
+    for value in rename or []:
+        group, sign, called = value.partition("=")
+        if not sign:
+            raise ValueError(f"--rename must be GROUP=NAME, such as 2='steam engines', got {value!r}.")
+        edits.append({"edit": "rename", "group": group.strip(), "name": called.strip()})
+    return edits
+
+
+def _echo(text: str) -> None:
+    typer.echo("\n".join(printable(line) for line in text.split("\n")))
+
+
+def _told(step: Moves, ids: Any) -> str:
+    """An edit, how many objects go from where to where, and the first of them."""
+    lines = [f"{step.edit}: {len(step['row']):,} of {step.n_objects:,} objects move"]
+    counts = list(zip(*step.counts.values()))
+    names = _objects(step, ids)["id"]
+    for before, after, n in counts[:SHOWN_MOVES]:
+        pairs = zip(step["before"], step["after"])
+        some = [str(name) for name, pair in zip(names, pairs) if pair == (before, after)][:SHOWN_OBJECTS]
+        more = ", ..." if n > len(some) else ""
+        listing = ", ".join(cut(one, NAME_LETTERS) for one in some)
+        lines.append(f"  {_number(before)} to {_number(after)}: {n:,} ({listing}{more})")
+    if len(counts) > SHOWN_MOVES:
+        lines.append(f"  and {sum(n for *_, n in counts[SHOWN_MOVES:]):,} more")
+    return "\n".join(lines)
+
+
+def _number(number: int) -> str:
+    return "no group" if number < 0 else str(number)
+
+
+def _objects(moved: Moves, ids: Any) -> dict[str, list[Any]]:
+    """The objects that move: their ids, or their rows, and both groups."""
+    names = moved["id"] if ids is None else [ids[row] for row in moved["row"]]
+    return {"id": names, "before": moved["before"], "after": moved["after"]}
+
+
+def _sizes(model: EditedModel) -> list[Any]:
+    """Number, name and number of training objects of each group."""
+    import numpy as np
+
+    from coview.inspection import inspect
+
+    shown = inspect(model)
+    codes = shown.training.codes
+    sizes = [None] * len(shown.groups)
+    if codes is not None:
+        sizes = np.bincount(codes[codes >= 0], minlength=len(shown.groups)).tolist()
+    return list(zip(model.numbers_, shown.group_names, sizes))
+
+
+def _groups(model: EditedModel) -> str:
+    from coview.utils.tables import ColumnTable
+
+    rows = _sizes(model)
+    table = ColumnTable(dict(zip(("group", "name", "objects"), map(list, zip(*rows)))))
+    lines = str(table).split("\n")
+    return "\n".join([f"{len(rows)} groups", *lines[1:]])
+
+
+def _as_json(model: EditedModel, steps: list[Moves], ids: Any) -> dict[str, Any]:
+    groups = [dict(zip(("group", "name", "objects"), row)) for row in _sizes(model)]
+    done = [{"edit": step.edit, "n_objects": step.n_objects, "moves": plain(_objects(step, ids))} for step in steps]
+    whereabouts = {str(number): what for number, what in model.whereabouts().items()}
+    return {"steps": done, "groups": groups, "edits": model.edits_, "log": model.log(), "numbers": whereabouts}

@@ -1,0 +1,144 @@
+"""`coview edit`."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from coview import edit, inspect, load
+from coview.io.tables import read_table
+
+WORDS = {
+    "animal": "fox den paw fur",
+    "water": "sea salt wave tide",
+    "sky": "sun star cloud moon",
+    "law": "tax court act bill",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("edit")
+
+
+@pytest.fixture
+def files(folder, run):
+    table, model = folder / "t.csv", folder / "m.coview"
+    if not model.exists():
+        rng = np.random.default_rng(0)
+        rows = [[f"p{i}", " ".join(rng.choice(list(WORDS.values())[i % 4].split(), 9))] for i in range(48)]
+        with open(table, "w", newline="") as stream:
+            csv.writer(stream).writerows([["key", "body"], *rows])
+        options = ("--id", "key", "--text", "words=body", "--clusters", "4", "--seed", "0", "--out", model)
+        assert run("fit", "MultiViewPLSA", "--table", table, *options)[0] == 0
+    return table, model
+
+
+def test_edits_are_shown_first_and_written_where_asked(run, files, tmp_path):
+    table, model = files
+    before, X = load(model).predict(read_table(table)), read_table(table)
+    kept = model.read_bytes()
+    edits = ("--merge", "0,2=Both", "--noise", "3", "--rename", "1=Other one")
+    code, out, _ = run("edit", model, *edits)
+    assert code == 0 and "merge 0 and 2 into 0, 'Both': 12 of 48 objects move" in out and "Nothing was written" in out
+    assert model.read_bytes() == kept
+    path = tmp_path / "edited.coview"
+    assert run("edit", model, *edits, "--out", path)[0] == 0
+    expected = np.where(before == 2, 0, np.where(before == 3, -1, before))
+    np.testing.assert_array_equal(load(path).predict(X), expected)
+    assert inspect(load(path)).group_names == ["Both", "Other one"]
+    # on from there, in the same file, then all taken back
+    assert run("edit", path, "--undo", "--undo", "--drop", "both", "-o", path)[0] == 0
+    assert load(path).log() == ["merge 0 and 2 into 0, 'Both'", "drop 0"]
+    assert run("edit", path, "--undo", "--undo", "-o", path)[0] == 0
+    np.testing.assert_array_equal(load(path).predict(X), before)
+
+
+def test_the_objects_that_move_are_written_with_their_ids(run, files, tmp_path):
+    table, model = files
+    labels = load(model).predict(read_table(table))
+    moved = tmp_path / "moves.csv"
+    assert run("edit", model, "--merge", "1,3", "--table", table, "--moves", moved)[0] == 0
+    with open(moved) as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["id"] for row in rows] == [f"p{i}" for i in np.flatnonzero(labels == 3)]
+    assert {(row["before"], row["after"]) for row in rows} == {("3", "1")}
+
+
+def test_a_split_and_a_reduction_with_the_table(run, files, tmp_path):
+    table, model = files
+    path = tmp_path / "edited.coview"
+    code, out, err = run("edit", model, "--reduce", "2", "--split", "0=3", "--table", table, "--json", "-o", path)
+    assert code == 0, err
+    told = json.loads(out)
+    assert [step["edit"].split(" ")[0] for step in told["steps"]] == ["split", "reduce"]
+    assert told["steps"][0]["moves"]["id"][0].startswith("p") and len(told["groups"]) == 2
+    again = edit(load(model))
+    for record in told["edits"]:
+        again.apply(record, read_table(table))
+    np.testing.assert_array_equal(again.labels_, load(path).labels_)
+    assert sum(group["objects"] for group in told["groups"]) == 48
+
+
+def test_the_log_and_the_groups_are_shown_without_an_edit(run, files, tmp_path):
+    _, model = files
+    path = tmp_path / "edited.coview"
+    run("edit", model, "--merge", "0,1", "--drop", "2", "-o", path)
+    code, out, _ = run("edit", path, "--log")
+    assert code == 0
+    assert "1. merge 0 and 1 into 0" in out and "2. drop 2" in out and "1: merged into 0" in out and "2: dropped" in out
+    code, out, _ = run("edit", path)
+    assert code == 0 and out.startswith("2 groups") and "log" not in out
+    assert "No edits." in run("edit", model, "--log")[1]
+
+
+def test_other_commands_take_an_edited_model(run, files, tmp_path):
+    table, model = files
+    path, clusters = tmp_path / "edited.coview", tmp_path / "c.csv"
+    run("edit", model, "--merge", "0,2=Both", "--noise", "3", "-o", path)
+    assert run("predict", path, "--table", table, "-o", clusters)[0] == 0
+    with open(clusters) as stream:
+        rows = list(csv.DictReader(stream))
+    assert {(row["label"], row["name"]) for row in rows if row["label"] != "1"} == {("0", "Both"), ("-1", "")}
+    assert run("transform", path, "--table", table, "-o", clusters)[0] == 0
+    assert clusters.read_text().splitlines()[0] == "id,editedmodel0,editedmodel1"
+    assert run("report", path, "--table", table, "-o", tmp_path / "r.html")[0] == 0
+    assert "Both" in (tmp_path / "r.html").read_text()
+    code, out, _ = run("info", path, "--json")
+    assert code == 0 and json.loads(out)["fitted"]["edits_"][0]["edit"] == "merge"
+    assert run("name", path, "--rename", "1=One")[0] == 0
+    assert load(path).log()[-1] == "rename 1 to 'One'"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--merge", "3"), "--merge must name two groups or more"),
+        (("--merge", "3,9"), "There is no group 9, only 0, 1, 2, 3."),
+        (("--drop", "nothing like it"), "There is no group 'nothing like it'."),
+        (("--rename", "2"), "--rename must be GROUP=NAME"),
+        (("--rename", "2="), "A name must be a text"),
+        (("--split", "2"), "--split needs the objects of the fit"),
+        (("--reduce", "0"), "at least 1"),
+        (("--reduce", "7"), "--reduce must be at most the number of groups, 4, got 7."),
+        (("--undo",), "There is nothing to undo."),
+        (("--drop", "0", "--drop", "1", "--drop", "2", "--drop", "3"), "Group 3 is the last one"),
+        (("--drop", "0", "--moves", "moves.txt"), "moves.txt"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence_and_writes_nothing(run, files, tmp_path, options, message):
+    path = tmp_path / "out.coview"
+    code, _, err = run("edit", files[1], *options, "-o", path)
+    assert code == 2 and message in err and err.count("\n") == 1 and not path.exists()
+
+
+def test_a_classifier_is_refused(run, files, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("body,kind\n" + "fox den,a\nsea salt,b\n" * 6)
+    options = ("--table", table, "--text", "words=body", "--labels", "kind", "-o", tmp_path / "c.coview")
+    assert run("fit", "MultiViewNaiveBayes", *options)[0] == 0
+    code, _, err = run("edit", tmp_path / "c.coview", "--drop", "a")
+    assert code == 2 and "topics or clusters to edit" in err
