@@ -296,6 +296,18 @@ def test_a_preview_of_other_objects_and_of_a_split(model):
     assert set(split["after"]) == {5} and set(split["before"]) == {1} and model.splits_ == []
 
 
+def test_moves_between_two_states_are_those_of_all_edits_between(model):
+    first = edit(model).drop(0)
+    second = edit(model).merge([1, 2])
+    moves = second.moves_from(first)
+    rows = np.flatnonzero(first.labels_ != second.labels_)
+    assert moves["row"] == rows.tolist() and moves["before"] == first.labels_[rows].tolist()
+    assert moves.edit == "undo 1 edit; merge 1 and 2 into 1"
+    assert model.moves_from(edit(model))["row"] == []
+    with pytest.raises(ParameterError, match="of the same fitted model"):
+        model.moves_from(edit(LinkPLSA(2, max_iter=2).fit(X)))
+
+
 # -- fitting again
 
 

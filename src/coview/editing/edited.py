@@ -343,7 +343,8 @@ class EditedModel(MultiViewEstimator):
     def split(self, group: Any, X: Any, n: int = 2) -> EditedModel:
         """Split a group: a model of the same kind and settings is fitted to its objects alone.
 
-        The largest part keeps the number, the others get new ones.
+        The largest part keeps the number, the others get new ones. Parts share the memberships of the group, so that an
+        object that was in it by little may go to another group.
 
         Parameters
         ----------
