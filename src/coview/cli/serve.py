@@ -82,6 +82,10 @@ def explore(
             "--labels", help="Labels of the fit, as in coview fit: new ones can be added, and the model refitted."
         ),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="Columns of the table, such as date,venue: how prevalent the groups are by each."),
+    ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Explore the Python packages on this machine.")] = False,
     host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 0,
@@ -101,7 +105,9 @@ def explore(
         assert model is not None
         if labels is not None and data is None:
             raise ValueError("--labels requires the objects: coview explore model.coview DATA --labels ...")
-        service = _loaded("explore", model, data, view, also, labels)
+        if by is not None and data is None:
+            raise ValueError("--by names columns of a raw table: coview explore model.coview TABLE --by date,venue")
+        service = _loaded("explore", model, data, view, also, labels, by)
     _run(service, host, port, token, {"seconds": timeout}, 2.0, page=True, browser=browser)
 
 
@@ -112,6 +118,7 @@ def _loaded(
     view: list[str] | None,
     also: list[Path] | None,
     labels: str | None = None,
+    by: str | None = None,
 ) -> Any:
     """Service of a model file and objects, with the vectors that are kept beside their table."""
     from coview.web.service import load_service
@@ -123,7 +130,8 @@ def _loaded(
     read = None if labels is None else partial(read_labels, labels)
     add = partial(with_vectors, views=named_paths(view)) if view else None
     with progress("reading the model and its objects"):
-        return load_service(model, data, also or (), read, add)
+        columns = [name.strip() for name in (by or "").split(",") if name.strip()]
+        return load_service(model, data, also or (), read, add, columns)
 
 
 def _check_web() -> None:

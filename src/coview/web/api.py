@@ -374,6 +374,18 @@ def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread, most_va
     async def pointed(at: Annotated[list[int], Asked(max_length=1000)]) -> Answers:
         return await in_thread(_rendered, explorer.map.objects, at)
 
+    @app.get("/api/quality/{kind}", tags=["explorer"])
+    async def quality(kind: str) -> Answers:
+        return await in_thread(_rendered, explorer.insights.quality, kind)
+
+    @app.get("/api/prevalence/{kind}", tags=["explorer"])
+    async def prevalence(kind: str, by: str | None = None) -> Answers:
+        return await in_thread(_rendered, explorer.insights.prevalence, kind, by)
+
+    @app.get("/api/tree/{kind}", tags=["explorer"])
+    async def tree(kind: str) -> Answers:
+        return await in_thread(_rendered, explorer.insights.tree, kind)
+
     @app.post("/api/known", tags=["explorer"])
     async def known(ask: Keys) -> Answers:
         return await in_thread(_rendered, explorer.known, ask.ids)

@@ -15,6 +15,7 @@ from coview.inspection.features import holds_vectors
 from coview.utils.messages import close_names, did_you_mean, listed
 from coview.views.views import Views
 from coview.web.groups import Groups
+from coview.web.insights import Insights
 from coview.web.kinds import known_views, sorts
 from coview.web.labeling import Labeling
 from coview.web.object_map import ObjectMap
@@ -38,6 +39,7 @@ class Explorer:
         self.service = service
         self.groups = Groups(service)
         self.map = ObjectMap(service, self.groups)
+        self.insights = Insights(service, self.groups, self.map)
         self.labeling = Labeling(service, self.groups, self._known_row)
 
     # -- objects

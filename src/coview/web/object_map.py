@@ -121,7 +121,7 @@ class ObjectMap:
                 }
                 for k, name in enumerate(names)
             ],
-            "columns": [name for name in self._column_names if self._column_bins(name) is not None],
+            "columns": self.columns,
             "places": packed(places, "<f4"),
             "codes": packed(codes, "<i2"),
         }
@@ -151,6 +151,11 @@ class ObjectMap:
     def _column_names(self) -> list[str]:
         return [] if self._service.table is None else [str(name) for name in self._service.table.names]
 
+    @cached_property
+    def columns(self) -> list[str]:
+        """Columns of the table by which objects can be colored: dates, numbers and categories."""
+        return [name for name in self._column_names if self._column_bins(name) is not None]
+
     def column(self, name: str) -> dict[str, Any]:
         """Return what the objects have in a column of the table, in few values: categories, or numbers in order.
 
@@ -161,8 +166,8 @@ class ObjectMap:
         """
         bins = self._column_bins(name) if name in self._column_names else None
         if bins is None:
-            known = [each for each in self._column_names if self._column_bins(each) is not None]
-            raise ViewsError(f"Objects cannot be colored by {name!r:.60}; the columns are {listed(tuple(known))}.")
+            known = listed(tuple(self.columns))
+            raise ViewsError(f"Objects cannot be colored by {name!r:.60}; the columns are {known}.")
         codes = bins.codes[self.rows]
         rest = bins.kind == "category" and len(bins.labels) == COLORS and bins.labels[-1].endswith(" others")
         return {

@@ -23,6 +23,7 @@ from coview.inspection import NAMED_BY_FEATURES, Inspection, inspect
 from coview.inspection.choice import describe_choice
 from coview.inspection.known import objects_by_view
 from coview.inspection.memberships import dense
+from coview.inspection.prevalence import named_columns
 from coview.io.models import load
 from coview.io.tables import TABLES, read_table
 from coview.io.views_folder import read_views
@@ -70,6 +71,9 @@ class Service:
         The table that the objects come from, to be shown.
     labels : array-like or None, default=None
         Labels that a classifier was fitted with, one per object: new ones can be added, and the model fitted again.
+    by : sequence of str, default=()
+        Columns of the table by which the prevalence of groups is shown; by default all that hold dates, numbers or
+        categories.
     """
 
     def __init__(
@@ -82,6 +86,7 @@ class Service:
         texts: Any = None,
         table: Any = None,
         labels: Any = None,
+        by: Sequence[str] = (),
     ) -> None:
         self.models = [inspect(each) for each in (model, *also)]
         for each in self.models:
@@ -102,6 +107,11 @@ class Service:
         self.texts = dict(texts or {})
         self._cells: dict[Any, list[Any]] = {}  # columns of the table that were asked for
         self.table = None if table is None else as_table(table, "The explorer")
+        self.by = tuple(map(str, by))
+        if self.by and self.table is None:
+            raise ViewsError(f"by names columns of a raw table, {listed(self.by)}, but the objects come from none.")
+        if self.by:
+            named_columns(self.table, self.by)  # refuses what is not there
         self.readers = {view: CellReader(part) for view, part in self.model.inputs.items() if part.n_features}
         self._query_readers = (
             {} if self.searcher is None else {view: CellReader(part) for view, part in self.searcher.inputs.items()}
@@ -172,6 +182,9 @@ class Service:
                 "objects": bool(self.ids),
                 "map": len(self.ids) > 2 and (self.sorter is not None or self.data is not None),
                 "disagreement": self.sorter is not None and len(self.readers) > 1 and by_view,
+                "quality": self.data is not None and self.sorter is not None,
+                "prevalence": self.table is not None and self.sorter is not None,
+                "tree": self.sorter is not None and len(self.sorter.groups) > 2,
                 "labeling": self.data is not None and self.sorter is not None and self.sorter.kind == "class",
                 "ontology": self.ontology is not None,
             }.items()
@@ -572,6 +585,7 @@ def load_service(
     also: Sequence[Path] = (),
     read_labels: Callable[[Any, str | None], Any] | None = None,
     add_vectors: Callable[[Any, Path], Any] | None = None,
+    by: Sequence[str] = (),
 ) -> Service:
     """Return a service of model files and objects; nothing in a file is executed.
 
@@ -587,6 +601,8 @@ def load_service(
         Returns the labels of the fit, one per object.
     add_vectors : function of a table and its path, optional
         Returns the table with further columns, of vectors that are kept beside it.
+    by : sequence of str, default=()
+        Columns of the table by which the prevalence of groups is shown.
     """
     paths = [model, *also]
     loaded = [load(path) for path in paths]
@@ -618,7 +634,8 @@ def load_service(
     for each in models:
         if each.retriever is not None and not len(each.retriever.indexed_ids()):
             each.retriever.add(views if table is None or each.front is None else whole)  # the file stays as it is
-    return Service(loaded[0], views, also=loaded[1:], title=model.name, texts=texts, table=table, labels=labels)
+    about = {"texts": texts, "table": table, "labels": labels}
+    return Service(loaded[0], views, also=loaded[1:], title=model.name, by=by, **about)
 
 
 def check_vocabularies(models: Sequence[Inspection], called: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ import { labels } from "./labels.js";
 import { labeling } from "./labeling.js";
 import { attempt } from "./attempt.js";
 import { mapPage } from "./map.js";
+import { prevalence, quality, tree } from "./insights.js";
 
 const main = document.getElementById("main");
 let pages = [];
@@ -31,6 +32,9 @@ function menu(about) {
     ["map", "Map", can.has("map")],
     ["objects", "Objects", can.has("objects")],
     ["views", "Disagreement", can.has("disagreement")],
+    ["prevalence", "Prevalence", can.has("prevalence")],
+    ["quality", "Quality", can.has("quality")],
+    ["tree", "Tree", can.has("tree")],
     ["label", "Label next", can.has("labeling")],
     ["labels", "Label sets", can.has("ontology")],
     ["try", "Try it", can.has("predict") || can.has("transform")],
@@ -84,6 +88,9 @@ async function show() {
   else if (path === "objects") objectList(place, context);
   else if (parts[0] === "object" && parts[1]) objectPage(place, context, decodeURIComponent(parts[1]));
   else if (path === "views") disagreement(place, context);
+  else if (path === "prevalence") prevalence(place, context);
+  else if (path === "quality") quality(place, context);
+  else if (path === "tree") tree(place, context);
   else if (path === "label") labeling(place, context);
   else if (path === "labels") labels(place, context);
   else if (path === "try") attempt(place, context);

@@ -1,0 +1,195 @@
+"""What groups are worth, where they are prevalent, and how they belong together, for the pages of the explorer.
+
+Everything is computed when it is first asked for, from memberships that are there already, and kept.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from coview.exceptions import ViewsError
+from coview.inspection import Inspection
+from coview.inspection.hierarchy import group_hierarchy
+from coview.inspection.prevalence import group_prevalence, named_columns
+from coview.inspection.quality import QualityTable, group_quality
+from coview.utils.messages import listed
+from coview.utils.warn import unwarned
+from coview.validation import base_seed
+from coview.views.views import Views
+from coview.web.groups import Groups
+from coview.web.kinds import known_views, sorts
+from coview.web.object_map import ObjectMap
+from coview.web.service import Service
+
+__all__ = ["Insights"]
+
+N_FEATURES = 10  # of each group, that its quality is judged by
+
+
+class Insights:
+    """Quality, prevalence and tree of the groups of a service.
+
+    Parameters
+    ----------
+    service : Service
+        Models, objects and their table.
+    groups : Groups
+        What the models say of the objects.
+    colors : ObjectMap
+        Knows which columns of the table hold values that objects share.
+
+    Examples
+    --------
+    >>> from coview import LinkPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    >>> service = Service(LinkPLSA(3, random_state=0).fit(X), X)
+    >>> groups = Groups(service)
+    >>> quality = Insights(service, groups, ObjectMap(service, groups)).quality("topic")
+    >>> [view["name"] for view in quality["views"]], len(quality["groups"])
+    (['view0', 'view1'], 3)
+    """
+
+    def __init__(self, service: Service, groups: Groups, colors: ObjectMap) -> None:
+        self._service, self._groups, self._colors = service, groups, colors
+        self._kept: dict[tuple[str, ...], dict[str, Any]] = {}
+        self._working = threading.Lock()
+
+    def kinds(self) -> list[str]:
+        """Kinds of groups that objects are sorted into."""
+        return [kind for kind, model in self._groups.by_kind.items() if kind == model.kind and sorts(model)]
+
+    def quality(self, kind: str) -> dict[str, Any]:
+        """Return coherence, exclusivity and diversity of the first features of the groups, by view.
+
+        Parameters
+        ----------
+        kind : str
+            Kind of the groups.
+        """
+        return self._once(("quality", kind), lambda: self._quality(self._model(kind), kind))
+
+    def _quality(self, model: Inspection, kind: str) -> dict[str, Any]:
+        objects = self._objects(model)
+        if objects is None:
+            raise ViewsError("The quality of groups is judged by objects. Start the explorer with data.")
+        table = group_quality(model, objects, self._groups.reading(kind).codes, N_FEATURES)
+        names, numbers = self._groups.names(kind), QualityTable.NUMBERS
+        by_group: list[dict[str, Any]] = [{} for _ in names]
+        for i, view in enumerate(table["view"]):
+            by_group[i % len(names)][view] = {name: _number(table[name][i]) for name in numbers}
+        return {
+            "kind": kind,
+            "n_features": N_FEATURES,
+            "views": [
+                {"name": view, **{name: _number(means.get(name)) for name in (*numbers, "diversity")}}
+                for view, means in table.means.items()
+            ],
+            "groups": [{"index": k, "name": name, "views": by_group[k]} for k, name in enumerate(names)],
+        }
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """Columns of the table by which prevalence is shown: those that were asked for, else all that can be."""
+        return list(self._service.by) or self._colors.columns
+
+    def prevalence(self, kind: str, by: str | None = None) -> dict[str, Any]:
+        """Return how prevalent each group is by the values of a column, with intervals.
+
+        Parameters
+        ----------
+        kind : str
+            Kind of the groups.
+        by : str, optional
+            A column of the table, by default the first one.
+        """
+        model = self._model(kind)
+        if not self.columns:
+            raise ViewsError("No column of the table holds dates, numbers or categories, or there is no table.")
+        name = self.columns[0] if by is None else by
+        if name not in self.columns:
+            raise ViewsError(f"Prevalence is shown by the columns {listed(tuple(self.columns))}, not by {name!r:.60}.")
+        return self._once(("prevalence", kind, name), lambda: self._prevalence(model, kind, name))
+
+    def _prevalence(self, model: Inspection, kind: str, by: str) -> dict[str, Any]:
+        memberships = self._groups.reading(kind).memberships
+        if memberships is None:
+            raise ViewsError(f"{model.name} does not say which groups the objects belong to. Start with data.")
+        table = self._service.table
+        own = next(name for name in table.names if str(name) == by) if table is not None else by
+        values = named_columns(table, [own])[by]
+        names = self._groups.names(kind)
+        with unwarned():  # what is left out is told on the page
+            found = group_prevalence(model.groups, names, memberships, values, by=by, seed=base_seed(0))
+        codes = found.bins.codes
+        return {
+            "kind": kind,
+            "columns": self.columns,
+            "by": by,
+            "ordered": found.bins.kind != "category",
+            "values": found.bins.labels,
+            "objects": np.bincount(codes[codes >= 0], minlength=len(found.bins.labels)).tolist(),
+            "without": int((codes < 0).sum()),
+            "groups": [
+                {
+                    "index": k,
+                    "name": name,
+                    "mean": _number(memberships[:, k].mean()),
+                    "share": list(map(_number, found.shares[:, k])),
+                    "low": list(map(_number, found.low[:, k])),
+                    "high": list(map(_number, found.high[:, k])),
+                }
+                for k, name in enumerate(names)
+            ],
+        }
+
+    def tree(self, kind: str) -> dict[str, Any]:
+        """Return the groups as a tree: which two are joined at which distance, and in which order they stand.
+
+        Parameters
+        ----------
+        kind : str
+            Kind of the groups.
+        """
+        return self._once(("tree", kind), lambda: self._tree(self._model(kind), kind))
+
+    def _tree(self, model: Inspection, kind: str) -> dict[str, Any]:
+        codes, objects = self._groups.reading(kind).codes, self._objects(model)
+        found = group_hierarchy(model, objects, None if objects is None else codes)
+        names = self._groups.names(kind)
+        sizes = None if codes is None else np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
+        return {
+            "kind": kind,
+            "order": found.order,
+            "joins": [[int(a), int(b), round(float(at), 4)] for a, b, at, _ in found.linkage],
+            "groups": [
+                {"index": k, "name": name, "size": None if sizes is None else sizes[k]} for k, name in enumerate(names)
+            ],
+        }
+
+    # -- pieces
+
+    def _model(self, kind: str) -> Inspection:
+        if kind not in self.kinds():
+            raise ViewsError(f"Objects are not sorted into groups of kind {kind!r:.60} here.")
+        return self._groups.model(kind)
+
+    def _objects(self, model: Inspection) -> Views | None:
+        data = self._service.data
+        return None if data is None else model.prepare_views(known_views(model, data))
+
+    def _once(self, key: tuple[str, ...], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        with self._working:  # of two who ask, the second has the answer of the first
+            if key not in self._kept:
+                self._kept[key] = make()
+        return self._kept[key]
+
+
+def _number(value: Any) -> float | None:
+    """A number of few digits as it is sent; None for what is not known."""
+    return None if value is None or not np.isfinite(value) else float(f"{float(value):.4g}")
