@@ -49,6 +49,7 @@ _MODULES = {
     "coview.inspection": ("Inspection", "inspect"),
     "coview.inspection.naming": ("GroupCard", "name_groups", "set_group_names"),
     "coview.io.models": ("load", "save"),
+    "coview.plsa.seeds": ("seeds_from_objects",),
     "coview.io.mudata": ("to_mudata",),
     "coview.report.report": ("Report", "make_report"),
 }
@@ -138,6 +139,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.plsa.multiview import MultiViewPLSAClassifier as MultiViewPLSAClassifier
     from coview.plsa.pairwise import PairwiseCoPLSA as PairwiseCoPLSA
     from coview.plsa.plsa import PLSA as PLSA
+    from coview.plsa.seeds import seeds_from_objects as seeds_from_objects
     from coview.plsa.voting import VotingPLSA as VotingPLSA
     from coview.preprocessing.codebook import Codebook as Codebook
     from coview.preprocessing.columns import ColumnViews as ColumnViews

@@ -55,6 +55,23 @@ def test_a_function_of_a_module_in_this_folder_names_groups(run, files, tmp_path
     assert sorted(found) == ["About ice hockey", "About space shuttle"]
 
 
+def test_seeds_of_a_file_give_clusters_their_number_and_name(run, files, tmp_path):
+    table, _ = files
+    seeds, model = tmp_path / "seeds.json", tmp_path / "seeded.coview"
+    fit = ("fit", "MultiViewPLSA", "--table", table, "--text", "words=body", "--clusters", "2", "--seeds", seeds)
+    for given in ('{"sport": ["hockey"], "space": ["orbit"]}', '["hockey", "orbit"]'):
+        seeds.write_text(given)
+        assert run(*fit, "--out", model)[0] == 0
+        code, out, _ = run("predict", model, "--table", table, "--json")
+        assert code == 0 and json.loads(out)["label"] == [1] * 10 + [0] * 10
+        assert names(run, model) == (["sport", "space"] if "sport" in given else ["hockey", "orbit"])
+    seeds.write_text('{"0": ["hocky"]}')
+    code, _, err = run(*fit, "--out", model)
+    assert code == 2 and "nothing for topic 0" in err and "Did you mean 'hockey'?" in err
+    seeds.write_text("hockey")
+    assert "is no JSON" in run(*fit, "--out", model)[2]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_input, check_table, read_input, read_labels, table_front
+from coview.cli.files import check_input, check_table, check_there, read_input, read_labels, table_front
 from coview.cli.options import (
     Config,
     Data,
@@ -26,8 +26,8 @@ from coview.cli.options import (
     write_config,
 )
 from coview.cli.settings import build_model, check_clusters, find_entry, parse_settings
-from coview.exceptions import InterruptedFitWarning
-from coview.utils.messages import printable
+from coview.exceptions import DataFileError, InterruptedFitWarning
+from coview.utils.messages import not_text, printable
 from coview.utils.progress import progress, tell
 
 __all__ = ["fit"]
@@ -47,6 +47,14 @@ def fit(
     clusters: Annotated[
         int | None, typer.Option("--clusters", min=1, help="Number of clusters: short for --set n_clusters=K.")
     ] = None,
+    seeds: Annotated[
+        Path | None,
+        typer.Option(
+            "--seeds",
+            help='What topics are to be about (models of PLSA): a JSON file, {"sport": ["game", "team"]}, '
+            "or a list of names, whose words are the seeds.",
+        ),
+    ] = None,
     links: Annotated[
         str | None, typer.Option("--links", help="A view of links among the objects: short for --set links=NAME.")
     ] = None,
@@ -63,7 +71,7 @@ def fit(
     as_json: Json = False,
 ) -> None:
     """Fit a model on views from files, or on a raw table, and write it to one file."""
-    options = merge_config(ctx, config, ("data", "table", "out"))
+    options = merge_config(ctx, config, ("data", "table", "seeds", "out"))
     with progress(verbose=0 if as_json else None):
         summary = _fit(SimpleNamespace(**options), TableOptions.of(options))
     if config is not None:
@@ -91,6 +99,8 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
         settings.setdefault("n_clusters", options.clusters)
     if options.links is not None:
         settings.setdefault("links", options.links)
+    if options.seeds is not None:
+        settings.setdefault("seeds", _read_seeds(options.seeds))
     if auto and options.model == "AutoClustering" and "candidates" not in settings:
         settings.setdefault("n_clusters", None)  # chosen by the data, and the summary says so
     check_table(raw, options.labels, options.view or [])
@@ -128,6 +138,20 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
     if auto and "compared" in summary.get("labels", {}):
         summary["labels"]["compared"] += "; leave out --clusters to learn from them"
     return {**summary, "seconds": round(seconds, 2), "out": str(out), "next": _next(fitted, options, raw)}
+
+
+def _read_seeds(path: Path) -> Any:
+    """Seeds of topics in a JSON file; a key that is a whole number is the number of a topic."""
+    check_there(path)
+    try:
+        seeds = json.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise not_text(path, error) from None
+    except ValueError as error:
+        raise DataFileError(f"{path} is no JSON ({error}).") from None
+    if isinstance(seeds, dict):
+        return {int(key) if key.isdecimal() else key: part for key, part in seeds.items()}
+    return seeds
 
 
 def _chosen_model(options: Any) -> str:

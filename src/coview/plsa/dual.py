@@ -27,7 +27,7 @@ class DualPLSA(MultiViewPLSA):
     <same: n_clusters>
     n_components : int, default=32
         Number of topics, shared by all views. Topics are cheap: a sweep costs non-zeros x clusters, however many.
-    <same: view_weights, max_iter, tol, n_init, init>
+    <same: view_weights, seeds, seed_strength, max_iter, tol, n_init, init>
     likelihood : {"auto", "multinomial"}, default="auto"
         All views are counts here: they share their topics.
     <same: schedule, acceleration, engine, n_jobs>
@@ -35,7 +35,7 @@ class DualPLSA(MultiViewPLSA):
 
     Attributes
     ----------
-    <same: labels_, memberships_>
+    <same: labels_, memberships_, group_names_>
     cluster_topic_ : dict of ndarray (n_clusters, n_components)
         ``p(topic | cluster, view)`` by view, the same for all of them.
     <same: topic_feature_>

@@ -34,7 +34,7 @@ class LinkPLSA(WeightedModel, PLSA):
     ----------
     n_components : int, default=10
         Number of topics.
-    <shared: vector_weights, max_iter, tol, n_init>
+    <shared: vector_weights, seeds, seed_strength, max_iter, tol, n_init>
     init : {"random", "nndsvd", "likeliest"} or dict, default="random"
         Initialization; "likeliest" starts from the most likely, after a few sweeps, of several consensus clusterings
         of the views. A dict holds any of ``memberships`` and ``topic_feature`` (an array where there is
@@ -48,6 +48,7 @@ class LinkPLSA(WeightedModel, PLSA):
     <shared: topic_feature_>
     memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects, shared by all views.
+    <shared: group_names_>
     <shared: view_weights_, likelihood_, noise_variance_, variance_explained_>
     <shared: group_means_, column_moments_>
     <shared: history_, fit_seconds_, n_iter_, stopped_by_>
@@ -72,6 +73,8 @@ class LinkPLSA(WeightedModel, PLSA):
         n_components: int = 10,
         *,
         view_weights: Any = None,
+        seeds: Any = None,
+        seed_strength: float = 0.03,
         max_iter: int = 200,
         tol: float = 1e-5,
         n_init: int = 1,
@@ -91,6 +94,8 @@ class LinkPLSA(WeightedModel, PLSA):
     ) -> None:
         super().__init__(
             n_components,
+            seeds=seeds,
+            seed_strength=seed_strength,
             max_iter=max_iter,
             tol=tol,
             n_init=n_init,
@@ -128,7 +133,7 @@ class LinkPLSA(WeightedModel, PLSA):
         return MixtureSteps(self.n_components, self.schedule == "alternating", self.view_weights_, self._vector_views())
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
-        if not isinstance(self.init, str) or self.init != "likeliest":
+        if context.start is not None or not isinstance(self.init, str) or self.init != "likeliest":
             return super()._initial_arrays(views, context)
         leading = self._leading_views(views, context)
         if leading:

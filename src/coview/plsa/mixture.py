@@ -41,6 +41,7 @@ from coview.plsa.factors import (
     FEATURE_FLOOR,
     ROW_FLOOR,
     column_shares,
+    given_keys,
     initial_arrays,
     random_matrix,
     random_topics,
@@ -73,6 +74,7 @@ from coview.plsa.likelihood import (
     noise_rule,
     topic_rule,
 )
+from coview.plsa.seeds import Seeds, read_seeds
 from coview.plsa.units import warn_of_units
 from coview.plsa.vector_weight import VectorEvidence, vector_evidence
 from coview.utils import fitted_state as rules
@@ -264,7 +266,7 @@ def random_profiles(
 class FitContext:
     """What a start may need: the seed, codes of labeled objects (-1 is none), when it should be there, who computes.
 
-    And what is known of Gaussian views whose weight was not given.
+    And what is known of Gaussian views whose weight was not given; and memberships that are known already.
     """
 
     seed: int
@@ -272,6 +274,7 @@ class FitContext:
     deadline: Deadline = NO_DEADLINE
     evidence: VectorEvidence | None = None
     engine: Engine | None = None
+    start: np.ndarray | None = None
 
 
 class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstimator):
@@ -291,6 +294,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     learning_offset: float
     topic_feature_: dict[str, np.ndarray]
     likelihood: Any = MULTINOMIAL  # where it is no parameter
+    seeds: Any = None  # likewise
+    seed_strength: float = 0.0
     likelihood_: dict[str, str]
     noise_variance_: dict[str, float]
     view_weights_: dict[str, float]
@@ -516,17 +521,48 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     @with_callbacks
     def _fit(self: Self, X: Any, views: Views, deadline: Deadline, extra: dict[str, Any] | None = None) -> Self:
         engine = self._engine(X)
+        seeds = self._read_seeds(views)
         with engine.limits():
-            return self._fit_on(engine, X, views, deadline, extra or {})
+            if seeds is None:
+                return self._fit_on(engine, X, views, deadline, extra or {})
+            self._fit_on(engine, X, self._with_seeds(views, seeds), deadline, self._of_seeds(views, seeds))
+        self.group_names_ = seeds.group_names()
+        return self
+
+    # -- guided by seeds
+
+    def _read_seeds(self, views: Any) -> Seeds | None:
+        """Seeds of topics as columns of the views; None where there are none."""
+        if self.seeds is None:
+            return None
+        if isinstance(views, LazyViews):
+            raise ViewsError("seeds require in-memory views, got lazy views. Read them with X.collect().")
+        if "memberships" in given_keys(self.init):
+            raise ValueError("seeds and init['memberships'] both say where objects start. Leave one of them out.")
+        widths = {name: views.n_features[name] for name in self._count_views(views.names)}
+        return read_seeds(self.seeds, self._steps().width, widths, views.feature_names)
+
+    def _with_seeds(self, views: Views, seeds: Seeds) -> Views:
+        return seeds.with_pseudo_objects(views, self.seed_strength, self._steps().width)
+
+    def _of_seeds(self, views: Views, seeds: Seeds) -> dict[str, Any]:
+        """What blocks carry of objects and pseudo-objects: their topics, and where they start."""
+        start = seeds.start(views, self._steps().width, base_seed(self.random_state))
+        return {"labels": seeds.labels(len(views)), "start": start}
+
+    def _known_labels(self, extra: Mapping[str, Any]) -> np.ndarray | None:
+        """Labels of objects; those of pseudo-objects are none."""
+        return extra.get("labels") if self.seeds is None else None
 
     def _fit_on(self: Self, engine: Engine, X: Any, views: Any, deadline: Deadline, extra: dict[str, Any]) -> Self:
         phases = [time.monotonic()]
         seed = base_seed(self.random_state)
         # a resumed fit must start at the same place: with a checkpoint the start takes the time that it needs
         ready = NO_DEADLINE if self.checkpoint is not None else deadline.share(self._start_share)
-        evidence = self._weigh_vectors(views, seed, extra.get("labels"), ready.share(EVIDENCE_SHARE))
+        labels = self._known_labels(extra)
+        evidence = self._weigh_vectors(views, seed, labels, ready.share(EVIDENCE_SHARE))
         steps = self._checked_steps()
-        make, carried = self._begin_all(views, FitContext(seed, extra.get("labels"), ready, evidence, engine))
+        make, carried = self._begin_all(views, FitContext(seed, labels, ready, evidence, engine, extra.get("start")))
         extra = {**carried, **extra}
         holder = self._hold(views, engine, steps.width, extra)
         dtype = floating_type(views)
@@ -578,6 +614,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             attributes["variance_explained_"] = dict(shared.get("explained", {}))
             attributes["group_means_"] = {name: part.T for name, part in shared.get("members", {}).items()}
         attributes[self._mixture] = holder.collect(state.rows, "mixture")
+        if self.seeds is not None:  # pseudo-objects come last
+            attributes[self._mixture] = attributes[self._mixture][: -len(self.seeds)]
         return attributes
 
     def _keep(self, attributes: dict[str, Any]) -> None:
@@ -663,6 +701,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         """Learn from one minibatch; of lazy views, every part is one."""
         if not isinstance(views, LazyViews):
             return self._learn_batch(views, extra or {})
+        self._read_seeds(views)
         first = 0
         for part in views.parts():
             here = {name: array[first : first + len(part)] for name, array in (extra or {}).items()}
@@ -680,8 +719,13 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             missing = ", ".join(repr(name) for name in self.view_names_ if name not in views)
             raise ViewsError(f"partial_fit needs every view of the first batch, but X lacks {missing}.")
         first = not self._has_learned()
+        seeds = self._read_seeds(views)
+        if seeds is not None:
+            extra = self._of_seeds(views, seeds) if first else {"labels": seeds.labels(len(views))}
+            views = self._with_seeds(views, seeds)
         seed = base_seed(self.random_state) if first else 0
-        evidence = self._weigh_vectors(views, seed, extra.get("labels")) if first else None
+        labels = self._known_labels(extra)
+        evidence = self._weigh_vectors(views, seed, labels) if first else None
         steps, engine = self._checked_steps(), self._engine()
         steps = steps if first else self._fitted_steps()
         dtype = floating_type(views)
@@ -690,7 +734,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             return tree_map(lambda array: engine.asarray(array, dtype), tree)
 
         if first:
-            make, carried = self._begin_all(views, FitContext(seed, extra.get("labels"), NO_DEADLINE, evidence, engine))
+            context = FitContext(seed, labels, NO_DEADLINE, evidence, engine, extra.get("start"))
+            make, carried = self._begin_all(views, context)
             holder = MemoryHolder(list(self._each_block(views, engine, steps.width, {**carried, **extra})), engine)
             shared = on_engine(make(seed))
             state = State(holder.start(steps, shared, seed, 0), shared)
@@ -729,6 +774,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         if moments:
             new = {**new, **update_means(shared, moments, engine)}
         self._keep(self._attributes(State(mixtures, new), holder))
+        if seeds is not None and first:
+            self.group_names_ = seeds.group_names()
         self.n_batches_ += 1
         self.n_iter_ = self.n_batches_
         self.history_.setdefault("objective", []).append(float(stats["objective"]))

@@ -54,6 +54,7 @@ from coview.plsa.likelihood import batch_rule, explained_rule, group_means_rule,
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import split_by_view
 from coview.plsa.row_mass import common_masses, with_masses_of
+from coview.plsa.seeds import SEED_PARAMETERS
 from coview.plsa.vector_start import cluster_vectors, vectors_of_classes, with_vectors
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
@@ -197,7 +198,7 @@ class ClusterModel(WeightedModel):
         carried: dict[str, Any] = {}
         if "memberships" in arrays:
             carried["start"] = as_distributions("memberships", arrays["memberships"], (len(views), n_columns))
-        elif self.init != "random":
+        elif context.start is None and self.init != "random":
             starts = _Starts(self._each_start(views, context))
             carried["start"] = starts if isinstance(views, LazyViews) else starts(views)
 
@@ -339,7 +340,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     n_components : int or {view: int}, default=32
         Number of topics in each view of counts. Topics are cheap: a sweep costs non-zeros x clusters, however many
         there are.
-    <shared: vector_weights>
+    <shared: vector_weights, seeds, seed_strength>
     max_iter : int, default=150
         Largest number of sweeps over the data.
     <shared: tol>
@@ -360,6 +361,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         Most likely cluster of each training object.
     memberships_ : ndarray (n_objects, n_clusters)
         ``p(cluster | object)`` of the training objects.
+    <shared: group_names_>
     cluster_topic_ : dict of ndarray (n_clusters, n_components)
         ``p(topic | cluster, view)`` by view. A Gaussian view has one topic for each cluster.
     <shared: topic_feature_>
@@ -386,6 +388,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     _fitted_state = {"labels_": rules.integers("objects", below="clusters")}
 
     _parameters = {
+        **SEED_PARAMETERS,
         "n_components": by_view(integer()),
         "init": one_of("likeliest", "consensus", "random") | MAPPING,
     }
@@ -396,6 +399,8 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         n_components: Any = 32,
         *,
         view_weights: Any = None,
+        seeds: Any = None,
+        seed_strength: float = 0.03,
         max_iter: int = 150,
         tol: float = 1e-5,
         n_init: int = 1,
@@ -416,6 +421,8 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         self.n_clusters = n_clusters
         self.n_components = n_components
         self.view_weights = view_weights
+        self.seeds = seeds
+        self.seed_strength = seed_strength
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init

@@ -35,6 +35,7 @@ from coview.plsa.factors import (
     with_masses,
 )
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps
+from coview.plsa.seeds import SEED_PARAMETERS
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, one_of
@@ -68,7 +69,7 @@ class PLSA(MixtureModel):
     ----------
     n_components : int, default=10
         Number of topics.
-    <shared: max_iter, tol, n_init>
+    <shared: seeds, seed_strength, max_iter, tol, n_init>
     init : {"random", "nndsvd"} or dict, default="random"
         Where to start. A dict holds any of ``memberships``, ``topic_feature`` (an array where there is one view, else
         ``{view: array}``) and ``topic_view`` in the shapes of the fitted attributes; the rest is random.
@@ -83,6 +84,7 @@ class PLSA(MixtureModel):
         ``p(view | topic)``: how much of each topic lies in each view; 0 for Gaussian views, where there are others.
     memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects.
+    <shared: group_names_>
     <shared: likelihood_, noise_variance_, variance_explained_>
     <shared: group_means_, column_moments_>
     <shared: history_, fit_seconds_>
@@ -108,6 +110,7 @@ class PLSA(MixtureModel):
     _fitted_state = {"topic_view_": rules.shares("topics", "views")}
 
     _parameters = {
+        **SEED_PARAMETERS,
         "init": one_of("random", "nndsvd") | MAPPING,
     }
 
@@ -115,6 +118,8 @@ class PLSA(MixtureModel):
         self,
         n_components: int = 10,
         *,
+        seeds: Any = None,
+        seed_strength: float = 0.03,
         max_iter: int = 200,
         tol: float = 1e-5,
         n_init: int = 1,
@@ -133,6 +138,8 @@ class PLSA(MixtureModel):
         checkpoint: Any = None,
     ) -> None:
         self.n_components = n_components
+        self.seeds = seeds
+        self.seed_strength = seed_strength
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -195,7 +202,7 @@ class PLSA(MixtureModel):
         if "memberships" in arrays:
             shape = (len(views), self.n_components)
             carried["start"] = as_distributions("memberships", arrays["memberships"], shape)
-        if self.init != "nndsvd":
+        if context.start is not None or self.init != "nndsvd":
             return lambda here: {"profiles": self._start_profiles(arrays, views, here)}, carried
         if isinstance(views, LazyViews):
             raise ViewsError("init='nndsvd' requires in-memory views, got lazy views. Use init='random'.")

@@ -37,6 +37,16 @@ SHARED = {
     "column_moments_": """column_moments_ : dict of ndarray (2, n_features of the view)
     Mean and standard deviation of each column of the Gaussian views, over up to 2,000 objects of the fit or the first
     batch: what `top_features` measures distances by.""",
+    "seeds": """seeds : {topic: features or {view: features}}, list of names or None, default=None
+    What topics are to be about. A topic is a number, or a name: then it gets the first number that is free, and keeps
+    the name (`group_names_`). Features are names, or columns of a view without names, in a list or with a weight each;
+    without a view, they count in every view of counts that has them. A list of names takes the words of the names for
+    seeds. Objects start in the topics whose seeds they contain, in place of a strategy of `init`.""",
+    "seed_strength": """seed_strength : float, default=0.03
+    Pseudo-counts that the seeds of a topic add in each view, as a share of the counts that a topic has there on
+    average. 0 uses seeds for the start alone.""",
+    "group_names_": """group_names_ : dict of str
+    Names of topics by their number, where there are any: of `seeds`, `name_groups` or `set_group_names`.""",
     "variance_explained_": """variance_explained_ : dict of ndarray (n_groups,)
     Share of the variance of each Gaussian view that each group explains, at least 0; they add up to that of all groups,
     and are divided by how far the means of the groups' objects lie from that of all.""",
