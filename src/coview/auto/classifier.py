@@ -4,7 +4,8 @@ Every candidate (`pipelines.py`) says what it thinks of labeled objects whose la
 Those answers calibrate it and give its weight (`pooling.py`). Those with a weight are fitted to all labels, and their
 calibrated probabilities, by weight, are the answer. With one label per class nothing can be held out. Then the prior of
 a candidate times a power of what the views say of its classes is its weight. Under an ontology all of this is done for
-each of its levels (`ontology.py`).
+each of its levels (`ontology.py`). From some of the views the answer is as sure as they agree with all of them
+(`subsets.py`).
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from coview.assignment.label_sets import check_ontology, label_array, named_labe
 from coview.assignment.ontology import Ontology
 from coview.auto.candidates import FAILURES, SCALING, view_scalings
 from coview.auto.cross_validation import (
+    FittedFold,
     FoldPlan,
     FoldScores,
-    PreparedViews,
     best_so_far,
     class_scores,
     deal_folds,
@@ -54,6 +55,16 @@ from coview.auto.pooling import (
     sharpened,
 )
 from coview.auto.relations import RELATIONS, check_alignment, comparable_sample
+from coview.auto.subsets import (
+    ALONE,
+    ASKED,
+    WITHOUT,
+    Asked,
+    SubsetEvidence,
+    asked_of,
+    gather_evidence,
+    temperatures_of_objects,
+)
 from coview.auto.table import CandidateTable, candidate_table, left_out
 from coview.base import MultiViewEstimator
 from coview.classification.wrapper import in_type_of
@@ -69,6 +80,7 @@ from coview.utils.parameters import NONE, TEXT, instance, integer, one_of
 from coview.utils.parameters import number as real_number
 from coview.utils.progress import print_line, tell
 from coview.utils.remembered import remembering
+from coview.utils.sampling import sample_positions
 from coview.utils.warn import silenced
 from coview.validation import LabeledScoreMixin, base_seed, encode_labels, warn_of_lone_labels
 from coview.views.views import Views
@@ -158,6 +170,15 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     pool_temperature_ : float
         What the logarithms of the candidates' mean probability are divided by: several candidates together are surer
         than their mean (below 1), or less sure. With an ontology that of each level is in its model, and this is 1.
+    subset_temperatures_ : dict of dicts of float
+        The same where objects have some of the views only: under "alone", by view, with that view alone; under
+        "without" with all views but that one, of more than three views only without the best; other subsets are between
+        these. The answer is then as sure as these views agree with all of them, on a sample of unlabeled objects. With
+        an ontology it is in the models of the levels.
+    accuracy_by_view_ : dict of float
+        Share of objects that are classified rightly from each view alone, as far as the model can tell: by the
+        probabilities that it gives with all views. A view is left out where nobody can answer from it. With an ontology
+        it is in the models of the levels.
     scaling_ : dict of str
         How default candidates that are kept see each view: "tf-idf" (counts, weighted; "topics" may see them as they
         are), "standard", "pareto" or "centered", as in `AutoClustering`.
@@ -242,6 +263,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     level_weights_: dict[str, float]
     view_relations_: dict[str, list[Any]]
     pool_temperature_: float
+    subset_temperatures_: dict[str, dict[str, float]]
+    accuracy_by_view_: dict[str, float]
     _fitted_state = {
         "classes_": rules.labels("classes"),
         "class_prior_": rules.shares("classes"),
@@ -253,6 +276,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "ontology": rules.or_none(rules.custom(check_ontology)),
         "temperatures_": rules.mapping(rules.number(1e-12, 1e12)),
         "pool_temperature_": rules.number(1e-3, 1e3),
+        "subset_temperatures_": rules.record(
+            **dict.fromkeys((ALONE, WITHOUT), rules.by_view(rules.number(1e-6, 1e6), some=True))
+        ),
+        "accuracy_by_view_": rules.by_view(rules.number(0, 1), some=True),
         "scaling_": SCALING,
         "seen_views_": rules.mapping(rules.view_names(some=True)),
         "accuracy_": rules.number(nan=True),
@@ -339,7 +366,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         with few_threads(len(views), len(counts)), silenced(but=InterruptedFitWarning), remembering():
             judged = Judge(plan, self.classes_, seed, deadline, self.time_budget, self._log).judge(candidates)
             weights, held_out = self._weigh(judged, codes)
-            self._fit_kept(judged, weights, plan.whole.prepared, codes, deadline)
+            self._fit_kept(judged, weights, plan, seed, deadline)
         given = {name for name, estimator in asked or () if estimator is not None}
         kept = [model for name, model in self.estimators_.items() if name not in given and isinstance(model, Pipeline)]
         self.scaling_ = view_scalings(step for pipeline in kept for _, step in pipeline.steps)
@@ -379,7 +406,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 continue
             found = softmax(class_scores(model, some, self.classes_) / self.temperatures_[name], axis=1)
             answers.append((weights[name] * some.present.any(axis=1), found))
-        return in_type_of(views, pool(answers, self.class_prior_, len(views), self.pool_temperature_))
+        return in_type_of(views, pool(answers, self.class_prior_, len(views), self._temperatures(views)))
 
     def predict_labels(self, X: Any) -> np.ndarray:
         """Predict consistent label sets as booleans (n_objects, n_classes).
@@ -432,6 +459,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             answer,
             candidates=self.candidates_,
             relations=self.view_relations_,
+            accuracy_by_view=dict(self.accuracy_by_view_),
             scalings=dict(vars(self).get("scaling_", {})),
             held_out=held_out if self.n_held_out_ else {},
             training=training,
@@ -460,6 +488,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         lowest = self.estimators_[LEAVES]
         self.links_, self.scaling_ = lowest.links_, lowest.scaling_
         self.temperatures_, self.seen_views_, self.pool_temperature_ = {}, {}, 1.0
+        self.subset_temperatures_, self.accuracy_by_view_ = {ALONE: {}, WITHOUT: {}}, {}
         evidence = self._levels().weigh(held_out, labels.codes(LEAVES)[0], self.cv)
         self.level_weights_ = evidence.weights
         self._score(evidence.codes, evidence.probabilities)
@@ -543,12 +572,14 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self,
         judged: list[FoldScores],
         weights: np.ndarray,
-        prepared: PreparedViews,
-        codes: np.ndarray,
+        plan: FoldPlan,
+        seed: int,
         deadline: Deadline,
     ) -> None:
         """Fit those with a weight to all labels; fills `estimators_`, `memberships_` and the weights that are left."""
+        prepared, codes = plan.whole.prepared, plan.whole.codes
         self.estimators_, self.temperatures_, self.seen_views_ = {}, {}, {}
+        fitted: list[tuple[FoldScores, FittedFold]] = []
         answers: list[tuple[np.ndarray, np.ndarray]] = []
         kept = kept_candidates(judged, weights, prepared.views)
         best = best_so_far(judged, codes)
@@ -577,6 +608,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             each.seconds.append(time.monotonic() - began)
             each.weight = max(float(weights[i]), SPARE)
             answers.append((each.weight * each.candidate.sees(prepared.views), found))
+            fitted.append((each, FittedFold(model, rest, views, codes, plan.whole.rows)))
             self.estimators_[name] = _whole(steps, model)
             self.temperatures_[name] = each.temperature
             self.seen_views_[name] = list(each.candidate.views or prepared.views.names)
@@ -590,8 +622,62 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             opinions = [each.opinions[codes < 0] for each in judged if each.opinions is not None]
             self.pool_temperature_ = agreeing_temperature(mean, opinions)
         self.memberships_ = pool(answers, self.class_prior_, len(codes), self.pool_temperature_)
+        self._temper_subsets(fitted, plan, seed, deadline)
+        if not prepared.views.present.all():
+            self.memberships_ = pool(answers, self.class_prior_, len(codes), self._temperatures(prepared.views))
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
+
+    def _temper_subsets(
+        self, fitted: list[tuple[FoldScores, FittedFold]], plan: FoldPlan, seed: int, deadline: Deadline
+    ) -> None:
+        """Fill `subset_temperatures_` and `accuracy_by_view_` by objects that are new to who is asked for them.
+
+        These are unlabeled ones, which the model itself tells the classes of; where they are few, also those whose
+        labels were held out in the first fold.
+        """
+        views, codes, sources = plan.whole.prepared.views, plan.whole.codes, []
+        unlabeled, hidden = np.flatnonzero(codes < 0), plan.first_fold
+        some = unlabeled[sample_positions(len(unlabeled), ASKED, seed)]
+        lots = [(some, self.memberships_[some], fitted)]
+        if len(unlabeled) < ASKED:
+            held = hidden[sample_positions(len(hidden), ASKED, seed)]
+            first = [(each, each.first_fold) for each, _ in fitted if each.first_fold is not None]
+            lots.append((held, np.eye(len(self.classes_))[codes[held]], first))
+        for rows, targets, models in lots:
+            takes = sum(max(each.seconds, default=0.0) for each, _ in models)
+            if len(rows) and len(views.names) > 1 and deadline.left() > takes:
+                kept = [self._ask(each, fold, rows) for each, fold in models]
+                told = [each for each in kept if each is not None]
+                sources.append(SubsetEvidence(told, targets, views.present[rows], views.names))
+        self.subset_temperatures_, self.accuracy_by_view_ = gather_evidence(
+            sources, views.names, self.classes_, self.pool_temperature_
+        )
+
+    def _ask(self, each: FoldScores, fold: FittedFold, rows: np.ndarray) -> Asked | None:
+        """Prepare to ask a candidate for some objects; None where it cannot be."""
+        places = np.searchsorted(fold.rows, rows)
+        try:
+            return asked_of(
+                each.candidate,
+                fold.model,
+                fold.rest,
+                fold.views,
+                fold.codes,
+                places,
+                self.classes_,
+                each.weight,
+                each.temperature,
+            )
+        except FAILURES:
+            return None
+
+    def _temperatures(self, views: Views) -> np.ndarray:
+        """Temperature of each object (a column) by the views that it has."""
+        names = list(self.view_names_)
+        present = np.zeros((len(views), len(names)), dtype=bool)
+        present[:, [names.index(name) for name in views.names]] = views.present
+        return temperatures_of_objects(self.subset_temperatures_, self.pool_temperature_, names, present)
 
     def _why_light(self) -> str:
         return UNNEEDED if self.n_held_out_ else UNLIKELY

@@ -31,6 +31,8 @@ from coview.utils.messages import listed
 from coview.views.views import Views
 
 __all__ = [
+    "LARGE",
+    "FittedFold",
     "FoldPlan",
     "FoldScores",
     "LabeledSample",
@@ -220,6 +222,11 @@ class FoldPlan:
         shown[self.sample.rows] = self.sample.codes
         return replace(self.whole, codes=shown)
 
+    @property
+    def first_fold(self) -> np.ndarray:
+        """Objects that are held out first; none where nothing is."""
+        return np.flatnonzero(self.folds == self.folds[self.folds >= 0].min(initial=len(self.folds)))
+
     def relabeled(self, codes: np.ndarray) -> FoldPlan:
         """Return the same folds of the same objects with other labels; views that are ready are shared."""
         whole = replace(self.whole, codes=codes)
@@ -230,6 +237,17 @@ class FoldPlan:
             if len(np.unique(folds[mine])) == 1:
                 folds[mine] = -1
         return FoldPlan(whole, sample, folds)
+
+
+@dataclass(frozen=True)
+class FittedFold:
+    """A candidate's classifier, fitted without the labels of a fold: to these views and codes, of these objects."""
+
+    model: Any
+    rest: Any
+    views: Views
+    codes: np.ndarray
+    rows: np.ndarray
 
 
 @dataclass
@@ -243,16 +261,30 @@ class FoldScores:
     weight: float = 0.0
     opinions: np.ndarray | None = None  # class of each object, -1 for not known, where nothing was held out
     model: Any = None  # fitted to all labels of all objects, where nothing was held out
+    first_fold: FittedFold | None = None  # kept where unlabeled objects are too few to ask for
     reliability: float = float("nan")
     dropped: str | None = None
     error: Exception | None = None
 
-    def judge(self, sample: LabeledSample, classes: np.ndarray, fold: np.ndarray, seconds: float | None = None) -> None:
-        """Fit the candidate without the labels of a fold (a mask of all objects), and keep what it says of them."""
+    def judge(
+        self,
+        sample: LabeledSample,
+        classes: np.ndarray,
+        fold: np.ndarray,
+        seconds: float | None = None,
+        keep: bool = False,
+    ) -> None:
+        """Fit the candidate without the labels of a fold (a mask of all objects), and keep what it says of them.
+
+        With `keep` the fitted classifier is kept too.
+        """
         began = time.monotonic()
         hidden = fold[sample.rows]
         _, rest, views = sample.prepared.behind(self.candidate)
-        model = fit_candidate(rest, views, np.where(hidden, -1, sample.codes), classes, seconds)
+        shown = np.where(hidden, -1, sample.codes)
+        model = fit_candidate(rest, views, shown, classes, seconds)
+        if keep:
+            self.first_fold = FittedFold(model, rest, views, shown, sample.rows)
         if reads_links(rest):  # all objects at once: a step that spreads labels knows them by their links
             self.scores[sample.rows[hidden]] = class_scores(model, views, classes)[hidden]
         else:

@@ -19,6 +19,7 @@ from coview.auto.cross_validation import FoldPlan, FoldScores, best_so_far, drop
 from coview.auto.evidence import reliabilities
 from coview.auto.pipelines import PipelineCandidate, comparable, needed_view
 from coview.auto.pooling import fit_weights
+from coview.auto.subsets import ASKED
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.utils.progress import tell
 from coview.views.views import Views
@@ -75,11 +76,14 @@ class Judge:
                     continue
                 try:
                     seconds = judging.share(1 / (len(turns) - i)).seconds()
-                    each.judge(everything if linked else sample, self.classes, folds == number, seconds)
+                    keep = turn == 0 and (codes < 0).sum() < ASKED
+                    each.judge(everything if linked else sample, self.classes, folds == number, seconds, keep)
                 except FAILURES as error:
                     each.dropped, each.error = f"could not be fitted: {error}", error
                 self.log(f"{name}: {each.dropped or f'fold {turn + 1} ({each.seconds[-1]:.1f} s)'}")
             drop_hopeless(judged, codes)
+            for each in judged:
+                each.first_fold = None if each.dropped is not None else each.first_fold
             enough = turn > 0 and np.isin(folds, numbers[: turn + 1]).sum() >= ENOUGH
             if not enough and number != numbers[-1]:
                 drop_light(judged, codes, whole.prepared.views)

@@ -9,6 +9,7 @@ are solved by bisection and by EM.
 A mean of probabilities is less sure than it is right, since its parts err on different objects. So the combination
 has a temperature too: p to the power 1 / T, brought to sum one. It minimizes the log loss of held-out objects; with few
 of them it stays near what suited other data, and without any the combination is as sure as its parts agree with it.
+From some of the views it is as sure as they agree with all (`subsets.py`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ __all__ = [
     "fit_temperature",
     "fit_weights",
     "log_loss",
+    "matching_temperature",
     "own_temperature",
     "pool",
     "sharpened",
@@ -36,6 +38,8 @@ LOG_T = -0.7  # at which the likeliest class is about twice as far ahead as it i
 LOG_POOL_T, POOL_STRENGTH = -0.4, 10.0  # of a combination before any label, and labels that this counts for
 POOL_BOUNDS = (-5.0, 3.0)  # of its logarithm
 SUREST = 0.95  # mean probability of the likeliest class, where no label says more
+SUBSET_SPREAD = 2.0  # of the logarithm of a temperature about that of all views
+SUBSET_BOUNDS = (-6.0, 6.0)  # of the same
 TINY = 1e-12
 
 
@@ -104,7 +108,7 @@ def fit_weights(probabilities: np.ndarray, codes: np.ndarray, prior: np.ndarray,
     return weights
 
 
-def sharpened(probabilities: np.ndarray, temperature: float) -> np.ndarray:
+def sharpened(probabilities: np.ndarray, temperature: float | np.ndarray) -> np.ndarray:
     """Probabilities to the power 1 / temperature, brought to sum one.
 
     Examples
@@ -157,10 +161,39 @@ def agreeing_temperature(probabilities: np.ndarray, opinions: list[np.ndarray]) 
     return float(np.exp(minimize_scalar(miss, bounds=POOL_BOUNDS, method="bounded").x))
 
 
+def matching_temperature(probabilities: np.ndarray, wanted: np.ndarray, usual: float) -> float:
+    """Temperature at which the likeliest class is as probable as wanted, in the mean; of few objects near the usual.
+
+    Examples
+    --------
+    >>> rough = np.array([[0.98, 0.01, 0.01]] * 500)
+    >>> sharpened(rough, matching_temperature(rough, np.full(500, 0.4), 1.0)).max(axis=1)[0].round(1)
+    np.float64(0.4)
+    """
+    logarithms, mean = np.log(np.maximum(probabilities, TINY)), float(wanted.mean())
+
+    def miss(shift: float) -> float:
+        sure = float(softmax(logarithms / (usual * np.exp(shift)), axis=1).max(axis=1).mean())
+        return 2 * len(wanted) * (sure - mean) ** 2 + (shift / SUBSET_SPREAD) ** 2 / 2  # 1/4: most that a share varies
+
+    grid = np.linspace(*SUBSET_BOUNDS, 25)  # flat where probabilities are 0 and 1 to rounding
+    near = grid[int(np.argmin([miss(shift) for shift in grid]))]
+    step = grid[1] - grid[0]
+    return float(
+        usual
+        * np.exp(minimize_scalar(miss, bounds=(near - step, near + step), method="bounded", options={"xatol": 1e-3}).x)
+    )
+
+
 def pool(
-    answers: list[tuple[np.ndarray, np.ndarray]], prior: np.ndarray, n_objects: int, temperature: float = 1.0
+    answers: list[tuple[np.ndarray, np.ndarray]],
+    prior: np.ndarray,
+    n_objects: int,
+    temperature: float | np.ndarray = 1.0,
 ) -> np.ndarray:
     """Mean of probabilities (objects x classes) by weights of each object, sharpened; the prior where all are 0.
+
+    The temperature may be a column, one for each object.
 
     Examples
     --------

@@ -7,7 +7,14 @@ from typing import Any
 
 from coview.utils.messages import listed
 
-__all__ = ["describe_choice", "describe_misaligned", "describe_number", "describe_relations", "describe_scaling"]
+__all__ = [
+    "describe_choice",
+    "describe_misaligned",
+    "describe_number",
+    "describe_relations",
+    "describe_scaling",
+    "describe_views_alone",
+]
 
 SHOWN = 0.005  # least weight of a method that is named
 SCALED = {
@@ -39,6 +46,7 @@ def describe_choice(
     candidates: Mapping[str, list[Any]],
     numbers: Mapping[str, list[Any]] | None = None,
     relations: Mapping[str, list[Any]] | None = None,
+    accuracy_by_view: Mapping[str, float] | None = None,
 ) -> str:
     """Return which method was chosen, or which were combined, and by which evidence; empty where there was no choice.
 
@@ -50,6 +58,8 @@ def describe_choice(
         The `numbers` of an inspection: a table with "n_clusters" and "information", where the number was chosen too.
     relations : dict of lists, optional
         The `relations` of an inspection: a table with "view" and "verdict", whether views belong together.
+    accuracy_by_view : dict of float, optional
+        The same of an inspection: how often each view alone is right.
 
     Examples
     --------
@@ -94,8 +104,23 @@ def describe_choice(
             *sentences,
             *([describe_number(numbers)] if numbers and numbers.get("n_clusters") else []),
             *describe_relations(relations or {}),
+            *([describe_views_alone(accuracy_by_view)] if accuracy_by_view else []),
         ]
     )
+
+
+def describe_views_alone(accuracy_by_view: Mapping[str, float]) -> str:
+    """Return how often one view alone is right, as far as the model can tell.
+
+    Examples
+    --------
+    >>> describe_views_alone({"words": 0.9, "image": 0.31}).split(". ")[0]
+    'From one view alone it is right by words for about 90 % of the objects, by image for 31 %'
+    """
+    shares = {name: f"{100 * share:.0f} %" for name, share in accuracy_by_view.items()}
+    (first, share), *others = shares.items()
+    named = [f"by {first} for about {share} of the objects", *(f"by {name} for {share}" for name, share in others)]
+    return f"From one view alone it is right {', '.join(named)}. Its probabilities are then as sure as that."
 
 
 def describe_misaligned(relations: Mapping[str, list[Any]]) -> str:

@@ -188,6 +188,9 @@ class Inspection:
     held_out : dict of float
         What the fit itself measured on labels that it hid: "accuracy", its "standard_error", "n_labels", their
         number, and where the model has it "calibration_error", NaN where they are too few; empty where it did not.
+    accuracy_by_view : dict of float
+        Share of objects that the model classifies rightly from each view alone, as far as it can tell; empty where it
+        does not say.
     numbers : dict of lists
         The evidence for each number of groups that was tried; empty where the number was given.
     relations : dict of lists
@@ -269,6 +272,7 @@ class Inspection:
     history: dict[str, Any] = field(default_factory=dict)
     candidates: dict[str, list[Any]] = field(default_factory=dict)
     held_out: dict[str, float] = field(default_factory=dict)
+    accuracy_by_view: dict[str, float] = field(default_factory=dict)
     numbers: dict[str, list[Any]] = field(default_factory=dict)
     relations: dict[str, list[Any]] = field(default_factory=dict)
     ontology: Any = None

@@ -47,7 +47,9 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
         "name": inspection.name,
         "kind": entry.kind if entry else "estimator",
         "summary": entry.summary if entry else "",
-        "sentence": describe_choice(inspection.candidates, inspection.numbers, inspection.relations)
+        "sentence": describe_choice(
+            inspection.candidates, inspection.numbers, inspection.relations, inspection.accuracy_by_view
+        )
         or (document[0] if document else ""),
         "parameters": _parameters(inspection.estimator),
         "steps": [] if alone else [written(stage) for stage in stages],

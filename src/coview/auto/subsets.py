@@ -1,0 +1,209 @@
+"""How sure `AutoClassifier` is where it sees some of the views only: as sure as these views agree with all of them.
+
+Candidates are calibrated with all views. One view of a few categories then says with certainty what is right a third of
+the time. So for each view alone, and for all views without it, a sample of unlabeled objects is asked for once more.
+With m(z | i) the probability of class z for object i by all views, and z(i) the likeliest class by a subset S,
+
+    r_S = mean over i of m(z(i) | i)         how often S is right, as far as the model can tell
+    T_S : mean over i of max_z p_S(z | i)^(1 / T_S) / Z = r_S
+
+with a little belief that T_S is the temperature of all views. No label is needed, and the likeliest class stays. Where
+nearly all objects are labeled, labels that were held out in the first fold take the place of m.
+
+The objects must be new to who is asked: a graph finds an object among its own neighbors, whatever the view, and topics
+know its words. So no object of the sample is a neighbor, and topics are fitted again without it, by a few sweeps; of
+very many objects none matters. Classifiers that learn from labels alone have not seen unlabeled objects, and centers of
+classes hardly notice one.
+
+Between one view (k = 1) and all but one (k = V - 1), log T_S goes from the least of its views alone to the most of all
+without one that it lacks, in proportion to k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from coview.auto.candidates import FAILURES
+from coview.auto.cross_validation import LARGE, class_scores, fit_candidate, reads_links
+from coview.auto.pipelines import PipelineCandidate, needed_view
+from coview.auto.pooling import matching_temperature, pool
+from coview.classification.label_spreading import LabelSpreadingClassifier
+from coview.plsa.multiview import MultiViewPLSAClassifier
+from coview.views.views import Views
+
+__all__ = [
+    "ALONE",
+    "ASKED",
+    "WITHOUT",
+    "Asked",
+    "SubsetEvidence",
+    "asked_of",
+    "gather_evidence",
+    "temperatures_of_objects",
+]
+
+ASKED = 120  # objects
+ALL_ASKED = 3  # views: of more, all without one are asked for the best view only
+SWEEPS = 15  # of topics that are fitted without them
+ALONE, WITHOUT = "alone", "without"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A kept candidate, fitted without having seen some objects, and these objects as its classifier takes them."""
+
+    candidate: PipelineCandidate
+    model: Any
+    views: Views
+    weight: float
+    temperature: float
+
+    def answer(self, names: Sequence[str], classes: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Weights and probabilities of the objects from views of these names; None where it cannot tell or fails."""
+        needed = needed_view(self.candidate.estimator)
+        chosen = [name for name in self.views.names if name in names and name != needed]
+        if not chosen or (needed is not None and needed not in names):
+            return None
+        if needed is not None and needed in self.views:
+            chosen.append(needed)
+        some = self.views.select(*chosen)
+        try:
+            found = softmax(class_scores(self.model, some, classes) / self.temperature, axis=1)
+        except FAILURES:
+            return None
+        return self.weight * some.present.any(axis=1), found
+
+
+def asked_of(
+    candidate: PipelineCandidate,
+    model: Any,
+    rest: Any,
+    views: Views,
+    codes: np.ndarray,
+    rows: np.ndarray,
+    classes: np.ndarray,
+    weight: float,
+    temperature: float,
+) -> Asked | None:
+    """Prepare to ask a fitted candidate for some of its training objects as if they were new; None where it cannot be.
+
+    `model` is `rest` after the fit to `views` and `codes`, behind the steps that read no labels.
+    """
+    if reads_links(rest):
+        return None  # it knows objects by their links, which lead out of a sample
+    others = np.setdiff1d(np.arange(len(codes)), rows)
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if isinstance(last, LabelSpreadingClassifier):
+        model = _with_last(model, _without_neighbors(last, rows))
+    elif isinstance(last, MultiViewPLSAClassifier) and len(codes) <= LARGE and (codes[others] >= 0).any():
+        shorter = clone(last).set_params(
+            max_iter=min(int(last.max_iter), SWEEPS), view_weights=dict(last.view_weights_)
+        )
+        model = fit_candidate(_with_last(rest, shorter), views[others], codes[others], classes)
+    return Asked(candidate, model, views[rows], weight, temperature)
+
+
+def _with_last(model: Any, last: Any) -> Any:
+    """Give a pipeline another last step; of one that is none, the step."""
+    return Pipeline([*model.steps[:-1], (model.steps[-1][0], last)]) if isinstance(model, Pipeline) else last
+
+
+def _without_neighbors(graph: LabelSpreadingClassifier, rows: np.ndarray) -> LabelSpreadingClassifier:
+    """Return the same fitted graph, where new objects are compared with all but these training objects."""
+    other = copy(graph)
+    other.neighbor_rows_ = {name: np.setdiff1d(near, rows) for name, near in graph.neighbor_rows_.items()}
+    return other
+
+
+@dataclass(frozen=True)
+class SubsetEvidence:
+    """What some objects say of subsets of the views: by subset, probabilities and how probable the likeliest class is.
+
+    `kept` are the candidates, `targets` the probabilities by all views, or 1 at a label, and `present` says who has
+    which view, in the order of `names`.
+    """
+
+    kept: Sequence[Asked]
+    targets: np.ndarray
+    present: np.ndarray
+    names: Sequence[str]
+
+    def of(self, subset: Sequence[str], classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Probabilities of objects that have all of these views, and those of their likeliest class by all views."""
+        told = [each.answer(subset, classes) for each in self.kept]
+        answers = [answer for answer in told if answer is not None]
+        n = len(self.targets)
+        if not answers:
+            return np.empty((0, len(classes))), np.empty(0)
+        known = self.present[:, [name in subset for name in self.names]].all(axis=1)
+        known &= np.sum([weights for weights, _ in answers], axis=0) > 0
+        mean = pool(answers, np.full(len(classes), 1 / len(classes)), n)[known]
+        return mean, self.targets[known, mean.argmax(axis=1)]
+
+
+def gather_evidence(
+    evidence: Iterable[SubsetEvidence], names: Sequence[str], classes: np.ndarray, usual: float
+) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+    """Temperatures of each view alone and of all without it, and how often each alone is right; `usual` is that of all.
+
+    Where nobody was asked there is none.
+    """
+    sources = list(evidence)
+
+    def fit(subset: list[str]) -> tuple[float, float]:
+        parts = [each.of(subset, classes) for each in sources]
+        found, wanted = (np.concatenate([part[i] for part in parts]) if parts else np.empty(0) for i in (0, 1))
+        if not len(wanted):
+            return usual, float("nan")
+        return matching_temperature(found, wanted, usual), float(wanted.mean())
+
+    alone = {name: fit([name]) for name in names}
+    temperatures = {ALONE: {name: found for name, (found, _) in alone.items()}, WITHOUT: {}}
+    if len(names) == 2:
+        temperatures[WITHOUT] = dict(zip(names, [*temperatures[ALONE].values()][::-1]))
+    elif len(names) > 2:
+        best = max(names, key=lambda name: np.nan_to_num(alone[name][1]))
+        for name in names if len(names) <= ALL_ASKED else [best]:  # of many views, only one is hard to do without
+            temperatures[WITHOUT][name] = fit([other for other in names if other != name])[0]
+    return temperatures, {name: right for name, (_, right) in alone.items() if not np.isnan(right)}
+
+
+def temperatures_of_objects(
+    known: Mapping[str, Mapping[str, float]], usual: float, names: Sequence[str], present: np.ndarray
+) -> np.ndarray:
+    """Temperature of each object (a column) by the views that it has; `usual` of who has all of them.
+
+    Examples
+    --------
+    >>> known = {"alone": {"a": 4.0, "b": 1.0, "c": 2.0}, "without": {"a": 1.0, "b": 3.0, "c": 1.0}}
+    >>> present = np.array([[True, True, True], [True, False, False], [True, False, True]])
+    >>> temperatures_of_objects(known, 0.5, ["a", "b", "c"], present).ravel()
+    array([0.5, 4. , 3. ])
+    """
+    patterns, which = np.unique(present, axis=0, return_inverse=True)
+    found = [_of_pattern(known, usual, names, pattern) for pattern in patterns]
+    return np.array(found)[which.ravel(), None]
+
+
+def _of_pattern(
+    known: Mapping[str, Mapping[str, float]], usual: float, names: Sequence[str], pattern: np.ndarray
+) -> float:
+    there = [name for name, has in zip(names, pattern) if has]
+    lacking = [name for name, has in zip(names, pattern) if not has]
+    if not there or not lacking:
+        return usual
+    if len(there) == 1:
+        return known[ALONE].get(there[0], usual)
+    if len(lacking) == 1:
+        return known[WITHOUT].get(lacking[0], usual)
+    least = np.log(min(known[ALONE].get(name, usual) for name in there))
+    most = np.log(max(known[WITHOUT].get(name, usual) for name in lacking))
+    return float(np.exp(least + (most - least) * (len(there) - 1) / (len(names) - 2)))

@@ -1,0 +1,161 @@
+"""Probabilities from some of the views: as sure as these views are right, and those from all views as they were."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.special import softmax
+
+from coview import AutoClassifier, MultiViewNaiveBayes, Views, inspect, load, save
+from coview.auto.cross_validation import class_scores
+from coview.auto.pooling import matching_temperature, sharpened
+from coview.auto.subsets import temperatures_of_objects
+from coview.metrics import expected_calibration_error
+
+NOTHING = {"alone": {}, "without": {}}
+
+
+def table(n: int = 500, seed: int = 0) -> tuple[Views, np.ndarray]:
+    """Texts that tell the class, a category and numbers that hint at it."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 4
+    words = rng.poisson(0.08 + 0.9 * (np.arange(60)[None] % 4 == y[:, None]))
+    category = np.eye(8)[np.where(rng.random(n) < 0.4, y, rng.integers(8, size=n))]
+    numbers = rng.normal(size=(n, 3)) + 0.6 * np.eye(4)[y][:, :3]
+    return Views(text=sparse.csr_array(words * 1.0), category=sparse.csr_array(category), numbers=numbers), y
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[AutoClassifier, Views, np.ndarray]:
+    X, y = table()
+    seen = np.where(np.arange(250) < 40, y[:250], -1)
+    return AutoClassifier(random_state=0, cv=2).fit(X[:250], seen), X[250:], y[250:]
+
+
+def as_of_all_views(model: AutoClassifier) -> AutoClassifier:
+    other = copy.copy(model)
+    other.subset_temperatures_ = NOTHING
+    return other
+
+
+def error(model: AutoClassifier, X: Views, y: np.ndarray) -> float:
+    return expected_calibration_error(y, model.predict_proba(X), classes=model.classes_)
+
+
+@pytest.mark.parametrize("names", [["category"], ["category", "numbers"]])
+def test_weak_views_are_as_sure_as_they_are_right(fitted, names):
+    model, X, y = fitted
+    some = X.select(*names)
+    sure = model.predict_proba(some).max(axis=1).mean()
+    assert abs(sure - np.mean(model.predict(some) == y)) < 0.1
+    assert error(model, some, y) < error(as_of_all_views(model), some, y) / 2
+
+
+def test_the_class_from_some_views_stays(fitted):
+    model, X, _ = fitted
+    for name in X.names:
+        some = X.select(name)
+        assert_array_equal(model.predict(some), as_of_all_views(model).predict(some))
+
+
+def test_with_all_views_nothing_but_the_temperature_of_the_pool_is_used(fitted):
+    model, X, _ = fitted
+    weights = dict(zip(model.candidates_["name"], model.candidates_["weight"]))
+    mean: np.ndarray | float = 0.0
+    for name, kept in model.estimators_.items():
+        scores = class_scores(kept, X.select(*model.seen_views_[name]), model.classes_)
+        mean = mean + weights[name] * softmax(scores / model.temperatures_[name], axis=1)
+    assert_allclose(model.predict_proba(X), sharpened(mean / sum(weights.values()), model.pool_temperature_), rtol=1e-9)
+    assert_array_equal(model.predict_proba(X), as_of_all_views(model).predict_proba(X))
+
+
+def test_how_often_a_view_is_right_is_told(fitted):
+    model, X, y = fitted
+    assert set(model.accuracy_by_view_) == set(X.names)
+    for name, told in model.accuracy_by_view_.items():
+        assert abs(np.mean(model.predict(X.select(name)) == y) - told) < 0.12
+
+
+def test_labels_held_out_tell_where_all_objects_are_labeled():
+    X, y = table(400, seed=1)
+    model = AutoClassifier(random_state=0, cv=2).fit(X[:200], y[:200])
+    weak = X[200:].select("category")
+    assert abs(model.predict_proba(weak).max(axis=1).mean() - np.mean(model.predict(weak) == y[200:])) < 0.1
+    assert error(model, weak, y[200:]) < error(as_of_all_views(model), weak, y[200:]) / 2
+
+
+def test_with_one_label_of_each_class_a_weak_view_is_less_sure_than_all():
+    X, y = table(300, seed=2)
+    model = AutoClassifier(random_state=0).fit(X, np.where(np.arange(300) < 4, y, -1))
+    weak, whole = (model.predict_proba(some).max(axis=1).mean() for some in (X.select("category"), X))
+    assert model.n_held_out_ == 0 and weak < whole
+
+
+def test_a_graph_is_not_asked_for_its_own_neighbors():
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 3
+    X = Views(told=np.eye(3)[y] * 6 + rng.normal(size=(240, 3)), noise=rng.normal(size=(240, 4)))
+    model = AutoClassifier(["graph"], random_state=0, cv=2).fit(X, np.where(np.arange(240) < 30, y, -1))
+    assert np.mean(model.predict(X.select("noise")) == y) > 0.9  # each training object is found again
+    assert model.accuracy_by_view_["noise"] < 0.5 < 0.9 < model.accuracy_by_view_["told"]
+
+
+def test_an_object_that_lacks_a_view_is_as_one_that_is_asked_without_it():
+    X, y = table(240, seed=3)
+    X = X.select("text", "category")
+    bayes = [("bayes", MultiViewNaiveBayes())]
+    model = AutoClassifier(bayes, random_state=0, cv=2).fit(X, np.where(np.arange(240) < 40, y, -1))
+    there = np.arange(240) > 0
+    gap = Views(
+        {"text": X["text"].multiply(there[:, None]).tocsr(), "category": X["category"]}, present={"text": there}
+    )
+    found = model.predict_proba(gap)
+    assert_allclose(found[:1], model.predict_proba(X[:1].select("category")))
+    assert_array_equal(found[1:], model.predict_proba(X)[1:])
+
+
+def test_a_file_keeps_what_is_known_of_some_views(fitted, tmp_path):
+    model, X, _ = fitted
+    save(model, tmp_path / "model.coview")
+    again = load(tmp_path / "model.coview")
+    assert_array_equal(again.predict_proba(X.select("category")), model.predict_proba(X.select("category")))
+
+
+def test_temperatures_of_unknown_views_are_refused(fitted, tmp_path):
+    model = copy.copy(fitted[0])
+    model.subset_temperatures_ = {"alone": {"another": 1.0}, "without": {}}
+    with pytest.raises(ValueError, match="another"):
+        save(model, tmp_path / "model.coview")
+
+
+def test_inspect_and_report_say_how_often_a_view_is_right(fitted):
+    model, X, _ = fitted
+    assert inspect(model).accuracy_by_view == model.accuracy_by_view_
+    assert "From one view alone it is right by text for about" in model.report(X).html
+
+
+# -- temperatures
+
+
+def test_the_likeliest_class_is_as_probable_as_wanted_even_where_all_were_certain():
+    certain = np.full((400, 3), 1e-12)
+    certain[:, 0] = 1.0
+    found = sharpened(certain, matching_temperature(certain, np.full(400, 0.5), 0.7))
+    assert_allclose(found[:, 0].mean(), 0.5, atol=0.02)
+
+
+def test_few_objects_hardly_move_a_temperature():
+    rough = np.array([[0.8, 0.2]])
+    one, many = (matching_temperature(np.repeat(rough, n, axis=0), np.full(n, 0.51), 1.0) for n in (1, 4000))
+    assert 1 < one < 2 < 10 < many
+
+
+def test_temperatures_of_some_views_lie_between_those_of_one_and_of_all_but_one():
+    known = {"alone": dict(zip("abcd", (2.0, 8.0, 1.0, 1.0))), "without": dict.fromkeys("abcd", 0.5)}
+    several = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1], [0, 0, 0, 0]], dtype=bool)
+    found = temperatures_of_objects(known, 0.4, list("abcd"), several).ravel()
+    assert_allclose(found, [2.0, 1.0, 0.5, 0.4, 0.4])
