@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import numbers
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -28,10 +28,12 @@ from coview.engines.watch import CallbackSupportMixin, check_watchers, sklearn_w
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Inspection, describe
 from coview.inspection.known import note_views, warns_of_unknown
+from coview.preprocessing.magnitudes import vector_norms, warn_of_other_scale
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.front import public
 from coview.utils.messages import did_you_mean, listed
+from coview.utils.warn import is_own_work
 from coview.validation import remember_columns
 from coview.views.arrays import as_matrix, check_magnitude, fits_single
 from coview.views.coerce import PLAIN, as_views, is_plain
@@ -48,6 +50,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     _models_counts = True  # negative values are refused
     _takes_vectors = False  # but where a parameter `likelihood` says that they are those of vectors
     _min_views = 1
+    _normalizes_rows = False  # so that the scale of vectors does not matter
     _takes_lazy = False  # rows that are read when needed: a sharded folder, dask collections
 
     view_names_: list[str]
@@ -56,9 +59,11 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: np.ndarray
     group_names_: dict[str, str]
+    _vector_norms: Mapping[str, Sequence[float]] = {}  # lengths of vectors, by view: those of new ones are compared
     _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = {
         **rules.FITTED_VIEWS,
         "group_names_": rules.optional(rules.mapping(rules.text())),
+        "_vector_norms": rules.optional(rules.by_view(rules.sequence(rules.number(0), 3), some=True)),
     }
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -151,7 +156,15 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         self.view_names_ = list(views.names)
         self.n_features_by_view_ = views.n_features
         self.feature_names_by_view_ = views.feature_names
+        self._vector_norms = self._norms_of(views)
         return views
+
+    def _norms_of(self, views: Any) -> dict[str, list[float]]:
+        """Lengths of the vectors of a fit; a model inside another one gets what that one has looked at."""
+        if self._normalizes_rows or isinstance(views, LazyViews) or not is_own_work(self):
+            return {}
+        norms = {name: vector_norms(matrix) for name, matrix in views.items()}
+        return {name: lengths for name, lengths in norms.items() if lengths is not None}
 
     def _check_lazy(self, views: Any) -> Any:
         if isinstance(views, LazyViews) and not self._takes_lazy:
@@ -181,6 +194,8 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         views = match_columns(type(self).__name__, views, self.n_features_by_view_, self.feature_names_by_view_)
         views = self._numbers(views, plain, new=True).select(*(name for name in self.view_names_ if name in views))
         note_views(views)
+        if self._vector_norms and not isinstance(views, LazyViews):
+            warn_of_other_scale(self._vector_norms, dict(views.items()))
         return views
 
     def _plain_views(self, X: Any, *, reset: bool) -> Views:

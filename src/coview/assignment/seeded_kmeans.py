@@ -172,6 +172,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     """
 
     _models_counts = False
+    _normalizes_rows = True
     n_init, acceleration, checkpoint = 1, None, None  # one start; short fits
 
     _fitted_state = {

@@ -99,6 +99,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     """
 
     _models_counts = False
+    _normalizes_rows = True
     cluster_centers_: dict[str, np.ndarray]
     cluster_sums_: dict[str, np.ndarray]
 

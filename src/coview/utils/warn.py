@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["is_at_work", "same_work", "silenced", "unwarned", "warn_user", "working"]
+__all__ = ["is_at_work", "is_own_work", "same_work", "silenced", "unwarned", "warn_user", "working"]
 
 _LIBRARIES = ("coview", "sklearn", "joblib")  # no line of theirs is the user's
 _VALIDATION = ("sklearn.model_selection._validation", "sklearn.metrics")  # what fits and predicts in folds and scores
@@ -93,6 +93,18 @@ def silenced(*, but: type[Warning]) -> Iterator[None]:
 def is_at_work() -> bool:
     """Tell whether this is inside of other work."""
     return _unwarned.get() or _worker.get() is not None
+
+
+def is_own_work(owner: Any) -> bool:
+    """Tell whether this is the work that a user asked `owner` for, and no part of another one's.
+
+    Examples
+    --------
+    >>> with working("owner"):
+    ...     is_own_work("owner"), is_own_work("part")
+    (True, False)
+    """
+    return not _unwarned.get() and (_worker.get() is None or _worker.get() is owner)
 
 
 def warn_user(message: str, category: type[Warning], *, inside: bool = False) -> None:
