@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from coview.exceptions import LoneLabelWarning, ParameterError, ViewsError
+from coview.utils.label_names import describe_doubtful
 from coview.utils.messages import did_you_mean, listed, short
 from coview.utils.missing import is_gap, label_array
 from coview.utils.parameters import LARGEST, integer, number, one_of
@@ -178,7 +179,8 @@ def encode_labels(
     """Return the labels as codes into the sorted classes, -1 where an object has no label.
 
     No label is None, NaN, pandas' NA or an empty text, and for semi-supervised estimators the number -1, whatever the
-    other labels are. The text "-1" is a class.
+    other labels are. The text "-1" is a class. Names that look like mistakes, such as two spellings of a class, are
+    warned of.
 
     Parameters
     ----------
@@ -225,6 +227,9 @@ def encode_labels(
     codes = np.full(len(labels), UNLABELED, dtype=np.int64)
     if values.size:
         codes[known] = np.searchsorted(names, values.astype(names.dtype, copy=False))
+    if classes is None:
+        for sentence in describe_doubtful(names.tolist(), np.bincount(codes[known], minlength=len(names)).tolist()):
+            warn_user(sentence, UserWarning)
     return codes, names
 
 
@@ -416,6 +421,12 @@ def _classes_of(labels: np.ndarray, values: np.ndarray, semi_supervised: bool) -
         try:
             check_classification_targets(values)
         except (ValueError, TypeError, FutureWarning) as error:
+            if values.dtype.kind == "f":
+                raise ParameterError(
+                    f"looks continuous, with {len(classes):,} different numbers such as {values[0]:.6g}: it holds no "
+                    "classes. Bin it first, such as into low, middle and high. Unknown label type: continuous.",
+                    parameter="y",
+                ) from None
             raise ParameterError(f"holds no classes: {' '.join(str(error).split())}", parameter="y") from None
     if semi_supervised and classes.tolist() == [1] and labels.dtype.kind in "iuf" and (labels == UNLABELED).any():
         raise ParameterError(

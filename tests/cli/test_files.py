@@ -156,3 +156,10 @@ def test_ids_that_are_not_there_are_told_of(tmp_path):
 def test_a_first_line_of_a_number_is_a_row_where_rows_are_numbers(tmp_path):
     (tmp_path / "y.csv").write_text("0,cat\n2,dog\n")
     assert read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3))).tolist() == ["cat", None, "dog"]
+
+
+def test_marks_of_missing_cells_are_no_labels_and_blanks_do_not_count(capsys):
+    table = {"kind": [" cat", "cat ", "N/A", "nan", "", "<NA>"], "code": ["1", "NaN", "2", "", "1", "2"]}
+    assert read_labels("kind", table).tolist() == ["cat", "cat", None, None, None, None]
+    assert "column 'kind': '<NA>', 'N/A', 'nan' marks no label (3 objects)" in " ".join(capsys.readouterr().err.split())
+    assert read_labels("code", table).tolist() == [1, None, 2, None, 1, 2]

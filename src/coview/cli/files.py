@@ -248,6 +248,9 @@ def check_there(path: Path) -> None:
 def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     """Return one label per object: of a file, or of a column of the table that X is; empty cells have no label.
 
+    Nor have cells that mark missing ones ("NaN", "N/A", "null", ...), of which a line tells. Blanks around a label are
+    taken away.
+
     A file of ids and labels is joined by the ids of the views, or by the column `id` of the table; one of many columns
     by those of its columns that are called "id" and "label", or "row" and "label", as `coview suggest` writes them. A
     column called "row" holds numbers of rows, from 0, unless it holds ids that are no such numbers; a column of another
@@ -259,7 +262,7 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     table = None if _is_views(X) else X
     if table is not None and not Path(source).exists():
         _check_label_column(source, _columns(table))
-        return _cleaned(_values(table, source))
+        return _cleaned(_values(table, source), f"column {short(source)}")
     path = Path(source)
     check_there(path)
     n_rows = len(X) if table is None else len(_values(table, _columns(table)[0]))
@@ -268,7 +271,7 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     if column is None:
         if len(labels) != n_rows:
             raise DataFileError(f"{path} holds {len(labels)} labels, but there are {n_rows} objects.")
-        return _cleaned(labels)
+        return _cleaned(labels, str(path))
     by_row = _are_rows(column, keys, ids, n_rows)
     if not by_row and ids is None:
         hint = "Name the column of the table that holds them: --id COLUMN" if table is not None else "Give labels alone"
@@ -279,7 +282,7 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     if column not in ("id", id, ""):  # what names the objects had to be guessed
         how = "as numbers of rows, from 0" if by_row else "as ids"
         print_line(f"coview: {path}: the column {short(column)} is taken {how}.")
-    return _cleaned(_by_key(path, keys, labels, range(n_rows) if by_row else ids))
+    return _cleaned(_by_key(path, keys, labels, range(n_rows) if by_row else ids), str(path))
 
 
 def _are_rows(column: str, keys: Sequence[Any], ids: Any, n_rows: int) -> bool:
@@ -436,16 +439,26 @@ def _by_key(path: Path, ids: Sequence[Any], labels: Sequence[Any], own: Any) -> 
     return joined
 
 
-def _cleaned(labels: Sequence[Any]) -> Any:
+def _cleaned(labels: Sequence[Any], where: str) -> Any:
     """Labels of one kind: whole numbers even where gaps made them floats, None where there is none.
 
-    A cell of -1 is the number among texts too, as in Python: a file may not tell numbers from texts.
+    A cell of -1 is the number among texts too, as in Python: a file may not tell numbers from texts. Nor may it where
+    cells are marked as missing: what is left are numbers where all are.
     """
     import numpy as np
 
+    from coview.utils.label_names import MISSING_CELLS
     from coview.utils.limits import text_array
     from coview.utils.missing import is_gap
 
+    labels = [label.strip() if isinstance(label, str) else label for label in labels]
+    marks = [label for label in labels if isinstance(label, str) and label and label in MISSING_CELLS]
+    if marks:
+        print_line(f"coview: {where}: {listed(sorted(set(marks)))} marks no label ({len(marks):,} objects).")
+        labels = [None if isinstance(label, str) and label in MISSING_CELLS else label for label in labels]
+        given = [label for label in labels if not is_gap(label)]
+        if all(isinstance(label, str) and re.fullmatch(r"-?(0|[1-9]\d{0,17})", label) for label in given):
+            labels = [None if is_gap(label) else int(label) for label in labels]
     kept = [None if is_gap(label) else -1 if label == "-1" else label for label in labels]
     numbers = [label for label in kept if label is not None]
     if all(isinstance(label, float) and label.is_integer() for label in numbers):

@@ -105,7 +105,7 @@ def warn_of_other_scale(fitted: Mapping[str, Sequence[float]], new: Mapping[str,
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warn_of_other_scale({"vec": [7.0, 9.0, 12.0]}, {"vec": np.array([[0.6, 0.8]])})
     >>> print(caught[0].message)
-    View 'vec' has vectors of another scale than in fit: all have length 1 here, and were about 9 long. Scale them as ...
+    View 'vec' has vectors of another scale than in fit: all have length 1 here, and were about 9 long. Scale ...
     """
     for view, (low, usual, high) in fitted.items():
         matrix = new.get(view)
