@@ -195,3 +195,12 @@ def test_periods_and_intervals_keep_their_order():
     assert make_bins(quarters, 15).labels == ["2023Q1", "2024Q2", "2024Q4"]
     cut = pandas.cut(pandas.Series([30.0, 1, 12, 13]), [0, 10, 20, 50])
     assert make_bins(cut, 4).labels == [str(part) for part in cut.cat.categories]
+
+
+def test_dates_with_dots_are_periods_and_a_report_says_what_is_no_category():
+    n = len(DATA.views)
+    dotted = [f"{1 + i % 28}.{1 + i % 12}.2024" for i in range(n)]
+    report = make_report(MODEL, DATA.views, by={"when": dotted}, held_out=False)
+    assert report.summary["prevalence"][0]["values"][0].startswith("2024")
+    with pytest.warns(UserWarning, match="'when' has .* different values"):
+        make_report(MODEL, DATA.views, by={"when": [f"{i}/1/2024" for i in range(n)]}, held_out=False)

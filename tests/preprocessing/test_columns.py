@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from datetime import date, datetime
 
 import numpy as np
@@ -366,3 +367,36 @@ def test_what_imputes_nothing_is_refused_whatever_the_columns(impute):
 def test_time_zones_do_not_count():
     X = ColumnViews().fit_transform({"when": ["2020-07-02T10:00Z", "2020-07-02 10:00+02:00", "2020-07-02T10:00:00"]})
     assert len(set(X["numeric"].ravel())) == 1
+
+
+def test_dates_with_dots_are_dates():
+    days = ["2024-12-31", "2024-01-05", None]
+    dotted = ["31.12.2024", "5.1.2024", None]
+    iso, other = (ColumnViews({"when": ["day"]}).fit({"day": each}) for each in (days, dotted))
+    assert other.dates_ == ["day"]
+    np.testing.assert_array_equal(other.transform({"day": dotted})["when"], iso.transform({"day": days})["when"])
+    np.testing.assert_array_equal(other.transform({"day": days})["when"], iso.transform({"day": days})["when"])
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        (["$1,234.50", "$9.00", "$1.20"], "numbers"),
+        (["12,5", "3,25", None], "numbers"),
+        (["12.50 EUR", "8 EUR", "3 EUR"], "numbers"),
+        (["01/02/2024", "02/02/2024", "31/12/2024"], "dates"),
+        (["Jan 3, 2024", "Feb 9, 2024", "Mar 1, 2024"], "dates"),
+    ],
+)
+def test_numbers_and_dates_that_are_texts_are_told_of(values, what):
+    with pytest.warns(UserWarning, match=rf"Column 'price' holds texts that look like {what}, such as"):
+        ColumnViews({"money": ["price"]}).fit({"price": values})
+
+
+@pytest.mark.parametrize(
+    "values", [["007", "008", "007"], ["a1", "b2", "a1"], ["1.10.2", "1.9.0", "1.9.0"], ["3-4", "1-2", "1-2"]]
+)
+def test_codes_and_versions_are_categories(values):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ColumnViews({"code": ["code"]}).fit({"code": values})

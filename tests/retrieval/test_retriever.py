@@ -724,3 +724,18 @@ def test_an_object_that_is_removed_during_a_search_is_no_hit_and_no_other_takes_
         for i in range(2):
             kept = before.ids[i] != gone
             assert np.array_equal(getattr(hits, part)[i], getattr(before, part)[i][kept])
+
+
+@pytest.mark.parametrize("query", [{"title": [None]}, {"title": ["zzz"]}, [{"title": ""}]])
+def test_a_row_of_a_table_of_which_nothing_is_known_is_refused(texts, query):
+    with pytest.raises(ViewsError, match=r"Nothing in the query is known to view 'title'"):
+        texts.search(query, target="body", k=3)
+
+
+def test_of_several_rows_those_have_no_hits(texts):
+    with pytest.warns(UserWarning, match=r"Nothing in query number 1 is known to view 'title': it has no hits"):
+        hits = texts.search({"title": ["red fox", "zzz"]}, target="body", k=3)
+    assert hits[1] == []
+    assert hits.ids[1].tolist() == [None] * 3
+    assert hits[0] == texts.search({"title": ["red fox"]}, target="body", k=3)[0]
+    assert "no hits" in repr(hits)

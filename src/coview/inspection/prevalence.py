@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import norm
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.raw_columns import Column, as_table, read_dates
+from coview.preprocessing.raw_columns import Column, as_table, iso_date, read_dates
 from coview.utils.messages import cut, short
 from coview.utils.tables import ColumnTable
 from coview.utils.warn import warn_user
@@ -242,6 +242,8 @@ def _without_bad_dates(column: Column, by: str) -> Column:
     if column.kind != "text":
         return column
     there = np.flatnonzero(~column.missing)
+    column = replace(column, values=column.values.copy())
+    column.values[there] = [iso_date(text) for text in column.values[there]]
     fit = np.array([bool(_MONTH.fullmatch(text) or _DAY.match(text)) for text in column.values[there]])
     if fit.all() or fit.mean() < MOSTLY:
         return column
@@ -250,6 +252,7 @@ def _without_bad_dates(column: Column, by: str) -> Column:
         f"{len(bad):,} of {len(there):,} values of {by!r} are no dates, such as {short(column.values[bad[0]])}, and "
         "are left out. Write dates as 2026-11-15, 2026-11 or 2026.",
         UserWarning,
+        inside=True,
     )
     missing = column.missing.copy()
     missing[bad] = True
@@ -355,6 +358,7 @@ def _categories(column: Column, most: int, by: str) -> Bins:
             f"{by!r} has {len(ranked):,} different values. The {len(kept)} most frequent are shown; the others have "
             f"{rest:,} of {counts.total():,} objects. Is it a category? Dates are written as 2026-11-15.",
             UserWarning,
+            inside=True,
         )
     places = {name: i for i, name in enumerate(kept)}
     codes = np.array([-1 if name is None else places.get(name, len(kept)) for name in names])

@@ -30,6 +30,19 @@ __all__ = ["ColumnViews", "column_groups"]
 _VECTOR_TEXT = re.compile(r"\s*\[\s*[-+.\deE]+(?:[\s,]+[-+.\deE]+)+\s*,?\s*\]\s*")
 
 
+# an amount, with a sign of a currency, a unit, a decimal comma or groups of thousands
+_AMOUNT = r"(?:\d{1,3}(?:[., ']\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)"
+_NUMBER_TEXT = re.compile(
+    rf"[-+]?(?:[$€£¥₹]|[A-Z]{{3}})\s?[-+]?{_AMOUNT}|[-+]?{_AMOUNT}\s?(?:[$€£¥₹%]|[A-Z]{{3}}|k|kg|cm|km|m)"
+    rf"|[-+]?\d{{1,3}}(?:[., ']\d{{3}})+(?:[.,]\d+)?|[-+]?\d+[.,]\d+"
+)
+_DATE_TEXT = re.compile(
+    r"\d{1,2}([/.-])\d{1,2}\1(?:\d{4}|\d{2})(?:[T ].*)?|\d{4}/\d{1,2}/\d{1,2}(?:[T ].*)?"
+    r"|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}|\d{1,2}\.? [A-Z][a-z]{2,8}\.? \d{4}"
+)
+MOSTLY = 0.8  # share of texts of a column that look like numbers or dates, where it is told of
+
+
 def _of_columns(rule: rules.Rule) -> rules.Rule:
     """What is kept of the columns of a view, by column; of each there is an encoder or a fill value."""
 
@@ -51,7 +64,7 @@ def _of_columns(rule: rules.Rule) -> rules.Rule:
 class ColumnViews(RawTransformer):
     """Turn groups of columns into views.
 
-    Numeric columns pass through as numbers, dates become years with a fraction; text, categories and booleans become
+    Numeric columns pass through as numbers, dates (2026-11-15, 15.11.2026) become years with a fraction; text, categories and booleans become
     one indicator per category. A column of vectors (lists or arrays of numbers, all of one length, as embeddings are)
     becomes as many columns of numbers, in its own precision. Numbers and categories belong in different views: a view
     of both is mostly zeros, which models take for counts, and a warning says so.
@@ -156,7 +169,7 @@ class ColumnViews(RawTransformer):
                 if column.missing.all():
                     raise ViewsError(f"Column {column.name!r} of view {view!r} has no value in any row.")
                 _check_no_vectors(column, view)
-                _warn_of_text(column, table.who)
+                _warn_of_texts(column, table.who)
                 encoders[view][column.name] = OneHotEncoder(handle_unknown="ignore").fit(_categories(column))
             if wide and encoders[view]:
                 _warn_of_mixed(view, wide, [name for name in names if name not in wide])
@@ -344,9 +357,22 @@ def _check_no_vectors(column: Column, view: Any) -> None:
         )
 
 
-def _warn_of_text(column: Column, who: str) -> None:
-    """Warn where categories are as many as objects: they say nothing that two objects share."""
+def _warn_of_texts(column: Column, who: str) -> None:
+    """Warn of numbers and dates that are written as texts, and of categories that are as many as objects.
+
+    Such categories say nothing that two objects share.
+    """
     values = column.values[~column.missing]
+    if column.kind == "text":
+        for what, form, wanted in (("numbers", _NUMBER_TEXT, "1234.5"), ("dates", _DATE_TEXT, "2026-11-15")):
+            fit = [value for value in values.tolist() if form.fullmatch(value.strip())]
+            if len(fit) > MOSTLY * len(values):
+                warn_user(
+                    f"Column {column.name!r} holds texts that look like {what}, such as {short(fit[0])}, and becomes "
+                    f"{len(set(values.tolist())):,} categories. Write {what} as {wanted}.",
+                    UserWarning,
+                )
+                return
     different = len(set(values.tolist()))
     by = "TextViews" if who == "ColumnViews" else f"{who}(text=)"
     if column.kind == "text" and len(values) >= 20 and different > 0.9 * len(values):

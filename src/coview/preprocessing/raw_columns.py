@@ -34,10 +34,12 @@ __all__ = [
     "check_column_name",
     "columns_by_view",
     "is_rows",
+    "iso_date",
     "no_columns",
     "read_dates",
 ]
 
+_DOTTED = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})(?=$|[T ])")  # 31.12.2024: with dots the day comes first
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?).*)?")  # a time zone does not count
 
 
@@ -234,12 +236,26 @@ def is_rows(X: Any) -> bool:
     return isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(row, Mapping) for row in X)
 
 
+def iso_date(text: str) -> str:
+    """Return a text that is a date with dots as 2026-11-15 has it, and any other as it is.
+
+    Examples
+    --------
+    >>> iso_date("5.11.2026"), iso_date("15.11.2026 08:30"), iso_date("2026-11-15"), iso_date("1.2.10")
+    ('2026-11-05', '2026-11-15 08:30', '2026-11-15', '1.2.10')
+    """
+    return _DOTTED.sub(lambda match: f"{match[3]}-{match[2]:0>2}-{match[1]:0>2}", text, count=1)
+
+
 def read_dates(column: Column) -> Column | None:
-    """Return a column of dates, or of texts that are dates (2026-11-15), as years with a fraction; None for others."""
+    """Return a column of dates, or of texts that are dates, as years with a fraction; None for others.
+
+    Texts are dates as 2026-11-15 or 15.11.2026.
+    """
     if column.kind not in ("text", "other") or column.missing.all():
         return None
     texts = [value if isinstance(value, str) else _isoformat(value) for value in column.values[~column.missing]]
-    matches = [_DATE.fullmatch(text or "") for text in texts]
+    matches = [_DATE.fullmatch(iso_date(text or "")) for text in texts]
     if not all(matches):
         return None
     try:

@@ -35,9 +35,9 @@ class Hits:
     Attributes
     ----------
     ids : ndarray (n_queries, k)
-        Identifiers of the objects.
+        Identifiers of the objects; None for a row of a table of which nothing is known.
     scores : ndarray (n_queries, k)
-        Their scores, falling.
+        Their scores, falling; NaN for such a row.
     groups : ndarray of int (n_queries, k) or None
         Numbers of their topics, clusters or classes, -1 for none; None where the model has none.
     group_names : ndarray of object (n_queries, k) or None
@@ -69,10 +69,30 @@ class Hits:
         return len(self.ids)
 
     def __getitem__(self, query: int) -> list[tuple[Any, float]]:
-        return list(zip(self.ids[query].tolist(), self.scores[query].tolist()))
+        pairs = zip(self.ids[query].tolist(), self.scores[query].tolist())
+        return [(key, score) for key, score in pairs if score == score]
 
     def __iter__(self) -> Iterator[list[tuple[Any, float]]]:
         return (self[query] for query in range(len(self)))
+
+    def without(self, queries: np.ndarray | None) -> Hits:
+        """Return the hits with none for some queries.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Hits(np.array([["b"], ["a"]]), np.array([[0.9], [0.0]])).without(np.array([1]))[1]
+        []
+        """
+        if queries is None:
+            return self
+        ids, scores = self.ids.astype(object), self.scores.copy()
+        ids[queries], scores[queries] = None, np.nan
+        groups, names = self.groups, self.group_names
+        if groups is not None and names is not None:
+            groups, names = groups.copy(), names.copy()
+            groups[queries], names[queries] = -1, None
+        return Hits(ids, scores, groups, names, self.ignored)
 
     def _title(self) -> str:
         n, k = self.ids.shape
@@ -104,7 +124,7 @@ class Hits:
             lines += [
                 f"  {score:6.3f}  {printable(key)}" + (f"  [{printable(name)}]" if name is not None else "")
                 for (key, score), name in zip(self[query], names)
-            ]
+            ] or ["  no hits"] * bool(k)
         if n > SHOWN:
             lines.append(f"  ... and {n - SHOWN} more queries")
         return "\n".join(lines)

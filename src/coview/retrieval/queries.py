@@ -20,10 +20,11 @@ from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.preprocessing.vectorizer import TextVectorizer
 from coview.utils.messages import listed, short
+from coview.utils.warn import warn_user
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
-__all__ = ["QueryReader", "ReadQuery", "is_raw", "is_text", "known_words", "split_words", "unknown_query"]
+__all__ = ["QueryReader", "ReadQuery", "is_raw", "is_table", "is_text", "known_words", "split_words", "unknown_query", "unknown_rows"]
 
 _TOKEN = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
@@ -69,6 +70,17 @@ def is_text(query: Any) -> bool:
     )
 
 
+def is_table(query: Any) -> bool:
+    """Tell a table, as a data frame, a mapping of columns or a list of rows, from all else.
+
+    Examples
+    --------
+    >>> is_table({"body": ["red fox"]}), is_table([{"body": "red fox"}]), is_table("red fox")
+    (True, True, False)
+    """
+    return isinstance(query, Mapping) or is_rows(query) or (not isinstance(query, Views) and hasattr(query, "columns"))
+
+
 @dataclass(frozen=True)
 class ReadQuery:
     """One query or several, as a retriever searches with them."""
@@ -79,6 +91,7 @@ class ReadQuery:
     words: sparse.csr_array | None = None  # weights of their words, where shared words count
     share: float = 0.0  # of the score that shared words make
     ignored: list[list[str]] = field(default_factory=list)  # words of texts that nothing knows, one list for each query
+    unknown: np.ndarray | None = None  # rows of a table of which nothing is known, where others are
 
 
 class QueryReader:
@@ -185,7 +198,7 @@ class QueryReader:
             first = views.names[0]
             texts = [query] if isinstance(query, str) else query
             return {first: list(texts)} if self._reads_words(first) and is_text(query) else {}
-        if isinstance(query, Mapping) or is_rows(query) or (not isinstance(query, Views) and hasattr(query, "columns")):
+        if is_table(query):
             return {name: texts for name, texts in self.raw_texts(query).items() if name in views}
         return {}
 
@@ -281,6 +294,29 @@ def unknown_query(query: Any, row: int, view: str | None) -> ViewsError:
     if not isinstance(one, str):
         return ViewsError(f"Nothing in query number {row} is known to {where}. Use another image.")
     return ViewsError(f"Nothing in the query {short(one)} is known to {where}. Use other words.")
+
+
+def unknown_rows(rows: np.ndarray, n_rows: int, view: str | None) -> np.ndarray:
+    """Return the rows of a table of which nothing is known, with a warning that names them; refuse it if all are such.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        The rows.
+    n_rows : int
+        Number of all rows.
+    view : str or None
+        View of the query; None for several.
+    """
+    where = "any view" if view is None else f"view {view!r}"
+    if len(rows) == n_rows:
+        what = "the query" if n_rows == 1 else f"the {n_rows:,} queries"
+        raise ViewsError(f"Nothing in {what} is known to {where}: empty, or new words only. Use other values.")
+    one = len(rows) == 1
+    named = f"query number {rows[0]}" if one else f"{len(rows):,} of {n_rows:,} queries ({listed(rows[:5].tolist())}"
+    named += "" if one else ", ...)" if len(rows) > 5 else ")"
+    warn_user(f"Nothing in {named} is known to {where}: {'it has' if one else 'they have'} no hits.", UserWarning)
+    return rows
 
 
 def _count_known(texts: list[str], columns: Mapping[str, int], width: int) -> sparse.csr_array:

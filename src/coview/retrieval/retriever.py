@@ -27,6 +27,7 @@ from coview.classification.wrapper import in_type_of, last_step
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Training, inspect
+from coview.inspection.known import objects_by_view
 from coview.preprocessing.columns import ColumnViews
 from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.stop_words import detect_language
@@ -46,7 +47,15 @@ from coview.retrieval.lexical import (
     weigh_query,
 )
 from coview.retrieval.object_index import ObjectIndex
-from coview.retrieval.queries import QueryReader, ReadQuery, is_raw, is_text, unknown_query
+from coview.retrieval.queries import (
+    QueryReader,
+    ReadQuery,
+    is_raw,
+    is_table,
+    is_text,
+    unknown_query,
+    unknown_rows,
+)
 from coview.retrieval.semantic import fit_classifier
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
@@ -410,7 +419,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         asked = self._read_query(query, source, target)
         vectors = self._vectors(asked.views).astype(np.float32)
         keys, scores = self.index_.search(vectors, asked.words, asked.share, asked.target, k)
-        return self._hits(keys, scores, asked.ignored)
+        return self._hits(keys, scores, asked.ignored).without(asked.unknown)
 
     def near(self, hit: Any, k: int = 10) -> Hits:
         """Find the indexed objects that resemble an indexed object, by all of their views.
@@ -880,15 +889,14 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             # texts that all views read have no language of their own
             counts = count_words(views, texts, {}, {}) if anywhere else self._count_words(views, texts)
             words = weigh_query(sum(counts.values(), sparse.csr_array((len(views), BUCKETS))))
-        if is_raw(query):
-            self._check_known(query, views, words, target)
+        unknown = self._check_known(query, views, words, target)
         ignored = [
             self._reader.ignored(
                 text, views.names, lambda parts: bool(share) and self.index_.knows_word(hash_words(parts), target)
             )
             for text in (next(iter(texts.values()), []) if is_text(query) else [])
         ]
-        return ReadQuery(views, texts, target, words, share, ignored)
+        return ReadQuery(views, texts, target, words, share, ignored, unknown)
 
     def _query_views(self, query: Any, source: str | None, target: str | None) -> tuple[Views, str]:
         """Views of a query, and the view to search in."""
@@ -917,13 +925,26 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             target = others[0] if others else names[0]
         return views, target
 
-    def _check_known(self, query: Any, views: Views, words: sparse.csr_array | None, target: str | None) -> None:
-        """Refuse a raw query of which nothing is known, neither to its views nor to the objects."""
-        known = np.any([np.asarray(abs(part).sum(axis=1)).ravel() > 0 for part in views.values()], axis=0)
+    def _check_known(
+        self, query: Any, views: Views, words: sparse.csr_array | None, target: str | None
+    ) -> np.ndarray | None:
+        """Refuse a raw query of which nothing is known, neither to its views nor to the objects.
+
+        Of several rows of a table, those are returned and told of; matrices and views are taken as they are.
+        """
+        if not is_raw(query) and (isinstance(query, Views) or self.front_ is None or not is_table(query)):
+            return None
+        filled = [np.asarray(abs(part).sum(axis=1)).ravel() > 0 for part in views.values()]
+        known = np.any(filled if is_raw(query) else list(objects_by_view(views).values()), axis=0)
         if words is not None:
             known |= self.index_.known_words(words, target)
-        if not known.all():
-            raise unknown_query(query, int(np.argmin(known)), None if len(views.names) > 1 else views.names[0])
+        unknown = np.flatnonzero(~known)
+        if not unknown.size:
+            return None
+        view = None if len(views.names) > 1 else views.names[0]
+        if is_raw(query):
+            raise unknown_query(query, int(unknown[0]), view)
+        return unknown_rows(unknown, len(known), view)
 
 
 def _unit_rows(rows: np.ndarray) -> np.ndarray:
