@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from coview import Views
-from coview.cli.files import read_labels, write_table
+from coview.cli.files import check_table, read_labels, table_front, write_table
+from coview.cli.options import TableOptions
 from coview.io.tables import read_table
 from coview.validation import encode_labels
 
@@ -163,3 +164,10 @@ def test_marks_of_missing_cells_are_no_labels_and_blanks_do_not_count(capsys):
     assert read_labels("kind", table).tolist() == ["cat", "cat", None, None, None, None]
     assert "column 'kind': '<NA>', 'N/A', 'nan' marks no label (3 objects)" in " ".join(capsys.readouterr().err.split())
     assert read_labels("code", table).tolist() == [1, None, 2, None, 1, 2]
+
+
+def test_a_name_of_a_column_may_have_commas(tmp_path):
+    (tmp_path / "t.csv").write_text('"Created, UTC",year\n2024-01-01,3\n', encoding="utf-8")
+    raw = TableOptions(table=tmp_path / "t.csv", columns=["when=Created, UTC", "both=year,Created, UTC"])
+    check_table(raw)
+    assert table_front(raw).columns == {"when": ["Created, UTC"], "both": ["year", "Created, UTC"]}

@@ -150,7 +150,7 @@ def test_categories_find_their_indicators():
         ({"words": [[10**400, 1, 1]]}, "must be a list of numbers"),
         ({"words": {"whale": 1}}, "no feature 'whale'"),
         ({"words": {"fox": None}}, "finite number"),
-        ({"words": 3}, "must be a list of rows"),
+        ({"words": 3}, "must be numbers, features by name or text"),
         ({"words": []}, "has no rows"),
         ({"words": ["sea", 3, None]}, "must be numbers, features by name or text"),
         ({"words": [[1, 2, 0]], "links": [[1, 0], [0, 1]]}, "same number of rows"),
@@ -174,3 +174,16 @@ def test_dense_rows_and_names_are_one(rows):
     named = [{str(WORDS[j]): value for j, value in enumerate(row) if value} for row in rows]
     first, second = (dense(rows_to_views({"words": given}, READERS)["words"]) for given in (rows, named))
     assert first.tolist() == second.tolist() == rows
+
+
+def test_the_bare_value_of_a_view_of_one_column_is_read_as_in_a_table():
+    front = ColumnViews({"work": ["job"], "money": ["pay"]}).fit(TABLE)
+    readers = {view: CellReader(part) for view, part in front.view_inputs().items()}
+    rows = [{"work": "cook", "money": 12.5}, {"work": "Mars", "money": 3}]
+    table = front.transform({"job": ["cook", "Mars"], "pay": [12.5, 3]})
+    for sent in (rows, [{"work": {"job": row["work"]}, "money": {"pay": row["money"]}} for row in rows]):
+        X = rows_to_views(sent, readers)
+        assert all(np.array_equal(dense(X[view]), dense(table[view])) for view in ("work", "money"))
+    assert dense(rows_to_views({"money": 12.5}, readers)["money"]).tolist() == [[12.5]]
+    with pytest.raises(ViewsError, match="View 'work' has no feature 'jbo'"):
+        rows_to_views({"work": {"jbo": "cook"}}, readers)

@@ -25,11 +25,13 @@ __all__ = [
     "check_table",
     "check_there",
     "check_writable",
+    "columns_of",
     "ids_of",
     "named_paths",
     "plain",
     "read_input",
     "read_labels",
+    "split_columns",
     "table_front",
     "tell_absent",
     "with_vectors",
@@ -92,8 +94,8 @@ def with_vectors(table: Any, path: Path, views: Mapping[str, Path]) -> Any:
     """Return the table with a column of vectors for each view."""
     from coview.io.formats import load_matrix
 
-    _check_free(views, _columns(table), path)
-    n_rows = len(table[_columns(table)[0]])
+    _check_free(views, columns_of(table), path)
+    n_rows = len(table[columns_of(table)[0]])
     vectors = {}
     for name, file in views.items():
         matrix = load_matrix(file)
@@ -171,11 +173,37 @@ def table_front(raw: TableOptions, views: Sequence[str] = ()) -> Any:
 def _sources(raw: TableOptions) -> tuple[dict[str, str], dict[str, Any], dict[str, list[str]]]:
     """Return the columns of each view of words, of lists and of columns, as `TableViews` takes them."""
     groups = {
-        view: [name.strip() for name in names.split(",") if name.strip()]
+        view: split_columns(names, _header(raw) if "," in names else [])
         for view, names in _pairs(raw.columns or [], "--columns", "place=venue,country").items()
     }
     lists = {view: _list_column(value) for view, value in _pairs(raw.tokens or [], "--tokens", "tags=tags").items()}
     return _pairs(raw.text or [], "--text", "words=body"), lists, groups
+
+
+def _header(raw: TableOptions) -> list[str]:
+    """Names of the columns of a table, as far as they are known before it is read."""
+    if raw.table is None:
+        return []
+    from coview.io.tables import read_header
+
+    return read_header(raw.table, None if raw.sep is None else _sign(raw.sep)) or []
+
+
+def split_columns(text: str, columns: Sequence[str]) -> list[str]:
+    """Return the names of columns in a text, with commas between them; a name may have some itself.
+
+    Examples
+    --------
+    >>> split_columns("venue, year", []), split_columns("Created, UTC,year", ["year", "Created, UTC"])
+    (['venue', 'year'], ['Created, UTC', 'year'])
+    """
+    pieces, names = text.split(","), list[str]()
+    while pieces:
+        joined = (n for n in range(len(pieces), 1, -1) if ",".join(pieces[:n]).strip() in columns)
+        n = next(joined, 1)
+        names.append(",".join(pieces[:n]).strip())
+        pieces = pieces[n:]
+    return [name for name in names if name]
 
 
 def _column(source: Any) -> str:
@@ -261,11 +289,11 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
         return None
     table = None if _is_views(X) else X
     if table is not None and not Path(source).exists():
-        _check_label_column(source, _columns(table))
+        _check_label_column(source, columns_of(table))
         return _cleaned(_values(table, source), f"column {short(source)}")
     path = Path(source)
     check_there(path)
-    n_rows = len(X) if table is None else len(_values(table, _columns(table)[0]))
+    n_rows = len(X) if table is None else len(_values(table, columns_of(table)[0]))
     ids = ids_of(X, id)
     column, keys, labels = _labels_of_file(path, n_rows, ids)
     if column is None:
@@ -308,7 +336,7 @@ def ids_of(X: Any, column: str | None = None) -> Any:
     """Return the identifiers of objects: those of views, or of a column of a table; None where there are none."""
     if _is_views(X):
         return X.ids
-    return _values(X, column) if column is not None and column in _columns(X) else None
+    return _values(X, column) if column is not None and column in columns_of(X) else None
 
 
 def _is_views(X: Any) -> bool:
@@ -318,7 +346,8 @@ def _is_views(X: Any) -> bool:
     return isinstance(X, (Views, LazyViews))
 
 
-def _columns(table: Any) -> list[str]:
+def columns_of(table: Any) -> list[str]:
+    """Return the names of the columns of a table that was read."""
     return list(table) if isinstance(table, Mapping) else list(table.columns)
 
 
@@ -348,7 +377,7 @@ def _labels_of_file(path: Path, n_rows: int, ids: Any = None) -> tuple[str | Non
     if path.suffix.lower() not in TABLES:
         raise DataFileError(f"{path} must hold one label per line, or be a table with an id and a label column.")
     table = read_table(path)
-    names = _columns(table)
+    names = columns_of(table)
     if len(names) == 1:
         return None, [], _values(table, names[0])
     key = next((name for name in KEYS if name in names), names[0])

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import named_paths, read_input, read_labels, tell_absent
+from coview.cli.files import columns_of, named_paths, read_input, read_labels, split_columns, tell_absent
 from coview.cli.options import Data, Labels, Sep, Table, View
 from coview.utils.messages import printable
 from coview.utils.progress import progress, tell
@@ -40,9 +40,10 @@ def report(
         ),
     ] = None,
     by: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--by", help="Columns of the table, such as date,venue: how prevalent the groups are by each of them."
+            "--by",
+            help="Columns of the table, such as date,venue: how prevalent the groups are by each; can be repeated.",
         ),
     ] = None,
     objects: Annotated[int | None, typer.Option("--objects", min=1, help="Read at most this many objects.")] = None,
@@ -63,12 +64,13 @@ def report(
         has_objects = bool(view) or data is not None or table is not None
         if labels is not None and not has_objects:
             raise ValueError("--labels requires the objects: pass --view, --data or --table too.")
-        if by is not None and table is None:
+        if by and table is None:
             raise ValueError("--by names columns of a raw table: pass it with --table FILE.")
         tell("reading")
         X = read_input(view, data, table, sep) if has_objects else None
         y, y_fit = (read_labels(source, X, fitted.id_column) for source in (labels, fitted_labels))
-        columns = None if by is None else table_columns([name.strip() for name in by.split(",") if name.strip()], X)
+        names = [name for each in by or [] for name in split_columns(each, columns_of(X))]
+        columns = table_columns(list(dict.fromkeys(names)), X) if names else None
         if table is not None:
             tell_absent(fitted.front, X, "reported")
         if table is not None and fitted.retriever is not None and fitted.front is not None:  # it makes views itself

@@ -64,10 +64,10 @@ def _of_columns(rule: rules.Rule) -> rules.Rule:
 class ColumnViews(RawTransformer):
     """Turn groups of columns into views.
 
-    Numeric columns pass through as numbers, dates (2026-11-15, 15.11.2026) become years with a fraction; text, categories and booleans become
-    one indicator per category. A column of vectors (lists or arrays of numbers, all of one length, as embeddings are)
-    becomes as many columns of numbers, in its own precision. Numbers and categories belong in different views: a view
-    of both is mostly zeros, which models take for counts, and a warning says so.
+    Numeric columns pass through as numbers, dates (2026-11-15, 15.11.2026) become years with a fraction; text,
+    categories and booleans become one indicator per category. A column of vectors (lists or arrays of numbers, all of
+    one length, as embeddings are) becomes as many columns of numbers, in its own precision. Numbers and categories
+    belong in different views: a view of both is mostly zeros, which models take for counts, and a warning says so.
 
     An object that has no value in any column of a view lacks that view. One that misses some of them has no indicator
     set where a category is missing, and the median of the column where a number is. So it is with new rows that lack a
@@ -211,7 +211,8 @@ class ColumnViews(RawTransformer):
                 inputs[view] = ViewInput(view, sum(self.widths_.get(view, {}).values()))
             else:
                 values, dense = self._fill_values(view), not self.encoders_[view]
-                inputs[view] = ViewInput(view, len(names), np.array(names), fill_values=values, dense=dense)
+                one = str(self.columns_[view][0]) if len(self.columns_[view]) == 1 else None
+                inputs[view] = ViewInput(view, len(names), np.array(names), fill_values=values, dense=dense, column=one)
         return inputs
 
     def _fill_values(self, view: str) -> np.ndarray:

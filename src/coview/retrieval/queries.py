@@ -24,7 +24,17 @@ from coview.utils.warn import warn_user
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
-__all__ = ["QueryReader", "ReadQuery", "is_raw", "is_table", "is_text", "known_words", "split_words", "unknown_query", "unknown_rows"]
+__all__ = [
+    "QueryReader",
+    "ReadQuery",
+    "is_raw",
+    "is_table",
+    "is_text",
+    "known_words",
+    "split_words",
+    "unknown_query",
+    "unknown_rows",
+]
 
 _TOKEN = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")

@@ -61,8 +61,8 @@ def describe_doubtful(classes: Sequence[Any], counts: Sequence[int]) -> list[str
         asked = name.strip().casefold()
         if asked in _NEVER_CLASSES or (asked in _NO_LABEL and count == most and len(texts) > 1):
             sentences.append(
-                f"Class {short(name)} ({count:,} objects) looks like a mark of missing labels; if it is, leave it empty "
-                "(None)."
+                f"Class {short(name)} ({count:,} objects) looks like a mark of missing labels; if it is, leave it "
+                "empty (None)."
             )
     doubts = _other_spellings(texts) + _misspellings(texts)
     if doubts:

@@ -38,6 +38,8 @@ class ViewInput:
         Whether rows are best given as a dense matrix, as those made of numbers alone.
     hashed : bool
         Whether names of features become columns by a hash, as in streams.
+    column : str or None
+        The column of a table that the view is made of, where it is one of numbers or categories alone.
     """
 
     name: str
@@ -47,6 +49,7 @@ class ViewInput:
     fill_values: np.ndarray | None = None
     dense: bool = False
     hashed: bool = False
+    column: str | None = None
 
 
 def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_names: Mapping[str, np.ndarray]) -> Any:

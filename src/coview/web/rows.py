@@ -6,6 +6,7 @@ A cell is what one object has in one view:
     {"sea": 2, "fox": 1}      features by name; the others are 0
     {"age": 31, "job": null}  columns by name; those that are null or not there are filled as in a table
     "two foxes at sea"        raw text, where the view has a vectorizer or its features are named by words
+    "EU", 12.5                the value of a view that is one column of categories or numbers
     null                      the object lacks the view
 """
 
@@ -88,7 +89,12 @@ class CellReader:
         return f" Send names with values, {_shown(dict.fromkeys(row[:2], 1))}{words}."
 
     def without_gaps(self, cell: Any) -> Any:
-        """A cell as it was sent; of columns by name those that have a value, None where none has."""
+        """A cell as it was sent; of columns by name those that have a value, None where none has.
+
+        The bare value of a view of one column is that column by name.
+        """
+        if self.view.column is not None and isinstance(cell, (str, int, float)):
+            return {self.view.column: cell}
         if self.view.fill_values is None or not isinstance(cell, dict):
             return cell
         return {name: value for name, value in cell.items() if value is not None} or None
@@ -100,12 +106,16 @@ class CellReader:
             column, number = self._feature(str(name), value)
             if column is not None:
                 value_of[column] = value_of.get(column, 0.0) + number
-            elif strict:
+            elif strict and not self._has_categories(str(name)):
                 raise ViewsError(
                     f'View {self.name!r} has no feature {_shown(name)}. Leave it out, or send "unknown": "ignore".'
                 )
         self._fill(value_of)
         return list(value_of), list(value_of.values())
+
+    def _has_categories(self, name: str) -> bool:
+        """Tell whether a column holds categories, of which one that is new counts as none, as in tables."""
+        return self.view.fill_values is not None and any(each.startswith(f"{name}_") for each in self._column)
 
     def _fill(self, value_of: dict[int, float]) -> None:
         """Add what stands for the columns that are not there."""
@@ -127,6 +137,8 @@ class CellReader:
                 columns, values = hash_row({name: value}, self.width)
                 return int(columns[0]), float(values[0])
             return column, 1.0
+        if isinstance(value, bool) and f"{name}_{value}" in self._column:
+            return self._column[f"{name}_{value}"], 1.0
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
             raise ViewsError(
                 f"Feature {_shown(name)} of view {self.name!r} must be a finite number, got {_shown(value)}."
@@ -219,7 +231,7 @@ def rows_to_views(rows: Any, readers: Mapping[str, CellReader], *, unknown: str 
 
 def _as_cells(name: str, part: Any) -> list[Any]:
     """Cells of one view: one object's cell may stand alone."""
-    if part is None or isinstance(part, (str, dict)):
+    if part is None or isinstance(part, (str, dict, int, float)):
         return [part]
     if not isinstance(part, list):
         raise ViewsError(f"View {_shown(name)} must be a list of rows, features by name or text, got {_shown(part)}.")
