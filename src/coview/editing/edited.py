@@ -271,9 +271,9 @@ class EditedModel(MultiViewEstimator):
     def _start(self, inner: Inspection) -> None:
         """Begin with an empty log."""
         if not has_groups(inner):
+            what = f"gives a {inner.kind} of each object" if inner.groups else "has found none"
             raise ParameterError(
-                f"must have topics or clusters to edit, but {inner.name} gives a {inner.kind} of each object.",
-                parameter="estimator",
+                f"must have topics or clusters to edit, but {inner.name} {what}.", parameter="estimator"
             )
         self.inner_numbers_ = np.arange(len(inner.groups))
         self.edits_, self.splits_, self.lost_edits_ = [], [], []
@@ -289,9 +289,14 @@ class EditedModel(MultiViewEstimator):
     def _replay(self, earlier: EditedModel, X: Any) -> None:
         """Give the groups the numbers of those of an earlier fit, and make its edits again, those that can be made."""
         old, new = inspect(earlier.estimator_), inspect(self.estimator_)
-        self.inner_numbers_ = matched_numbers(
-            read_anew(old, X), read_anew(new, X), earlier.inner_numbers_, earlier._ledger.next_number
-        )
+        before, after = read_anew(old, X), read_anew(new, X)
+        if before is None or after is None or len(before) != len(after):
+            warn_user(
+                "The groups of this fit cannot be matched with those of the fit before, which has other views or no "
+                "predict: edits are made again by number. Look at them, or undo them.",
+                UserWarning,
+            )
+        self.inner_numbers_ = matched_numbers(before, after, earlier.inner_numbers_, earlier._ledger.next_number)
         splits = iter(earlier.splits_)
         for record in earlier.edits_:
             split = next(splits) if record["edit"] == "split" else None
@@ -852,6 +857,7 @@ class EditedModel(MultiViewEstimator):
             _memberships_by_view=None if inner._memberships_by_view is None else by_view,
             _predict=(lambda objects: self._read_objects(objects)[1]) if reads else None,
             _profiles=None if changed else inner._profiles,
+            _takes_matrix=inner.takes_matrix,
             _transform=(lambda objects: self._read_objects(objects)[0]) if reads else None,
         )
 

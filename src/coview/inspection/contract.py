@@ -231,6 +231,8 @@ class Inspection:
         Returns objects x labels, under an ontology.
     _judge_labels : function of X and labels, or None
         Returns a `LabelVerdict`.
+    _takes_matrix : bool or None
+        Whether the functions above take one matrix; by default those of an estimator that does not answer itself.
     _transform : function of X or None
         The estimator's `transform`; `inspect` fills in this and what follows.
     takes_lazy : bool
@@ -295,6 +297,7 @@ class Inspection:
     _label_sets: Answer | None = None
     _judge_labels: Callable[[Any, np.ndarray], LabelVerdict] | None = None
 
+    _takes_matrix: bool | None = None
     _transform: Answer | None = None
     takes_lazy: bool = False
     n_iter: int | None = None
@@ -461,6 +464,8 @@ class Inspection:
     @property
     def takes_matrix(self) -> bool:
         """Whether the estimator takes a single matrix, as scikit-learn's estimators do."""
+        if self._takes_matrix is not None:
+            return self._takes_matrix
         return list(self.views) == [PLAIN] and not answers(self.estimator)
 
     @staticmethod
