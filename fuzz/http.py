@@ -25,7 +25,7 @@ import numpy as np
 
 MARKUP = "<img src=x onerror=alert(1)>"
 PATIENCE = 20.0  # seconds, after which a request counts as hanging
-POSTS = ["/predict", "/transform", "/search", "/api/labels", "/api/known"]
+POSTS = ["/predict", "/transform", "/search", "/api/labels", "/api/known", "/api/edits/preview", "/api/edits/save"]
 GETS = [
     *("/", "/info", "/health", "/openapi.json", "/search", "/static/app.js", "/api/groups", "/api/groups/topic/0"),
     *(
@@ -38,6 +38,7 @@ GETS = [
         "/api/quality/topic",
         "/api/prevalence/topic",
         "/api/tree/topic",
+        "/api/edits",
         "/api/disagreement",
         "/api/why",
     ),

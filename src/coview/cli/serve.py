@@ -86,6 +86,10 @@ def explore(
         str | None,
         typer.Option("--by", help="Columns of the table, such as date,venue: how prevalent the groups are by each."),
     ] = None,
+    save_edits: Annotated[
+        Path | None,
+        typer.Option("--save-edits", help="Model file to save the model in, with the edits of its topics or clusters."),
+    ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Explore the Python packages on this machine.")] = False,
     host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 0,
@@ -108,7 +112,7 @@ def explore(
         if by is not None and data is None:
             raise ValueError("--by names columns of a raw table: coview explore model.coview TABLE --by date,venue")
         service = _loaded("explore", model, data, view, also, labels, by)
-    _run(service, host, port, token, {"seconds": timeout}, 2.0, page=True, browser=browser)
+    _run(service, host, port, token, {"seconds": timeout}, 2.0, page=True, browser=browser, save_edits=save_edits)
 
 
 def _loaded(
@@ -150,6 +154,7 @@ def _run(
     *,
     page: bool,
     browser: bool,
+    save_edits: Path | None = None,
 ) -> None:
     from coview.web.api import make_app
     from coview.web.guard import is_loopback
@@ -161,7 +166,8 @@ def _run(
         raise ValueError(f"A token needs at least {_SHORTEST_TOKEN} characters, got {len(token)}.")
     new_token = token is None and not local
     token = secrets.token_urlsafe(24) if new_token else token
-    app = make_app(service, limits=Limits(**limits), token=token, local=local, wait=wait / 1000, page=page)
+    kept = Limits(**limits)
+    app = make_app(service, limits=kept, token=token, local=local, wait=wait / 1000, page=page, save_edits=save_edits)
     opened = bound_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{opened.getsockname()[1]}/"

@@ -1,6 +1,7 @@
 """The HTTP face of a `Service`: a FastAPI application, with the explorer's page where it is asked for.
 
-Needs the extra `web`. Wrong input is 422 with one sentence, ``{"error": "..."}``; the service reads, and keeps nothing.
+Needs the extra `web`. Wrong input is 422 with one sentence, ``{"error": "..."}``; the service reads, and writes
+nothing but edits, in the one file that was named when it was started.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi import Query as Asked
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse
@@ -28,7 +30,7 @@ from coview.retrieval.queries import is_text
 from coview.views.views import Views
 from coview.web.batching import Batcher, Busy
 from coview.web.direct import Direct
-from coview.web.explorer import Explorer
+from coview.web.editing import Editing
 from coview.web.guard import FAILED, Answers, Guard, refuse
 from coview.web.kinds import sorts
 from coview.web.limits import IS_LARGE, Limits
@@ -97,6 +99,20 @@ class Given(BaseModel):
     n: int = Field(10, ge=1, le=100, description="Number of objects to label next.")
 
 
+class Edit(BaseModel):
+    """An edit of groups, which are given by number or name."""
+
+    edit: Literal["merge", "split", "rename", "drop", "noise", "reduce"]
+    groups: list[int | str] | None = Field(None, max_length=1000, description="Groups to merge.")
+    group: int | str | None = Field(None, description="The group to split, rename, drop or mark as noise.")
+    name: str | None = Field(None, max_length=200, description="New name of a group.")
+    n: int | None = Field(None, ge=1, le=1000, description="Number of parts, or of groups that stay.")
+
+    def record(self) -> dict[str, Any]:
+        """Return the edit as a log has it."""
+        return {key: value for key, value in self.model_dump().items() if value is not None}
+
+
 class Keys(BaseModel):
     """Identifiers of objects."""
 
@@ -131,6 +147,7 @@ def make_app(
     wait: float = 0.002,
     together: int = 4096,
     page: bool = False,
+    save_edits: Path | None = None,
 ) -> Guard:
     """Return the ASGI application of a service.
 
@@ -150,8 +167,11 @@ def make_app(
         Most rows that one model call answers.
     page : bool, default=False
         Serve the explorer too.
+    save_edits : Path, optional
+        Model file in which edits of the groups can be saved.
     """
-    batcher = Batcher(service.answer, wait=wait, most_rows=together)
+    current = Editing(service, save_edits)  # an edit puts another service in place
+    batcher = Batcher(lambda key, asked: current.service.answer(key, asked), wait=wait, most_rows=together)
     readers = ThreadPoolExecutor(_READERS, thread_name_prefix="coview-read")
     large = ThreadPoolExecutor(1, thread_name_prefix="coview-read-large")
 
@@ -187,10 +207,11 @@ def make_app(
         return await asyncio.get_running_loop().run_in_executor(threads, answer)
 
     limits = limits or Limits()
-    _add_questions(app, service, batcher, in_thread, limits.most_values)
+    _add_questions(app, current, batcher, in_thread, limits.most_values)
     _add_search(app, service, batcher, in_thread, limits.most_values)
     if page:
-        _add_explorer(app, Explorer(service), in_thread, limits.most_values)
+        _add_explorer(app, current, in_thread, limits.most_values)
+        _add_editing(app, current, in_thread)
         _add_page(app)
     else:
         _add_root(app, service)
@@ -200,7 +221,7 @@ def make_app(
     return Guard(direct, limits, token=token, local=local, open_paths=open_paths)
 
 
-def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: InThread, most_values: int) -> None:
+def _add_questions(app: FastAPI, current: Editing, batcher: Batcher, in_thread: InThread, most_values: int) -> None:
     """Add the routes that describe the model and ask it about rows."""
 
     async def answer(request: Request, key: tuple[Any, ...], views: Views, **about: Any) -> Answers:
@@ -220,20 +241,20 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: 
 
     @app.get("/info", summary="Description of the model and its input", tags=["service"])
     async def info() -> Answers:
-        return await in_thread(_rendered, service.info)
+        return await in_thread(_rendered, current.service.info)
 
     @app.post("/predict", summary="Predict the labels of objects", tags=["model"])
     async def predict(request: Request, sent: Rows) -> Answers:
-        views = await in_thread(service.read, sent.rows, sent.unknown)
-        model = service.predictor
+        views = await in_thread(current.service.read, sent.rows, sent.unknown)
+        model = current.service.predictor
         classes = model.group_names if sorts(model) else None
         about = {"model": model.name, "kind": model.kind, "classes": classes}
         return await answer(request, ("predict", views.names, sent.by_view, sent.top), views, **about)
 
     @app.post("/transform", summary="Compute the coordinates of objects in the model's space", tags=["model"])
     async def transform(request: Request, sent: Rows) -> Answers:
-        views = await in_thread(service.read, sent.rows, sent.unknown)
-        return await answer(request, ("transform", views.names), views, model=service.model.name)
+        views = await in_thread(current.service.read, sent.rows, sent.unknown)
+        return await answer(request, ("transform", views.names), views, model=current.service.model.name)
 
 
 def _add_search(app: FastAPI, service: Service, batcher: Batcher, in_thread: InThread, most_values: int) -> None:
@@ -336,92 +357,129 @@ def _rendered(call: Callable[..., Any], *args: Any) -> Answers:
     return Answers(call(*args))
 
 
-def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread, most_values: int) -> None:
+def _add_explorer(app: FastAPI, current: Editing, in_thread: InThread, most_values: int) -> None:
     """Add the routes that only the page asks."""
 
     @app.get("/api/groups", tags=["explorer"])
     async def groups() -> Answers:
-        return await in_thread(_rendered, explorer.groups.all)
+        return await in_thread(_rendered, current.explorer.groups.all)
 
     @app.get("/api/groups/{kind}/{index}", tags=["explorer"])
     async def members(kind: str, index: int, start: int = 0, count: int = 30) -> Answers:
-        return await in_thread(_rendered, explorer.groups.members, kind, index, max(start, 0), min(max(count, 1), 200))
+        return await in_thread(
+            _rendered, current.explorer.groups.members, kind, index, max(start, 0), min(max(count, 1), 200)
+        )
 
     @app.get("/api/objects", tags=["explorer"])
     async def objects(q: str = "", start: int = 0) -> Answers:
-        return await in_thread(_rendered, explorer.objects, q, start)
+        return await in_thread(_rendered, current.explorer.objects, q, start)
 
     @app.get("/api/object", tags=["explorer"])
     async def one(id: str) -> Answers:
-        return await in_thread(_rendered, explorer.object, id)
+        return await in_thread(_rendered, current.explorer.object, id)
 
     @app.get("/api/map", tags=["explorer"])
     async def placed(request: Request, method: str = "pca") -> Answers:
-        await _admit(request, len(explorer.map.rows), _OF_PLACE, most_values)
-        return await in_thread(_rendered, explorer.map.answer, method)
+        await _admit(request, len(current.explorer.map.rows), _OF_PLACE, most_values)
+        return await in_thread(_rendered, current.explorer.map.answer, method)
 
     @app.get("/api/map/column", tags=["explorer"])
     async def colored(request: Request, name: str) -> Answers:
-        await _admit(request, len(explorer.map.rows), 1, most_values)
-        return await in_thread(_rendered, explorer.map.column, name)
+        await _admit(request, len(current.explorer.map.rows), 1, most_values)
+        return await in_thread(_rendered, current.explorer.map.column, name)
 
     @app.get("/api/map/search", tags=["explorer"])
     async def found(request: Request, q: str = "") -> Answers:
-        await _admit(request, len(explorer.map.rows), 1, most_values)
-        return await in_thread(_rendered, explorer.map.search, q[:_LONGEST_QUERY])
+        await _admit(request, len(current.explorer.map.rows), 1, most_values)
+        return await in_thread(_rendered, current.explorer.map.search, q[:_LONGEST_QUERY])
 
     @app.get("/api/map/objects", tags=["explorer"])
     async def pointed(at: Annotated[list[int], Asked(max_length=1000)]) -> Answers:
-        return await in_thread(_rendered, explorer.map.objects, at)
+        return await in_thread(_rendered, current.explorer.map.objects, at)
 
     @app.get("/api/quality/{kind}", tags=["explorer"])
     async def quality(kind: str) -> Answers:
-        return await in_thread(_rendered, explorer.insights.quality, kind)
+        return await in_thread(_rendered, current.explorer.insights.quality, kind)
 
     @app.get("/api/prevalence/{kind}", tags=["explorer"])
     async def prevalence(kind: str, by: str | None = None) -> Answers:
-        return await in_thread(_rendered, explorer.insights.prevalence, kind, by)
+        return await in_thread(_rendered, current.explorer.insights.prevalence, kind, by)
 
     @app.get("/api/tree/{kind}", tags=["explorer"])
     async def tree(kind: str) -> Answers:
-        return await in_thread(_rendered, explorer.insights.tree, kind)
+        return await in_thread(_rendered, current.explorer.insights.tree, kind)
 
     @app.post("/api/known", tags=["explorer"])
     async def known(ask: Keys) -> Answers:
-        return await in_thread(_rendered, explorer.known, ask.ids)
+        return await in_thread(_rendered, current.explorer.known, ask.ids)
 
     @app.get("/api/why", tags=["explorer"])
     async def why(q: str, id: str, source: str | None = None, target: str | None = None) -> Answers:
-        return await in_thread(_rendered, explorer.why, q, source, target, id)
+        return await in_thread(_rendered, current.explorer.why, q, source, target, id)
 
     @app.get("/api/disagreement", tags=["explorer"])
     async def disagreement(
         start: int = 0, a: str | None = None, b: str | None = None, first: int = -1, second: int = -1
     ) -> Answers:
         pair = None if a is None or b is None else (a, b, first, second)
-        return await in_thread(_rendered, explorer.disagreement, max(start, 0), pair)
+        return await in_thread(_rendered, current.explorer.disagreement, max(start, 0), pair)
 
     @app.post("/api/suggestions", tags=["explorer"])
     async def suggestions(ask: Given) -> Answers:
-        call = explorer.labeling.suggestions
+        call = current.explorer.labeling.suggestions
         return await in_thread(_rendered, call, ask.labels, ask.n, ask.new_classes, ask.skipped)
 
     @app.post("/api/refit", tags=["explorer"])
     async def refit(ask: Given) -> Answers:
-        call = explorer.labeling.refit
+        call = current.explorer.labeling.refit
         return await in_thread(_rendered, call, ask.labels, ask.n, ask.new_classes, ask.skipped)
 
     @app.get("/api/known_labels", tags=["explorer"])
     async def known_labels() -> Answers:
-        return await in_thread(_rendered, explorer.labeling.known)
+        return await in_thread(_rendered, current.explorer.labeling.known)
 
     @app.get("/api/ontology", tags=["explorer"])
     async def ontology() -> Answers:
-        return await in_thread(_rendered, explorer.ontology)
+        return await in_thread(_rendered, current.explorer.ontology)
 
     @app.post("/api/labels", tags=["explorer"])
     async def labels(ask: Labels) -> Answers:
-        return await in_thread(_rendered, explorer.try_labels, ask.labels, ask.id)
+        return await in_thread(_rendered, current.explorer.try_labels, ask.labels, ask.id)
+
+
+def _add_editing(app: FastAPI, current: Editing, in_thread: InThread) -> None:
+    """Add the routes that edit groups: from the page of the explorer only, not from one of elsewhere."""
+
+    @app.get("/api/edits", tags=["explorer"])
+    async def edits() -> Answers:
+        return await in_thread(_rendered, current.state)
+
+    @app.post("/api/edits/preview", tags=["explorer"], dependencies=[Depends(_check_own_page)])
+    async def preview(ask: Edit) -> Answers:
+        return await in_thread(_rendered, current.preview, ask.record())
+
+    @app.post("/api/edits/apply", tags=["explorer"], dependencies=[Depends(_check_own_page)])
+    async def apply(ask: Edit) -> Answers:
+        return await in_thread(_rendered, current.apply, ask.record())
+
+    @app.post("/api/edits/undo", tags=["explorer"], dependencies=[Depends(_check_own_page)])
+    async def undo() -> Answers:
+        return await in_thread(_rendered, current.undo)
+
+    @app.post("/api/edits/save", tags=["explorer"], dependencies=[Depends(_check_own_page)])
+    async def save() -> Answers:
+        return await in_thread(_rendered, current.save)
+
+
+def _check_own_page(request: Request) -> None:
+    """Refuse what a page of another site could send through a browser: it cannot send JSON without being asked."""
+    headers = request.headers
+    origin = headers.get("origin")
+    foreign = origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+    if foreign or headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise HTTPException(403, "Edits are taken from the page of the explorer itself only.")
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "An edit must be sent with Content-Type application/json.")
 
 
 def _add_page(app: FastAPI) -> None:

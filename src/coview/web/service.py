@@ -88,7 +88,8 @@ class Service:
         labels: Any = None,
         by: Sequence[str] = (),
     ) -> None:
-        self.models = [inspect(each) for each in (model, *also)]
+        self.given = (model, *also)
+        self.models = [inspect(each) for each in self.given]
         for each in self.models:
             check_reads_no_files(each)
         check_vocabularies(self.models, [each.name for each in self.models])
@@ -116,6 +117,22 @@ class Service:
         self._query_readers = (
             {} if self.searcher is None else {view: CellReader(part) for view, part in self.searcher.inputs.items()}
         )
+
+    def with_model(self, at: int, model: Any) -> Service:
+        """Return a service of the same objects, with another model in place of one of those that were given.
+
+        Parameters
+        ----------
+        at : int
+            Position of the model that goes.
+        model : estimator
+            The one that comes.
+        """
+        models = [*self.given[:at], model, *self.given[at + 1 :]]
+        shown = {"texts": self.texts, "table": self.table, "labels": self.labels}
+        other = Service(models[0], self.data, also=models[1:], title=self.title, by=self.by, **shown)
+        other._cells = self._cells
+        return other
 
     # -- what there is
 

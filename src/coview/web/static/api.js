@@ -32,7 +32,7 @@ async function ask(path, options = {}) {
 
 const answers = new Map();
 
-/** Ask once and remember: models do not change. */
+/** Ask once and remember: a model changes by an edit only, after which all is forgotten. */
 export function get(path) {
   if (!answers.has(path)) {
     answers.set(path, ask(path));
@@ -41,6 +41,7 @@ export function get(path) {
   return answers.get(path);
 }
 
+export const forget = () => answers.clear();
 export const post = (path, body, signal) => ask(path, { method: "POST", body: JSON.stringify(body), signal });
 export const info = () => get("/info");
 export const groups = () => get("/api/groups");

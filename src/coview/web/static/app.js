@@ -59,12 +59,18 @@ function read() {
   return { path: path.replace(/\/$/, ""), params: new URLSearchParams(query || "") };
 }
 
+/** Show the page anew, of a model that has changed. */
+function refresh() {
+  model = null;
+  show();
+}
+
 async function show() {
   const { path, params } = read();
   if (path in OTHER_NAMES) return location.replace(`#/${OTHER_NAMES[path]}`); // which shows the page
   if (stop) stop.abort();
   stop = new AbortController();
-  current = { go: (address) => { location.hash = address; }, signal: stop.signal };
+  current = { go: (address) => { location.hash = address; }, refresh, signal: stop.signal };
   if (model === null) {
     await fill(main, async () => {
       model = await info();
@@ -112,7 +118,7 @@ function move(step) {
 }
 
 function keys(event) {
-  const typing = /^(input|textarea|select)$/i.test(event.target.tagName);
+  const typing = /^(input|textarea|select)$/i.test(event.target.tagName) && event.target.type !== "checkbox";
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const help = document.getElementById("help");
   if (event.key === "Escape") {

@@ -1,7 +1,8 @@
 // Classes, clusters, topics and components by view, and who belongs to them.
 
 import { get, groups } from "./api.js";
-import { count, empty, entry, features, fill, folded, h, heading, objectLine, opensFirst, percent, plural, replace, viewName } from "./ui.js";
+import { editor } from "./edit.js";
+import { count, empty, entry, features, fill, folded, h, hash, heading, objectLine, opensFirst, percent, plural, put, replace, viewName } from "./ui.js";
 
 const MANY = { class: "Classes", cluster: "Clusters", topic: "Topics", component: "Components" };
 const GROUPS = 36; // cards at a time
@@ -22,16 +23,20 @@ export function groupList(place, { params, page }, kind) {
     const part = (await groups()).find((one) => one.kind === kind);
     if (!part || !part.groups.length) return empty("None here", "This model has no groups of that kind.");
     if (part.groups.every((group) => group.size === null)) order.remove();
+    const edits = await get("/api/edits");
+    const editable = edits.editable && edits.kind === kind && !part.apart;
+    const editing = editable && params.get("edit") ? editor(part, edits, page) : null;
+    if (editable) field.parentElement.append(h("a.button", { href: hash(`groups/${kind}`, { edit: editing ? "" : 1 }), class: editing ? "on" : "" }, editing ? "Stop editing" : "Edit"));
     const shown = h("div");
-    const draw = () => replace(shown, cards(part, field.value.trim().toLowerCase(), order.isConnected ? order.value : "index"));
+    const draw = () => replace(shown, cards(part, field.value.trim().toLowerCase(), order.isConnected ? order.value : "index", editing));
     field.addEventListener("input", draw);
     order.addEventListener("change", draw);
     draw();
-    return shown;
+    return editing ? h("div", null, editing.element, shown) : shown;
   }, "Sorting the objects ...");
 }
 
-function cards(part, query, order) {
+function cards(part, query, order, editing) {
   const fits = (group) => !query || group.name.toLowerCase().includes(query)
     || Object.values(group.views).some((list) => list.some(([name]) => name.toLowerCase().includes(query)));
   const shown = part.groups.filter(fits);
@@ -39,11 +44,13 @@ function cards(part, query, order) {
   if (!shown.length) return empty("No matches", `No ${part.kind} has such a word among its strongest features.`);
   return folded(shown, (group) => {
     const to = part.apart ? (group.used_by.length ? `#/groups/${group.of}/${group.used_by[0][1]}` : null) : `#/groups/${part.kind}/${group.index}`;
-    return h(to ? "a.card.group" : "div.card.group", { href: to, "data-entry": true, tabIndex: 0 },
+    const choose = editing && h("label.choose", null, editing.box(group), " choose");
+    const card = editing ? h("div.card.group") : h(to ? "a.card.group" : "div.card.group", { href: to, "data-entry": true, tabIndex: 0 });
+    return put(card, [choose,
       groupTitle(part.kind, group),
       h("div.columns", null, Object.entries(group.views).map(([view, list]) => h("div", null, viewName(view), features(list, view, Object.keys(group.views).length > 2 ? 5 : 8))),
         nearestLines(group, 4)),
-      group.used_by && group.used_by.length > 0 && h("p.soft", null, "in ", group.used_by.map(([name, , share]) => `${name} (${percent(share)})`).join("; ")));
+      group.used_by && group.used_by.length > 0 && h("p.soft", null, "in ", group.used_by.map(([name, , share]) => `${name} (${percent(share)})`).join("; "))]);
   }, GROUPS, h("div.grid"));
 }
 

@@ -1,0 +1,237 @@
+"""What is served now, and edits of its groups: merge, split, rename, drop, noise, reduce, undo, and a file to save in.
+
+An edit never changes what is served: it makes another model, service and explorer, which take the place of the old ones
+at once, so that a request sees one or the other. A preview makes them too and keeps them, and the edit itself is then
+quick. The one file that is ever written is named when the explorer is started; no request can name another.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coview.editing.edited import EditedModel, edit
+from coview.editing.moves import NO_GROUP, find_moves
+from coview.exceptions import ViewsError
+from coview.inspection import Inspection
+from coview.io.models import save
+from coview.utils.warn import unwarned
+from coview.web.explorer import Explorer
+from coview.web.kinds import known_views, sorts
+from coview.web.service import Service
+
+__all__ = ["Editing"]
+
+EDITED = ("topic", "cluster")  # kinds of groups
+FIRST_MOVED = 30  # objects that are named in a preview
+MOST_FLOWS = 100  # pairs of groups between which objects move
+MOST_KEPT = 5  # earlier states, for an undo that is quick
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A model with its edits, and what is served of it; no model before the first edit."""
+
+    model: EditedModel | None
+    service: Service
+    explorer: Explorer
+
+    @property
+    def log(self) -> list[Any]:
+        return [] if self.model is None else self.model.edits_
+
+
+class Editing:
+    """A service and its explorer, whose groups can be edited where they are topics or clusters.
+
+    Parameters
+    ----------
+    service : Service
+        What is served at first.
+    save_to : Path, optional
+        Model file that edits are saved in; without one they end with the process.
+
+    Examples
+    --------
+    >>> from coview import LinkPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=4, random_state=0).views
+    >>> editing = Editing(Service(LinkPLSA(4, random_state=0).fit(X), X))
+    >>> editing.preview({"edit": "merge", "groups": [1, 3]})["moved"]
+    15
+    >>> editing.apply({"edit": "merge", "groups": [1, 3]})["log"], editing.undo()["log"]
+    (['merge 1 and 3 into 1'], [])
+    """
+
+    def __init__(self, service: Service, save_to: Path | None = None) -> None:
+        at = next((i for i, model in enumerate(service.models[: len(service.given)]) if _is_editable(model)), None)
+        given = None if at is None else service.given[at]
+        self._at, self._base = at, given
+        self._shown = _Shown(given if isinstance(given, EditedModel) else None, service, Explorer(service))
+        self._candidate: tuple[Any, _Shown, str] | None = None
+        self._earlier: list[_Shown] = []
+        self._saved_log, self._save_to = self._shown.log, None if save_to is None else Path(save_to)
+        self._busy = threading.Lock()
+        if self._save_to is not None and (at is None or self._save_to.is_dir() or not self._save_to.parent.is_dir()):
+            what = "no model here has topics or clusters to edit" if at is None else "that is no place for a file"
+            raise ValueError(f"Edits cannot be saved in {self._save_to}: {what}.")
+
+    @property
+    def service(self) -> Service:
+        """What is served now."""
+        return self._shown.service
+
+    @property
+    def explorer(self) -> Explorer:
+        """The explorer of what is served now."""
+        return self._shown.explorer
+
+    def state(self) -> dict[str, Any]:
+        """Return whether groups can be edited, their numbers, the edits so far, and whether they are saved."""
+        if self._at is None:
+            return {"editable": False}
+        shown = self._shown
+        return {
+            "editable": True,
+            "kind": self._inspection(shown).kind,
+            "numbers": self._numbers(shown),
+            "log": [] if shown.model is None else shown.model.log(),
+            "saves_to": None if self._save_to is None else self._save_to.name,
+            "unsaved": shown.log != self._saved_log,
+        }
+
+    def preview(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Return the objects that an edit would move; nothing is changed.
+
+        Parameters
+        ----------
+        record : dict
+            The edit, as `EditedModel.apply` takes it, its groups by number or name.
+        """
+        with self._alone():
+            shown, (changed, sentence) = self._shown, self._changed(record)
+            before, after = (self._numbers_of_objects(each) for each in (shown, changed))
+            service = shown.service
+            moves = find_moves(sentence, before, after)
+            names = {NO_GROUP: "no group", **self._names(shown)}
+            new_names = {NO_GROUP: "no group", **self._names(changed)}
+            counts = moves.counts
+            flows = list(zip(counts["before"], counts["after"], counts["n_objects"]))
+            return {
+                "edit": sentence,
+                "objects": len(before),
+                "moved": len(moves["row"]),
+                "flows": [
+                    {"before": names[one], "after": new_names[other], "objects": n}
+                    for one, other, n in flows[:MOST_FLOWS]
+                ],
+                "first": [
+                    {
+                        "id": service.ids[row],
+                        "about": service.caption(row),
+                        "before": names[int(before[row])],
+                        "after": new_names[int(after[row])],
+                    }
+                    for row in moves["row"][:FIRST_MOVED]
+                ],
+                "groups": list(new_names.values())[1:],
+            }
+
+    def apply(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Make an edit; return the state after it.
+
+        Parameters
+        ----------
+        record : dict
+            As in `preview`.
+        """
+        with self._alone():
+            changed, _ = self._changed(record)
+            self._earlier = [*self._earlier, self._shown][-MOST_KEPT:]
+            self._shown, self._candidate = changed, None
+        return self.state()
+
+    def undo(self) -> dict[str, Any]:
+        """Take the last edit back; return the state after it."""
+        with self._alone():
+            shown = self._shown
+            if not shown.log or shown.model is None:
+                raise ViewsError("There is nothing to undo.")
+            if self._earlier and self._earlier[-1].log == shown.log[:-1]:
+                self._shown = self._earlier.pop()
+            else:
+                self._shown, self._earlier = self._with(edit(shown.model).undo()), []
+            self._candidate = None
+        return self.state()
+
+    def save(self) -> dict[str, Any]:
+        """Write the model with its edits to the file that was named at the start; return the state."""
+        with self._alone():
+            if self._save_to is None:
+                raise ViewsError("Edits are saved in a file that is named at the start: coview explore --save-edits.")
+            if self._shown.model is None:
+                raise ViewsError("There are no edits to save.")
+            with unwarned():
+                save(self._shown.model, self._save_to)
+            self._saved_log = list(self._shown.log)
+        return self.state()
+
+    # -- pieces
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One edit at a time, and only where there are groups to edit."""
+        if self._at is None:
+            raise ViewsError("Only topics and clusters can be edited, and there are none here.")
+        if not self._busy.acquire(blocking=False):
+            raise ViewsError("Another edit is being made. Try again when it is done.")
+        try:
+            yield
+        finally:
+            self._busy.release()
+
+    def _changed(self, record: dict[str, Any]) -> tuple[_Shown, str]:
+        """What would be served after an edit, and the edit in words; kept from a preview of the same."""
+        shown = self._shown
+        if self._candidate is not None and self._candidate[0] == (record, shown.log):
+            return self._candidate[1], self._candidate[2]
+        model = edit(self._base if shown.model is None else shown.model)
+        data = shown.service.data
+        objects = None if data is None else known_views(self._inspection(shown), data)
+        model.apply(dict(record), objects)
+        changed, sentence = self._with(model), model.log()[-1]
+        self._candidate = ((dict(record), list(shown.log)), changed, sentence)
+        return changed, sentence
+
+    def _with(self, model: EditedModel) -> _Shown:
+        assert self._at is not None
+        service = self._shown.service.with_model(self._at, model)
+        return _Shown(model, service, Explorer(service))
+
+    def _inspection(self, shown: _Shown) -> Inspection:
+        assert self._at is not None
+        return shown.service.models[self._at]
+
+    def _numbers(self, shown: _Shown) -> list[int]:
+        """Numbers of the groups, in their order."""
+        return list(range(len(self._inspection(shown).groups))) if shown.model is None else list(shown.model.numbers_)
+
+    def _names(self, shown: _Shown) -> dict[int, str]:
+        return dict(zip(self._numbers(shown), shown.explorer.groups.names(self._inspection(shown).kind)))
+
+    def _numbers_of_objects(self, shown: _Shown) -> np.ndarray:
+        """Number of the group of each object, -1 for none."""
+        codes = shown.explorer.groups.reading(self._inspection(shown).kind).codes
+        if codes is None:
+            raise ViewsError("The model file holds no objects. Start the explorer with data to see what moves.")
+        return np.array([*self._numbers(shown), NO_GROUP])[codes]
+
+
+def _is_editable(model: Inspection) -> bool:
+    return model.kind in EDITED and sorts(model)

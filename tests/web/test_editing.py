@@ -1,0 +1,261 @@
+"""Edits in the explorer: previews change nothing, edits show everywhere at once, and only one file is ever written."""
+
+from __future__ import annotations
+
+import httpx
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.pipeline import make_pipeline
+
+from coview import (
+    PLSA,
+    ConcatenatedViews,
+    LinkPLSA,
+    MultiViewNaiveBayes,
+    SpectralClusteringViews,
+    TextViews,
+    edit,
+    load,
+    save,
+)
+from coview.cli import serve as commands
+from coview.exceptions import ParameterError, ViewsError
+from coview.web.api import make_app
+from coview.web.editing import Editing
+from coview.web.run import running
+from coview.web.service import Service
+
+MERGE = {"edit": "merge", "groups": [0, 3], "name": "<b>animals</b>"}
+
+
+@pytest.fixture(scope="module")
+def model(small):
+    return LinkPLSA(5, random_state=0, max_iter=20).fit(small[0])
+
+
+@pytest.fixture
+def editing(small, model):
+    return Editing(Service(model, small[0]))
+
+
+def sizes(editing):
+    (part,) = editing.explorer.groups.all()
+    return {group["key"]: group["size"] for group in part["groups"]}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        MERGE,
+        {"edit": "drop", "group": 2},
+        {"edit": "noise", "group": 1},
+        {"edit": "rename", "group": 4, "name": "new"},
+        {"edit": "reduce", "n": 2},
+        {"edit": "split", "group": 3, "n": 2},
+    ],
+    ids=lambda record: record["edit"],
+)
+def test_a_preview_names_what_moves_and_changes_nothing(editing, small, model, record):
+    X, _ = small
+    before = sizes(editing), editing.state()
+    shown = editing.preview(record)
+    expected = edit(model).preview(record, X)
+    assert (sizes(editing), editing.state()) == before
+    assert shown["moved"] == len(expected["row"]) and shown["objects"] == len(X) and shown["edit"] == expected.edit
+    assert [one["id"] for one in shown["first"]] == [X.ids[row] for row in expected["row"][:30]]
+    assert [flow["objects"] for flow in shown["flows"]] == expected.counts["n_objects"]
+    editing.apply(record)
+    after = edit(model).apply(record, X)
+    codes = np.array([*after.numbers_, -1])[editing.explorer.groups.reading("topic").codes]
+    assert codes.tolist() == after.predict(X).tolist()
+    assert len(shown["groups"]) == len(after.numbers_)
+
+
+def test_an_edit_shows_on_every_page_and_undo_takes_it_back(editing, small, model):
+    X, _ = small
+    first = editing.explorer.groups.all(), editing.explorer.map.answer()["codes"]
+    editing.apply(MERGE)
+    edited = edit(model).apply(MERGE)
+    names = {group["key"]: group["name"] for group in editing.explorer.groups.all()[0]["groups"]}
+    assert names["0"] == "<b>animals</b>" and list(names) == ["0", "1", "2", "4"]
+    assert editing.explorer.object("object 7")["opinions"][0]["together"][0][0] in names.values()
+    assert (
+        len(editing.explorer.map.answer()["groups"]) == 4 and len(editing.explorer.insights.tree("topic")["joins"]) == 3
+    )
+    assert editing.service.predict(X)["labels"] == edited.predict(X).tolist()
+    editing.apply({"edit": "noise", "group": 2})
+    assert editing.state()["log"] == ["merge 0 and 3 into 0, '<b>animals</b>'", "mark 2 as noise"]
+    assert editing.undo()["numbers"] == [0, 1, 2, 4] and editing.undo()["log"] == []
+    assert (editing.explorer.groups.all(), editing.explorer.map.answer()["codes"]) == first
+    with pytest.raises(ViewsError, match="There is nothing to undo"):
+        editing.undo()
+
+
+def test_many_edits_are_undone_one_by_one(editing):
+    numbers = [editing.state()["numbers"]]
+    for k in range(8):
+        editing.apply({"edit": "rename", "group": k % 5, "name": f"name {k}"})
+        numbers.append(editing.explorer.groups.names("topic"))
+    for names in numbers[-2:0:-1]:
+        editing.undo()
+        assert editing.explorer.groups.names("topic") == names
+
+
+def test_an_edit_after_its_preview_works_out_nothing_again(editing, monkeypatch):
+    editing.preview(MERGE)
+    monkeypatch.setattr(Service, "with_model", None)
+    assert editing.apply(MERGE)["numbers"] == [0, 1, 2, 4]
+
+
+def test_a_preview_of_an_earlier_state_is_not_made_the_edit(editing, small):
+    record = {"edit": "drop", "group": 1}
+    editing.preview(record)
+    editing.apply({"edit": "rename", "group": 2, "name": "two"})
+    editing.apply(record)
+    assert editing.state()["log"] == ["rename 2 to 'two'", "drop 1"]
+
+
+def test_refused_edits_change_nothing(editing):
+    for record, sentence in (
+        ({"edit": "drop", "group": 17}, "There is no group 17"),
+        ({"edit": "merge", "groups": [1]}, "two"),
+        ({"edit": "reduce", "n": 9}, "at most the number of groups, 5"),
+        ({"edit": "rename", "group": 0}, "name"),
+    ):
+        for ask in (editing.preview, editing.apply):
+            with pytest.raises(ParameterError, match=sentence):
+                ask(record)
+    assert editing.state()["log"] == [] and editing.state()["numbers"] == [0, 1, 2, 3, 4]
+
+
+def test_edits_are_saved_in_the_file_that_was_named(small, model, tmp_path):
+    X, _ = small
+    save(model, tmp_path / "model.coview")
+    original = (tmp_path / "model.coview").read_bytes()
+    editing = Editing(Service(load(tmp_path / "model.coview"), X), tmp_path / "edited.coview")
+    assert editing.state()["saves_to"] == "edited.coview" and not editing.state()["unsaved"]
+    with pytest.raises(ViewsError, match="no edits to save"):
+        editing.save()
+    assert editing.apply(MERGE)["unsaved"] and not editing.save()["unsaved"]
+    again = load(tmp_path / "edited.coview")
+    assert again.log() == editing.state()["log"]
+    assert again.predict(X).tolist() == edit(model).apply(MERGE).predict(X).tolist()
+    assert (tmp_path / "model.coview").read_bytes() == original and len(list(tmp_path.iterdir())) == 2
+    more = Editing(Service(again, X))  # goes on where the file left off
+    assert more.apply({"edit": "drop", "group": 1})["log"] == [*editing.state()["log"], "drop 1"]
+    assert more.undo()["log"] == editing.state()["log"] and more.undo()["log"] == []
+    with pytest.raises(ViewsError, match="--save-edits"):
+        more.save()
+
+
+def test_a_place_that_is_none_is_refused_at_the_start(small, model, tmp_path):
+    X, y = small
+    for place in (tmp_path, tmp_path / "nowhere" / "edited.coview"):
+        with pytest.raises(ValueError, match="that is no place for a file"):
+            Editing(Service(model, X), place)
+    with pytest.raises(ValueError, match="no model here has topics or clusters to edit"):
+        Editing(Service(MultiViewNaiveBayes().fit(X, y), X), tmp_path / "edited.coview")
+
+
+def test_only_topics_and_clusters_are_edited(small, model):
+    X, y = small
+    classes = Editing(Service(MultiViewNaiveBayes().fit(X, y), X))
+    assert classes.state() == {"editable": False}
+    with pytest.raises(ViewsError, match="Only topics and clusters can be edited"):
+        classes.apply(MERGE)
+    both = Editing(Service(MultiViewNaiveBayes().fit(X, y), X, also=[model]))
+    assert both.state()["kind"] == "topic" and both.apply(MERGE)["numbers"] == [0, 1, 2, 4]
+    assert [part["kind"] for part in both.explorer.groups.all()] == ["class", "topic"]
+
+
+def test_one_edit_is_made_at_a_time(editing):
+    with editing._alone(), pytest.raises(ViewsError, match="Another edit is being made"):
+        editing.apply(MERGE)
+    assert editing.apply(MERGE)["numbers"] == [0, 1, 2, 4]
+
+
+def test_pipelines_from_raw_tables_and_clusterers_without_predict_are_edited(small):
+    X, _ = small
+    words = ["red fox runs fast", "blue sea waves roll", "green tree leaf grows"]
+    table = {"body": [f"{words[i % 3]} {words[(i * i) % 3]}" for i in range(45)]}
+    pipeline = make_pipeline(TextViews(columns=["body"], min_df=1), PLSA(3, random_state=0, max_iter=30)).fit(table)
+    views = pipeline[0].transform(table)
+    raw = Editing(Service(pipeline, views, table=table))
+    raw.apply({"edit": "split", "group": 0, "n": 2})
+    assert len(raw.explorer.groups.all()[0]["groups"]) == 4
+    for clusterer in (
+        SpectralClusteringViews(4, random_state=0),
+        ConcatenatedViews(KMeans(4, random_state=0, n_init=1)),
+    ):
+        clusters = Editing(Service(clusterer.fit(X), X))
+        before = np.array([0, 1, 2, 3])[clusters.explorer.groups.reading("cluster").codes]
+        clusters.apply({"edit": "merge", "groups": [1, 2]})
+        after = np.array([0, 1, 3])[clusters.explorer.groups.reading("cluster").codes]
+        assert after.tolist() == np.where(before == 2, 1, before).tolist()
+
+
+def test_edits_without_objects_are_made_but_not_shown_first(model):
+    bare = Editing(Service(model))
+    assert bare.preview(MERGE)["objects"] == 60  # the model keeps the memberships of its fit
+    assert bare.apply(MERGE)["numbers"] == [0, 1, 2, 4]
+
+
+# -- over HTTP
+
+
+@pytest.fixture
+def client(small, model, tmp_path):
+    app = make_app(Service(model, small[0]), page=True, save_edits=tmp_path / "edited.coview")
+    with running(app) as url, httpx.Client(base_url=url) as found:
+        yield found
+
+
+def test_a_page_of_another_site_cannot_edit(client, tmp_path):
+    for headers, status in (
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Host": "evil.example"}, 403),
+        ({"Content-Type": "text/plain"}, 415),
+        ({"Content-Type": ""}, 415),
+    ):
+        for path in ("preview", "apply", "undo", "save"):
+            sent = {"Content-Type": "application/json", **headers}
+            answer = client.post(f"/api/edits/{path}", content=b'{"edit": "drop", "group": 1}', headers=sent)
+            assert answer.status_code == status and answer.json()["error"].endswith(".")
+    assert client.get("/api/edits").json()["log"] == []
+    own = {"Origin": str(client.base_url).rstrip("/"), "Sec-Fetch-Site": "same-origin"}
+    assert client.post("/api/edits/apply", json=MERGE, headers=own).json()["numbers"] == [0, 1, 2, 4]
+
+
+def test_no_request_names_a_file(client, tmp_path):
+    client.post("/api/edits/apply", json=MERGE)
+    sent = {"path": str(tmp_path / "other.coview"), "save_to": str(tmp_path / "other.coview")}
+    assert client.post("/api/edits/save", json=sent).json()["unsaved"] is False
+    assert [file.name for file in tmp_path.iterdir()] == ["edited.coview"]
+
+
+def test_edits_reach_predictions_and_wrong_ones_are_told(client, small):
+    rows = {"rows": {"words": small[0]["words"][[0]].toarray().tolist()}}
+    client.post("/api/edits/apply", json={"edit": "reduce", "n": 1})
+    answer = client.post("/predict", json=rows).json()
+    assert len(answer["classes"]) == 1 and len(answer["probabilities"][0]) == 1
+    for record in (
+        {"edit": "explode"},
+        {"edit": "drop", "group": 99},
+        {"edit": "merge", "groups": list(range(1001))},
+        {"edit": "rename", "group": 0, "name": "x" * 201},
+        {"edit": "split", "group": 0, "n": 10**9},
+        {},
+    ):
+        assert client.post("/api/edits/apply", json=record).status_code == 422
+
+
+def test_the_command_line_names_the_file(tmp_path, small, model, monkeypatch):
+    save(model, tmp_path / "model.coview")
+    taken = {}
+    monkeypatch.setattr(commands, "_run", lambda *args, **kwargs: taken.update(kwargs))
+    commands.explore(tmp_path / "model.coview", save_edits=tmp_path / "edited.coview")
+    assert taken["save_edits"] == tmp_path / "edited.coview"
