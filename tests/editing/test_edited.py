@@ -492,6 +492,20 @@ def test_rows_that_are_read_when_needed(tmp_path):
     assert_array_equal(model.fit(lazy).labels_, expected)
 
 
+def test_a_report_tells_the_edits_and_how_to_make_them_again(model):
+    model.merge([0, 3], name="<b>").split(1, X).mark_noise(2)
+    page = make_report(model, X)
+    assert page.summary["model"]["edits"] == model.log()
+    assert "<li>mark 2 as noise</li>" in page.html and "<b>&" not in page.html and "'<b>'" not in page.html
+    lines = page.summary["reproduce"]["code"].split("\n")
+    (start,) = (i for i, line in enumerate(lines) if line.startswith("model = "))
+    (end,) = (i for i, line in enumerate(lines) if line.startswith("save("))
+    scope = {"EditedModel": EditedModel, "LinkPLSA": LinkPLSA, "X": X}
+    exec("\n".join(lines[start:end]), scope)
+    assert_same(answers(scope["model"]), answers(model))
+    assert repr(inspect(model)).endswith("edited by hand: 3 edits")
+
+
 def test_means_and_deviations_of_measurements_stay_those_of_all_objects():
     rng = np.random.default_rng(0)
     age = np.concatenate([rng.normal(20 * (1 + k), 1, size=(30, 1)) for k in range(3)])

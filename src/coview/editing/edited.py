@@ -849,6 +849,7 @@ class EditedModel(MultiViewEstimator):
             groups=[str(number) for number in ledger.shown],
             labels=list(ledger.shown),
             given_names={**untouched, **{str(number): name for number, name in ledger.called.items()}},
+            edits=list(self.edits_),
             training=training,
             topics=topics,
             variance_explained=explained,

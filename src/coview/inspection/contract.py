@@ -213,6 +213,8 @@ class Inspection:
         By view, the components of the space that the model places objects in; empty where there is none.
     given_names : dict of str
         Names that people gave to groups, by key; they stand in `group_names` in place of those made of features.
+    edits : list of dict
+        What people changed in the groups after the fit, as in `EditedModel.edits_`; empty where nothing.
     _features : function of a view
         Returns `Features`, or None.
     _memberships : function of X or None
@@ -286,6 +288,7 @@ class Inspection:
     probabilities: bool = False
     projections: dict[str, np.ndarray] = field(default_factory=dict)
     given_names: dict[str, str] = field(default_factory=dict)
+    edits: list[dict[str, Any]] = field(default_factory=list)
 
     _features: Callable[[str], Features | None] = lambda view: None
     _memberships: Answer | None = None
@@ -333,6 +336,8 @@ class Inspection:
             lines.append(f"  view {view!r}: {expected.n_features} features{taken}")
         if self.training.codes is not None:
             lines.append(f"  fitted on {len(self.training.codes)} objects")
+        if self.edits:
+            lines.append(f"  edited by hand: {len(self.edits)} edit{'' if len(self.edits) == 1 else 's'}")
         return "\n".join(lines)
 
     @property

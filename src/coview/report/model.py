@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 from sklearn import config_context
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from coview._version import __version__
 from coview.catalog import ESTIMATORS, TRANSFORMERS, sklearn_class
+from coview.editing.log import describe_record
 from coview.inspection import Inspection
 from coview.inspection.choice import describe_choice
 from coview.preprocessing.columns import ColumnViews, column_groups
@@ -58,6 +60,7 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
         "sweeps": inspection.n_iter,
         "rounds": inspection.n_rounds,
         "candidates": dict(inspection.candidates),
+        "edits": [describe_record(record) for record in inspection.edits],
         "held_out": dict(inspection.held_out),
         "versions": {
             "coview": __version__,
@@ -139,6 +142,7 @@ def describe_reproduction(
         *([f"y = ...  # one label per object{'' if labels is None else f', from {labels}'}"] if labeled else []),
         f"model = {_wrapped(call, 8)}",
         f"model.fit({'X, y' if supervised else 'X'})",
+        *(f"model.apply({record!r}, X)" for record in inspection.edits),
         f"save(model, {_quoted(saved)})",
         f'make_report(model, {"X, y" if labeled else "X"}{_by(by, table)}).save("report.html")',
     ]
@@ -197,7 +201,10 @@ def _call(model: Any) -> str:
     if isinstance(model, Pipeline) and str(model) == str(make_pipeline(*(step for _, step in model.steps))):
         return f"make_pipeline({', '.join(_call(step) for _, step in model.steps)})"
     if type(model).__name__ in ESTIMATORS:
-        changed = (f"{row['name']}={row['value']}" for row in _parameters(model) if row["changed"])
+        values = model.get_params(deep=False)
+        inside = {name: _call(value) for name, value in values.items() if isinstance(value, BaseEstimator)}
+        rows = [row for row in _parameters(model) if row["changed"]]
+        changed = (f"{row['name']}={inside.get(row['name'], row['value'])}" for row in rows)
         return f"{type(model).__name__}({', '.join(changed)})"
     return _by_name(" ".join(repr(model).split()))
 

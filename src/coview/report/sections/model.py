@@ -40,7 +40,7 @@ def render_model(summary: Summary) -> Markup:
         len(versions), _facts(versions)
     )
     cards = grid(card("Parameters that were set", body, more), card("Origin", _facts(facts), folded))
-    return EMPTY.join([cards, _candidates(model["candidates"])])
+    return EMPTY.join([cards, _edits(model["edits"]), _candidates(model["candidates"])])
 
 
 def _facts(facts: list[tuple[str, Any]]) -> Markup:
@@ -53,6 +53,14 @@ def _parameter_columns(rows: list[dict[str, Any]]) -> list[TableColumn]:
 
 def _version(here: str, saved: str | None) -> str:
     return here if saved in (None, here) else f"{here} (the model was saved with {saved})"
+
+
+def _edits(edits: list[str]) -> Markup:
+    """What people changed after the fit, first to last."""
+    if not edits:
+        return EMPTY
+    about = paragraph("Made by hand after the fit, in this order; numbers of groups stay what they are.")
+    return card("Edits", about, Markup("<ol>{}</ol>").format(each("<li>{}</li>", [(one,) for one in edits])))
 
 
 def _candidates(candidates: dict[str, list[Any]]) -> Markup:
