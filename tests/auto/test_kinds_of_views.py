@@ -88,3 +88,14 @@ def test_a_turned_embedding_leads_to_the_same_answers():
     ]
     assert abs(accuracy[0] - accuracy[1]) < 0.02
     assert min(accuracy) > 0.9
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_the_middle_class_of_one_or_two_columns_is_found(width):
+    """About their mean, objects in the middle have any direction; only the length of their rows tells."""
+    rng = np.random.default_rng(0)
+    y = np.arange(150) % 3
+    X = Views(size=(y[:, None] - 1.0) * 3 + 0.5 * rng.normal(size=(150, width)))
+    model = AutoClassifier(random_state=0, cv=2).fit(X, np.where(np.arange(150) < 15, y, -1))
+    assert np.mean(model.transduction_ == y) > 0.95
+    assert np.mean(model.predict(X) == y) > 0.95

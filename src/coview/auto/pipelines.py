@@ -12,8 +12,9 @@
 | near latent | the same, logistic regression | links join alike objects |
 | near linear | weighted views smoothed over links by four hops, logistic regression | the same, many labels |
 
-Views of counts are weighed by inverse document frequency, columns of measurements are scaled, and rows of every
-view have length 1, so that no view drowns the others. PLSA sees counts as they are, unless their row sums differ
+Views of counts are weighed by inverse document frequency, columns of measurements are scaled, and rows of every view
+have length 1, so that no view drowns the others; of one or two columns, with a 1 beside them, so that an object in the
+middle is no other's neighbor by the direction of its noise. PLSA sees counts as they are, unless their row sums differ
 widely: then one long text would outweigh a hundred short ones. Views that hold only 0 and 1 stay as they are, since a
 page with many links says more than one with few. Whole numbers beside counts are counts to PLSA too, and measurements
 are vectors (`coview.plsa.gaussian`). Links that join objects no more alike than any two are no more than a view of
@@ -35,6 +36,7 @@ from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, RobustScaler
 from sklearn.svm import LinearSVC
 
 from coview.assignment.seeded_kmeans import SeededKMeansClassifier
@@ -65,6 +67,7 @@ __all__ = [
 LINKED = ("near centers", "near latent", "near linear")  # candidates that smooth over links
 FEW, MANY = 50, 200  # singular vectors
 SWEEPS = 60  # of PLSA
+NARROW = 2  # columns whose directions say little: the middle of three classes has none
 GRAPH_OBJECTS = 5000  # above which neighbors of all objects take too long
 
 
@@ -193,7 +196,7 @@ def _topics(views: Views, counted: list[str]) -> Pipeline:
     steps: list[Any] = [TfidfViews(views=weighed)] if weighed else []
     model = MultiViewPLSAClassifier(view_weights="auto", max_iter=SWEEPS, engine="cpu")
     if vectors:
-        steps += _scaling(vectors)
+        steps += _scaling(views.select(*vectors))
         model.set_params(likelihood=dict.fromkeys(vectors, GAUSSIAN))
     return make_pipeline(*steps, model)
 
@@ -243,11 +246,19 @@ def _weighing(views: Views) -> list[Any]:
     """Transformers that bring every view to rows of length 1: weights for counts, scales for measurements."""
     counted = counted_views(views)
     measured = [name for name in views.names if name not in counted]
-    return [*([TfidfViews(views=counted)] if counted else []), *(_scaling(measured) if measured else [])]
+    return [*([TfidfViews(views=counted)] if counted else []), *(_scaling(views.select(*measured)) if measured else [])]
 
 
-def _scaling(measured: list[str]) -> list[Any]:
-    return [ScaledViews(views=measured), UnitRows(views=measured)]
+def _scaling(measured: Views) -> list[Any]:
+    """Scales, and rows of length 1; in one or two columns a constant beside them turns the length into an angle."""
+    names = list(measured.names)
+    narrow = {name: _with_constant() for name in names if measured[name].shape[1] <= NARROW}
+    return [ScaledViews(views=names), *([EachView(narrow)] if narrow else []), UnitRows(views=names)]
+
+
+def _with_constant() -> Pipeline:
+    """Columns about their medians, by the middle half of their values, and a 1 beside them: outliers do not matter."""
+    return make_pipeline(RobustScaler(), PolynomialFeatures(degree=1))
 
 
 def _side_by_side(classifier: Any) -> ConcatenatedViews:
