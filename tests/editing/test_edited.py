@@ -148,6 +148,11 @@ def test_names_that_are_found_or_set_go_into_the_log():
     assert inspect(model).given_names == {"1": found["1"], "2": "two"}
     assert inspect(model.undo(4)).given_names == {"0": "zero", "1": "one"}
     assert inspect(named).given_names == {"0": "zero", "1": "one"}
+    model.mark_noise(1)
+    set_group_names(model, {2: "two"})
+    assert inspect(model).given_names == {"0": "zero", "2": "two"} and len(model.edits_) == 2
+    set_group_names(model, {0: "nil"})
+    assert inspect(model).given_names == {"0": "nil", "2": "two"}
 
 
 def test_a_reduction_cuts_the_tree_of_the_groups(model):

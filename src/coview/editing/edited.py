@@ -323,10 +323,8 @@ class EditedModel(MultiViewEstimator):
         into = record["into"]
         again = self._fit_split(record["group"], len(into), X)
         found = inspect(again["model"])
-        before, after = (
-            read_anew(inspect(split["model"]), old.prepare(X), True),
-            self._shares_of(found, self._objects(X)),
-        )
+        before = read_anew(inspect(split["model"]), X, old)
+        after = self._shares_of(found, self._objects(X))
         order = matched_numbers(before, after, np.array(into), 0)
         whole = sorted(order.tolist()) == sorted(into)
         return {**record, "into": order.tolist() if whole else into}, again
@@ -552,13 +550,8 @@ class EditedModel(MultiViewEstimator):
 
     def _resolved(self, edit: Any, X: Any, options: dict[str, Any]) -> tuple[Record, dict[str, Any] | None]:
         """The record of an edit, its groups by number, and of a split the model that makes it."""
-        asked = (
-            {"edit": edit, **options}
-            if isinstance(edit, str)
-            else {**edit, **options}
-            if isinstance(edit, dict)
-            else {}
-        )
+        given = {"edit": edit} if isinstance(edit, str) else edit
+        asked = {**given, **options} if isinstance(given, dict) else {}
         kind = asked.get("edit")
         if kind == "reduce" and "groups" not in asked:
             return self._reduction(asked, X), None
@@ -594,11 +587,9 @@ class EditedModel(MultiViewEstimator):
         if unknown or "group" not in asked:
             raise ParameterError(f"The edit 'split' takes 'group' and 'n', got {listed(key for key in asked)}.")
         group, into = asked["group"], asked.get("into")
-        n = (
-            asked.get("n", 2)
-            if into is None
-            else len(checked_record({"edit": "split", "group": group, "into": into})["into"])
-        )
+        n = asked.get("n", 2)
+        if into is not None:
+            n = len(checked_record({"edit": "split", "group": group, "into": into})["into"])
         check_count("n", n, 2)
         if n > MOST_PARTS:
             raise ParameterError(f"must be at most {MOST_PARTS}, got {n}.", parameter="n")
@@ -623,8 +614,9 @@ class EditedModel(MultiViewEstimator):
             if str(number) not in names and number not in ledger.noise:
                 raise ParameterError(f"Group {number} was renamed by an edit: undo that to take its name back.")
         known = self._inspect().given_names
-        if any(key not in names for key in known):
-            changed.apply("names", names={key: name for key, name in names.items() if int(key) in ledger.found})
+        if any(key not in names for key in known):  # taken back: the other names that were found stay
+            found = {key: name for key, name in known.items() if int(key) not in ledger.names}
+            changed.apply("names", names={key: name for key, name in found.items() if names.get(key) == name})
         for key, name in names.items():
             if known.get(key) != name:
                 changed.rename(int(key), name)
@@ -842,13 +834,14 @@ class EditedModel(MultiViewEstimator):
         as_they_were = set() if ledger.searched else set(ledger.numbers) - ledger.changed
         taken = set(ledger.called.values())
         untouched = {str(n): name for n, name in own.items() if name and n in as_they_were and name not in taken}
+        called = {**untouched, **{str(number): name for number, name in ledger.called.items()}}
         reads = inner._memberships is not None or inner._predict is not None
         return replace(
             inner,
             estimator=self,
             groups=[str(number) for number in ledger.shown],
             labels=list(ledger.shown),
-            given_names={**untouched, **{str(number): name for number, name in ledger.called.items()}},
+            given_names={key: name for key, name in called.items() if int(key) in ledger.shown},
             edits=list(self.edits_),
             training=training,
             topics=topics,

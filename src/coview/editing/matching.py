@@ -21,11 +21,12 @@ def training_memberships(inner: Inspection) -> np.ndarray | None:
     return None if inner.training.codes is None else one_hot(inner.training.codes, len(inner.groups))
 
 
-def read_anew(inner: Inspection, X: Any, prepared: bool = False) -> np.ndarray | None:
-    """Memberships of the objects of a new fit; None where the model cannot tell."""
+def read_anew(inner: Inspection, X: Any, before: Inspection | None = None) -> np.ndarray | None:
+    """Return memberships of the objects of a new fit, prepared by the steps of `before`; None where it cannot tell."""
     try:
         with unwarned():
-            found = inner.memberships(X, prepared=prepared)
+            objects = X if before is None else before.prepare(X)
+            found = inner.memberships(objects, prepared=before is not None)
     except ValueError:  # other views
         return None
     return training_memberships(inner) if found is None else found
