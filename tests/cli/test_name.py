@@ -1,4 +1,4 @@
-"""`coview name`."""
+"""`coview name`, `coview fit --seeds` and `coview outliers`."""
 
 from __future__ import annotations
 
@@ -85,3 +85,19 @@ def test_seeds_of_a_file_give_clusters_their_number_and_name(run, files, tmp_pat
 def test_what_cannot_be_is_one_sentence(run, files, options, message):
     code, _, err = run("name", files[1], *options)
     assert code == 2 and message in err
+
+
+def test_outliers_are_listed_with_their_ids(run, files, tmp_path):
+    _, model = files
+    odd = tmp_path / "odd.csv"
+    with open(odd, "w", newline="") as stream:
+        texts = [*BODY, *BODY, *BODY, "hockey orbit team shuttle orbit ice"]
+        csv.writer(stream).writerows([["key", "body"], *([f"q{i}", text] for i, text in enumerate(texts))])
+    code, out, err = run("outliers", model, "--table", odd, "--json", "--false-alarm", "0.05")
+    assert code == 0, err
+    assert json.loads(out)["id"][0] == "q60"
+    code, out, _ = run("outliers", model, "--table", odd, "--json", "--all")
+    columns = json.loads(out)
+    assert len(columns["score"]) == 61 and min(columns["score"]) == columns["score"][60]
+    code, _, err = run("outliers", model, "--table", odd, "--false-alarm", "2")
+    assert code == 2 and "false_alarm" in err

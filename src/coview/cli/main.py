@@ -22,6 +22,7 @@ from coview.cli.fit import fit
 from coview.cli.info import grid, info
 from coview.cli.name import name
 from coview.cli.options import Json
+from coview.cli.outliers import outliers
 from coview.cli.predict import predict, transform
 from coview.cli.report import report
 from coview.cli.reproduce import reproduce
@@ -72,6 +73,7 @@ EXAMPLES: dict[Any, str] = {
     suggest: "coview suggest kinds.coview --table pages.csv --labels kind --count 20 --out labels.csv",
     edit: "coview edit model.coview --merge 3,7 --rename 2='steam engines' --noise 1 --out edited.coview",
     name: "coview name model.coview --table pages.csv --rename 3='Mail clients'",
+    outliers: "coview outliers model.coview --table pages.csv --false-alarm 0.01 --out outliers.csv",
     transform: "coview transform model.coview --data folder --out topics.parquet",
     search: 'coview search "largest eigenvalues of a sparse matrix" -k 5',
     explore: "coview explore model.coview folder",

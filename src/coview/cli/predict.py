@@ -190,7 +190,7 @@ def load_objects(
     from coview.io.models import load
 
     model = inspect(load(path))
-    if not (model.transforms if method == "transform" else model.predicts):
+    if method != "outliers" and not (model.transforms if method == "transform" else model.predicts):
         other = "predict" if method == "transform" else "transform"
         raise ValueError(f"{path} holds a {model.name}, which has no {method}. Use: coview {other} {path} ...")
     if model.front is not None and table is None:

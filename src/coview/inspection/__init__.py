@@ -10,6 +10,7 @@
     phrases     the words and phrases that tell groups apart in objects
     naming      names that stay with a model: found, asked of a function, or given by hand
     by_view     the same objects read from all views, from each alone, and without each
+    outliers    objects that no group explains
     objects     a map of objects, the typical and the disputed ones, what is in them
     measures    readings against labels; curves of a fit
     choice      what a model was chosen or combined from, in a sentence

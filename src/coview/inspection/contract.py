@@ -30,6 +30,7 @@ from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
 from coview.inspection.memberships import dense, label_codes, one_hot
 from coview.inspection.names import NAMED_BY_FEATURES, keyed_name, name_groups, own_names
+from coview.inspection.outliers import OutlierTable, find_outliers
 from coview.inspection.prevalence import PrevalenceTable, group_prevalence, named_columns
 from coview.inspection.quality import QualityTable, group_quality
 from coview.inspection.vectors import GroupExplanation, explain_groups, nearest_in_groups
@@ -916,6 +917,51 @@ class Inspection:
                 f"{self.name} has no view {short(view)}; its views are {listed(self.views)}."
                 f"{did_you_mean(view, self.views)}"
             )
+
+    def outliers(
+        self, X: Any, *, reference: Any = None, false_alarm: float = 0.01, random_state: Any = 0
+    ) -> OutlierTable:
+        """Find the objects that no group explains: the likelihood of one half of an object, predicted from the other.
+
+        Scores do not depend on how long objects are: each is compared with others of its length
+        (`coview.inspection.outliers`).
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects, new ones or those of the fit.
+        reference : what the model takes, optional
+            Objects that are no outliers, and that the model was not fitted on: the threshold is the quantile of their
+            scores. By default it is what is usual among the objects of X themselves.
+        false_alarm : float, default=0.01
+            Share of usual objects that may be called outliers by chance.
+        random_state : int, RandomState or None, default=0
+            Seed of the halves.
+
+        Returns
+        -------
+        OutlierTable
+            A dict of lists, the clearest outlier first, that prints as a table: "row", "id", "score", "p_value",
+            "group" and "name" of the group that is nearest, and the score by view; with the `scores` and `p_values` of
+            all objects and the `threshold`.
+
+        Examples
+        --------
+        >>> from coview import LinkPLSA, Views, inspect
+        >>> from coview.datasets import make_topic_views
+        >>> X = make_topic_views(n_objects=200, n_clusters=3, random_state=0).views
+        >>> model = LinkPLSA(3, random_state=0).fit(X)
+        >>> strange = X[:2].map({"view0": lambda words: words[:, ::-1]})  # other words, as often
+        >>> sorted(inspect(model).outliers(Views.concat([X, strange]), false_alarm=0.001)["row"])
+        [200, 201]
+        """
+        check_number("false_alarm", false_alarm, positive=True, most=0.5)
+        self._check_groups()
+        views = self.prepare_views(X)
+        others = None if reference is None else self.prepare_views(reference)
+        if others is not None and set(others.names) != set(views.names):
+            raise ViewsError(f"reference must have the views of X, {listed(views.names)}, got {listed(others.names)}.")
+        return find_outliers(self, views, others, float(false_alarm), base_seed(random_state))
 
     def _check_groups(self) -> None:
         """Refuse a model that sorts no objects into topics, clusters or classes."""

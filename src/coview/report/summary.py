@@ -55,6 +55,8 @@ MOST_TOPICS = 12  # of a view, the largest
 MOST_COMPONENTS = 12
 TYPICAL, TYPICAL_WORDS = 3, 4  # objects of a group, and features of each in a view
 DISPUTED = 8  # objects
+SHOWN_OUTLIERS = 8
+FEWEST_JUDGED = 50  # objects, of fewer it is not known what is usual
 TEXT_LETTERS = 110  # of an object's text
 QUERIES, SHOWN_QUERIES, HITS = 200, 5, 10  # of searches
 STAGES = (
@@ -151,6 +153,7 @@ def _sections(
         "topics": _describe_topics(inspection),
         "quality": _describe_quality(inspection, objects) if sorts else None,
         "variance": _describe_variance(inspection),
+        "outliers": _describe_outliers(inspection, objects) if sorts else None,
         "ontology": None if inspection.ontology is None else label_tree(inspection, objects.views),
         "search": _describe_search(inspection, objects),
         **_describe_by_view(inspection, objects, held, map_method),
@@ -360,6 +363,33 @@ def _describe_topics(inspection: Inspection) -> dict[str, Any] | None:
         section["mixtures"][view] = np.round(shares[:, order], 4)
         section["count"][view] = int(shares.shape[1])
     return section
+
+
+def _describe_outliers(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
+    """Objects that no group explains, of a model that has a likelihood; None where there is none of them."""
+    views = objects.views
+    if views is None or not inspection.likelihoods or len(views) < FEWEST_JUDGED:
+        return None
+    try:
+        found = inspection.outliers(views)
+    except ViewsError:  # too short to tell
+        return None
+    rows = found["row"][:SHOWN_OUTLIERS]
+    if not rows:
+        return None
+    things = [
+        {
+            "id": row if objects.ids is None else objects.ids[row],
+            "text": None if objects.texts is None else objects.texts[row],
+            "words": words,
+            "score": score,
+            "group": group,
+        }
+        for row, score, group, words in zip(
+            rows, found["score"], found["group"], _words_of(inspection, views, rows, TYPICAL_WORDS)
+        )
+    ]
+    return {"objects": things, "count": len(found["row"]), "judged": int(np.isfinite(found.scores).sum())}
 
 
 def _describe_quality(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from coview.report.sections.groups import object_content
 from coview.report.sections.parts import Summary, called, called_short, card, grid, paragraph
 from coview.report.words import count, percent, plural
 
-__all__ = ["render_disputes", "render_map", "render_searches"]
+__all__ = ["render_disputes", "render_map", "render_outliers", "render_searches"]
 
 
 def render_map(summary: Summary) -> Markup:
@@ -81,6 +81,30 @@ def render_disputes(summary: Summary) -> Markup:
         "clearest disagreement comes first. Look here for wrong labels and corrupt data."
     )
     return card("", paragraph(about), table("Disputed objects", columns))
+
+
+def render_outliers(summary: Summary) -> Markup:
+    """Return the objects that no group explains."""
+    found, noun = summary["outliers"], summary["noun"] or "group"
+    things = found["objects"]
+    cells = [called_short(summary, thing["group"] or "–") for thing in things]
+    columns = [
+        TableColumn("object", "text", [(str(thing["id"]), _object(thing)) for thing in things]),
+        numbers("score", things, "score"),
+        TableColumn(f"nearest {noun}", "text", [(cell, breakable(cell)) for cell in cells]),
+    ]
+    about = (
+        f"{count(found['count'])} of {count(found['judged'])} objects are explained by no {noun}; by chance it is 1 %."
+    )
+    why = (
+        "One half of each says less of its other half than is usual for its length. The score is the distance from "
+        "what is usual, in standard deviations; the clearest come first."
+    )
+    shown = f"The clearest {len(things)}" if len(things) < found["count"] else "Show them"
+    folded = Markup("<details><summary>{}</summary>{}{}</details>").format(
+        shown, paragraph(why), table("Outliers", columns)
+    )
+    return card("", paragraph(about), folded)
 
 
 def _object(thing: dict[str, Any]) -> Markup:

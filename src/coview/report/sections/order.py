@@ -7,7 +7,7 @@ from markupsafe import Markup
 from coview.report.sections.glance import render_glance
 from coview.report.sections.groups import render_groups, typical_by_group
 from coview.report.sections.model import render_data, render_model, render_reproduction
-from coview.report.sections.objects import render_disputes, render_map, render_searches
+from coview.report.sections.objects import render_disputes, render_map, render_outliers, render_searches
 from coview.report.sections.ontology import render_ontology
 from coview.report.sections.parts import Summary
 from coview.report.sections.scores import render_scores
@@ -41,6 +41,7 @@ def render_sections(summary: Summary) -> list[tuple[str, str, str, str, Markup]]
         ("views", "What each view contributes", "Views", "", render_views),
         ("variance", "Variance explained", "Variance", "", render_variance),
         ("examples", "Disputed objects", "Disputes", "", render_disputes),
+        ("outliers", "Outliers", "Outliers", "", render_outliers),
         ("search", "Search across views", "Search", "", render_searches),
         ("ontology", "Label hierarchy", "Labels", "", render_ontology),
         ("data", "The data", "Data", "", render_data),

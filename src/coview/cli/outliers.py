@@ -1,0 +1,67 @@
+"""`coview outliers`: a model file and data to a table of the objects that no topic or cluster explains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coview.cli.files import ids_of, plain
+from coview.cli.options import Config, Data, EscapeFormulas, Json, Sep, Table, View
+from coview.cli.predict import Model, Out, load_objects, run_to_table
+from coview.utils.progress import tell
+
+__all__ = ["outliers", "run_outliers"]
+
+
+def outliers(
+    ctx: typer.Context,
+    model: Model = None,
+    view: View = None,
+    data: Data = None,
+    table: Table = None,
+    sep: Sep = None,
+    false_alarm: Annotated[
+        float, typer.Option("--false-alarm", help="Share of usual objects that may be called outliers by chance.")
+    ] = 0.01,
+    every: Annotated[bool, typer.Option("--all", help="List every object with its score, outlier or not.")] = False,
+    out: Out = None,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
+    escape_formulas: EscapeFormulas = True,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """List the objects that no topic or cluster explains, the clearest first.
+
+    One half of an object is predicted from the other half. "score" says how far the likelihood of an object lies above
+    that of usual objects of its length, in standard deviations; it is negative for outliers. "name" is the group that
+    is nearest.
+    """
+    run_to_table(ctx, config, as_json, run_outliers)
+
+
+def run_outliers(
+    model: Path | None,
+    view: Any = None,
+    data: Path | None = None,
+    table: Path | None = None,
+    sep: str | None = None,
+    false_alarm: float = 0.01,
+    every: bool = False,
+    seed: int = 0,
+) -> dict[str, list[Any]]:
+    """Return the columns that `coview outliers` writes."""
+    fitted, X = load_objects(model, "outliers", view, data, table, sep)
+    tell("finding outliers")
+    found = fitted.outliers(X, false_alarm=false_alarm, random_state=seed)
+    ids = ids_of(X, fitted.id_column)
+    key = "row" if ids is None else "id"
+
+    def named(rows: list[int]) -> dict[str, list[Any]]:
+        return {key: rows if ids is None else plain({key: [ids[row] for row in rows]})[key]}
+
+    if every:
+        scores = {"score": found.scores.tolist(), "p_value": found.p_values.tolist()}
+        return {**named(list(range(len(found.scores)))), "outlier": (found.scores < found.threshold).tolist(), **scores}
+    return {**named(found["row"]), **{name: part for name, part in found.items() if name not in ("row", "id")}}

@@ -1,0 +1,160 @@
+"""Objects that no group explains."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from scipy.stats import spearmanr
+from sklearn.metrics import roc_auc_score
+
+from coview import PLSA, LinkPLSA, MultiViewNaiveBayes, MultiViewPLSA, Views, inspect
+from coview.datasets import make_topic_views
+from coview.inspection import outliers as module
+from coview.inspection.outliers import find_outliers
+
+
+def corpus(n, seed, width=60, length=40, shift=0):
+    """Counts of objects with one of three topics each; `shift` turns the topics into those of another corpus."""
+    rng = np.random.default_rng(seed)
+    topics = np.full((3, width), 0.05)
+    for k in range(3):
+        topics[k, (np.arange(8) + 8 * k + shift) % width] = 3
+    topics /= topics.sum(axis=1, keepdims=True)
+    lengths = rng.integers(length // 4, 3 * length, n)
+    return np.array([rng.multinomial(lengths[d], topics[d % 3]) for d in range(n)])
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """A model, usual new objects and then objects of another corpus, in two views."""
+
+    def views(n, seed, shift):
+        return Views(words=sparse.csr_array(corpus(n, seed, shift=shift)), tags=corpus(n, seed + 50, 40, 12, shift))
+
+    model = LinkPLSA(3, random_state=0).fit(views(300, 0, 0))
+    return inspect(model), Views.concat([views(270, 1, 0), views(30, 2, 30)]), np.arange(300) >= 270, views(300, 3, 0)
+
+
+def test_objects_of_another_corpus_are_found(mixed):
+    model, X, other, _ = mixed
+    table = model.outliers(X)
+    assert roc_auc_score(other, -table.scores) > 0.98
+    assert set(table["row"]) <= set(np.flatnonzero(table.scores < table.threshold))
+    assert np.mean(table.scores[other] < table.threshold) > 0.9
+    assert table["score"] == sorted(table["score"]) and len(table["name"]) == len(table["row"])
+    assert {"score: words", "score: tags"} <= set(table)
+
+
+def test_the_rate_of_false_alarms_is_kept_on_new_usual_objects(mixed):
+    model, X, other, reference = mixed
+    for rate in (0.02, 0.1):
+        table = model.outliers(X, reference=reference, false_alarm=rate)
+        flagged = np.mean(table.scores[~other] < table.threshold)
+        assert rate / 3 < flagged < 2.5 * rate  # of 270 objects
+        usual = model.outliers(reference, reference=reference, false_alarm=rate)
+        assert abs(np.mean(usual.scores < usual.threshold) - rate) < rate
+
+
+def test_usual_objects_among_themselves_have_few_outliers(mixed):
+    model, _, _, usual = mixed
+    assert len(model.outliers(usual, false_alarm=0.01)["row"]) <= 0.04 * len(usual)
+
+
+def test_the_length_of_an_object_does_not_decide(mixed):
+    model, _, _, usual = mixed
+    length = usual["words"].sum(axis=1) + usual["tags"].sum(axis=1)
+    assert abs(spearmanr(length, model.outliers(usual).scores)[0]) < 0.15
+
+
+def test_the_fit_is_that_of_the_formula():
+    X = Views(words=sparse.csr_array(corpus(30, 0)))
+    model = inspect(PLSA(3, random_state=0, max_iter=20).fit(X))
+    profiles = module._profiles(model, X)
+    fits, tokens = module._fits(model, X, profiles, 5)
+    halves = module._halves(X, ["words"], 5)
+    assert_allclose(halves[0]["words"].toarray() + halves[1]["words"].toarray(), X["words"].toarray())
+    sizes = model.training.memberships.sum(axis=0)
+    p = model.features("words")
+    q = sizes @ p / sizes.sum()
+    for d in range(30):
+        ways = []
+        for given, held in (halves, halves[::-1]):
+            m, x = model.memberships(given[[d]])[0], held["words"].toarray()[d]
+            terms = [
+                x[f] * (np.log(0.9 * sum(m[k] * p[k, f] for k in range(3)) + 0.1 * q[f]) - np.log(q[f]) / 2)
+                for f in range(len(x))
+            ]
+            ways.append(sum(terms) / x.sum())
+        assert fits["words"][d] == pytest.approx(np.mean(ways), rel=1e-6)
+        assert tokens["words"][d] == X["words"].toarray()[d].sum()
+
+
+def test_vectors_far_from_what_the_words_expect_are_found():
+    rng = np.random.default_rng(0)
+    words, topic = corpus(200, 0), np.arange(200) % 3
+    vectors = 5 * np.eye(3)[topic] + rng.normal(size=(200, 3))
+    X = Views(words=words, vector=vectors)
+    model = inspect(LinkPLSA(3, random_state=0).fit(X))
+    odd = vectors.copy()
+    odd[:5] = np.roll(odd[:5], 1, axis=1)
+    table = model.outliers(Views(words=words, vector=odd))
+    assert set(np.argsort(table.scores)[:5]) == set(range(5))
+    alone = inspect(LinkPLSA(3, random_state=0).fit(Views(vector=vectors)))
+    odd[:5] = 40.0
+    assert set(range(5)) <= set(alone.outliers(Views(vector=odd))["row"])
+
+
+def test_objects_of_which_too_little_is_known_are_not_judged(mixed):
+    model, X, _, _ = mixed
+    words, tags = X["words"].toarray(), np.asarray(X["tags"]).copy()
+    words[0], tags[0] = 0, 0
+    table = model.outliers(Views(words=words, tags=tags))
+    assert np.isnan(table.scores[0]) and 0 not in table["row"]
+    assert "of 1 more too little is known" in repr(table)
+
+
+def test_an_object_that_lacks_a_view_is_judged_by_the_others(mixed):
+    model, X, other, _ = mixed
+    present = np.arange(300) % 2 == 0
+    tags = np.asarray(X["tags"]) * present[:, None]
+    partly = Views(words=X["words"], tags=tags, present={"tags": present})
+    table = model.outliers(partly)
+    assert np.isfinite(table.scores).all() and roc_auc_score(other, -table.scores) > 0.95
+    assert roc_auc_score(other, -model.outliers(X.select("tags")).scores) > 0.8
+
+
+def test_scores_come_again_and_ids_are_told(mixed):
+    model, X, _, _ = mixed
+    named = Views(words=X["words"], tags=X["tags"], ids=[f"p{i}" for i in range(300)])
+    one, two = model.outliers(named, random_state=3), model.outliers(named, random_state=3)
+    assert_allclose(one.scores, two.scores)
+    assert one["id"] == [f"p{row}" for row in one["row"]]
+
+
+def test_weights_that_are_no_counts_are_split_by_feature(mixed):
+    model, X, other, _ = mixed
+    scaled = Views(words=X["words"] * 0.37, tags=np.asarray(X["tags"]) * 0.37)
+    assert roc_auc_score(other, -model.outliers(scaled).scores) > 0.9
+
+
+def test_clusters_work_as_topics_do():
+    model = inspect(MultiViewPLSA(3, 4, random_state=0).fit(Views(words=corpus(200, 0))))
+    X = Views(words=np.vstack([corpus(180, 1), corpus(20, 2, shift=30)]))
+    assert roc_auc_score(np.arange(200) >= 180, -model.outliers(X).scores) > 0.95
+
+
+def test_what_cannot_be_is_refused(mixed):
+    model, X, _, _ = mixed
+    for bad in (0, 0.7, "x"):
+        with pytest.raises(ValueError, match="false_alarm"):
+            model.outliers(X, false_alarm=bad)
+    with pytest.raises(ValueError, match="reference must have the views of X"):
+        model.outliers(X, reference=X.select("words"))
+    with pytest.raises(ValueError, match="at least two tokens"):
+        model.outliers(Views(words=np.zeros((3, 60)), tags=np.zeros((3, 40))))
+    assert find_outliers(model, X, None, 0.01, 0).false_alarm == 0.01
+    data = make_topic_views(20, n_clusters=2, random_state=0)
+    classes = inspect(MultiViewNaiveBayes().fit(data.views, data.target))
+    assert len(classes.outliers(data.views).scores) == 20
