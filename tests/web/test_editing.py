@@ -16,6 +16,7 @@ from coview import (
     SpectralClusteringViews,
     TextViews,
     edit,
+    inspect,
     load,
     save,
 )
@@ -67,8 +68,9 @@ def test_a_preview_names_what_moves_and_changes_nothing(editing, small, model, r
     assert [flow["objects"] for flow in shown["flows"]] == expected.counts["n_objects"]
     editing.apply(record)
     after = edit(model).apply(record, X)
-    codes = np.array([*after.numbers_, -1])[editing.explorer.groups.reading("topic").codes]
-    assert codes.tolist() == after.predict(X).tolist()
+    reading = editing.explorer.groups.reading("topic")
+    assert np.array([*after.numbers_, -1])[reading.codes].tolist() == after.predict(X).tolist()
+    np.testing.assert_allclose(reading.memberships, after.transform(X), atol=1e-9)
     assert len(shown["groups"]) == len(after.numbers_)
 
 
@@ -100,6 +102,20 @@ def test_many_edits_are_undone_one_by_one(editing):
     for names in numbers[-2:0:-1]:
         editing.undo()
         assert editing.explorer.groups.names("topic") == names
+
+
+def test_the_model_inside_is_not_asked_again_for_an_edit(editing, model, small, monkeypatch):
+    editing.explorer.groups.all()
+    editing.apply({"edit": "split", "group": 3, "n": 2})
+
+    def refuse(self, X):
+        raise RuntimeError("asked again")
+
+    monkeypatch.setattr(type(model), "transform", refuse)
+    with pytest.raises(RuntimeError, match="asked again"):
+        inspect(model).memberships(small[0])
+    editing.apply(MERGE)
+    assert editing.preview({"edit": "drop", "group": 1})["objects"] == 60
 
 
 def test_an_edit_after_its_preview_works_out_nothing_again(editing, monkeypatch):

@@ -19,7 +19,7 @@ import numpy as np
 from coview.editing.edited import EditedModel, edit
 from coview.editing.moves import NO_GROUP, find_moves
 from coview.exceptions import ViewsError
-from coview.inspection import Inspection
+from coview.inspection import Inspection, Reading, inspect
 from coview.io.models import save
 from coview.utils.warn import unwarned
 from coview.web.explorer import Explorer
@@ -77,6 +77,8 @@ class Editing:
         self._candidate: tuple[Any, _Shown, str] | None = None
         self._earlier: list[_Shown] = []
         self._saved_log, self._save_to = self._shown.log, None if save_to is None else Path(save_to)
+        self._inside: tuple[Any, Reading] | None = None  # the objects as the model takes them, and what it says of them
+        self._parts: dict[int, tuple[Any, np.ndarray | None]] = {}  # models of splits, and what they say
         self._busy = threading.Lock()
         if self._save_to is not None and (at is None or self._save_to.is_dir() or not self._save_to.parent.is_dir()):
             what = "no model here has topics or clusters to edit" if at is None else "that is no place for a file"
@@ -212,7 +214,41 @@ class Editing:
     def _with(self, model: EditedModel) -> _Shown:
         assert self._at is not None
         service = self._shown.service.with_model(self._at, model)
-        return _Shown(model, service, Explorer(service))
+        reading = self._read(model, service)
+        known = {} if reading is None else {service.models[self._at].kind: reading}
+        return _Shown(model, service, Explorer(service, known))
+
+    def _read(self, model: EditedModel, service: Service) -> Reading | None:
+        """Memberships of the objects by what the models inside say of them; None where these do not.
+
+        It is what the edited model itself says; but it would ask the models inside each time, and here they are asked
+        once.
+        """
+        data = service.data
+        if data is None or service.sorter is None:
+            return None
+        inner = inspect(model.estimator_)
+        if self._inside is None:
+            views = known_views(inner, data)
+            known = self._known_reading(inner.kind)
+            self._inside = inner.prepare(views), inner.read(views) if known is None else known
+        objects, reading = self._inside
+        if reading.memberships is None or reading.codes is None or (not inner.predicts and inner.kind != "topic"):
+            return None
+        for split in model.splits_:
+            if id(split["model"]) not in self._parts:
+                found = inspect(split["model"]).memberships(objects, prepared=True)
+                self._parts[id(split["model"])] = (split["model"], found)
+        shares = [self._parts[id(split["model"])][1] for split in model.splits_]
+        if any(part is None for part in shares):
+            return None
+        memberships, numbers = model._edited(reading.memberships, reading.codes, shares)
+        position = {number: k for k, number in enumerate(model.numbers_)}
+        return Reading(memberships, np.array([position.get(number, NO_GROUP) for number in numbers.tolist()]))
+
+    def _known_reading(self, kind: str) -> Reading | None:
+        """What the model without edits says of the objects, where it is served now."""
+        return self._shown.explorer.groups.reading(kind) if self._shown.model is None else None
 
     def _inspection(self, shown: _Shown) -> Inspection:
         assert self._at is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
-from coview.inspection import Inspection, one_hot
+from coview.inspection import Inspection, Reading, one_hot
 from coview.inspection.features import holds_vectors
 from coview.utils.messages import close_names, did_you_mean, listed
 from coview.views.views import Views
@@ -33,11 +34,19 @@ LONGEST_CELL = 6_000  # characters of a cell that are shown
 
 
 class Explorer:
-    """Pages of the explorer as plain values."""
+    """Pages of the explorer as plain values.
 
-    def __init__(self, service: Service) -> None:
+    Parameters
+    ----------
+    service : Service
+        Models and objects.
+    readings : mapping, optional
+        Memberships of the objects that are known already, by kind of the groups.
+    """
+
+    def __init__(self, service: Service, readings: Mapping[str, Reading] | None = None) -> None:
         self.service = service
-        self.groups = Groups(service)
+        self.groups = Groups(service, readings)
         self.map = ObjectMap(service, self.groups)
         self.insights = Insights(service, self.groups, self.map)
         self.labeling = Labeling(service, self.groups, self._known_row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,13 @@ LEAST_OBJECTS = 3  # objects that a feature of a component is in
 class Groups:
     """The groups of all models of a service, and who belongs to them; worked out when first asked for.
 
+    Parameters
+    ----------
+    service : Service
+        Models and objects.
+    readings : mapping, optional
+        Memberships of the objects that are known already, by kind of the groups.
+
     Examples
     --------
     >>> from coview import LinkPLSA
@@ -35,13 +43,13 @@ class Groups:
     ('topic', 3, 60)
     """
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, readings: Mapping[str, Reading] | None = None) -> None:
         self._service = service
         self.by_kind: dict[str, Inspection] = {}
         for model in service.models:
             for kind in kinds_of(model):
                 self.by_kind.setdefault(kind, model)
-        self._readings: dict[str, Reading] = {}
+        self._readings: dict[str, Reading] = dict(readings or {})
         self._names: dict[str, list[str]] = {}
         self._deviating: dict[str, list[str]] = {}  # views of measurements, by kind
         self._shown: list[dict[str, Any]] | None = None

@@ -6,6 +6,7 @@ Everything is computed when it is first asked for, from memberships that are the
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -18,7 +19,6 @@ from coview.inspection.hierarchy import group_hierarchy
 from coview.inspection.prevalence import group_prevalence, named_columns
 from coview.inspection.quality import QualityTable, group_quality
 from coview.utils.messages import listed
-from coview.utils.warn import unwarned
 from coview.validation import base_seed
 from coview.views.views import Views
 from coview.web.groups import Groups
@@ -124,7 +124,8 @@ class Insights:
         own = next(name for name in table.names if str(name) == by) if table is not None else by
         values = named_columns(table, [own])[by]
         names = self._groups.names(kind)
-        with unwarned():  # what is left out is told on the page
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # what is left out is told on the page
             found = group_prevalence(model.groups, names, memberships, values, by=by, seed=base_seed(0))
         codes = found.bins.codes
         return {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import threading
+import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -23,7 +24,6 @@ from coview.inspection.objects import place
 from coview.inspection.prevalence import Bins, make_bins, named_columns
 from coview.utils.messages import listed
 from coview.utils.sampling import sample_positions
-from coview.utils.warn import unwarned
 from coview.validation import check_option
 from coview.web.groups import Groups
 from coview.web.kinds import known_views
@@ -196,7 +196,8 @@ class ObjectMap:
         values = named_columns(table, [own])[name]
         texts = [value for value in values if isinstance(value, str)]
         try:
-            with unwarned():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # a column of texts is no mistake here
                 bins = make_bins(values, len(values), name, COLORS)
         except (ViewsError, TypeError):  # lists, infinite numbers, nothing at all
             return None
