@@ -28,6 +28,7 @@ from coview.cli import main as cli
 from coview.cli.predict import run_predict, run_transform
 from coview.datasets import make_topic_views
 from coview.inspection import inspect
+from coview.io.tables import read_table
 
 TEXTS = {"body": ["red fox", "blue sea", "red den", "blue salt"], "title": ["fox", "sea", "den", "salt"]}
 NEW = {"body": ["a fox", "zebra", None, "zebra"], "title": ["zebra", "zebra", "sea", None]}
@@ -135,3 +136,26 @@ def test_a_misspelt_column_is_told_with_what_was_meant(model_file, tmp_path, run
     (tmp_path / "new.csv").write_text("bodys,size\nfox,1.5\nsea,2.5\n")
     code, _, err = run("predict", model_file, "--table", tmp_path / "new.csv", "--out", tmp_path / "out.csv")
     assert code == 0 and err.count("Did you mean 'bodys'?") == 1
+
+
+def test_figures_have_six_digits_unless_all_are_asked_for(model, tmp_path, run):
+    save(model, tmp_path / "m.coview")
+    (tmp_path / "new.json").write_text(json.dumps([dict(zip(NEW, row)) for row in zip(*NEW.values())]))
+    asked = ("predict", tmp_path / "m.coview", "--table", tmp_path / "new.json", "--proba", "--out")
+    written = {}
+    for name, more in (("short.csv", ()), ("all.csv", ("--all-digits",)), ("p.json", ())):
+        assert run(*asked, tmp_path / name, *more)[0] == 0
+        written[name] = read_table(tmp_path / name)["p_land"]
+    exact = model.predict_proba(NEW)[:, 0]
+    assert list(written["all.csv"]) == list(written["p.json"]) == exact.tolist()
+    assert list(written["short.csv"]) == [float(f"{value:.6g}") for value in exact]
+
+
+def test_objects_without_the_column_of_ids_are_numbered_and_a_line_says_so(tmp_path, run):
+    front = TableViews({"body": "body"}, id="key", min_df=1)
+    table = {"body": TEXTS["body"], "key": list("abcd")}
+    save(make_pipeline(front, MultiViewNaiveBayes()).fit(table, [0, 1, 0, 1]), tmp_path / "m.coview")
+    (tmp_path / "new.csv").write_text("body\nfox\nsea\n")
+    code, out, err = run("predict", tmp_path / "m.coview", "--table", tmp_path / "new.csv")
+    assert code == 0 and [line.split(",")[0] for line in out.splitlines()] == ["id", "0", "1"]
+    assert "has no column 'key', which names the objects: they are numbered from 0" in " ".join(err.split())

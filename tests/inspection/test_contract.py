@@ -15,7 +15,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.semi_supervised import LabelSpreading
 
-from coview import TextViews, TfidfViews, inspect
+from coview import LinkPLSA, SphericalKMeans, TextViews, TfidfViews, inspect
 from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.inspection import KINDS
@@ -199,3 +199,13 @@ def test_memberships_that_are_no_numbers_are_zero():
 def test_it_is_a_table_in_notebooks():
     model = KMeans(2, n_init=1, random_state=0).fit(np.eye(4))
     assert "<caption>KMeans: 2 clusters" in inspect(model)._repr_html_()
+
+
+def test_the_objects_of_a_fit_are_counted_by_group():
+    X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    for model in (LinkPLSA(3, random_state=0).fit(X), SphericalKMeans(3, random_state=0).fit(X)):
+        found = inspect(model)
+        counts = np.bincount(model.transform(X).argmax(axis=1), minlength=3)
+        assert found.n_objects == 60
+        assert found.group_sizes == counts.tolist()
+        assert f"fitted on 60 objects ({counts.argmax()}: {counts.max()}" in repr(found)

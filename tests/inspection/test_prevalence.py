@@ -204,3 +204,10 @@ def test_dates_with_dots_are_periods_and_a_report_says_what_is_no_category():
     assert report.summary["prevalence"][0]["values"][0].startswith("2024")
     with pytest.warns(UserWarning, match="'when' has .* different values"):
         make_report(MODEL, DATA.views, by={"when": [f"{i}/1/2024" for i in range(n)]}, held_out=False)
+
+
+@pytest.mark.parametrize("by", [["venue", "year"], ["venue"], {"venue": ["a"], "year": [2020]}])
+def test_several_columns_at_once_are_refused_with_what_to_do(by):
+    table = {"venue": ["a"] * 3, "year": [2020] * 3}
+    with pytest.raises(ViewsError, match="call prevalence once for each, by='venue'"):
+        inspect(MODEL).prevalence(table, by=by)

@@ -255,3 +255,13 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(small):
         suggest_labels(model, X, 0)
     with pytest.raises(ValueError, match="y must hold one label per object: 3 for 36 objects"):
         suggest_labels(model, X, y=[0, 1, 2])
+
+
+def test_a_long_reason_is_shortened_and_no_id_is():
+    why = "views disagree: " + ", ".join(f"view{i} says something" for i in range(20))
+    row = {"row": 0, "id": "T00700", "predicted": "login", "probability": 0.5, "uncertainty": 0.5}
+    text = str(
+        suggest.LabelSuggestions([row | {"disagreement": 0.1, "coverage": 0.1, "why": why}], n_labeled=1, n_unlabeled=1)
+    )
+    assert "T00700" in text and "login" in text and "0.50" in text
+    assert "views disagree" in text and why not in text

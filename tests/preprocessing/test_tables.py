@@ -205,3 +205,14 @@ def test_columns_that_are_left_out_on_purpose_are_no_matter_of_names():
         assert front.transform({"titles": ["a b"], "title_id": ["x"], "other": [1]}).names == ("meta",)
         assert front.transform({"body": ["fox"]}).names == ("body",)
     assert front.absent_views({"body": ["fox"]}) == {"title": ["title"], "meta": ["titles"]}
+
+
+def test_a_column_of_another_name_is_warned_of_and_one_that_is_left_out_is_not():
+    table = {"ticket": ["a", "b"], "body": ["red fox", "blue sea"], "title": ["fox", "sea"], "day": ["x", "y"]}
+    front = TableViews({"body": "body", "title": "title"}, id="ticket", min_df=1).fit(table)
+    others = {name: values for name, values in table.items() if name != "body"}
+    with pytest.warns(UserWarning, match=r"no column 'body', so view 'body' is missing .* of the fit had no 'text'"):
+        front.transform({**others, "text": table["body"]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        front.transform(others)

@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 _SETTINGS = ("stop_words", "min_df", "max_df", "impute")  # of a table: as they are typed, None leaves the default
+_NAMES = ("id", "row", "label", "name", "predicted")  # columns that are no figures
 KEYS = ("id", "row")  # what the column is called that says whose a label is
 WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 
@@ -513,7 +514,9 @@ def check_writable(path: Path | None) -> None:
         _frame({"a": [1]}, path)
 
 
-def write_table(columns: dict[str, Any], path: Path | None = None, *, escape_formulas: bool = True) -> None:
+def write_table(
+    columns: dict[str, Any], path: Path | None = None, *, escape_formulas: bool = True, digits: int | None = None
+) -> None:
     """Write columns of equal length to a file by its extension, or as CSV to standard output.
 
     Parameters
@@ -524,8 +527,12 @@ def write_table(columns: dict[str, Any], path: Path | None = None, *, escape_for
         The file.
     escape_formulas : bool, default=True
         Put ' before texts of .csv and .tsv files that a spreadsheet would run as formulas; never on standard output.
+    digits : int, optional
+        Significant digits of figures in .csv and .tsv files and on standard output; ids and labels keep all.
     """
     lists = plain(columns)
+    if digits is not None and (path is None or path.suffix.lower() in (".csv", ".tsv")):
+        lists = {name: values if name in _NAMES else _rounded(values, digits) for name, values in lists.items()}
     if path is None:  # a terminal obeys what is printed; a program gets the texts as they are
         _delimited(lists, sys.stdout, ",", _shown if sys.stdout.isatty() else _same)
         return
@@ -548,6 +555,17 @@ def write_table(columns: dict[str, Any], path: Path | None = None, *, escape_for
 def plain(columns: dict[str, Any]) -> dict[str, list[Any]]:
     """Columns as lists of plain values."""
     return {name: values.tolist() if hasattr(values, "tolist") else list(values) for name, values in columns.items()}
+
+
+def _rounded(values: list[Any], digits: int) -> list[Any]:
+    """Values of a column, those that are floating numbers with so many digits.
+
+    Examples
+    --------
+    >>> _rounded([0.123456789, 1.23456789e-30, None, 3], 6)
+    [0.123457, 1.23457e-30, None, 3]
+    """
+    return [float(f"{value:.{digits}g}") if isinstance(value, float) else value for value in values]
 
 
 def _records(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:

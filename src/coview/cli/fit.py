@@ -245,6 +245,8 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
                 summary["scores"] = _against(y, codes)
     if model.kind in NAMED_BY_FEATURES and model.retriever is None:
         summary["names"] = dict(zip(model.groups, model.group_names))
+        if model.kind == "topic" and model.group_sizes is not None:
+            summary["sizes"] = dict(zip(model.groups, model.group_sizes))
     return summary
 
 
@@ -268,10 +270,10 @@ def _show(summary: dict[str, Any]) -> None:
 
     grid = Grid(title=f"{summary['model']} fitted", show_header=False)
     for key, value in summary.items():
-        if key in ("model", "out", "next", "without", "dropped") or (key == "clusters" and "names" in summary):
+        if key in ("model", "out", "next", "without", "dropped", "sizes") or (key == "clusters" and "names" in summary):
             continue
         if key == "names":
-            sizes = summary.get("clusters", {})
+            sizes = summary.get("clusters", summary.get("sizes", {}))
             numbers = sizes if isinstance(sizes, dict) else {}
             lines = [
                 f"{number}: {name}" + (f" ({numbers[number]:,})" if number in numbers else "")

@@ -1,4 +1,4 @@
-"""`coview info`: this installation, or what a model file holds; arrays are not loaded."""
+"""`coview info`: this installation, or what a model file holds; arrays are not loaded, but to name and count groups."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from coview.utils.messages import cut, printable
 
 __all__ = ["about_here", "grid", "info", "summarized"]
 
+LARGEST = 64 << 20  # bytes of a model file that is loaded to count its groups
+MOST_GROUPS = 50
 CUT = 500  # characters of a list of classes
 TOLD = ("n_features_by_view_", "likelihood_", "scaling_", "view_names_", "n_features_in_", "classes_", "candidates_")
 
@@ -39,10 +41,33 @@ def info(
     console.print(grid("coview" if model is None else str(model), shown(about)))
     for step in about.get("steps", []):
         console.print(grid(step["model"], shown(step)))
+    if model is not None and (groups := _groups_of(model)):
+        console.print(grid("groups", groups))
     if model is not None and not verbose:
         console.print(
             printable(f"All that was fitted: coview info {shlex.quote(str(model))} --verbose"), soft_wrap=True
         )
+
+
+def _groups_of(path: Path) -> dict[str, str]:
+    """Names of a model's groups by key, with the number of training objects; of files that are read in a moment."""
+    from coview.exceptions import CoviewError
+    from coview.inspection import inspect
+    from coview.io.models import load
+
+    if path.stat().st_size > LARGEST:
+        return {}
+    try:
+        fitted = inspect(load(path))
+        names, sizes = fitted.group_names, fitted.group_sizes
+    except (CoviewError, ValueError, TypeError, ImportError):  # what it is was said above
+        return {}
+    if sizes is None or fitted.retriever is not None:
+        return {}
+    own = [name if name != key else "" for key, name in zip(fitted.groups, names)]
+    rows = {key: f"{name} ({size:,})" if name else f"{size:,}" for key, name, size in zip(fitted.groups, own, sizes)}
+    more = {"...": f"{len(rows):,} in all"} if len(rows) > MOST_GROUPS else {}
+    return {**dict(list(rows.items())[:MOST_GROUPS]), **more}
 
 
 def summarized(about: dict[str, Any]) -> dict[str, Any]:

@@ -22,19 +22,34 @@ from coview.cli.files import (
     write_table,
 )
 from coview.cli.options import Config, Data, EscapeFormulas, Json, Sep, Table, View, merge_config, write_config
-from coview.utils.messages import did_you_mean, listed, printable
-from coview.utils.progress import progress, tell
+from coview.utils.messages import did_you_mean, listed, printable, short
+from coview.utils.progress import print_line, progress, tell
 
 if TYPE_CHECKING:
     from coview.inspection import Inspection
 
-__all__ = ["Model", "Out", "load_objects", "predict", "run_predict", "run_to_table", "run_transform", "transform"]
+__all__ = [
+    "AllDigits",
+    "Model",
+    "Out",
+    "load_objects",
+    "predict",
+    "run_predict",
+    "run_to_table",
+    "run_transform",
+    "tell_no_ids",
+    "transform",
+]
 
 Model = Annotated[Path | None, typer.Argument(help="A model file that coview wrote.")]
 Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="Table to write: .csv .tsv .json .jsonl .parquet; else CSV is printed."),
 ]
+AllDigits = Annotated[
+    bool, typer.Option("--all-digits", help="Write numbers in CSV with all digits, not rounded to six.")
+]
+DIGITS = 6
 
 
 def predict(
@@ -46,6 +61,7 @@ def predict(
     sep: Sep = None,
     proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class or cluster.")] = False,
     out: Out = None,
+    all_digits: AllDigits = False,
     escape_formulas: EscapeFormulas = True,
     config: Config = None,
     as_json: Json = False,
@@ -69,6 +85,7 @@ def transform(
     table: Table = None,
     sep: Sep = None,
     out: Out = None,
+    all_digits: AllDigits = False,
     escape_formulas: EscapeFormulas = True,
     config: Config = None,
     as_json: Json = False,
@@ -90,7 +107,8 @@ def run_to_table(
     else there is, and `in_file` turns both into the columns of the file, and a few words on what is in it.
     """
     options = merge_config(ctx, config, ("model", "data", "table", "out"))
-    out, escape = options.pop("out"), options.pop("escape_formulas")
+    out, escape, all_digits = options.pop("out"), options.pop("escape_formulas"), options.pop("all_digits")
+    digits = None if all_digits else DIGITS
     check_writable(out)
     with progress(verbose=0 if as_json else None):
         answer = work(**options)
@@ -98,13 +116,13 @@ def run_to_table(
     if out is not None:
         rows = f"{len(next(iter(columns.values()))):,} rows"
         written, about = (columns, rows) if in_file is None else in_file(answer)
-        write_table(written, out, escape_formulas=escape)
+        write_table(written, out, escape_formulas=escape, digits=digits)
         if not as_json:
             print(f"{printable(out)}: {about}", file=sys.stderr)
     elif not as_json:
-        write_table(columns)
+        write_table(columns, digits=digits)
     if config is not None:
-        write_config(ctx, config, {**options, "out": out, "escape_formulas": escape})
+        write_config(ctx, config, {**options, "out": out, "escape_formulas": escape, "all_digits": all_digits})
     if as_json:
         print(json.dumps(plain(columns)))
 
@@ -206,5 +224,15 @@ def load_objects(
 
 
 def _ids(model: Inspection, X: Any, n_rows: int) -> Any:
+    tell_no_ids(model, X)
     ids = ids_of(X, model.id_column)
     return range(n_rows) if ids is None else ids
+
+
+def tell_no_ids(model: Inspection, X: Any) -> None:
+    """Say in a line that a table lacks the column that names the objects."""
+    if model.id_column is not None and ids_of(X, model.id_column) is None:
+        print_line(
+            f"coview: the table has no column {short(model.id_column)}, which names the objects: they are numbered "
+            "from 0."
+        )

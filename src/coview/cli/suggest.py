@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import ids_of, plain, read_labels
+from coview.cli.files import ids_of, plain, read_labels, tell_absent
 from coview.cli.options import Config, Data, EscapeFormulas, Json, Labels, Sep, Table, View
-from coview.cli.predict import Model, Out, load_objects, run_to_table
+from coview.cli.predict import AllDigits, Model, Out, load_objects, run_to_table, tell_no_ids
 from coview.utils.progress import tell
 
 __all__ = ["run_suggest", "suggest"]
@@ -26,6 +26,7 @@ def suggest(
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="Number of objects to name.")] = 10,
     out: Out = None,
     seed: Annotated[int, typer.Option("--seed", help="Random seed, of samples of many objects.")] = 0,
+    all_digits: AllDigits = False,
     escape_formulas: EscapeFormulas = True,
     config: Config = None,
     as_json: Json = False,
@@ -59,6 +60,8 @@ def run_suggest(
     from coview.validation import minus_one_is_unlabeled, unlabeled_rows
 
     y = read_labels(labels, X, fitted.id_column)
+    tell_absent(fitted.front, X, "suggested")
+    tell_no_ids(fitted, X)
     tell("choosing")
     found = suggest_labels(fitted.model, X, count, y=y, random_state=seed)
     ids = ids_of(X, fitted.id_column)

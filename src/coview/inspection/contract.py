@@ -31,7 +31,7 @@ from coview.inspection.known import objects_by_view, rows_with_values, takes_cou
 from coview.inspection.memberships import dense, label_codes, one_hot
 from coview.inspection.names import NAMED_BY_FEATURES, keyed_name, name_groups, own_names
 from coview.inspection.outliers import OutlierTable, find_outliers
-from coview.inspection.prevalence import PrevalenceTable, group_prevalence, named_columns
+from coview.inspection.prevalence import PrevalenceTable, check_one_column, group_prevalence, named_columns
 from coview.inspection.quality import QualityTable, group_quality
 from coview.inspection.vectors import GroupExplanation, explain_groups, nearest_in_groups
 from coview.preprocessing.embeddings import EmbeddingViews
@@ -258,7 +258,7 @@ class Inspection:
     >>> model
     PLSA: 2 topics (0, 1)
       view 'x': 2 features, multinomial
-      fitted on 3 objects
+      fitted on 3 objects (0: 2, 1: 1)
     >>> model.kind, model.groups
     ('topic', ['0', '1'])
     """
@@ -310,14 +310,18 @@ class Inspection:
     front: Any = None
     steps: tuple[Any, ...] = ()
 
+    def __post_init__(self) -> None:
+        known = next((part for part in (self.training.codes, self.training.memberships) if part is not None), None)
+        if self.n_objects is None and isinstance(known, np.ndarray):
+            object.__setattr__(self, "n_objects", len(known))
+
     def _title(self) -> str:
         more = ", ..." if len(self.groups) > _SHOWN_GROUPS else ""
         shown = printable(", ".join(self.groups[:_SHOWN_GROUPS])) + more
         return f"{self.name}: {len(self.groups)} {GROUP_NOUNS[self.kind]} ({shown})" if self.groups else self.name
 
     def _repr_html_(self) -> str:
-        codes = self.training.codes
-        objects = "" if codes is None else f", fitted on {len(codes)} objects"
+        objects = "" if self.training.codes is None else f", {self._fitted_on()}"
         columns: dict[str, list[str]] = {
             "view": list(self.views),
             "features": [str(expected.n_features) for expected in self.views.values()],
@@ -336,10 +340,29 @@ class Inspection:
             taken = "".join(f", {part[view]}" for part in (self.likelihoods, scaled) if view in part)
             lines.append(f"  view {view!r}: {expected.n_features} features{taken}")
         if self.training.codes is not None:
-            lines.append(f"  fitted on {len(self.training.codes)} objects")
+            lines.append(f"  {self._fitted_on()}")
         if self.edits:
             lines.append(f"  edited by hand: {len(self.edits)} edit{'' if len(self.edits) == 1 else 's'}")
         return "\n".join(lines)
+
+    def _fitted_on(self) -> str:
+        assert self.training.codes is not None
+        sizes, objects = self.group_sizes, f"fitted on {len(self.training.codes)} objects"
+        if sizes is None:
+            return objects
+        most = sorted(zip(self.groups, sizes), key=lambda each: -each[1])[:_SHOWN_GROUPS]
+        more = ", ..." if len(self.groups) > _SHOWN_GROUPS else ""
+        return f"{objects} ({', '.join(f'{printable(key)}: {size:,}' for key, size in most)}{more})"
+
+    @property
+    def group_sizes(self) -> list[int] | None:
+        """Number of training objects of each group, by their largest membership; None where they are not kept."""
+        codes, memberships = self.training.codes, self.training.memberships
+        if codes is None and isinstance(memberships, np.ndarray) and memberships.ndim == 2:
+            codes = memberships.argmax(axis=1)
+        if not isinstance(codes, np.ndarray) or self.kind not in ("topic", "cluster", "class") or not self.groups:
+            return None
+        return np.bincount(codes[codes >= 0], minlength=len(self.groups)).tolist()
 
     @property
     def name(self) -> str:
@@ -895,6 +918,7 @@ class Inspection:
         check_number("confidence", confidence, least=0.01, most=0.9999)
         if n_bins is not None:
             check_count("n_bins", n_bins, 2)
+        check_one_column(by, X)
         name, values = (by, named_columns(X, [by])[by]) if isinstance(by, str) else ("value", by)
         self._check_groups()
         memberships = self.memberships(X)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,13 +18,14 @@ import numpy as np
 from scipy.stats import norm
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.raw_columns import Column, as_table, iso_date, read_dates
-from coview.utils.messages import cut, short
+from coview.preprocessing.raw_columns import Column, as_table, is_rows, iso_date, read_dates
+from coview.utils.messages import cut, listed, short
 from coview.utils.tables import ColumnTable
 from coview.utils.warn import warn_user
+from coview.views.arrays import is_frame
 from coview.views.base import NamedViews
 
-__all__ = ["Bins", "PrevalenceTable", "group_prevalence", "make_bins", "named_columns"]
+__all__ = ["Bins", "PrevalenceTable", "check_one_column", "group_prevalence", "make_bins", "named_columns"]
 
 LEAST_PERIODS, MOST_PERIODS = 4, 24  # of time
 N_BINS = 8  # of numbers
@@ -170,6 +171,27 @@ def _interval(rows: np.ndarray, confidence: float, rng: np.random.Generator) -> 
     low, high = np.quantile(drawn, [0.5 - confidence / 2, 0.5 + confidence / 2], axis=0)
     mean = rows[:-2].mean(axis=0)
     return np.minimum(low, mean), np.maximum(high, mean)
+
+
+def check_one_column(by: Any, X: Any) -> None:
+    """Refuse several columns at once: each makes a table of its own.
+
+    Examples
+    --------
+    >>> check_one_column(["venue", "year"], {"venue": ["north"], "year": [2024]})
+    Traceback (most recent call last):
+    coview.exceptions.ViewsError: by names 'venue', 'year', but a table is made by one of them: call prevalence once ...
+    """
+    several = isinstance(by, (Mapping, list, tuple)) and len(by) > 0 and all(isinstance(name, str) for name in by)
+    columns = (
+        as_table(X, "prevalence").names if several and (is_frame(X) or is_rows(X) or isinstance(X, Mapping)) else []
+    )
+    if several and (isinstance(by, Mapping) or all(name in columns for name in by)):
+        first = next(iter(by))
+        one = f"by={first!r}" if first in columns else f"by=the values of {first!r}"
+        raise ViewsError(
+            f"by names {listed(by)}, but a table is made by one of them: call prevalence once for each, {one}."
+        )
 
 
 def named_columns(X: Any, names: Sequence[Any]) -> dict[str, Any]:

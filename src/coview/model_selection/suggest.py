@@ -30,7 +30,7 @@ from coview.auto.candidates import preparation, prepared
 from coview.exceptions import CoviewError, ParameterError
 from coview.inspection import Inspection, inspect
 from coview.model_selection.table import ResultTable
-from coview.utils.messages import printable, short
+from coview.utils.messages import cut, printable, short
 from coview.utils.sampling import sample_positions
 from coview.utils.warn import unwarned, warn_user
 from coview.validation import base_seed, check_count, minus_one_is_unlabeled, unlabeled_rows
@@ -46,6 +46,7 @@ MOST_LABELED = 2_000  # labeled objects that landmarks are compared with
 WIDTH = 30  # directions in which objects are compared
 DIVIDED = 1 / 3  # weight of disagreement beside uncertainty
 HIGH = 0.75  # rank from which uncertainty or disagreement is told as the reason
+WHY_LETTERS = 100  # of a reason that is printed
 FIGURES = ("probability", "uncertainty", "disagreement", "coverage")
 COLUMNS = ("row", "id", "predicted", *FIGURES, "why")
 
@@ -164,6 +165,8 @@ class LabelSuggestions(ResultTable):
     0 objects to label, of 0 without a label (3 labeled)
     """
 
+    _print_width = 1000  # ids are never shortened, the reasons are
+
     def __init__(self, rows: list[dict[str, Any]], *, n_labeled: int, n_unlabeled: int) -> None:
         self.rows, self.n_labeled, self.n_unlabeled = rows, n_labeled, n_unlabeled
 
@@ -206,7 +209,8 @@ class LabelSuggestions(ResultTable):
             side: Any = "right" if name in FIGURES else "left"
             table.add_column(name, justify=side, overflow="fold", no_wrap=whole_names)
         for row in self.rows:
-            table.add_row(*(Text(printable(cell)) for cell in self._cells(row)))
+            *cells, why = map(printable, self._cells(row))
+            table.add_row(*map(Text, [*cells, cut(why, WHY_LETTERS) if whole_names else why]))
         return table
 
 

@@ -37,6 +37,7 @@ class ResultTable:
     """Rows of figures that can be printed, written down, and read as a frame."""
 
     rows: list[dict[str, Any]]
+    _print_width = 200
 
     @property
     def columns(self) -> dict[str, list[Any]]:
@@ -72,7 +73,8 @@ class ResultTable:
         from rich.console import Console
 
         stream = io.StringIO()
-        Console(file=stream, width=200, color_system=None, force_terminal=False).print(self._table(whole_names=True))
+        width = self._print_width
+        Console(file=stream, width=width, color_system=None, force_terminal=False).print(self._table(whole_names=True))
         return "\n".join(line.rstrip() for line in stream.getvalue().rstrip().splitlines())
 
     def __rich__(self) -> Any:

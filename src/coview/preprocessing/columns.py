@@ -173,6 +173,7 @@ class ColumnViews(RawTransformer):
                 encoders[view][column.name] = OneHotEncoder(handle_unknown="ignore").fit(_categories(column))
             if wide and encoders[view]:
                 _warn_of_mixed(view, wide, [name for name in names if name not in wide])
+        self._remember_columns(table)
         self.columns_ = columns
         self.encoders_ = encoders
         self.fill_values_ = fill_values
@@ -279,6 +280,13 @@ class ColumnViews(RawTransformer):
             center = np.median if self.impute == "median" else np.mean
             return float(center(values)) if len(values) else 0.0
         return None if self.impute is None else float(self.impute)
+
+    def _could_be(self, view: str, table: Table, name: Any) -> bool:
+        column = table.column(name)
+        if self.widths_.get(view):
+            return column.kind == "vector"
+        number = (read_dates(column) or column).kind == "number"
+        return number if self.fill_values_[view] else not number and column.kind in ("text", "category")
 
     def _as_category(self, table: Table) -> list[Any]:
         if isinstance(self.categorical, str):  # "auto"

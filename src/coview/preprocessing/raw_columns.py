@@ -5,11 +5,11 @@ mappings, one for each row, or a list of texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -47,6 +47,10 @@ class RawTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     """Base of transformers of raw input, whose columns have names."""
 
     columns_: Any
+    _table_columns: Sequence[Any] = ()  # all columns of the fit's table, where they are known
+    _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = {
+        "_table_columns": rules.optional(rules.sequence(rules.custom(lambda *value: check_column_name(*value))))
+    }
     _input_tags: tuple[str, ...] = ()  # what scikit-learn is told that it takes
 
     def __sklearn_tags__(self) -> Any:
@@ -70,12 +74,26 @@ class RawTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         """Columns of each fitted view."""
         return {view: names if isinstance(names, list) else [names] for view, names in self.columns_.items()}
 
+    def _could_be(self, view: str, table: Table, name: Any) -> bool:
+        """Tell whether a column holds what the view was made of, as far as its kind tells."""
+        return table.column(name).kind in ("text", "other")
+
+    def _remember_columns(self, table: Table) -> None:
+        """Keep the names of all columns of the fit's table, so that new ones are known."""
+        self._table_columns = [name for name in table.names if isinstance(name, (str, int))]
+
     def _warn_of_renamed(self, table: Table, known: Iterable[Any] = ()) -> None:
-        """Warn of views that a table does not give where it has a column of a similar name, beside known ones."""
+        """Warn of views that a table does not give where it has a column of a similar name, beside known ones.
+
+        Or one that the table of the fit did not have: a table that merely lacks a view says nothing.
+        """
         columns = self._columns_of_views()
         free = [name for name in table.names if name not in {*chain.from_iterable(columns.values()), *known}]
         for view, names in _absent(table, columns).items():
             hint = next(filter(None, (did_you_mean(name, free) for name in names)), "")
+            fresh = [name for name in free if self._table_columns and name not in self._table_columns]
+            new = [name for name in fresh if self._could_be(view, table, name)]
+            hint = hint or (f" Was it renamed? The table of the fit had no {listed(new)}." if new else "")
             if hint:
                 warn_user(f"{no_columns(names)}, so view {view!r} is missing for all rows.{hint}", UserWarning)
 

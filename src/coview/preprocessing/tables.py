@@ -182,6 +182,7 @@ class TableViews(RawTransformer):
                     parts.append(part.fit_transform(table))
         self.vectorizers_ = self.text_.vectorizers_ if self.text_ is not None else {}
         self.view_names_ = [name for part in parts for name in part.names]
+        self._remember_columns(table)
         return _together(parts, ids)
 
     def transform(self, X: Any) -> Views:
@@ -219,6 +220,10 @@ class TableViews(RawTransformer):
 
     def _columns_of_views(self) -> dict[str, list[Any]]:
         return {view: names for part in self._parts() for view, names in part._columns_of_views().items()}
+
+    def _could_be(self, view: str, table: Table, name: Any) -> bool:
+        owner = next(part for part in self._parts() if view in part._columns_of_views())
+        return bool(owner._could_be(view, table, name))
 
     def _parts(self) -> list[Any]:
         return [part for part in (self.text_, self.columns_, self._encoding()) if part is not None]

@@ -156,6 +156,7 @@ class TextViews(RawTransformer):
                 why = cut(str(error), 200)
                 raise ViewsError(f"View {view!r} cannot be built from column {columns[view]!r}: {why}") from error
             counts[view] = (matrix, column.missing)
+        self._remember_columns(table)
         self.columns_ = columns
         self.vectorizers_ = vectorizers
         self.stop_words_ = {
