@@ -9,7 +9,7 @@ import typer
 
 from coview.cli.files import ids_of, plain
 from coview.cli.options import Config, Data, EscapeFormulas, Json, Sep, Table, View
-from coview.cli.predict import Model, Out, load_objects, run_to_table
+from coview.cli.predict import AllDigits, Model, Out, load_objects, run_to_table
 from coview.utils.progress import tell
 
 __all__ = ["outliers", "run_outliers"]
@@ -28,6 +28,7 @@ def outliers(
     every: Annotated[bool, typer.Option("--all", help="List every object with its score, outlier or not.")] = False,
     out: Out = None,
     seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
+    all_digits: AllDigits = False,
     escape_formulas: EscapeFormulas = True,
     config: Config = None,
     as_json: Json = False,
