@@ -95,6 +95,7 @@ def test_keys_move_through_hits_and_pages(page, address):
     page.get_by_role("dialog").wait_for(state="hidden")
     page.keyboard.press("3")
     page.get_by_role("heading", name="Classes").wait_for()
+    page.locator(".card.group").first.wait_for()
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.get_by_text("Most typical objects").wait_for()

@@ -20,10 +20,10 @@ export function groupList(place, { params, page }, kind) {
   const order = h("select", { ariaLabel: "Order" }, h("option", { value: "size" }, "largest first"), h("option", { value: "index" }, "in order"));
   replace(place, heading(MANY[kind] || "Groups", h("p.lead", null, ABOUT[kind] || "")), h("div.row", null, field, order), list);
   fill(list, async () => {
-    const part = (await groups()).find((one) => one.kind === kind);
+    const [parts, edits] = await Promise.all([groups(), get("/api/edits")]);
+    const part = parts.find((one) => one.kind === kind);
     if (!part || !part.groups.length) return empty("None here", "This model has no groups of that kind.");
     if (part.groups.every((group) => group.size === null)) order.remove();
-    const edits = await get("/api/edits");
     const editable = edits.editable && edits.kind === kind && !part.apart;
     const editing = editable && params.get("edit") ? editor(part, edits, page) : null;
     if (editable) field.parentElement.append(h("a.button", { href: hash(`groups/${kind}`, { edit: editing ? "" : 1 }), class: editing ? "on" : "" }, editing ? "Stop editing" : "Edit"));
