@@ -27,8 +27,11 @@ from coview import (
     compare,
     inspect,
     metrics,
+    name_groups,
     refit_stability,
+    seeds_from_objects,
     select_clusters,
+    set_group_names,
     solve_labels,
     split_features,
     suggest_labels,
@@ -99,6 +102,9 @@ def calls() -> dict[str, Call]:
         "solve_labels": (solve_labels, {"scores": scores}),
         "split_features": (split_features, {"X": words, "n": 2, "random_state": 0}),
         "inspect": (inspect, {"model": topics}),
+        "name_groups": (name_groups, {"model": topics, "X": X, "namer": None, "n_words": 2, "n_objects": 1}),
+        "set_group_names": (set_group_names, {"model": topics, "names": {0: "a"}}),
+        "seeds_from_objects": (seeds_from_objects, {"X": X, "objects": {"a": [0]}, "views": None}),
         "as_views": (as_views, {"X": X}),
     }
     for name, model in (("topics", topics), ("classes", classes), ("clusters", clusters)):
@@ -114,6 +120,7 @@ def calls() -> dict[str, Call]:
             "nearest_objects": {"X": X, "view": X.names[0], "n": 2},
             "prevalence": {"X": X, "by": by, "n_bins": 3, "confidence": 0.9, "random_state": 0},
             "quality": {"X": X, "n_features": 5},
+            "outliers": {"X": X, "reference": X, "false_alarm": 0.05, "random_state": 0},
             "hierarchy": {},
         }
         for question, arguments in questions.items():

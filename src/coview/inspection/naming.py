@@ -209,7 +209,8 @@ def set_group_names(model: Any, names: Mapping[Any, str | None] | Sequence[str] 
         estimator._keep_names({}, True)
         return {}
     if not isinstance(names, Mapping):
-        if isinstance(names, str) or len(names) != len(groups):
+        listed_names = isinstance(names, (list, tuple)) or (isinstance(names, np.ndarray) and names.ndim == 1)
+        if not listed_names or len(names) != len(groups):
             raise ParameterError(
                 f"must have a name for each of the {len(groups)} groups, got {short(names)}.", parameter="names"
             )

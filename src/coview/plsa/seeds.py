@@ -20,7 +20,7 @@ several names counts for each of them by its share.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,6 +179,12 @@ def seeds_from_objects(X: Any, objects: Mapping[Any, Sequence[Any]], views: Sequ
     """
     X = as_views(X)
     X = X.collect() if isinstance(X, LazyViews) else X
+    if views is not None and not (isinstance(views, (list, tuple)) and all(isinstance(view, str) for view in views)):
+        raise ParameterError(f"must be a list of names of views, got {short(views)}.", parameter="views")
+    if not isinstance(objects, Mapping) or not all(
+        isinstance(part, (list, tuple, np.ndarray)) for part in objects.values()
+    ):
+        raise ParameterError(f"must be {{topic: list of objects}}, got {short(objects)}.", parameter="objects")
     for view in views or ():
         if view not in X:
             raise ParameterError(f"names {view!r}, but the views are {listed(X.names)}.", parameter="views")
@@ -250,7 +256,7 @@ def _lookup(
     """View, column and weight of each seed of a topic; notes those that are nowhere."""
     found: list[tuple[str, int, float]] = []
     by_view = given if isinstance(given, Mapping) else dict.fromkeys(columns, given)
-    if isinstance(given, str) or (not isinstance(given, Mapping) and not isinstance(given, Iterable)):
+    if not _are_features(given):
         raise ParameterError(
             f"must have a list of features, or {{view: features}}, for topic {short(topic)}, got {short(given)}.",
             parameter="seeds",
@@ -263,7 +269,7 @@ def _lookup(
                 f"{did_you_mean(view, widths)}",
                 parameter="seeds",
             )
-        if isinstance(features, str) or not isinstance(features, Iterable):
+        if not _are_features(features):
             raise ParameterError(
                 f"must have a list of features for topic {short(topic)} in view {view!r}, got {short(features)}.",
                 parameter="seeds",
@@ -280,6 +286,13 @@ def _lookup(
                 found.append((view, column, float(weight)))
     absent += [feature for feature, there in seen.items() if not there]
     return found
+
+
+def _are_features(value: Any) -> bool:
+    """Tell whether a value is a list of features, or a dict."""
+    return isinstance(value, (list, tuple, set, frozenset, Mapping)) or (
+        isinstance(value, np.ndarray) and value.ndim == 1
+    )
 
 
 def _column(feature: Any, columns: Mapping[str, int] | None, width: int) -> int | None:
