@@ -150,12 +150,12 @@ def test_labels_of_any_kind_come_back(counts):
     assert_array_equal(model.transduction_, [f"class {code}" for code in plain.transduction_])
 
 
-def test_the_reported_calibration_error_is_that_of_new_objects():
+def test_the_reported_calibration_error_is_that_of_unlabeled_objects_of_the_fit():
     data = make_topic_views(n_objects=900, n_clusters=3, quality=0.25, random_state=1)
     y = few(data.target, 100)
     model = AutoClassifier([("bayes", MultiViewNaiveBayes()), ("linear", LINEAR)], random_state=0).fit(data.views, y)
     hidden = y < 0
-    found = expected_calibration_error(data.target[hidden], model.predict_proba(data.views)[hidden])
+    found = expected_calibration_error(data.target[hidden], model.memberships_[hidden])
     assert abs(found - model.calibration_error_) < 0.05
     assert abs(np.mean(model.predict(data.views)[hidden] == data.target[hidden]) - model.accuracy_) < 0.06
 
@@ -322,6 +322,7 @@ def test_memberships_of_the_fit_leave_out_who_lacks_the_view():
     y = np.where(np.arange(90) < 20, data.target, -1)
     model = AutoClassifier(cv=2, random_state=0).fit(X, y)
     hidden = y < 0
+    model.new_temperature_ = model.pool_temperature_  # as in the fit
     assert_allclose(model.memberships_[hidden], model.predict_proba(X)[hidden], atol=1e-6)
 
 

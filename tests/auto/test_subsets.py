@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scipy.special import softmax
 from coview import AutoClassifier, MultiViewNaiveBayes, Views, inspect, load, save
 from coview.auto.cross_validation import class_scores
 from coview.auto.pooling import matching_temperature, sharpened
-from coview.auto.subsets import temperatures_of_objects
+from coview.auto.subsets import SubsetEvidence, temperature_of_new, temperatures_of_objects
 from coview.metrics import expected_calibration_error
 
 NOTHING = {"alone": {}, "without": {}}
@@ -62,14 +63,19 @@ def test_the_class_from_some_views_stays(fitted):
         assert_array_equal(model.predict(some), as_of_all_views(model).predict(some))
 
 
-def test_with_all_views_nothing_but_the_temperature_of_the_pool_is_used(fitted):
-    model, X, _ = fitted
+def pooled(model: AutoClassifier, X: Views) -> np.ndarray:
+    """Mean of what the kept candidates say of objects with all views."""
     weights = dict(zip(model.candidates_["name"], model.candidates_["weight"]))
     mean: np.ndarray | float = 0.0
     for name, kept in model.estimators_.items():
         scores = class_scores(kept, X.select(*model.seen_views_[name]), model.classes_)
         mean = mean + weights[name] * softmax(scores / model.temperatures_[name], axis=1)
-    assert_allclose(model.predict_proba(X), sharpened(mean / sum(weights.values()), model.pool_temperature_), rtol=1e-9)
+    return mean / sum(weights.values())
+
+
+def test_with_all_views_nothing_but_the_temperature_of_new_objects_is_used(fitted):
+    model, X, _ = fitted
+    assert_allclose(model.predict_proba(X), sharpened(pooled(model, X), model.new_temperature_), rtol=1e-9)
     assert_array_equal(model.predict_proba(X), as_of_all_views(model).predict_proba(X))
 
 
@@ -122,7 +128,9 @@ def test_a_file_keeps_what_is_known_of_some_views(fitted, tmp_path):
     model, X, _ = fitted
     save(model, tmp_path / "model.coview")
     again = load(tmp_path / "model.coview")
-    assert_array_equal(again.predict_proba(X.select("category")), model.predict_proba(X.select("category")))
+    assert model.new_temperature_ != model.pool_temperature_
+    for some in (X, X.select("category")):
+        assert_array_equal(again.predict_proba(some), model.predict_proba(some))
 
 
 def test_temperatures_of_unknown_views_are_refused(fitted, tmp_path):
@@ -136,6 +144,91 @@ def test_inspect_and_report_say_how_often_a_view_is_right(fitted):
     model, X, _ = fitted
     assert inspect(model).accuracy_by_view == model.accuracy_by_view_
     assert "From one view alone it is right by text for about" in model.report(X).html
+
+
+# -- new objects with all views
+
+
+def short_texts(n: int, seed: int) -> tuple[Views, np.ndarray]:
+    """Titles and texts of a few words each."""
+    rng, y = np.random.default_rng(seed), np.arange(n) % 4
+    topics, common = rng.dirichlet(np.full(180, 0.1), size=4), rng.dirichlet(np.full(180, 0.3))
+    words = [[rng.multinomial(rng.integers(3, 8), 0.35 * topics[c] + 0.65 * common) for c in y] for _ in range(2)]
+    title, text = (sparse.csr_array(np.array(each) * 1.0) for each in words)
+    return Views(title=title, text=text), y
+
+
+@pytest.fixture(scope="module")
+def topics() -> tuple[AutoClassifier, Views, np.ndarray]:
+    X, y = short_texts(600, seed=0)
+    return (
+        AutoClassifier(["topics"], random_state=0, cv=2).fit(X[:300], np.where(np.arange(300) < 32, y[:300], -1)),
+        X,
+        y,
+    )
+
+
+def as_in_the_fit(model: AutoClassifier) -> AutoClassifier:
+    other = copy.copy(model)
+    other.new_temperature_ = model.pool_temperature_
+    return other
+
+
+def test_topics_are_surer_of_new_objects_than_their_words_alone_make_them(topics):
+    model, X, y = topics
+    new, right = X[300:], y[300:]
+    sure, was = (each.predict_proba(new).max(axis=1).mean() for each in (model, as_in_the_fit(model)))
+    assert was + 0.05 < sure < np.mean(model.predict(new) == right) + 0.05
+    assert error(model, new, right) < error(as_in_the_fit(model), new, right) - 0.05
+    assert_array_equal(model.predict(new), as_in_the_fit(model).predict(new))
+
+
+def test_memberships_have_the_temperature_of_the_fit(topics):
+    model, X, _ = topics
+    assert_allclose(model.memberships_[32:], sharpened(pooled(model, X[:300]), model.pool_temperature_)[32:], rtol=1e-6)
+
+
+def test_new_objects_are_as_others_to_who_learns_from_labels_alone():
+    X, y = table(300, seed=4)
+    bayes = [("bayes", MultiViewNaiveBayes()), ("smooth", MultiViewNaiveBayes(alpha=5.0))]
+    model = AutoClassifier(bayes, random_state=0, cv=2).fit(
+        X.select("text", "category"), np.where(np.arange(300) < 40, y, -1)
+    )
+    assert model.pool_temperature_ != 1
+    assert_allclose(model.new_temperature_, model.pool_temperature_, rtol=0.01)
+
+
+def test_where_candidates_need_links_the_temperature_of_the_fit_stays():
+    rng, y = np.random.default_rng(0), np.arange(200) % 2
+    joined = (y[:, None] == y) & (rng.random((200, 200)) < 0.04)
+    links = sparse.csr_array((joined | joined.T).astype(float))
+    words = sparse.csr_array(rng.poisson(np.where(np.arange(40) % 2 == y[:, None], 0.6, 0.3)) * 1.0)
+    ids = np.array([f"page {i}" for i in range(200)])
+    X = Views(words=words, links=links, ids=ids, feature_names={"links": ids})
+    both = ["topics", "near centers"]
+    model = AutoClassifier(both, random_state=0, cv=2).fit(X, np.where(np.arange(200) < 20, y, -1))
+    weights = dict(zip(model.candidates_["name"], model.candidates_["weight"]))
+    assert min(weights["topics"], weights["near centers"]) > 0.1
+    assert model.new_temperature_ == model.pool_temperature_
+
+
+@dataclass(frozen=True)
+class Said:
+    """One who says the same of every object, or nothing."""
+
+    weight: float
+    knows: bool = True
+
+    def answer(self, names, classes):
+        return (np.full(100, self.weight), np.tile([0.6, 0.4], (100, 1))) if self.knows else None
+
+
+@pytest.mark.parametrize(("asked", "sure"), [(0.95, 0.9), (0.5, 0.6)])
+def test_where_half_of_the_weight_does_not_answer_the_temperature_stays(asked, sure):
+    targets, there = np.tile([0.9, 0.1], (100, 1)), np.ones((100, 1), dtype=bool)
+    evidence = SubsetEvidence([Said(asked), Said(1 - asked, knows=False)], 1.0, targets, there, ["a"])
+    found = temperature_of_new([evidence], ["a"], np.arange(2), 1.0)
+    assert_allclose(sharpened(np.array([[0.6, 0.4]]), found)[0, 0], sure, atol=0.02)
 
 
 # -- temperatures

@@ -4,8 +4,8 @@ Every candidate (`pipelines.py`) says what it thinks of labeled objects whose la
 Those answers calibrate it and give its weight (`pooling.py`). Those with a weight are fitted to all labels, and their
 calibrated probabilities, by weight, are the answer. With one label per class nothing can be held out. Then the prior of
 a candidate times a power of what the views say of its classes is its weight. Under an ontology all of this is done for
-each of its levels (`ontology.py`). From some of the views the answer is as sure as they agree with all of them
-(`subsets.py`).
+each of its levels (`ontology.py`). For new objects, and from some of the views, the answer is as sure as it agrees
+with what the fit says with all views (`subsets.py`).
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ from coview.auto.subsets import (
     SubsetEvidence,
     asked_of,
     gather_evidence,
+    temperature_of_new,
     temperatures_of_objects,
 )
 from coview.auto.table import CandidateTable, candidate_table, left_out
@@ -169,7 +170,13 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         and `seen_views_` are in the models of the levels, and empty here.
     pool_temperature_ : float
         What the logarithms of the candidates' mean probability are divided by: several candidates together are surer
-        than their mean (below 1), or less sure. With an ontology that of each level is in its model, and this is 1.
+        than their mean (below 1), or less sure. `memberships_` have it. With an ontology that of each level is in its
+        model, and this is 1.
+    new_temperature_ : float
+        The same for `predict_proba` of objects that have all views: topics and neighbors are less sure of objects that
+        they were not fitted to, and hardly less right. The answer is as sure as it agrees with `memberships_`, on a
+        sample of unlabeled objects that the candidates have not seen. It is `pool_temperature_` where there is one view
+        only, and where candidates that need links have more than a tenth of the weight.
     subset_temperatures_ : dict of dicts of float
         The same where objects have some of the views only: under "alone", by view, with that view alone; under
         "without" with all views but that one, of more than three views only without the best; other subsets are between
@@ -188,7 +195,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         Share of held-out labels that the combination finds, its weights learned without their fold; NaN where no
         label could be held out.
     calibration_error_ : float
-        Expected calibration error of the same probabilities (`expected_calibration_error`); NaN of fewer than 30
+        Expected calibration error of the same probabilities (`expected_calibration_error`): of objects in the fit whose
+        label is not known to it, as in `memberships_`; that of new objects is not measured. NaN of fewer than 30
         held-out labels, which say hardly anything of it.
     n_held_out_ : int
         Number of labels that were held out once.
@@ -263,6 +271,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     level_weights_: dict[str, float]
     view_relations_: dict[str, list[Any]]
     pool_temperature_: float
+    new_temperature_: float
     subset_temperatures_: dict[str, dict[str, float]]
     accuracy_by_view_: dict[str, float]
     _fitted_state = {
@@ -276,6 +285,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "ontology": rules.or_none(rules.custom(check_ontology)),
         "temperatures_": rules.mapping(rules.number(1e-12, 1e12)),
         "pool_temperature_": rules.number(1e-3, 1e3),
+        "new_temperature_": rules.number(1e-6, 1e6),
         "subset_temperatures_": rules.record(
             **dict.fromkeys((ALONE, WITHOUT), rules.by_view(rules.number(1e-6, 1e6), some=True))
         ),
@@ -391,6 +401,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Compute calibrated class probabilities from some or all of the fitted views; rows sum to one.
 
+        They are those of new objects; `memberships_` has those of the training objects.
         With an ontology those of its leaves do, and every other label has the sum of the leaves below it.
         """
         check_is_fitted(self, "estimators_")
@@ -406,7 +417,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 continue
             found = softmax(class_scores(model, some, self.classes_) / self.temperatures_[name], axis=1)
             answers.append((weights[name] * some.present.any(axis=1), found))
-        return in_type_of(views, pool(answers, self.class_prior_, len(views), self._temperatures(views)))
+        temperatures = self._temperatures(views, self.new_temperature_)
+        return in_type_of(views, pool(answers, self.class_prior_, len(views), temperatures))
 
     def predict_labels(self, X: Any) -> np.ndarray:
         """Predict consistent label sets as booleans (n_objects, n_classes).
@@ -487,7 +499,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             self.estimators_[level] = model
         lowest = self.estimators_[LEAVES]
         self.links_, self.scaling_ = lowest.links_, lowest.scaling_
-        self.temperatures_, self.seen_views_, self.pool_temperature_ = {}, {}, 1.0
+        self.temperatures_, self.seen_views_, self.pool_temperature_, self.new_temperature_ = {}, {}, 1.0, 1.0
         self.subset_temperatures_, self.accuracy_by_view_ = {ALONE: {}, WITHOUT: {}}, {}
         evidence = self._levels().weigh(held_out, labels.codes(LEAVES)[0], self.cv)
         self.level_weights_ = evidence.weights
@@ -624,14 +636,15 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.memberships_ = pool(answers, self.class_prior_, len(codes), self.pool_temperature_)
         self._temper_subsets(fitted, plan, seed, deadline)
         if not prepared.views.present.all():
-            self.memberships_ = pool(answers, self.class_prior_, len(codes), self._temperatures(prepared.views))
+            own = self._temperatures(prepared.views, self.pool_temperature_)
+            self.memberships_ = pool(answers, self.class_prior_, len(codes), own)
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
 
     def _temper_subsets(
         self, fitted: list[tuple[FoldScores, FittedFold]], plan: FoldPlan, seed: int, deadline: Deadline
     ) -> None:
-        """Fill `subset_temperatures_` and `accuracy_by_view_` by objects that are new to who is asked for them.
+        """Fill `new_temperature_`, `subset_temperatures_` and `accuracy_by_view_` by objects that are new to the asked.
 
         These are unlabeled ones, which the model itself tells the classes of; where they are few, also those whose
         labels were held out in the first fold.
@@ -649,7 +662,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             if len(rows) and len(views.names) > 1 and deadline.left() > takes:
                 kept = [self._ask(each, fold, rows) for each, fold in models]
                 told = [each for each in kept if each is not None]
-                sources.append(SubsetEvidence(told, targets, views.present[rows], views.names))
+                weight = sum(each.weight for each, _ in fitted)
+                sources.append(SubsetEvidence(told, weight, targets, views.present[rows], views.names))
+        self.new_temperature_ = temperature_of_new(sources, views.names, self.classes_, self.pool_temperature_)
         self.subset_temperatures_, self.accuracy_by_view_ = gather_evidence(
             sources, views.names, self.classes_, self.pool_temperature_
         )
@@ -672,12 +687,12 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         except FAILURES:
             return None
 
-    def _temperatures(self, views: Views) -> np.ndarray:
-        """Temperature of each object (a column) by the views that it has."""
+    def _temperatures(self, views: Views, usual: float) -> np.ndarray:
+        """Temperature of each object (a column) by the views that it has; `usual` of who has all of them."""
         names = list(self.view_names_)
         present = np.zeros((len(views), len(names)), dtype=bool)
         present[:, [names.index(name) for name in views.names]] = views.present
-        return temperatures_of_objects(self.subset_temperatures_, self.pool_temperature_, names, present)
+        return temperatures_of_objects(self.subset_temperatures_, usual, names, present)
 
     def _why_light(self) -> str:
         return UNNEEDED if self.n_held_out_ else UNLIKELY

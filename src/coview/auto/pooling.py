@@ -9,7 +9,7 @@ are solved by bisection and by EM.
 A mean of probabilities is less sure than it is right, since its parts err on different objects. So the combination
 has a temperature too: p to the power 1 / T, brought to sum one. It minimizes the log loss of held-out objects; with few
 of them it stays near what suited other data, and without any the combination is as sure as its parts agree with it.
-From some of the views it is as sure as they agree with all (`subsets.py`).
+Of new objects, and from some of the views, it is as sure as it agrees with the fit (`subsets.py`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How sure `AutoClassifier` is where it sees some of the views only: as sure as these views agree with all of them.
+"""How sure `AutoClassifier` is of new objects, and from some of the views: as sure as it agrees with the fit.
 
 Candidates are calibrated with all views. One view of a few categories then says with certainty what is right a third of
 the time. So for each view alone, and for all views without it, a sample of unlabeled objects is asked for once more.
@@ -14,6 +14,10 @@ The objects must be new to who is asked: a graph finds an object among its own n
 know its words. So no object of the sample is a neighbor, and topics are fitted again without it, by a few sweeps; of
 very many objects none matters. Classifiers that learn from labels alone have not seen unlabeled objects, and centers of
 classes hardly notice one.
+
+The same sample is asked for with all views, which gives the temperature of new objects: topics know the words of the
+objects that they were fitted to, and are less sure of others. Of classifiers that learn from labels alone it is the
+one of the fit. Candidates that need links are not asked; where they have some weight, the one of the fit stays.
 
 Between one view (k = 1) and all but one (k = V - 1), log T_S goes from the least of its views alone to the most of all
 without one that it lacks, in proportion to k.
@@ -47,12 +51,14 @@ __all__ = [
     "SubsetEvidence",
     "asked_of",
     "gather_evidence",
+    "temperature_of_new",
     "temperatures_of_objects",
 ]
 
 ASKED = 120  # objects
 ALL_ASKED = 3  # views: of more, all without one are asked for the best view only
 SWEEPS = 15  # of topics that are fitted without them
+HEARD = 0.9  # least share of the weights that must have been asked with all views
 ALONE, WITHOUT = "alone", "without"
 
 
@@ -127,21 +133,25 @@ def _without_neighbors(graph: LabelSpreadingClassifier, rows: np.ndarray) -> Lab
 class SubsetEvidence:
     """What some objects say of subsets of the views: by subset, probabilities and how probable the likeliest class is.
 
-    `kept` are the candidates, `targets` the probabilities by all views, or 1 at a label, and `present` says who has
-    which view, in the order of `names`.
+    `kept` are the candidates that were asked, `weight` that of all, `targets` the probabilities by all views, or 1 at a
+    label, and `present` says who has which view, in the order of `names`.
     """
 
     kept: Sequence[Asked]
+    weight: float
     targets: np.ndarray
     present: np.ndarray
     names: Sequence[str]
 
-    def of(self, subset: Sequence[str], classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Probabilities of objects that have all of these views, and those of their likeliest class by all views."""
-        told = [each.answer(subset, classes) for each in self.kept]
-        answers = [answer for answer in told if answer is not None]
+    def of(self, subset: Sequence[str], classes: np.ndarray, least: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Probabilities of objects that have all of these views, and those of their likeliest class by all views.
+
+        There are none where those that answer have less than the `least` share of the weight.
+        """
+        told = [(each.weight, each.answer(subset, classes)) for each in self.kept]
+        answers = [answer for _, answer in told if answer is not None]
         n = len(self.targets)
-        if not answers:
+        if not answers or sum(weight for weight, answer in told if answer is not None) < least * self.weight:
             return np.empty((0, len(classes))), np.empty(0)
         known = self.present[:, [name in subset for name in self.names]].all(axis=1)
         known &= np.sum([weights for weights, _ in answers], axis=0) > 0
@@ -159,11 +169,7 @@ def gather_evidence(
     sources = list(evidence)
 
     def fit(subset: list[str]) -> tuple[float, float]:
-        parts = [each.of(subset, classes) for each in sources]
-        found, wanted = (np.concatenate([part[i] for part in parts]) if parts else np.empty(0) for i in (0, 1))
-        if not len(wanted):
-            return usual, float("nan")
-        return matching_temperature(found, wanted, usual), float(wanted.mean())
+        return _match(sources, subset, classes, usual)
 
     alone = {name: fit([name]) for name in names}
     temperatures = {ALONE: {name: found for name, (found, _) in alone.items()}, WITHOUT: {}}
@@ -174,6 +180,24 @@ def gather_evidence(
         for name in names if len(names) <= ALL_ASKED else [best]:  # of many views, only one is hard to do without
             temperatures[WITHOUT][name] = fit([other for other in names if other != name])[0]
     return temperatures, {name: right for name, (_, right) in alone.items() if not np.isnan(right)}
+
+
+def temperature_of_new(
+    evidence: Iterable[SubsetEvidence], names: Sequence[str], classes: np.ndarray, usual: float
+) -> float:
+    """Temperature of objects that are new, with all views; `usual` where candidates of some weight cannot be asked."""
+    return _match(list(evidence), names, classes, usual, HEARD)[0]
+
+
+def _match(
+    sources: Sequence[SubsetEvidence], subset: Sequence[str], classes: np.ndarray, usual: float, least: float = 0.0
+) -> tuple[float, float]:
+    """Temperature of a subset of the views, and how often it is right; the usual one and NaN where nobody was asked."""
+    parts = [each.of(subset, classes, least) for each in sources]
+    found, wanted = (np.concatenate([part[i] for part in parts]) if parts else np.empty(0) for i in (0, 1))
+    if not len(wanted):
+        return usual, float("nan")
+    return matching_temperature(found, wanted, usual), float(wanted.mean())
 
 
 def temperatures_of_objects(
