@@ -83,6 +83,17 @@ def test_a_split_and_a_reduction_with_the_table(run, files, tmp_path):
     assert sum(group["objects"] for group in told["groups"]) == 48
 
 
+def test_ids_that_are_numbers_are_written_as_json(run, tmp_path):
+    table, model = tmp_path / "t.csv", tmp_path / "m.coview"
+    table.write_text("key,body\n" + "".join(f"{i + 70},{list(WORDS.values())[i % 4]}\n" for i in range(24)))
+    options = ("--id", "key", "--text", "words=body", "--clusters", "4", "--seed", "0", "--out", model)
+    assert run("fit", "MultiViewPLSA", "--table", table, *options)[0] == 0
+    code, out, err = run("edit", model, "--merge", "0,1", "--table", table, "--json")
+    assert code == 0, err
+    moved = json.loads(out)["steps"][0]["moves"]["id"]
+    assert moved and all(isinstance(each, int) and each >= 70 for each in moved)
+
+
 def test_the_log_and_the_groups_are_shown_without_an_edit(run, files, tmp_path):
     _, model = files
     path = tmp_path / "edited.coview"

@@ -47,6 +47,16 @@ def test_names_by_hand_come_from_options_and_from_an_edited_table(run, files, tm
     assert names(run, model, "--names", out)[0] == "Space"
 
 
+def test_an_empty_cell_of_a_table_of_names_names_nothing(run, files, tmp_path):
+    _, model = files
+    before, out = names(run, model), tmp_path / "names.csv"
+    out.write_text("group,name\n0,\n1,Hockey\n")
+    assert names(run, model, "--names", out) == [before[0], "Hockey"]
+    out.write_text("group,name\n7,Nothing\n")
+    code, _, err = run("name", model, "--names", out)
+    assert code == 2 and "names.csv names the group '7'" in err and "--rename" not in err
+
+
 def test_a_function_of_a_module_in_this_folder_names_groups(run, files, tmp_path, monkeypatch):
     table, model = files
     (tmp_path / "my_own_names.py").write_text("def ask(group):\n    return f'About {group.phrases[0]}'\n")

@@ -8,19 +8,22 @@ import sys
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from coview import (
     AutoClustering,
     LazyViews,
+    LinkPLSA,
     MinDocumentFrequency,
+    MultiViewCCA,
     MultiViewNaiveBayes,
     MultiViewPLSA,
     TableViews,
     TextViews,
     Views,
+    edit,
     save,
     write_views,
 )
@@ -94,6 +97,32 @@ def test_probabilities_of_clusters_are_headed_by_number_and_name(tmp_path):
     save(bare, tmp_path / "bare.coview")
     columns = run_predict(tmp_path / "bare.coview", data=tmp_path / "views", proba=True)
     assert list(columns)[3:5] == ["p_0", "p_1"]
+
+
+def test_topics_are_predicted_by_their_largest_share_and_noise_is_none(tmp_path):
+    X = make_topic_views(n_objects=40, n_clusters=3, random_state=0).views
+    model = LinkPLSA(3, random_state=0, max_iter=20).fit(X)
+    write_views(X, tmp_path / "views")
+    save(model, tmp_path / "m")
+    columns = run_predict(tmp_path / "m", data=tmp_path / "views", proba=True)
+    shares = model.transform(X)
+    assert_array_equal(columns["label"], shares.argmax(axis=1))
+    assert columns["name"] == [f"topic {k}" for k in shares.argmax(axis=1)]
+    assert_allclose(columns["p_2"], shares[:, 2])
+    edited = edit(model).merge([0, 1], name="both").mark_noise(2)
+    save(edited, tmp_path / "e")
+    columns = run_predict(tmp_path / "e", data=tmp_path / "views", proba=True)
+    assert_array_equal(columns["label"], edited.predict(X))
+    assert set(zip(columns["label"], columns["name"])) == {(0, "both"), (-1, "")}
+    assert_allclose(columns["p_0: both"], shares[:, :2].sum(axis=1))
+
+
+def test_a_model_without_predict_is_told_of_what_it_has(tmp_path):
+    X = make_topic_views(n_objects=40, n_clusters=3, random_state=0).views
+    save(MultiViewCCA(2).fit(X), tmp_path / "m")
+    write_views(X, tmp_path / "views")
+    with pytest.raises(ValueError, match=r"m, MultiViewCCA, has no predict\. Use: coview transform"):
+        run_predict(tmp_path / "m", data=tmp_path / "views")
 
 
 def test_shares_that_are_no_probabilities_are_written_by_transform(tmp_path):

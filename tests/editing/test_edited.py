@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.decomposition import PCA
+from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -204,6 +205,12 @@ def test_a_group_that_is_none_is_refused_with_what_was_meant(model):
         (lambda m: m.reduce(0), "n must be"),
         (lambda m: m.split(0, X[:10]), "must hold the objects of the fit to split a group, 90 of them, got 10"),
         (lambda m: m.apply("split", group=0), "X is needed to split"),
+        (lambda m: m.split(0), "X is needed to split a group: pass the objects of the fit"),
+        (lambda m: m.merge(3), r"groups must be a list of two or more, such as \[3, 4\], got 3"),
+        (lambda m: m.merge(3, 4), r"groups must be a list of two or more, such as \[3, 4\], got 3"),
+        (lambda m: m.merge([3]), r"groups must be a list of two or more"),
+        (lambda m: m.merge([[0, 1], [2, 3]]), r"such as \[0, 1\]: call merge once for each"),
+        (lambda m: m.drop("9" * 5000), "There is no group 9"),
         (lambda m: m.split(0, X, n=1), "n must be"),
         (lambda m: m.split(0, X, n=80), "cannot be split into 80 parts"),
         (lambda m: m.undo(), "There is nothing to undo"),
@@ -467,6 +474,49 @@ def test_a_clusterer_that_cannot_predict_is_edited_by_the_objects_of_its_fit():
     split = model.split(0, dense).labels_
     for number in (0, 4):
         assert len(set(fitted.labels_[split == number])) == 1
+
+
+def test_a_fit_of_a_clusterer_that_cannot_predict_says_that_groups_are_not_matched():
+    dense, _ = clusters()
+    model = EditedModel(AgglomerativeClustering(4)).fit(dense)
+    model.merge([0, 1])
+    with pytest.warns(UserWarning, match="cannot be matched"):
+        model.fit(dense[::-1])
+    inner = AgglomerativeClustering(4).fit(dense[::-1]).labels_
+    assert_array_equal(model.labels_, np.where(inner == 1, 0, inner))
+
+
+def test_moves_of_a_clusterer_that_cannot_predict_are_those_of_its_fit():
+    dense, _ = clusters()
+    model = edit(AgglomerativeClustering(4).fit(dense))
+    before = edit(model)
+    model.split(0, dense)
+    assert model.moves_from(before, dense) == model.moves_from(before)
+    assert model.moves_from(before, dense)["row"]
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GaussianMixture(4, means_init=clusters()[0][::20], weights_init=np.full(4, 0.25), random_state=0),
+        GaussianMixture(4, precisions_init=np.ones((4, 3)), covariance_type="diag", random_state=0),
+        AgglomerativeClustering(None, distance_threshold=5.0),
+        KMeans(4, init=clusters()[0][::20], n_init=1),
+    ],
+)
+def test_a_split_takes_over_no_setting_that_is_about_all_groups(estimator):
+    dense, _ = clusters()
+    model = edit(estimator.fit(dense))
+    n_groups = len(model.numbers_)
+    assert len(model.split(0, dense).numbers_) == n_groups + 1
+
+
+def test_a_split_of_seeded_topics_has_no_seeds():
+    names = np.array([f"w{j}" for j in range(X["view0"].shape[1])])
+    named = Views({"view0": X["view0"]}, feature_names={"view0": names})
+    seeded = LinkPLSA(3, seeds={"a": {"view0": ["w0"]}, "b": {"view0": ["w9"]}}, max_iter=5, random_state=0).fit(named)
+    model = edit(seeded).split(0, named)
+    assert model.splits_[0]["model"].seeds is None and len(model.numbers_) == 4
 
 
 def test_a_pipeline_of_raw_texts_is_edited_whole(tmp_path):

@@ -110,7 +110,7 @@ def edit(
         if steps and out is not None:
             save(now, out)
     known = None if X is None else ids_of(X, shown.id_column)
-    ids = None if known is None else list(known)
+    ids = None if known is None else plain({"id": known})["id"]
     if moves is not None:
         whole = now.moves_from(before, X)
         write_table(_objects(whole, ids), moves, escape_formulas=escape_formulas)

@@ -55,7 +55,8 @@ def name(
     has_objects = bool(view) or data is not None or table is not None
     if has_objects:
         check_input(view or [], data, table, sep)
-    given = _given(rename or [], names)
+    by_file, by_option = ({} if names is None else _of_file(names)), _of_options(rename or [])
+    given = {**by_file, **by_option}
 
     from coview.inspection import inspect
     from coview.inspection.naming import name_groups, set_group_names
@@ -73,6 +74,10 @@ def name(
             tell("")
             name_groups(fitted, X, asked)
         if given:
+            groups = inspect(fitted).groups
+            for key in by_file:
+                if key not in groups:
+                    raise ValueError(f"{names} names the group {key!r:.60}, but the groups are {listed(groups)}.")
             set_group_names(fitted, given)
         if has_objects or asked is not None or given:
             save(fitted, model)
@@ -98,27 +103,35 @@ def _table(model: Any) -> dict[str, list[Any]]:
     return columns
 
 
-def _given(rename: list[str], names: Path | None) -> dict[str, str]:
-    """Names by hand: those of a file, then those of options."""
-    given: dict[str, str] = {}
-    if names is not None:
-        check_there(names)
-        from coview.io.tables import read_table
+def _of_file(names: Path) -> dict[str, str]:
+    """Names of the table of --names; groups whose cell is empty keep theirs."""
+    check_there(names)
+    from coview.io.tables import read_table
 
-        table = read_table(names)
-        known = list(table)
-        for column in ("group", "name"):
-            if column not in known:
-                raise ValueError(
-                    f"{names} has no column {column!r}, only {listed(known)}.{did_you_mean(column, known)}"
-                )
-        given.update({str(key): str(called) for key, called in zip(table["group"], table["name"])})
+    table = read_table(names)
+    known = list(table)
+    for column in ("group", "name"):
+        if column not in known:
+            raise ValueError(f"{names} has no column {column!r}, only {listed(known)}.{did_you_mean(column, known)}")
+    keys, called = (plain({"": table[column]})[""] for column in ("group", "name"))
+    keys = [int(key) if isinstance(key, float) and key.is_integer() else key for key in keys]  # beside empty cells
+    return {str(key): str(name) for key, name in zip(keys, called) if not (_is_gap(key) or _is_gap(name))}
+
+
+def _of_options(rename: list[str]) -> dict[str, str]:
+    """Names of --rename."""
+    given: dict[str, str] = {}
     for pair in rename:
         key, sign, called = pair.partition("=")
         if not sign:
             raise ValueError(f"--rename must be GROUP=NAME, such as 3='Mail clients', got {pair!r}.")
         given[key.strip()] = called
     return given
+
+
+def _is_gap(cell: Any) -> bool:
+    """Tell whether a cell of a table is empty."""
+    return cell is None or cell != cell or not str(cell).strip()  # NaN is not itself
 
 
 def _function(path: str) -> Callable[[Any], str]:

@@ -59,18 +59,21 @@ def predict(
     data: Data = None,
     table: Table = None,
     sep: Sep = None,
-    proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class or cluster.")] = False,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Add the probability of each class, cluster or topic.")
+    ] = False,
     out: Out = None,
     all_digits: AllDigits = False,
     escape_formulas: EscapeFormulas = True,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Give each object its class or cluster; any non-empty subset of the model's views will do.
+    """Give each object its class, cluster or first topic; any non-empty subset of the model's views will do.
 
-    The column "label" is the class, or the number of the cluster; "name" says what the cluster is about. With --proba,
-    columns begin with "p_" and the class, or the number of the cluster: "p_3: photo, image, raw". The column "known" is
-    False for objects without anything that the model knows, such as a text of new words only.
+    The column "label" is the class, or the number of the cluster or of the topic of the largest share, -1 for none;
+    "name" says what the group is about. With --proba, columns begin with "p_" and the class, or the number of the
+    group: "p_3: photo, image, raw". The column "known" is False for objects without anything that the model knows,
+    such as a text of new words only.
 
     Objects of the fit are predicted like new ones: a few may get another cluster than in the fit.
     """
@@ -208,9 +211,11 @@ def load_objects(
     from coview.io.models import load
 
     model = inspect(load(path))
-    if method != "outliers" and not (model.transforms if method == "transform" else model.predicts):
+    can = {"transform": model.transforms, "predict": model.predicts or _sorts(model)}
+    if not can.get(method, True):
         other = "predict" if method == "transform" else "transform"
-        raise ValueError(f"{path} holds a {model.name}, which has no {method}. Use: coview {other} {path} ...")
+        use = f" Use: coview {other} {path} ..." if can[other] else ""
+        raise ValueError(f"The model of {path}, {model.name}, has no {method}.{use}")
     if model.front is not None and table is None:
         raise ValueError("The model was fitted on a raw table: pass --table FILE.")
     if model.front is None and table is not None:
@@ -221,6 +226,11 @@ def load_objects(
             raise ValueError(f"The model has no view {name!r}, only {listed(known)}.{did_you_mean(name, known)}")
     tell("reading")
     return model, read_input(view or [], data, table, sep)
+
+
+def _sorts(model: Inspection) -> bool:
+    """Tell whether it is a topic model, which gives each object the topic of its largest share."""
+    return model.kind == "topic" and (model._memberships is not None or model._predict is not None)
 
 
 def _ids(model: Inspection, X: Any, n_rows: int) -> Any:

@@ -44,6 +44,7 @@ from coview.inspection.features import deviations_of
 from coview.plsa.link import LinkPLSA
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.inner import fitting
 from coview.utils.messages import cut, did_you_mean, listed, short
 from coview.utils.parameters import ESTIMATOR, NONE
 from coview.utils.warn import same_work, unwarned, warn_user
@@ -61,8 +62,12 @@ COUNTS = (
     "estimator__n_clusters",
     "estimator__n_components",
 )  # how many groups a fit finds
-OWN_SETTINGS = ("init", "checkpoint", "callbacks")  # which a split of the model does not take over
+OWN_SETTINGS = (  # which a split of the model does not take over: they are about all groups, or about one fit
+    *("init", "seeds", "means_init", "weights_init", "precisions_init", "distance_threshold"),
+    *("checkpoint", "callbacks"),
+)
 MOST_PARTS = 1_000
+LONGEST_NUMBER = 20  # digits of a number that is given as a text
 
 
 def edit(model: Any) -> EditedModel:
@@ -290,6 +295,8 @@ class EditedModel(MultiViewEstimator):
         """Give the groups the numbers of those of an earlier fit, and make its edits again, those that can be made."""
         old, new = inspect(earlier.estimator_), inspect(self.estimator_)
         before, after = read_anew(old, X), read_anew(new, X)
+        if after is None:
+            after = training_memberships(new)
         if before is None or after is None or len(before) != len(after):
             warn_user(
                 "The groups of this fit cannot be matched with those of the fit before, which has other views or no "
@@ -343,7 +350,7 @@ class EditedModel(MultiViewEstimator):
         """
         return self.apply("merge", groups=groups, name=name)
 
-    def split(self, group: Any, X: Any, n: int = 2) -> EditedModel:
+    def split(self, group: Any, X: Any = None, n: int = 2) -> EditedModel:
         """Split a group: a model of the same kind and settings is fitted to its objects alone.
 
         The largest part keeps the number, the others get new ones. Parts share the memberships of the group, so that an
@@ -485,7 +492,8 @@ class EditedModel(MultiViewEstimator):
         other : EditedModel
             The same fitted model with other edits, such as a copy that `edit` made before some of them.
         X : what the model takes, optional
-            Objects to look at; by default those of the fit, where the model knows its memberships.
+            Objects to look at; by default those of the fit, where the model knows its memberships. A clusterer without
+            `predict` knows those of its fit only.
 
         Returns
         -------
@@ -503,7 +511,7 @@ class EditedModel(MultiViewEstimator):
             since += 1
         taken_back = len(other.edits_) - since
         edits = "; ".join([f"undo {_n_edits(taken_back)}"] * bool(taken_back) + self.log()[since:]) or "no edit"
-        if X is None:
+        if X is None or (not _reads(inner) and n_training(inner) == _n_rows(self._objects(X))):
             if n_training(inner) is None:
                 raise ParameterError("is needed: the model has kept nothing of the objects of its fit.", parameter="X")
             return find_moves(edits, other.labels_, self.labels_, inner.training.ids)
@@ -541,7 +549,7 @@ class EditedModel(MultiViewEstimator):
         if group in names:
             return names[group]
         if group.strip().isdecimal() and group.strip().isascii():
-            return ledger.check(int(group))
+            return ledger.check(int(group.strip().lstrip("0")[:LONGEST_NUMBER] or 0))
         folded = {name.casefold(): number for name, number in names.items()}
         if group.casefold() in folded:
             return folded[group.casefold()]
@@ -555,6 +563,8 @@ class EditedModel(MultiViewEstimator):
         kind = asked.get("edit")
         if kind == "reduce" and "groups" not in asked:
             return self._reduction(asked, X), None
+        if kind == "merge":
+            asked["groups"] = _merged(asked.get("groups"))
         if kind in ("merge", "reduce") and isinstance(asked.get("groups"), (list, tuple)):
             nested = kind == "reduce"
             asked["groups"] = [
@@ -636,7 +646,7 @@ class EditedModel(MultiViewEstimator):
         inner, objects = inspect(self.estimator_), self._objects(X)
         if isinstance(objects, LazyViews):
             objects = objects.collect()
-        n_objects = len(objects) if isinstance(objects, Views) else objects.shape[0]
+        n_objects = _n_rows(objects)
         fitted = n_training(inner)
         if fitted is not None and fitted != n_objects:
             raise ParameterError(
@@ -649,7 +659,7 @@ class EditedModel(MultiViewEstimator):
         model = _smaller(inner.estimator, n)
         part = objects[rows] if isinstance(objects, Views) else take_rows(objects, rows)
         matrix = isinstance(part, Views) and inner.takes_matrix
-        with unwarned():
+        with unwarned(), fitting(model, f"the {len(rows)} objects of group {group}"):
             model.fit(for_sklearn(part[part.names[0]]) if matrix else part)
         found = inspect(model)
         if len(found.groups) != n:
@@ -664,7 +674,7 @@ class EditedModel(MultiViewEstimator):
         shares = found.memberships(objects, prepared=True)
         if shares is not None:
             return shares
-        n_objects = len(objects) if isinstance(objects, Views) else objects.shape[0]
+        n_objects = _n_rows(objects)
         even = np.full((n_objects, len(found.groups)), 1.0 / len(found.groups))
         if rows is not None and found.training.codes is not None:
             even[rows] = one_hot(found.training.codes, len(found.groups))
@@ -835,7 +845,7 @@ class EditedModel(MultiViewEstimator):
         taken = set(ledger.called.values())
         untouched = {str(n): name for n, name in own.items() if name and n in as_they_were and name not in taken}
         called = {**untouched, **{str(number): name for number, name in ledger.called.items()}}
-        reads = inner._memberships is not None or inner._predict is not None
+        reads = _reads(inner)
         return replace(
             inner,
             estimator=self,
@@ -859,8 +869,30 @@ class EditedModel(MultiViewEstimator):
 # -- pieces
 
 
+def _reads(inner: Inspection) -> bool:
+    """Tell whether a model knows the groups of new objects."""
+    return inner._memberships is not None or inner._predict is not None
+
+
+def _n_rows(objects: Any) -> int:
+    return len(objects) if isinstance(objects, (Views, LazyViews)) else int(objects.shape[0])
+
+
 def _n_edits(n: int) -> str:
     return f"{n} edit{'' if n == 1 else 's'}"
+
+
+def _merged(groups: Any) -> list[Any]:
+    """The groups of a merge, as they were given."""
+    listed_groups = isinstance(groups, (list, tuple)) or (isinstance(groups, np.ndarray) and groups.ndim == 1)
+    parts = list(groups) if listed_groups else []
+    if parts and all(isinstance(part, (list, tuple)) for part in parts):
+        raise ParameterError(
+            f"must be one list of groups, such as {short(parts[0])}: call merge once for each.", parameter="groups"
+        )
+    if len(parts) < 2:
+        raise ParameterError(f"must be a list of two or more, such as [3, 4], got {short(groups)}.", parameter="groups")
+    return parts
 
 
 def _added(values: np.ndarray, numbers: Sequence[int], steps: Sequence[Step]) -> np.ndarray:
@@ -877,6 +909,10 @@ def _smaller(model: Any, n: int) -> Any:
     name = next((name for name in COUNTS if name in settings), None)
     if name is None:
         raise ParameterError(f"{type(model).__name__} has no number of groups to set, so it cannot split one.")
-    known = signatures.signature(type(model)).parameters
-    own = {each: known[each].default for each in OWN_SETTINGS if each in known and not isinstance(settings[each], str)}
-    return clone(model).set_params(**{name: n}, **own)
+    usual = {}
+    for path in settings:
+        *nested, last = path.rsplit("__", 1)
+        known = signatures.signature(type(settings.get(nested[0]) if nested else model)).parameters
+        if last in OWN_SETTINGS and last in known and not isinstance(settings[path], str):
+            usual[path] = known[last].default
+    return clone(model).set_params(**{name: n}, **usual)

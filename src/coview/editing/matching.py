@@ -22,14 +22,16 @@ def training_memberships(inner: Inspection) -> np.ndarray | None:
 
 
 def read_anew(inner: Inspection, X: Any, before: Inspection | None = None) -> np.ndarray | None:
-    """Return memberships of the objects of a new fit, prepared by the steps of `before`; None where it cannot tell."""
+    """Return what a model says of any objects, prepared by the steps of `before`; None where it cannot tell.
+
+    The groups of its training objects are no answer: they say nothing of other objects, nor of the same in other order.
+    """
     try:
         with unwarned():
             objects = X if before is None else before.prepare(X)
-            found = inner.memberships(objects, prepared=before is not None)
+            return inner.memberships(objects, prepared=before is not None)
     except ValueError:  # other views
         return None
-    return training_memberships(inner) if found is None else found
 
 
 def matched_numbers(

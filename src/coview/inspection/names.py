@@ -24,6 +24,7 @@ With the weights for p, but only for features that a tenth have, it is 0.482 and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -183,5 +184,15 @@ def same_word(a: str, b: str) -> bool:
 
 
 def distinct_names(names: Sequence[str], keys: Sequence[str]) -> list[str]:
-    """Return names that differ: of equal ones each says its key too."""
-    return [name if names.count(name) == 1 else f"{name} ({key})" for name, key in zip(list(names), keys)]
+    """Return names that differ: of equal ones each says its key too, as often as it takes.
+
+    Examples
+    --------
+    >>> distinct_names(["a", "a", "a (0)"], ["0", "1", "2"])
+    ['a (0) (0)', 'a (1)', 'a (0) (2)']
+    """
+    found, counts = list(names), Counter(names)
+    while len(counts) < len(found):
+        found = [name if counts[name] == 1 else f"{name} ({key})" for name, key in zip(found, keys)]
+        counts = Counter(found)
+    return found
