@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from math import log, sqrt
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from coview.inspection.phrases import count_phrases, log_odds, telling_features
+from coview.inspection.phrases import _RUN, count_phrases, log_odds, telling_features
 
 
 def test_log_odds_are_those_of_the_formula_one_feature_at_a_time():
@@ -41,6 +42,20 @@ def test_phrases_have_no_function_word_at_their_ends_and_cross_no_punctuation():
     assert names == ["red foxes"]  # "state of the art" is longer than three words
     _, names = count_phrases(["a point of view, north pole"] * 3)
     assert names == ["north pole", "point of view"]
+
+
+def test_runs_of_words_are_those_that_have_two():
+    pieces = ["a", "fox", "3d", "x-", "'s", " ", "  ", ".", "_u", "é"]
+    two = re.compile(r"[^\W\d_][\w'’-]*(?: +[^\W\d_][\w'’-]*)+")
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        text = "".join(rng.choice(pieces, 12))
+        assert [run for run in _RUN.findall(text) if " " in run] == two.findall(text)
+
+
+@pytest.mark.parametrize("word", ["a", "a1", "a-"])
+def test_a_word_without_an_end_is_read_once(word):
+    assert count_phrases([word * 100_000 + ". red fox"] * 3)[1] == ["red fox"]
 
 
 def test_texts_without_a_common_phrase_have_none():

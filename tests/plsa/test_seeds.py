@@ -175,6 +175,14 @@ def test_a_word_of_several_names_counts_by_its_share():
     assert_allclose(seeds.weights["words"].toarray(), [[1 / 3, 2 / 3, 0], [1 / 3, 0, 2 / 3]])
 
 
+@pytest.mark.parametrize("kind", [int, float, np.int64, np.uint8, np.float32])
+def test_weights_may_be_numbers_of_any_kind(kind):
+    seeds = read_seeds(
+        {"a": {"words": {"team": kind(1), "moon": kind(3)}}}, 1, {"words": 2}, {"words": ["team", "moon"]}
+    )
+    assert_allclose(seeds.weights["words"].toarray(), [[1 / 4, 3 / 4]])
+
+
 def test_objects_make_seeds_of_their_features():
     X, subject = make_views()
     seeds = seeds_from_objects(X, {"cooking": [2, 5], "sport": [0]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import httpx
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.pipeline import make_pipeline
 
@@ -185,6 +186,19 @@ def test_only_topics_and_clusters_are_edited(small, model):
     assert [part["kind"] for part in both.explorer.groups.all()] == ["class", "topic"]
 
 
+def test_models_of_splits_that_were_only_previewed_are_forgotten(editing, small, model):
+    numbers, counts = np.unique(inspect(model).predict(small[0]), return_counts=True)
+    second, first = numbers[np.argsort(counts)[-2:]].tolist()
+    for n in (2, 3):
+        editing.preview({"edit": "split", "group": second, "n": n})
+    assert len(editing._parts) == 1
+    editing.apply({"edit": "split", "group": first, "n": 2})
+    editing.preview({"edit": "split", "group": second, "n": 2})
+    assert len(editing._parts) == 2
+    editing.undo()
+    assert not editing._parts
+
+
 def test_one_edit_is_made_at_a_time(editing):
     with editing._alone(), pytest.raises(ViewsError, match="Another edit is being made"):
         editing.apply(MERGE)
@@ -251,6 +265,34 @@ def test_no_request_names_a_file(client, tmp_path):
     sent = {"path": str(tmp_path / "other.coview"), "save_to": str(tmp_path / "other.coview")}
     assert client.post("/api/edits/save", json=sent).json()["unsaved"] is False
     assert [file.name for file in tmp_path.iterdir()] == ["edited.coview"]
+
+
+def test_an_answer_is_that_of_one_model(small, model):
+    X, _ = small
+    edits = []
+
+    class Edited(Service):
+        """While it answers the first rows, somebody makes an edit."""
+
+        def answer(self, key, questions):
+            if not edits:
+                edits.append(httpx.post(f"{url}/api/edits/apply", json=MERGE).json()["log"])
+            return super().answer(key, questions)
+
+    with running(make_app(Edited(model, X), page=True)) as url:
+        view = X.names[0]
+        words = X[view].toarray() if sparse.issparse(X[view]) else X[view]
+        asked = {"rows": {view: np.asarray(words)[:30].tolist()}, "top": 5}
+        sent = httpx.post(f"{url}/predict", json=asked).json()
+        after = httpx.post(f"{url}/predict", json=asked).json()
+    assert len(edits) == 1 and len(edits[0]) == 1
+    assert len(sent["classes"]) == 5 and {len(row) for row in sent["probabilities"]} == {5}
+    assert len(after["classes"]) == 4 and {len(row) for row in after["probabilities"]} == {4}
+
+
+def test_a_group_has_no_endless_name(client):
+    answer = client.post("/api/edits/preview", json={"edit": "drop", "group": "x" * 2000})
+    assert answer.status_code == 422 and "1000" in answer.json()["error"]
 
 
 def test_edits_reach_predictions_and_wrong_ones_are_told(client, small):

@@ -129,19 +129,23 @@ def test_views_of_vectors_have_no_quality():
 
 def test_by_needs_a_table_on_the_command_line(tmp_path):
     with pytest.raises(ValueError, match="--by names columns of a raw table"):
-        commands.explore(tmp_path / "model.coview", by="date")
+        commands.explore(tmp_path / "model.coview", by=["date"])
 
 
 def test_columns_of_the_command_line_are_shown(tmp_path, table, monkeypatch):
     words = ["red fox runs", "blue sea waves", "green tree leaf"]
-    rows = {**table, "body": [words[i % 3] for i in range(N)]}
+    rows = {**table, "body": [words[i % 3] for i in range(N)], "Where, roughly": ["here", "there"] * (N // 2)}
     model = make_pipeline(TextViews(columns=["body"], min_df=1), PLSA(2, random_state=0, max_iter=5)).fit(rows)
     save(model, tmp_path / "model.coview")
     pd.DataFrame(rows).to_csv(tmp_path / "rows.csv", index=False)
     shown = []
     monkeypatch.setattr(commands, "_run", lambda service, *args, **kwargs: shown.append(service))
-    commands.explore(tmp_path / "model.coview", tmp_path / "rows.csv", by="venue, date")
-    assert Explorer(shown[0]).insights.columns == ["venue", "date"]
+    for by, columns in (
+        (["venue, date"], ["venue", "date"]),
+        (["date", "Where, roughly,venue"], ["date", "Where, roughly", "venue"]),
+    ):
+        commands.explore(tmp_path / "model.coview", tmp_path / "rows.csv", by=by)
+        assert Explorer(shown.pop()).insights.columns == columns
 
 
 # -- pages

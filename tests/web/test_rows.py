@@ -187,3 +187,15 @@ def test_the_bare_value_of_a_view_of_one_column_is_read_as_in_a_table():
     assert dense(rows_to_views({"money": 12.5}, readers)["money"]).tolist() == [[12.5]]
     with pytest.raises(ViewsError, match="View 'work' has no feature 'jbo'"):
         rows_to_views({"work": {"jbo": "cook"}}, readers)
+
+
+def test_the_start_of_a_column_of_numbers_is_no_column():
+    table = {"a_b": [1.0, 2.0, 3.0], "a_1": [4.0, 5.0, 6.0], "d": [1.0, 1.0, 2.0], "job": ["cook", "smith", "cook"]}
+    readers = {"x": CellReader(ColumnViews({"x": list(table)}).fit(table).view_inputs()["x"])}
+    for cell in ({"a": 2.0, "d": 2.0}, {"a": 1.0, "d": 2.0}, {"a": "b", "d": 2.0}):
+        with pytest.raises(ViewsError, match="View 'x' has no feature 'a'"):
+            rows_to_views({"x": cell}, readers)
+        known = rows_to_views({"x": {"d": 2.0}}, readers)["x"]
+        assert dense(rows_to_views({"x": cell}, readers, unknown="ignore")["x"]).tolist() == dense(known).tolist()
+    new = rows_to_views({"x": {"job": "baker", "d": 2.0}}, readers)["x"]  # a new category counts as none
+    assert dense(new).tolist() == dense(rows_to_views({"x": {"d": 2.0}}, readers)["x"]).tolist()

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_input, named_paths, read_labels, with_vectors
+from coview.cli.files import check_input, named_paths, read_labels, split_columns, with_vectors
 from coview.utils.messages import printable
 from coview.utils.progress import progress
 
@@ -83,8 +83,11 @@ def explore(
         ),
     ] = None,
     by: Annotated[
-        str | None,
-        typer.Option("--by", help="Columns of the table, such as date,venue: how prevalent the groups are by each."),
+        list[str] | None,
+        typer.Option(
+            "--by",
+            help="Columns of the table, such as date,venue: how prevalent the groups are by each; can be repeated.",
+        ),
     ] = None,
     save_edits: Annotated[
         Path | None,
@@ -109,7 +112,7 @@ def explore(
         assert model is not None
         if labels is not None and data is None:
             raise ValueError("--labels requires the objects: coview explore model.coview DATA --labels ...")
-        if by is not None and data is None:
+        if by and data is None:
             raise ValueError("--by names columns of a raw table: coview explore model.coview TABLE --by date,venue")
         service = _loaded("explore", model, data, view, also, labels, by)
     _run(service, host, port, token, {"seconds": timeout}, 2.0, page=True, browser=browser, save_edits=save_edits)
@@ -122,7 +125,7 @@ def _loaded(
     view: list[str] | None,
     also: list[Path] | None,
     labels: str | None = None,
-    by: str | None = None,
+    by: list[str] | None = None,
 ) -> Any:
     """Service of a model file and objects, with the vectors that are kept beside their table."""
     from coview.web.service import load_service
@@ -134,8 +137,16 @@ def _loaded(
     read = None if labels is None else partial(read_labels, labels)
     add = partial(with_vectors, views=named_paths(view)) if view else None
     with progress("reading the model and its objects"):
-        columns = [name.strip() for name in (by or "").split(",") if name.strip()]
-        return load_service(model, data, also or (), read, add, columns)
+        return load_service(model, data, also or (), read, add, _columns(by or [], data))
+
+
+def _columns(by: list[str], data: Path | None) -> list[str]:
+    """Return the columns that are named, with commas between them; a name may have some itself."""
+    from coview.io.tables import TABLES, read_header
+
+    has_header = data is not None and data.is_file() and data.suffix.lower() in TABLES
+    known = (read_header(data) or []) if has_header and data is not None and any("," in each for each in by) else []
+    return list(dict.fromkeys(name for each in by for name in split_columns(each, known)))
 
 
 def _check_web() -> None:

@@ -1,8 +1,8 @@
-"""Objects that no group explains: by how well one half of an object predicts the other half, afitst other objects.
+"""Objects that no group explains: by how well one half of an object predicts the other half, against other objects.
 
 The counts of an object are put into two halves at random, token by token. From one half the model finds the memberships
 m of the object, and the other half is held out. By view, with the profiles p(f | k) of the groups and their mean q(f)
-over all objects, the fit of an object is the held-out log-likelihood per token, half of it afitst that of the mean:
+over all objects, the fit of an object is the held-out log-likelihood per token, half of it against that of the mean:
 
     fit = sum_f x_f (log((1 - s) sum_k m_k p(f | k) + s q(f)) - log(q(f)) / 2) / sum_f x_f,     s = 0.1
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["OutlierTable", "find_outliers"]
 
 SMOOTHING = 0.1  # share of the mean of all groups in what is expected of an object
-AGAINST = 0.5  # how much the likelihood of the mean of all groups counts afitst that of an object
+AGAINST = 0.5  # how much the likelihood of the mean of all groups counts against that of an object
 FLOOR = 1e-12
 LENGTHS, LEAST_OF_LENGTH = 10, 50  # bins of length, and reference objects of each
 QUARTILE = 0.6745  # standard deviations from the median of a normal distribution to its quartiles

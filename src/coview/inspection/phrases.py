@@ -39,7 +39,7 @@ MOST_PHRASES = 100_000
 PHRASE_WORTH = 0.5  # z of a phrase, of that of its strongest word, from which on the phrase takes its place
 LEAST_WORTH = 0.4  # z of a feature, of that of the group's strongest
 _CANDIDATES = 60  # features of a group and view that are looked at
-_RUN = re.compile(r"[^\W\d_][\w'’-]*(?: +[^\W\d_][\w'’-]*)+")  # words with nothing but spaces between
+_RUN = re.compile(r"[^\W\d_][\w'’-]*(?: +[^\W\d_][\w'’-]*)*")  # words with nothing but spaces between, or one word
 
 
 def log_odds(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -141,7 +141,6 @@ def count_phrases(texts: Sequence[str]) -> tuple[Any, list[str]] | None:
 
     Examples
     --------
-    >>> texts = ["The state of the art.", "A state of the art", "state of the art of foxes; red", "red foxes"]
     >>> found, names = count_phrases(["red fox", "A red fox!", "the red fox", "foxes, red"])
     >>> names, found.toarray().ravel().tolist()
     (['red fox'], [1, 1, 1, 0])

@@ -276,7 +276,7 @@ def _lookup(
             )
         pairs = features.items() if isinstance(features, Mapping) else ((each, 1.0) for each in features)
         for feature, weight in pairs:
-            if not isinstance(weight, (int, float, np.floating)) or not 0 < weight < np.inf:
+            if not isinstance(weight, (int, float, np.integer, np.floating)) or not 0 < weight < np.inf:
                 raise ParameterError(
                     f"must have positive weights, got {short(weight)} for {short(feature)}.", parameter="seeds"
                 )

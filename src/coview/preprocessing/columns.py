@@ -213,7 +213,15 @@ class ColumnViews(RawTransformer):
             else:
                 values, dense = self._fill_values(view), not self.encoders_[view]
                 one = str(self.columns_[view][0]) if len(self.columns_[view]) == 1 else None
-                inputs[view] = ViewInput(view, len(names), np.array(names), fill_values=values, dense=dense, column=one)
+                inputs[view] = ViewInput(
+                    view,
+                    len(names),
+                    np.array(names),
+                    fill_values=values,
+                    dense=dense,
+                    column=one,
+                    categorical=frozenset(map(str, self.encoders_[view])),
+                )
         return inputs
 
     def _fill_values(self, view: str) -> np.ndarray:

@@ -40,6 +40,8 @@ class ViewInput:
         Whether names of features become columns by a hash, as in streams.
     column : str or None
         The column of a table that the view is made of, where it is one of numbers or categories alone.
+    categorical : frozenset of str
+        Columns of a table that hold categories, in views made of columns: feature ``column_category`` tells of one.
     """
 
     name: str
@@ -50,6 +52,7 @@ class ViewInput:
     dense: bool = False
     hashed: bool = False
     column: str | None = None
+    categorical: frozenset[str] = frozenset()
 
 
 def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_names: Mapping[str, np.ndarray]) -> Any:

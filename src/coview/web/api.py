@@ -7,7 +7,7 @@ nothing but edits, in the one file that was named when it was started.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
@@ -61,6 +61,9 @@ _EXAMPLES = {  # by field that a request must have
 }
 
 
+_Group = Annotated[str, Field(max_length=1000)] | int  # number or name
+
+
 class Rows(BaseModel):
     """Objects, in some or all of the views of the model."""
 
@@ -103,8 +106,8 @@ class Edit(BaseModel):
     """An edit of groups, which are given by number or name."""
 
     edit: Literal["merge", "split", "rename", "drop", "noise", "reduce"]
-    groups: list[int | str] | None = Field(None, max_length=1000, description="Groups to merge.")
-    group: int | str | None = Field(None, description="The group to split, rename, drop or mark as noise.")
+    groups: list[_Group] | None = Field(None, max_length=1000, description="Groups to merge.")
+    group: _Group | None = Field(None, description="The group to split, rename, drop or mark as noise.")
     name: str | None = Field(None, max_length=200, description="New name of a group.")
     n: int | None = Field(None, ge=1, le=1000, description="Number of parts, or of groups that stay.")
 
@@ -171,7 +174,7 @@ def make_app(
         Model file in which edits of the groups can be saved.
     """
     current = Editing(service, save_edits)  # an edit puts another service in place
-    batcher = Batcher(lambda key, asked: current.service.answer(key, asked), wait=wait, most_rows=together)
+    batcher = Batcher(_answers, wait=wait, most_rows=together)
     readers = ThreadPoolExecutor(_READERS, thread_name_prefix="coview-read")
     large = ThreadPoolExecutor(1, thread_name_prefix="coview-read-large")
 
@@ -221,6 +224,12 @@ def make_app(
     return Guard(direct, limits, token=token, local=local, open_paths=open_paths)
 
 
+def _answers(key: tuple[Any, ...], questions: Sequence[Any]) -> list[Any]:
+    """Answer questions of the kind (what, service, ...) by their service."""
+    what, service, *rest = key
+    return service.answer((what, *rest), questions)
+
+
 def _add_questions(app: FastAPI, current: Editing, batcher: Batcher, in_thread: InThread, most_values: int) -> None:
     """Add the routes that describe the model and ask it about rows."""
 
@@ -245,16 +254,18 @@ def _add_questions(app: FastAPI, current: Editing, batcher: Batcher, in_thread: 
 
     @app.post("/predict", summary="Predict the labels of objects", tags=["model"])
     async def predict(request: Request, sent: Rows) -> Answers:
-        views = await in_thread(current.service.read, sent.rows, sent.unknown)
-        model = current.service.predictor
+        service = current.service  # one for the whole answer, also where an edit puts another in place meanwhile
+        views = await in_thread(service.read, sent.rows, sent.unknown)
+        model = service.predictor
         classes = model.group_names if sorts(model) else None
         about = {"model": model.name, "kind": model.kind, "classes": classes}
-        return await answer(request, ("predict", views.names, sent.by_view, sent.top), views, **about)
+        return await answer(request, ("predict", service, views.names, sent.by_view, sent.top), views, **about)
 
     @app.post("/transform", summary="Compute the coordinates of objects in the model's space", tags=["model"])
     async def transform(request: Request, sent: Rows) -> Answers:
-        views = await in_thread(current.service.read, sent.rows, sent.unknown)
-        return await answer(request, ("transform", views.names), views, model=current.service.model.name)
+        service = current.service
+        views = await in_thread(service.read, sent.rows, sent.unknown)
+        return await answer(request, ("transform", service, views.names), views, model=service.model.name)
 
 
 def _add_search(app: FastAPI, service: Service, batcher: Batcher, in_thread: InThread, most_values: int) -> None:
@@ -274,11 +285,11 @@ def _add_search(app: FastAPI, service: Service, batcher: Batcher, in_thread: InT
         if texts is not None:  # raw: words count that the vocabulary of a view lacks
             if source is not None or target is not None:
                 source, target = service.query_views(source, target)
-            key: tuple[Any, ...] = ("search_texts", source, target, step)
+            key: tuple[Any, ...] = ("search_texts", service, source, target, step)
         else:
             views, target = await in_thread(service.read_query, queries, source, target)
             (source,) = views.names
-            key = ("search", views.names, target, step)
+            key = ("search", service, views.names, target, step)
         questions, parts, start = views if texts is None else texts, [], 0
         async for stop, part in batcher.ask_parts(key, questions, len(questions)):
             part = {**part, "hits": [row[: sent.k] for row in part["hits"]]}
@@ -318,7 +329,7 @@ def _text_search(service: Service, batcher: Batcher, most_values: int) -> Callab
             return None
         if source is not None or target is not None:
             source, target = service.query_views(source, target)
-        key = ("search_texts_json", source, target, _rounded_up(sent.k))
+        key = ("search_texts_json", service, source, target, _rounded_up(sent.k))
         ((hits, ignored),) = await batcher.ask(key, [sent.query])
         views = json_bytes({"source": source, "target": target})[:-1].decode("ascii")
         text = f'{views},"hits":[{",".join(hits[: sent.k])}],"ignored":{_encoded(ignored)}}}'

@@ -157,6 +157,7 @@ class Editing:
             changed, _ = self._changed(record)
             self._earlier = [*self._earlier, self._shown][-MOST_KEPT:]
             self._shown, self._candidate = changed, None
+            self._forget_splits()
         return self.state()
 
     def undo(self) -> dict[str, Any]:
@@ -170,6 +171,7 @@ class Editing:
             else:
                 self._shown, self._earlier = self._with(edit(shown.model).undo()), []
             self._candidate = None
+            self._forget_splits()
         return self.state()
 
     def save(self) -> dict[str, Any]:
@@ -209,6 +211,7 @@ class Editing:
         model.apply(dict(record), objects)
         changed, sentence = self._with(model), model.log()[-1]
         self._candidate = ((dict(record), list(shown.log)), changed, sentence)
+        self._forget_splits()
         return changed, sentence
 
     def _with(self, model: EditedModel) -> _Shown:
@@ -245,6 +248,13 @@ class Editing:
         memberships, numbers = model._edited(reading.memberships, reading.codes, shares)
         position = {number: k for k, number in enumerate(model.numbers_)}
         return Reading(memberships, np.array([position.get(number, NO_GROUP) for number in numbers.tolist()]))
+
+    def _forget_splits(self) -> None:
+        """Keep of the models of splits only those that are shown, previewed or can be gone back to."""
+        previewed = [] if self._candidate is None else [self._candidate[1]]
+        models = [each.model for each in (self._shown, *previewed, *self._earlier) if each.model is not None]
+        used = {id(split["model"]) for model in models for split in model.splits_}
+        self._parts = {key: part for key, part in self._parts.items() if key in used}
 
     def _known_reading(self, kind: str) -> Reading | None:
         """What the model without edits says of the objects, where it is served now."""

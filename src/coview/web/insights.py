@@ -5,11 +5,9 @@ Everything is computed when it is first asked for, from memberships that are the
 
 from __future__ import annotations
 
-import threading
-import warnings
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,11 +17,13 @@ from coview.inspection.hierarchy import group_hierarchy
 from coview.inspection.prevalence import group_prevalence, named_columns
 from coview.inspection.quality import QualityTable, group_quality
 from coview.utils.messages import listed
+from coview.utils.warn import unwarned
 from coview.validation import base_seed
 from coview.views.views import Views
 from coview.web.groups import Groups
 from coview.web.kinds import known_views, sorts
 from coview.web.object_map import ObjectMap
+from coview.web.once import Once
 from coview.web.service import Service
 
 __all__ = ["Insights"]
@@ -57,8 +57,7 @@ class Insights:
 
     def __init__(self, service: Service, groups: Groups, colors: ObjectMap) -> None:
         self._service, self._groups, self._colors = service, groups, colors
-        self._kept: dict[tuple[str, ...], dict[str, Any]] = {}
-        self._working = threading.Lock()
+        self._kept = Once()
 
     def kinds(self) -> list[str]:
         """Kinds of groups that objects are sorted into."""
@@ -124,8 +123,7 @@ class Insights:
         own = next(name for name in table.names if str(name) == by) if table is not None else by
         values = named_columns(table, [own])[by]
         names = self._groups.names(kind)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # what is left out is told on the page
+        with unwarned():  # what is left out is told on the page
             found = group_prevalence(model.groups, names, memberships, values, by=by, seed=base_seed(0))
         codes = found.bins.codes
         return {
@@ -185,10 +183,7 @@ class Insights:
         return None if data is None else model.prepare_views(known_views(model, data))
 
     def _once(self, key: tuple[str, ...], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        with self._working:  # of two who ask, the second has the answer of the first
-            if key not in self._kept:
-                self._kept[key] = make()
-        return self._kept[key]
+        return cast(dict[str, Any], self._kept.get(key, make))
 
 
 def _number(value: Any) -> float | None:

@@ -7,12 +7,10 @@ object on the map is called by its position among those that are shown: all of t
 from __future__ import annotations
 
 import base64
-import threading
-import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -24,9 +22,11 @@ from coview.inspection.objects import place
 from coview.inspection.prevalence import Bins, make_bins, named_columns
 from coview.utils.messages import listed
 from coview.utils.sampling import sample_positions
+from coview.utils.warn import unwarned
 from coview.validation import check_option
 from coview.web.groups import Groups
 from coview.web.kinds import known_views
+from coview.web.once import Once
 from coview.web.service import Service
 
 __all__ = ["MOST_SHOWN", "ObjectMap"]
@@ -64,9 +64,8 @@ class ObjectMap:
 
     def __init__(self, service: Service, groups: Groups) -> None:
         self._service, self._groups = service, groups
-        self._placed: dict[str, dict[str, Any]] = {}
+        self._placed = Once()
         self._bins: dict[str, Bins | None] = {}
-        self._placing = threading.Lock()
 
     @property
     def methods(self) -> list[str]:
@@ -87,10 +86,7 @@ class ObjectMap:
             How the objects are placed.
         """
         check_option("method", method, tuple(METHODS))
-        with self._placing:  # of two who ask, the second has the answer of the first
-            if method not in self._placed:
-                self._placed[method] = self._answer(method)
-        return self._placed[method]
+        return cast(dict[str, Any], self._placed.get(method, lambda: self._answer(method)))
 
     def _answer(self, method: str) -> dict[str, Any]:
         model, n = self._service.sorter, len(self._service.ids)
@@ -196,8 +192,7 @@ class ObjectMap:
         values = named_columns(table, [own])[name]
         texts = [value for value in values if isinstance(value, str)]
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # a column of texts is no mistake here
+            with unwarned():  # a column of texts is no mistake here
                 bins = make_bins(values, len(values), name, COLORS)
         except (ViewsError, TypeError):  # lists, infinite numbers, nothing at all
             return None

@@ -106,16 +106,18 @@ class CellReader:
             column, number = self._feature(str(name), value)
             if column is not None:
                 value_of[column] = value_of.get(column, 0.0) + number
-            elif strict and not self._has_categories(str(name)):
+            elif strict and str(name) not in self.view.categorical:  # a category that is new counts as none
                 raise ViewsError(
                     f'View {self.name!r} has no feature {_shown(name)}. Leave it out, or send "unknown": "ignore".'
                 )
         self._fill(value_of)
         return list(value_of), list(value_of.values())
 
-    def _has_categories(self, name: str) -> bool:
-        """Tell whether a column holds categories, of which one that is new counts as none, as in tables."""
-        return self.view.fill_values is not None and any(each.startswith(f"{name}_") for each in self._column)
+    def _indicator(self, name: str, category: Any) -> int | None:
+        """Feature that tells of a category: it is named column_category."""
+        if self.view.fill_values is not None and name not in self.view.categorical:  # a column of numbers may look so
+            return None
+        return self._column.get(f"{name}_{category}")
 
     def _fill(self, value_of: dict[int, float]) -> None:
         """Add what stands for the columns that are not there."""
@@ -129,24 +131,23 @@ class CellReader:
             value_of.setdefault(column, value)
 
     def _feature(self, name: str, value: Any) -> tuple[int | None, float]:
-        if isinstance(value, str):  # a category: its indicator is named column_category
-            column = self._column.get(f"{name}_{value}")
+        if isinstance(value, str):
+            column = self._indicator(name, value)
             if column is None and name in self._column:
                 raise ViewsError(f"Feature {_shown(name)} of view {self.name!r} must be a number, got {_shown(value)}.")
             if column is None and self.hashed:
                 columns, values = hash_row({name: value}, self.width)
                 return int(columns[0]), float(values[0])
             return column, 1.0
-        if isinstance(value, bool) and f"{name}_{value}" in self._column:
-            return self._column[f"{name}_{value}"], 1.0
+        if isinstance(value, bool) and (column := self._indicator(name, value)) is not None:
+            return column, 1.0
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
             raise ViewsError(
                 f"Feature {_shown(name)} of view {self.name!r} must be a finite number, got {_shown(value)}."
             )
         column = self._column.get(name)
         if column is None and self.named:  # a number that was made a category
-            column = self._column.get(f"{name}_{value:g}")
-            return column, 1.0
+            return self._indicator(name, f"{value:g}"), 1.0
         if column is None and self.hashed:
             columns, values = hash_row({name: float(value)}, self.width)
             return int(columns[0]), float(values[0])
