@@ -17,6 +17,7 @@ from coview.classification.naive_bayes import (
     label_start,
 )
 from coview.datasets import make_topic_views
+from coview.exceptions import ParameterError
 
 
 def corpus(n: int = 60, seed: int = 0) -> tuple[Views, np.ndarray]:
@@ -109,7 +110,7 @@ def test_it_runs_inside_cross_validation():
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"alpha": -1}, "alpha must be a number of at least 0 or a dict of such values by view, got -1"),
+        ({"alpha": -1}, "alpha must be a number from 0 to 1e\\+100 or a dict of such values by view, got -1"),
         ({"alpha": {"images": 1}}, "alpha names view 'images'"),
         ({"view_weights": {"words": 0, "links": 0}}, "at least one view"),
         ({"view_weights": {"words": "much"}}, "got {'words': 'much'}"),
@@ -273,3 +274,10 @@ def test_an_object_without_any_view_is_uniform_after_the_rounds_too():
     found = label_start(holed, codes, 3)(holed)
     assert_allclose(found[21], 1 / 3)
     assert_allclose(found.sum(axis=1), 1)
+
+
+def test_smoothing_whose_sums_would_overflow_is_refused():
+    X = Views(words=np.array([[3, 0], [0, 2]]))
+    assert np.isfinite(MultiViewNaiveBayes(alpha=1e100).fit(X, [0, 1]).predict_proba(X)).all()
+    with pytest.raises(ParameterError, match="alpha must be a number from 0 to 1e\\+100"):
+        MultiViewNaiveBayes(alpha=1e308).fit(X, [0, 1])

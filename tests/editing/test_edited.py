@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -647,3 +648,9 @@ def test_a_file_keeps_the_log_and_goes_on_from_there(model, tmp_path):
     assert model.log() == ["merge 1 and 3 into 1, 'animals'", "split 0 into 0 and 5", "mark 2 as noise"]
     assert_same(answers(model), expected[0])
     assert_same(answers(model.undo(3)), answers(edit(TOPICS)))
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())])
+def test_a_model_that_learns_from_labels_is_refused_before_it_is_fitted(learner):
+    with pytest.raises(ParameterError, match="estimator must find topics or clusters, but LogisticRegression learns"):
+        EditedModel(learner).fit(np.eye(4))

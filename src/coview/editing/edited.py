@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_clusterer
+from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -223,8 +223,14 @@ class EditedModel(MultiViewEstimator):
         """
         earlier = self._copy() if vars(self).get("edits_") else None
         model = clone(self._inner())
+        if is_classifier(model) or is_regressor(model):
+            raise ParameterError(
+                f"must find topics or clusters, but {type(last_step(model)).__name__} learns from labels. Change the "
+                "labels and fit again.",
+                parameter="estimator",
+            )
         given = X if isinstance(model, Pipeline) else self._given(self._fit_views(X), X)
-        with same_work(model):
+        with same_work(model), fitting(last_step(model), "these objects"):
             self.estimator_ = model.fit(given)
         inner = inspect(self.estimator_)
         if isinstance(model, Pipeline):
