@@ -157,6 +157,35 @@ def test_names_that_are_found_or_set_go_into_the_log():
     assert inspect(model).given_names == {"0": "nil", "2": "two"}
 
 
+def test_a_name_of_another_group_and_a_number_are_refused(model):
+    found = name_groups(model, X)
+    for name, sentence in [(found["3"], "Group 3 is called"), ("2", "must not be a number"), (" 17 ", "a number")]:
+        for edits in (lambda name=name: model.rename(1, name), lambda name=name: model.merge([0, 1], name=name)):
+            with pytest.raises(ParameterError, match=sentence):
+                edits()
+    with pytest.raises(ParameterError, match="must not be a number"):
+        set_group_names(model, {1: "2"})
+    assert inspect(model).given_names == found
+    set_group_names(model, {0: found["1"], 1: found["0"]})
+    assert inspect(model).given_names == {**found, "0": found["1"], "1": found["0"]}
+
+
+def test_a_word_that_is_a_number_does_not_hide_the_group_of_that_number(model):
+    model.apply("names", names={"4": "2", "3": "1999"})
+    assert model.number_of("2") == 2 and model.number_of("1999") == 3
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_an_edited_model_stays_when_the_one_it_was_made_of_is_fitted_again(piped):
+    dense, _ = clusters()
+    fitted = make_pipeline(StandardScaler(), KMeans(4, random_state=0)) if piped else KMeans(4, random_state=0)
+    model = edit(fitted.fit(dense)).merge([0, 1])
+    before = answers(model, dense)
+    assert edit(fitted).moves_from(model)["row"]
+    fitted.set_params(**{"kmeans__n_clusters" if piped else "n_clusters": 2}).fit(3 - dense[:30])
+    assert_same(answers(model, dense), before)
+
+
 def test_a_reduction_cuts_the_tree_of_the_groups(model):
     cut = inspect(TOPICS).hierarchy().cut(2)
     model.reduce(2)
@@ -530,7 +559,7 @@ def test_a_pipeline_of_raw_texts_is_edited_whole(tmp_path):
     model.merge(names[:2], name="both")
     assert_allclose(model.transform(table)[:, 0], pipeline.transform(table)[:, :2].sum(axis=1))
     shown = inspect(model)
-    assert shown.front is inspect(pipeline).front and shown.group_names[0] == "both"
+    assert isinstance(shown.front, TextViews) and shown.group_names[0] == "both"
     assert_array_equal(shown.predict(table), model.predict(table))
     assert_array_equal(shown.transform(table), model.transform(table))
     save(model, tmp_path / "model.coview")

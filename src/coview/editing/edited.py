@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_clusterer, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -67,6 +67,7 @@ OWN_SETTINGS = (  # which a split of the model does not take over: they are abou
     *("checkpoint", "callbacks"),
 )
 MOST_PARTS = 1_000
+NAMES = ("group_names_", "_found_names")  # attributes that say nothing of a fit
 LONGEST_NUMBER = 20  # digits of a number that is given as a text
 
 
@@ -104,7 +105,7 @@ def edit(model: Any) -> EditedModel:
         return model._copy()
     inner = inspect(model)
     edited = EditedModel(clone(model))
-    edited.estimator_ = model
+    edited.estimator_ = _held(model)
     edited._remember(inner)
     edited._start(inner)
     return edited
@@ -507,7 +508,7 @@ class EditedModel(MultiViewEstimator):
             As of `preview`; "before" are the groups of `other`.
         """
         check_is_fitted(self)
-        if not isinstance(other, EditedModel) or other.estimator_ is not self.estimator_:
+        if not isinstance(other, EditedModel) or not _same_fit(other.estimator_, self.estimator_):
             raise ParameterError("must be an EditedModel of the same fitted model.", parameter="other")
         inner = inspect(self.estimator_)
         since = 0
@@ -552,10 +553,12 @@ class EditedModel(MultiViewEstimator):
         given = {name: number for number, name in ledger.called.items()}
         shown = self._inspect()
         names = {**dict(zip(shown.group_names, ledger.shown)), **given}
+        if _is_number(group):
+            number = int(group.strip().lstrip("0")[:LONGEST_NUMBER] or 0)
+            if number in ledger.numbers or group not in names:
+                return ledger.check(number)
         if group in names:
             return names[group]
-        if group.strip().isdecimal() and group.strip().isascii():
-            return ledger.check(int(group.strip().lstrip("0")[:LONGEST_NUMBER] or 0))
         folded = {name.casefold(): number for name, number in names.items()}
         if group.casefold() in folded:
             return folded[group.casefold()]
@@ -584,7 +587,18 @@ class EditedModel(MultiViewEstimator):
         if kind == "split":
             return self._division(asked, X)
         record = checked_record(asked if asked else edit)
+        if record.get("name") is not None:
+            self._check_name(record["name"], record.get("groups", [record.get("group")]))
         return record, None
+
+    def _check_name(self, name: str, groups: Sequence[int]) -> None:
+        """Refuse a name that is a number, or that another group was given or is found to have."""
+        if _is_number(name):
+            raise ParameterError(f"A name must not be a number, which groups have already, got {short(name)}.")
+        known = self._inspect().given_names
+        other = next((key for key, called in known.items() if called == name and int(key) not in groups), None)
+        if other is not None:
+            raise ParameterError(f"Group {other} is called {short(name)} already: choose another name.")
 
     def _reduction(self, asked: dict[str, Any], X: Any) -> Record:
         n: Any = asked.get("n")
@@ -635,7 +649,9 @@ class EditedModel(MultiViewEstimator):
             changed.apply("names", names={key: name for key, name in found.items() if names.get(key) == name})
         for key, name in names.items():
             if known.get(key) != name:
-                changed.rename(int(key), name)
+                if _is_number(name):
+                    changed._check_name(name, [int(key)])
+                changed._take(checked_record({"edit": "rename", "group": int(key), "name": name}))
         self.edits_ = changed.edits_
 
     def _take(self, record: Record, split: dict[str, Any] | None = None) -> None:
@@ -875,9 +891,32 @@ class EditedModel(MultiViewEstimator):
 # -- pieces
 
 
+def _held(model: Any) -> Any:
+    """A model that holds the same fitted arrays, and stays as it is when the other one is fitted again or renamed."""
+    held = copy.copy(model)
+    if isinstance(model, Pipeline):
+        held.steps = [(name, _held(step)) for name, step in model.steps]
+    return held
+
+
+def _same_fit(model: Any, other: Any) -> bool:
+    """Tell whether two models hold the same fitted arrays."""
+    if type(model) is not type(other) or not isinstance(model, BaseEstimator):
+        return model is other
+    if isinstance(model, Pipeline):
+        steps = zip(model.steps, other.steps)
+        return len(model.steps) == len(other.steps) and all(_same_fit(one, two) for (_, one), (_, two) in steps)
+    fitted, others = ({k: v for k, v in vars(each).items() if k not in NAMES} for each in (model, other))
+    return fitted.keys() == others.keys() and all(value is others[name] for name, value in fitted.items())
+
+
 def _reads(inner: Inspection) -> bool:
     """Tell whether a model knows the groups of new objects."""
     return inner._memberships is not None or inner._predict is not None
+
+
+def _is_number(text: str) -> bool:
+    return text.strip().isdecimal() and text.strip().isascii()
 
 
 def _n_rows(objects: Any) -> int:
