@@ -109,5 +109,17 @@ def test_outliers_are_listed_with_their_ids(run, files, tmp_path):
     code, out, _ = run("outliers", model, "--table", odd, "--json", "--all")
     columns = json.loads(out)
     assert len(columns["score"]) == 61 and min(columns["score"]) == columns["score"][60]
+    few, usual = tmp_path / "few.csv", tmp_path / "usual.csv"
+    for path, texts in ((few, [BODY[0], "hockey orbit team shuttle orbit ice"]), (usual, [*BODY, *BODY, *BODY])):
+        with open(path, "w", newline="") as stream:
+            csv.writer(stream).writerows([["key", "body"], *([f"r{i}", text] for i, text in enumerate(texts))])
+    code, out, err = run("outliers", model, "--table", few, "--json", "--all")
+    assert code == 0 and "Pass usual objects as reference" in err
+    code, out, err = run("outliers", model, "--table", few, "--reference", usual, "--json", "--all")
+    assert code == 0 and "usual objects" not in err
+    low, high = sorted(json.loads(out)["score"])
+    assert json.loads(out)["score"][1] == low < high
+    code, _, err = run("outliers", model, "--view", "words=x.npz", "--reference", usual)
+    assert code == 2
     code, _, err = run("outliers", model, "--table", odd, "--false-alarm", "2")
     assert code == 2 and "false_alarm" in err

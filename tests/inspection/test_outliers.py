@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from coview import PLSA, LinkPLSA, MultiViewNaiveBayes, MultiViewPLSA, Views, inspect
+from coview import PLSA, LinkPLSA, MultiViewNaiveBayes, MultiViewPLSA, Views, edit, inspect
 from coview.datasets import make_topic_views
 from coview.inspection import outliers as module
 from coview.inspection.outliers import find_outliers
@@ -66,6 +66,61 @@ def test_the_length_of_an_object_does_not_decide(mixed):
     model, _, _, usual = mixed
     length = usual["words"].sum(axis=1) + usual["tags"].sum(axis=1)
     assert abs(spearmanr(length, model.outliers(usual).scores)[0]) < 0.15
+
+
+@pytest.mark.parametrize("n", [80, 400])
+def test_fits_of_objects_shorter_than_the_reference_are_standardized_too(n):
+    rng = np.random.default_rng(0)
+
+    def draw(lengths):  # fits as means of so many tokens are
+        return 0.3 * np.log(lengths) + rng.normal(size=len(lengths)) / np.sqrt(lengths)
+
+    middles, spreads, short = [], [], np.full(500, 4.0)
+    for _ in range(30):  # the spread of a few objects is not known well
+        usual = np.exp(rng.uniform(np.log(20), np.log(200), n))
+        scores = module._standardized(draw(short), short, draw(usual), usual)
+        middles.append(np.median(scores))
+        spreads.append(np.std(scores))
+    assert abs(np.median(middles)) < 0.5 and 0.7 < np.median(spreads) < 1.4
+
+
+def test_objects_of_noise_are_left_out_and_do_not_hide_others(mixed):
+    model, X, other, reference = mixed
+    before = model.outliers(X)
+    noise = edit(model.model).mark_noise(1)
+    codes = inspect(noise).read(X).codes
+    for given in (None, reference):
+        table = inspect(noise).outliers(X, reference=given)
+        assert np.isnan(table.scores[codes < 0]).all() and np.isfinite(table.scores[codes >= 0]).all()
+        assert f"{int((codes < 0).sum())} more are noise" in repr(table) and table.n_noise == (codes < 0).sum()
+        assert np.mean(table.scores[other & (codes >= 0)] < table.threshold) > 0.9
+        assert len(table["row"]) <= len(before["row"]) + 5
+
+
+def test_few_objects_cannot_say_what_is_usual(mixed, recwarn):
+    model, X, _, reference = mixed
+    with pytest.warns(UserWarning, match="^3 objects cannot say what is usual.* Pass usual objects as reference"):
+        table = model.outliers(X[:3])
+    assert list(table) == list(model.outliers(X)) and table["group"] == [] == table["name"]
+    recwarn.clear()
+    model.outliers(X[:3], reference=reference)
+    assert not recwarn
+
+
+def test_a_view_of_vectors_may_be_sparse():
+    rng = np.random.default_rng(0)
+    words = corpus(60, 0)
+    vectors = 5 * np.eye(3)[np.arange(60) % 3] + rng.normal(size=(60, 3))
+    model = inspect(LinkPLSA(3, random_state=0).fit(Views(words=words, vector=vectors)))
+    scores = model.outliers(Views(words=words, vector=vectors)).scores
+    assert_allclose(model.outliers(Views(words=words, vector=sparse.csr_array(vectors))).scores, scores)
+
+
+def test_entries_are_looked_at_in_parts(mixed, monkeypatch):
+    model, X, _, _ = mixed
+    whole = model.outliers(X).scores
+    monkeypatch.setattr(module, "MOST_VALUES", 300)
+    assert_allclose(model.outliers(X).scores, whole)
 
 
 def test_the_fit_is_that_of_the_formula():

@@ -22,6 +22,14 @@ def outliers(
     data: Data = None,
     table: Table = None,
     sep: Sep = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            "--reference",
+            help="Usual objects that were not in the fit, a file of the same kind as --table or --data; by default the "
+            "bulk of the objects tells what is usual.",
+        ),
+    ] = None,
     false_alarm: Annotated[
         float, typer.Option("--false-alarm", help="Share of usual objects that may be called outliers by chance.")
     ] = 0.01,
@@ -48,14 +56,29 @@ def run_outliers(
     data: Path | None = None,
     table: Path | None = None,
     sep: str | None = None,
+    reference: Path | None = None,
     false_alarm: float = 0.01,
     every: bool = False,
     seed: int = 0,
 ) -> dict[str, list[Any]]:
     """Return the columns that `coview outliers` writes."""
     fitted, X = load_objects(model, "outliers", view, data, table, sep)
+    usual = None
+    if reference is not None:
+        if view:
+            raise ValueError(
+                "--reference is one file, as --table or --data are: pass the objects by these, not by --view."
+            )
+        _, usual = load_objects(
+            model,
+            "outliers",
+            None,
+            Path(reference) if table is None else None,
+            None if table is None else Path(reference),
+            sep,
+        )
     tell("finding outliers")
-    found = fitted.outliers(X, false_alarm=false_alarm, random_state=seed)
+    found = fitted.outliers(X, reference=usual, false_alarm=false_alarm, random_state=seed)
     ids = ids_of(X, fitted.id_column)
     key = "row" if ids is None else "id"
 

@@ -947,8 +947,9 @@ class Inspection:
     ) -> OutlierTable:
         """Find the objects that no group explains: the likelihood of one half of an object, predicted from the other.
 
-        Scores do not depend on how long objects are: each is compared with others of its length
-        (`coview.inspection.outliers`).
+        Each object is compared with others of its length (`coview.inspection.outliers`); one that is much shorter than
+        nearly all of them is called an outlier by chance more often than `false_alarm`. Objects of a group that was
+        marked as noise (`edit`) are left out. Fewer than 10 objects cannot say what is usual: pass a reference.
 
         Parameters
         ----------

@@ -10,11 +10,13 @@ and the mean of both ways round is taken. Of a view of vectors or measurements t
 from the mean vector that the memberships expect, where these come from the counts if there are any.
 
 Short objects fit worse, and by more chance, than long ones. So a fit is compared with those of reference objects of
-about its own length: how many robust standard deviations it lies above their median. The score of an object is the mean
-of these over its views. An object is an outlier where its score is below that of all but a share of the reference, the
-rate of false alarms. Without a reference the objects are their own: what is usual is told by the median and the lower
-quartile of their scores, as of a normal distribution, so that outliers among them do not hide each other. The objects
-of the fit are no good reference for others: the model knows them too well.
+about its own length: how many robust standard deviations it lies above their median. Where all of these are longer, the
+median is lower along a line and the deviation larger by the square root of the ratio of lengths. The score of an object
+is the mean of these over its views. Objects of a group that was marked as noise have no score, and are no reference. An
+object is an outlier where its score is below that of all but a share of the reference, the rate of false alarms.
+Without a reference the objects are their own: what is usual is told by the median and the lower quartile of their
+scores, as of a normal distribution, so that outliers among them do not hide each other. The objects of the fit are no
+good reference for others: the model knows them too well.
 
 Chosen on newsgroup posts, a model of the earlier posts of sci.*, with 10 % of posts of rec.* among the later posts of
 sci.*: area under the curve 0.91 (LinkPLSA and MultiViewPLSA); by the likelihood alone 0.90, by the ratio to that of the
@@ -33,7 +35,9 @@ from scipy.stats import norm
 
 from coview.exceptions import ViewsError
 from coview.inspection.features import Features, is_measured
+from coview.inspection.memberships import dense
 from coview.utils.tables import ColumnTable
+from coview.utils.warn import warn_user
 from coview.views.views import Views
 
 if TYPE_CHECKING:
@@ -45,7 +49,10 @@ SMOOTHING = 0.1  # share of the mean of all groups in what is expected of an obj
 AGAINST = 0.5  # how much the likelihood of the mean of all groups counts against that of an object
 FLOOR = 1e-12
 LENGTHS, LEAST_OF_LENGTH = 10, 50  # bins of length, and reference objects of each
+LEAST_APART = 0.2  # of log lengths, for a slope between them
 QUARTILE = 0.6745  # standard deviations from the median of a normal distribution to its quartiles
+FEWEST = 10  # objects that can say what is usual
+MOST_VALUES = 1 << 22  # entries times groups at a time
 SHOWN = 10
 
 
@@ -64,10 +71,12 @@ class OutlierTable(ColumnTable):
         Objects with a lower score are outliers.
     false_alarm : float
         Share of the reference below the threshold.
+    n_noise : int, default=0
+        Objects of groups that were marked as noise, which have no score.
 
     Attributes
     ----------
-    scores, p_values, threshold, false_alarm
+    scores, p_values, threshold, false_alarm, n_noise
         The same.
     """
 
@@ -78,8 +87,10 @@ class OutlierTable(ColumnTable):
         p_values: np.ndarray,
         threshold: float,
         false_alarm: float,
+        n_noise: int = 0,
     ) -> None:
         super().__init__(columns)
+        self.n_noise = n_noise
         self.scores, self.p_values, self.threshold, self.false_alarm = scores, p_values, threshold, false_alarm
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
@@ -89,8 +100,9 @@ class OutlierTable(ColumnTable):
     def _title(self) -> str:
         judged = int(np.isfinite(self.scores).sum())
         count = len(self["row"])
-        unknown = len(self.scores) - judged
+        unknown = len(self.scores) - judged - self.n_noise
         rest = f"; of {unknown:,} more too little is known" if unknown else ""
+        rest += f"; {self.n_noise:,} more are noise" if self.n_noise else ""
         return (
             f"{count:,} outlier{'' if count == 1 else 's'} among {judged:,} objects, with a score below "
             f"{self.threshold:.2f} (false alarms {self.false_alarm:.3g}){rest}"
@@ -102,15 +114,24 @@ def find_outliers(
 ) -> OutlierTable:
     """Return the objects that no group of a model explains; see `Inspection.outliers`."""
     profiles = _profiles(inspection, views)
-    fits, sizes = _fits(inspection, views, profiles, seed)
+    before, sizes = _fits(inspection, views, profiles, seed)
+    fits = _without_noise(inspection, views, before)
     if reference is None:
         others, lengths = fits, sizes
     else:
         others, lengths = _fits(inspection, reference, profiles, seed + 1)
+        others = _without_noise(inspection, reference, others)
     by_view = {view: _standardized(fits[view], sizes[view], others[view], lengths[view]) for view in fits}
     known = {view: _standardized(others[view], lengths[view], others[view], lengths[view]) for view in others}
     scores, usual = _mean(by_view), _mean(known)
     usual = np.sort(usual[np.isfinite(usual)])
+    noise = int((np.isfinite(_mean(before)) & ~np.isfinite(scores)).sum())
+    if reference is None and 0 < len(usual) < FEWEST:
+        warn_user(
+            f"{len(usual)} object{'' if len(usual) == 1 else 's'} cannot say what is usual, so that outliers among "
+            "them are hardly found. Pass usual objects as reference.",
+            UserWarning,
+        )
     if not len(usual):
         raise ViewsError("No object has enough features to tell outliers: at least two tokens are needed in a view.")
     threshold = float(np.quantile(usual, false_alarm))
@@ -123,14 +144,13 @@ def find_outliers(
     if views.ids is not None:
         columns["id"] = views.ids[rows].tolist()
     columns |= {"score": scores[rows].tolist(), "p_value": p_values[rows].tolist()}
-    if len(rows):
-        codes = inspection.read(views[rows], prepared=True).codes
-        if codes is not None:
-            columns["group"] = [inspection.groups[code] if code >= 0 else None for code in codes]
-            columns["name"] = [inspection.group_names[code] if code >= 0 else None for code in codes]
+    codes = inspection.read(views[rows], prepared=True).codes if len(rows) else None
+    codes = np.full(len(rows), -1) if codes is None else codes
+    columns["group"] = [inspection.groups[code] if code >= 0 else None for code in codes]
+    columns["name"] = [inspection.group_names[code] if code >= 0 else None for code in codes]
     if len(by_view) > 1:
         columns |= {f"score: {view}": part[rows].tolist() for view, part in by_view.items()}
-    return OutlierTable(columns, scores, p_values, threshold, false_alarm)
+    return OutlierTable(columns, scores, p_values, threshold, false_alarm, noise)
 
 
 def _profiles(inspection: Inspection, views: Views) -> dict[str, Features]:
@@ -182,11 +202,19 @@ def _fits(
                 fits[view].append(np.where(mass > 0, _fit_of(counts, memberships, weights, mean, mass), np.nan))
                 tokens[view] += mass
             else:
-                off = np.asarray(views[view], dtype=np.float64) - memberships @ weights
+                off = dense(views[view]) - memberships @ weights
                 have = views.present[:, views.names.index(view)]
                 fits[view].append(np.where(have, -(off**2).sum(axis=1), np.nan))
                 tokens[view] += have
     return {view: _mean(dict(enumerate(parts))) for view, parts in fits.items()}, tokens
+
+
+def _without_noise(inspection: Inspection, views: Views, fits: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Fits without those of objects in groups that people have marked as noise: the other groups explain them not."""
+    if all(record["edit"] != "noise" for record in inspection.edits):
+        return fits
+    codes = inspection.read(views, prepared=True).codes
+    return fits if codes is None else {view: np.where(codes < 0, np.nan, part) for view, part in fits.items()}
 
 
 def _fit_of(
@@ -195,8 +223,9 @@ def _fit_of(
     """Fit of each row, entry by entry of the matrix."""
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     expected = np.empty(len(rows))
-    for start in range(0, len(rows), 1 << 18):  # never more than so many entries times groups
-        part = slice(start, start + (1 << 18))
+    step = max(1, MOST_VALUES // memberships.shape[1])
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
         expected[part] = (memberships[rows[part]] * weights[:, counts.indices[part]].T).sum(axis=1)
     background = mean[counts.indices]
     expected = (1 - SMOOTHING) * expected + SMOOTHING * background
@@ -239,13 +268,29 @@ def _standardized(fits: np.ndarray, sizes: np.ndarray, others: np.ndarray, lengt
     edges = np.unique(np.quantile(places, np.linspace(0, 1, n_bins + 1)[1:-1]))
     bins = np.searchsorted(edges, places, side="right")
     used = np.unique(bins)
-    parts = [others[known][bins == b] for b in used]
+    slope, longest = _slope(places, others[known]), places.max()  # so that it goes on below the first bin
+    rest = others[known] - slope * places
+    parts = [rest[bins == b] for b in used]
     centers = np.array([places[bins == b].mean() for b in used])
     medians = np.array([np.median(part) for part in parts])
     spreads = np.array([_spread(part) for part in parts])
-    spreads = np.maximum(spreads, max(1e-9, 1e-3 * float(np.std(others[known]))))
+    spreads = np.maximum(spreads, max(1e-9, 1e-3 * float(np.std(rest))))
     here = np.log(np.maximum(sizes, FLOOR))
-    return (fits - np.interp(here, centers, medians)) / np.interp(here, centers, spreads)
+    shorter = np.minimum(here - centers[0], 0.0)  # below the first bin: the mean of n tokens varies by 1 / sqrt(n)
+    location = np.interp(here, centers, medians) + slope * np.minimum(here, longest)
+    return (fits - location) / (np.interp(here, centers, spreads) * np.exp(-shorter / 2))
+
+
+def _slope(places: np.ndarray, fits: np.ndarray) -> float:
+    """How much better longer objects fit, by log length: from the medians of the shorter and the longer half."""
+    order = np.argsort(places, kind="stable")
+    half = len(order) // 2
+    if not half:
+        return 0.0
+    one, other = order[:half], order[len(order) - half :]
+    apart = float(np.median(places[other]) - np.median(places[one]))
+    better = float(np.median(fits[other]) - np.median(fits[one]))
+    return max(0.0, better / apart) if apart > LEAST_APART else 0.0
 
 
 def _spread(values: np.ndarray) -> float:
