@@ -12,6 +12,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from functools import cache, partial
 from typing import Any
 
@@ -25,6 +26,7 @@ from coview import (
     SphericalKMeans,
     as_views,
     compare,
+    edit,
     inspect,
     metrics,
     name_groups,
@@ -107,6 +109,16 @@ def calls() -> dict[str, Call]:
         "seeds_from_objects": (seeds_from_objects, {"X": X, "objects": {"a": [0]}, "views": None}),
         "as_views": (as_views, {"X": X}),
     }
+    edits: dict[str, dict[str, Any]] = {
+        "merge": {"groups": [0, 1], "name": "a"},
+        "rename": {"group": 0, "name": "a"},
+        "drop": {"group": 0},
+        "mark_noise": {"group": 0},
+        "reduce": {"n": 2, "X": X},
+        "preview": {"edit": {"edit": "merge", "groups": [0, 1]}, "X": X},
+    }
+    for name, model in (("topics", topics), ("clusters", clusters)):
+        found |= {f"edit({name}).{each}": (partial(_edited, model, each), given) for each, given in edits.items()}
     for name, model in (("topics", topics), ("classes", classes), ("clusters", clusters)):
         asked = inspect(model)
         by = np.arange(ROWS)
@@ -126,6 +138,18 @@ def calls() -> dict[str, Call]:
         for question, arguments in questions.items():
             found[f"{name}.{question}"] = getattr(asked, question), arguments
     return {name: call for name, call in found.items() if call[1]}
+
+
+def _edited(model: Any, method: str, /, **arguments: Any) -> Any:
+    """Make one edit, of a model that stays as it is."""
+    return getattr(edit(model), method)(**arguments)
+
+
+def _call(name: str, argument: str, value: Any) -> Any:
+    """Call a function with one argument replaced; a model that it may name the groups of is a copy."""
+    function, arguments = calls()[name]
+    given = {**arguments, argument: value}
+    return function(**{key: deepcopy(each) if key == "model" else each for key, each in given.items()})
 
 
 @cache
@@ -151,11 +175,10 @@ def make_case(seed: int, number: int) -> tuple[str, str, Any]:
 
 def run_case(name: str, argument: str, value: Any) -> str:
     """Call and look; return what is wrong, or nothing."""
-    function, arguments = calls()[name]
     if name == "compare" and argument == "methods" and (value is None or isinstance(value, str)):
         return ""  # all methods: right, and long
     try:
-        answer = function(**{**arguments, argument: value})
+        answer = _call(name, argument, value)
         repr(answer)
     except NotFittedError as error:
         return "" if argument == "model" else described(error)
@@ -209,7 +232,7 @@ if __name__ == "__main__":
         asked, place, given = make_case(options.seed, options.case)
         print(asked, place, repr(given)[:200])
         try:
-            print(repr(calls()[asked][0](**{**calls()[asked][1], place: given}))[:500])
+            print(repr(_call(asked, place, given))[:500])
         except Exception:
             traceback.print_exc()
     else:

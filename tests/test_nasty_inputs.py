@@ -18,6 +18,7 @@ from coview import (
     SphericalKMeans,
     Views,
     as_views,
+    inspect,
 )
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
 from coview.exceptions import ParameterError, ViewsError
@@ -123,6 +124,14 @@ def test_a_hundred_nasty_cases():
 
 def test_functions_refuse_nonsense_in_place_of_any_argument():
     assert functions.main(seed=0, count=300) == []
+
+
+def test_a_case_does_not_change_the_models_of_others():
+    model = functions.calls()["set_group_names"][1]["model"]
+    before = inspect(model).group_names
+    for name, argument, value in (("set_group_names", "names", {0: "x"}), ("edit(topics).rename", "name", "x")):
+        assert functions.run_case(name, argument, value) == ""
+    assert inspect(model).group_names == before
 
 
 @pytest.mark.parametrize("tiny", [1e-70, 1e-320])
