@@ -59,10 +59,12 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: np.ndarray
     group_names_: dict[str, str]
+    _found_names: Mapping[str, str] = {}  # those of group_names_ that nobody gave
     _vector_norms: Mapping[str, Sequence[float]] = {}  # lengths of vectors, by view: those of new ones are compared
     _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = {
         **rules.FITTED_VIEWS,
         "group_names_": rules.optional(rules.mapping(rules.text())),
+        "_found_names": rules.optional(rules.mapping(rules.text())),
         "_vector_norms": rules.optional(rules.by_view(rules.sequence(rules.number(0), 3), some=True)),
     }
 
@@ -129,7 +131,15 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
 
     def _keep_names(self, names: dict[str, str], by_hand: bool) -> None:
         """Keep names of groups, by key: all that there are, given by hand or found."""
+        if not by_hand:
+            by_people = self._names_by_hand()
+            self._found_names = {key: name for key, name in names.items() if by_people.get(key) != name}
         self.group_names_ = names
+
+    def _names_by_hand(self) -> dict[str, str]:
+        """Names of groups that people gave, by hand or with seeds, by key; not those that were found."""
+        found = self._found_names
+        return {key: name for key, name in vars(self).get("group_names_", {}).items() if found.get(key) != name}
 
     def _view_inputs(self) -> dict[str, ViewInput]:
         """Describe the fitted views."""
@@ -150,7 +160,8 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
             # forget the column names of an earlier fit on one frame
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = views.shape[1]
-        self.__dict__.pop("group_names_", None)  # other groups than those that were named
+        for names in ("group_names_", "_found_names"):
+            self.__dict__.pop(names, None)  # other groups than those that were named
         self._look_at(views)
         views = self._numbers(views, plain)
         self.view_names_ = list(views.names)

@@ -57,6 +57,14 @@ def test_an_empty_cell_of_a_table_of_names_names_nothing(run, files, tmp_path):
     assert code == 2 and "names.csv names the group '7'" in err and "--rename" not in err
 
 
+def test_names_by_hand_are_kept_unless_overwritten(run, files):
+    table, model = files
+    found = names(run, model, "--table", table)
+    names(run, model, "--rename", "0=Mine")
+    assert names(run, model, "--table", table) == ["Mine", found[1]]
+    assert names(run, model, "--table", table, "--overwrite") == found
+
+
 def test_a_function_of_a_module_in_this_folder_names_groups(run, files, tmp_path, monkeypatch):
     table, model = files
     (tmp_path / "my_own_names.py").write_text("def ask(group):\n    return f'About {group.phrases[0]}'\n")

@@ -186,6 +186,21 @@ def test_an_edited_model_stays_when_the_one_it_was_made_of_is_fitted_again(piped
     assert_same(answers(model, dense), before)
 
 
+def test_names_by_hand_of_an_edited_model_are_kept():
+    named = LinkPLSA(4, random_state=0, max_iter=10).fit(X)
+    set_group_names(named, {0: "zero", 1: "one"})
+    model = edit(named).rename(2, "two")
+    for _ in range(2):
+        asked = []
+        names = name_groups(model, X, lambda card: asked.append(card.key) or "new")  # noqa: B023
+        assert names == {"0": "zero", "1": "one", "2": "two", "3": "new"} and asked == ["3"]
+        assert inspect(model).given_names == names
+    names = name_groups(model, X, lambda card: f"n{card.key}", overwrite=True)
+    assert inspect(model).given_names == names == {str(k): f"n{k}" for k in range(4)}
+    name_groups(model, X, lambda card: f"m{card.key}")
+    assert inspect(model).given_names == {"0": "m0", "1": "m1", "2": "n2", "3": "m3"}
+
+
 def test_a_reduction_cuts_the_tree_of_the_groups(model):
     cut = inspect(TOPICS).hierarchy().cut(2)
     model.reduce(2)

@@ -92,6 +92,45 @@ def test_what_a_function_returns_is_cleaned(model, answer, name):
     assert names["0"] == name
 
 
+def test_names_by_hand_are_kept_and_found_ones_are_found_anew(model, tmp_path):
+    found = name_groups(model, TABLE)
+    set_group_names(model, {1: "Mine"})
+    save(model, tmp_path / "m")
+    for one in (model, load(tmp_path / "m")):
+        asked = []
+        names = name_groups(one, TABLE, lambda card: asked.append(card.key) or "New")  # noqa: B023
+        assert names == {"0": "New", "1": "Mine"} and asked == ["0"]
+        assert dict(zip(("0", "1"), inspect(one).group_names)) == names
+        assert name_groups(one, TABLE) == {"0": found["0"], "1": "Mine"}
+        assert name_groups(one, TABLE, lambda card: "Mine")["0"] == "Mine (0)"
+        assert name_groups(one, TABLE, overwrite=True) == found
+        assert name_groups(one, TABLE, lambda card: f"n{card.key}") == {"0": "n0", "1": "n1"}
+
+
+def test_the_model_has_its_names_while_a_function_is_asked(model):
+    set_group_names(model, {1: "Mine"})
+    seen = []
+    name_groups(model, TABLE, lambda card: seen.append(inspect(model).group_names[1]) or "New")
+    assert seen == ["Mine"]
+
+
+def test_names_of_seeds_are_kept():
+    model = make_pipeline(TableViews({"words": "body"}), LinkPLSA(2, seeds={"Ice": ["hockey"]}, random_state=0))
+    model.fit(TABLE)
+    key = next(iter(inspect(model).given_names))
+    assert name_groups(model, TABLE)[key] == "Ice"
+    assert name_groups(model, TABLE, overwrite=True)[key] != "Ice"
+
+
+def test_names_that_are_found_are_no_longer_than_those_by_hand():
+    words = [[f"{letter * 150}{j}" for j in range(3)] for letter in "ab"]
+    X = Views(words=np.kron(np.eye(2), np.ones((5, 3))), feature_names={"words": [*words[0], *words[1]]})
+    model = LinkPLSA(2, random_state=0).fit(X)
+    found = name_groups(model, X)
+    assert all(len(name) <= 200 for name in found.values())
+    assert set_group_names(model, found) == found
+
+
 def test_equal_names_say_their_number(model):
     assert name_groups(model, TABLE, lambda card: "Sport") == {"0": "Sport (0)", "1": "Sport (1)"}
 
@@ -107,7 +146,7 @@ def test_a_group_for_which_a_function_fails_keeps_its_offline_name(model, bad):
 def test_a_function_that_always_fails_is_refused_and_the_names_stay(model):
     set_group_names(model, ["one", "two"])
     with pytest.raises(ValueError, match=r"no name for any of the 2 topics .topic 0: ZeroDivisionError"):
-        name_groups(model, TABLE, lambda card: 1 / 0)
+        name_groups(model, TABLE, lambda card: 1 / 0, overwrite=True)
     assert inspect(model).group_names == ["one", "two"]
 
 

@@ -40,15 +40,19 @@ def name(
     names: Annotated[
         Path | None, typer.Option("--names", help="A table with the columns group and name, as --out writes it.")
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Find names also for groups that people have named, by hand or seeds.")
+    ] = False,
     out: Out = None,
     escape_formulas: EscapeFormulas = True,
     as_json: Json = False,
 ) -> None:
     """Name the topics or clusters of a model, and keep the names in its file.
 
-    With objects, groups are named by the words and phrases that tell them apart, or by --namer. --rename and --names
-    give names by hand, after that. With none of these the names are printed as they are. Commands that read the model
-    (predict, report, explore, ...) show them.
+    With objects, groups are named by the words and phrases that tell them apart, or by --namer; names that people gave
+    before, by hand or with seeds, are kept without --overwrite. --rename and --names give names by hand, after that.
+    With none of these the names are printed as they are. Commands that read the model (predict, report, explore, ...)
+    show them.
     """
     check_there(model)
     check_writable(out)
@@ -72,7 +76,7 @@ def name(
             if table is not None:
                 tell_absent(inspect(fitted).front, X, "named")
             tell("")
-            name_groups(fitted, X, asked)
+            name_groups(fitted, X, asked, overwrite=overwrite)
         if given:
             groups = inspect(fitted).groups
             for key in by_file:

@@ -637,7 +637,10 @@ class EditedModel(MultiViewEstimator):
     def _keep_names(self, names: dict[str, str], by_hand: bool) -> None:
         """Write names of groups into the log: a rename for each that is given by hand, or one edit for those found."""
         if not by_hand:
+            replaced = {key: name for key, name in names.items() if self._ledger.names.get(int(key), name) != name}
             self.apply("names", names=names)
+            for key, name in replaced.items():  # given by hand before: a later name by hand comes before all
+                self._take(checked_record({"edit": "rename", "group": int(key), "name": name}))
             return
         ledger, changed = self._ledger, self._copy()
         for number in ledger.names:
@@ -653,6 +656,15 @@ class EditedModel(MultiViewEstimator):
                     changed._check_name(name, [int(key)])
                 changed._take(checked_record({"edit": "rename", "group": int(key), "name": name}))
         self.edits_ = changed.edits_
+
+    def _names_by_hand(self) -> dict[str, str]:
+        """Names that people gave: by edits, or to the model inside where its group is called so still."""
+        ledger, known = self._ledger, self._inspect().given_names
+        inner = inspect(self.estimator_)
+        numbers = dict(zip(inner.groups, self.inner_numbers_.tolist()))
+        given = rules.ask(inner.estimator, "_names_by_hand")
+        before = {str(numbers[key]): name for key, name in ({} if given is None else given()).items()}
+        return {k: name for k, name in known.items() if int(k) in ledger.names or before.get(k) == name}
 
     def _take(self, record: Record, split: dict[str, Any] | None = None) -> None:
         """Write an edit into the log, or refuse it and change nothing."""

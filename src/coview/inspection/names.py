@@ -25,7 +25,7 @@ With the weights for p, but only for features that a tenth have, it is 0.482 and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
 
@@ -183,8 +183,8 @@ def same_word(a: str, b: str) -> bool:
     )
 
 
-def distinct_names(names: Sequence[str], keys: Sequence[str]) -> list[str]:
-    """Return names that differ: of equal ones each says its key too, as often as it takes.
+def distinct_names(names: Sequence[str], keys: Sequence[str], kept: Container[str] = ()) -> list[str]:
+    """Return names that differ: of equal ones each says its key too, as often as it takes; those of `kept` keys stay.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def distinct_names(names: Sequence[str], keys: Sequence[str]) -> list[str]:
     ['a (0) (0)', 'a (1)', 'a (0) (2)']
     """
     found, counts = list(names), Counter(names)
-    while len(counts) < len(found):
-        found = [name if counts[name] == 1 else f"{name} ({key})" for name, key in zip(found, keys)]
+    while any(counts[name] > 1 and key not in kept for name, key in zip(found, keys)):
+        found = [name if counts[name] == 1 or key in kept else f"{name} ({key})" for name, key in zip(found, keys)]
         counts = Counter(found)
     return found

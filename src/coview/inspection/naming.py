@@ -10,7 +10,7 @@ it, and everything that asks `inspect` shows them. A new fit has other groups, a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ __all__ = ["GroupCard", "name_groups", "set_group_names"]
 MOST_OBJECTS = 20_000  # in which words and phrases are counted
 LONGEST_NAME = 80  # letters that a function may give
 LONGEST_BY_HAND = 200
+LONGEST_FOUND = 160  # letters, so that there is room for the number of the group
 SHOWN_LETTERS = 500  # of a text, in what a function is given
 
 
@@ -104,11 +105,13 @@ def name_groups(
     n_words: int = WORDS,
     n_features: int = 10,
     n_objects: int = 3,
+    overwrite: bool = False,
     verbose: int | None = None,
 ) -> dict[str, str]:
     """Name the topics or clusters of a fitted model, and keep the names with it.
 
-    Nothing leaves the machine unless `namer` sends it. Names that were there before are replaced.
+    Nothing leaves the machine unless `namer` sends it. Names that people gave, by hand (`set_group_names`, `rename` of
+    an edited model) or with seeds, are kept; those that were found before are replaced.
 
     Parameters
     ----------
@@ -120,21 +123,23 @@ def name_groups(
         of the model alone. Phrases need the raw texts: a model that was fitted on a table. Of more than 20,000 objects
         a sample is taken.
     namer : function of a GroupCard that returns a str, optional
-        Called once for each group, one after the other; the card has what all views say of the group, typical objects
-        with their texts, and ``prompt()``, all of it in words. White space, control characters and quotation marks
-        around a name are taken out, and of what is longer than 80 letters the rest is cut. Where the function fails for
-        a group, or returns no text, the group keeps its offline name, with a warning.
+        Called once for each group whose name is not kept, one after the other; the card has what all views say of the
+        group, typical objects with their texts, and ``prompt()``, all of it in words. White space, control characters
+        and quotation marks around a name are taken out, and of what is longer than 80 letters the rest is cut. Where
+        the function fails for a group, or returns no text, the group keeps its offline name, with a warning.
     n_words : int, default=3
         Most words or phrases of an offline name.
     n_features, n_objects : int, default=10, 3
         Most features of a view, and typical objects, on a card.
+    overwrite : bool, default=False
+        Replace the names that people gave, too.
     verbose : int or None, default=None
         1 shows where it stands, 0 does not; None shows it in notebooks and on the command line.
 
     Returns
     -------
     dict of str
-        Names by the key of the group; no two are the same.
+        All names that the model has then, by the key of the group; no two are the same.
 
     See Also
     --------
@@ -161,15 +166,12 @@ def name_groups(
             f"must be a function of a GroupCard that returns a name, got {short(namer)}.", parameter="namer"
         )
     estimator = _named_estimator(model)
-    kept = vars(estimator).pop("group_names_", None)
-    try:
-        with progress("names", verbose):
-            names = _found_names(inspect(model), X, namer, n_words, n_features, n_objects)
-    except BaseException:
-        if kept is not None:
-            estimator.group_names_ = kept
-        raise
-    estimator._keep_names(names, False)
+    kept = {} if overwrite else estimator._names_by_hand()
+    nameless = replace(inspect(model), given_names={})
+    with progress("names", verbose):
+        names = _found_names(nameless, X, namer, n_words, n_features, n_objects, kept)
+    if names != inspect(model).given_names:
+        estimator._keep_names(names, False)
     return dict(names)
 
 
@@ -272,7 +274,13 @@ def _named_estimator(model: Any) -> Any:
 
 
 def _found_names(
-    inspection: Inspection, X: Any, namer: Callable[[GroupCard], str] | None, n_words: int, n_features: int, n: int
+    inspection: Inspection,
+    X: Any,
+    namer: Callable[[GroupCard], str] | None,
+    n_words: int,
+    n_features: int,
+    n: int,
+    kept: Mapping[str, str],
 ) -> dict[str, str]:
     objects = None if X is None else _NamedObjects.read(inspection, X)
     fallback = inspection.group_names
@@ -281,13 +289,15 @@ def _found_names(
         fallback = group_names(inspection, objects.views, objects.reading.codes)
         most = max(n_words, n_features) if namer is not None else n_words
         phrases = objects.telling(inspection, most)
-    offline = [", ".join(part[:n_words]) or other for part, other in zip(phrases, fallback)]
-    offline = distinct_names(offline, inspection.groups)
+    found = [", ".join(part[:n_words]) or other for part, other in zip(phrases, fallback)]
+    offline = [kept.get(key, cut(printable(name), LONGEST_FOUND)) for key, name in zip(inspection.groups, found)]
+    offline = distinct_names(offline, inspection.groups, kept)
     if namer is None:
         return dict(zip(inspection.groups, offline))
-    cards = _cards(inspection, objects, offline, phrases, n_features, n)
+    cards = [card for card in _cards(inspection, objects, offline, phrases, n_features, n) if card.key not in kept]
     names, failures = list(offline), {}
-    for k, card in enumerate(counted(cards, inspection.kind, len(cards))):
+    for card in counted(cards, inspection.kind, len(cards)):
+        k = inspection.groups.index(card.key)
         others = {key: names[j] for j, key in enumerate(inspection.groups) if j != k}
         try:
             answer = namer(GroupCard(**{**vars(card), "siblings": others}))
@@ -309,7 +319,7 @@ def _found_names(
             "keep the names found offline.",
             UserWarning,
         )
-    return dict(zip(inspection.groups, distinct_names(names, inspection.groups)))
+    return dict(zip(inspection.groups, distinct_names(names, inspection.groups, kept)))
 
 
 def _cleaned(answer: str) -> str:
