@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
+from coview import PLSA, Views
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
 from coview.exceptions import ParameterError
 from coview.utils.parameters import (
@@ -95,7 +96,7 @@ def test_every_way_to_fit_checks(method):
 @pytest.mark.parametrize(
     ("kind", "good", "bad"),
     [
-        (integer(), [1, np.int64(3), 10**30], [0, 1.0, True, np.True_, "1", None, float("nan")]),
+        (integer(), [1, np.int64(3), 2**31 - 1], [0, 10**30, 1.0, True, np.True_, "1", None, float("nan")]),
         (number(), [0, 0.5, np.float32(2), 1e300], [-1, float("inf"), float("nan"), 10**400, "1", False, None]),
         (number(above=0, most=1), [1e-9, 1], [0, 1.1]),
         (number(below=1), [0, 0.99], [1, -0.1]),
@@ -135,3 +136,10 @@ def test_kinds(kind, good, bad):
 def test_words(kind, words):
     with pytest.raises(ParameterError, match=f"^x must be {re.escape(words)}, got inf\\.$"):
         kind.check("x", float("inf"))
+
+
+def test_integers_beyond_all_arrays_are_refused_but_seeds_have_their_own_range():
+    X = Views(words=np.eye(4))
+    with pytest.raises(ParameterError, match=r"n_components must be an integer .*, got 10+\."):
+        PLSA(10**30).fit(X)
+    assert PLSA(2, max_iter=1, random_state=2**32 - 1).fit(X).n_iter_ == 1

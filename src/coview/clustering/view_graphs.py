@@ -100,7 +100,8 @@ class NeighborGraphEstimator(MultiViewEstimator):
     def _near(self, name: str | None = None) -> dict[str, Any]:
         """What `neighbor_graph` and `edges_to` have to know of a view, or of all side by side."""
         count = self.joint_neighbors_ if name is None else self.n_neighbors_[name]
-        ops = None if self.engine == "auto" else local_engine(select_engine(self.engine))
+        default = isinstance(self.engine, str) and self.engine == "auto"
+        ops = None if default else local_engine(select_engine(self.engine))
         return {"n_neighbors": count, "cosine": self._cosine(self.scalings_ if name is None else [name]), "ops": ops}
 
     def _known(self, name: str, views: Views) -> np.ndarray:

@@ -51,6 +51,7 @@ __all__ = [
 ]
 
 LARGEST = sys.float_info.max
+MOST = 2**31 - 1  # of any integer: no loop and no array is longer
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ class Kind:
 def integer(least: int = 1, most: float = math.inf) -> Kind:
     """Return the integers from one on, or up to another; True and False are none."""
     span = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
-    return Kind((f"an integer {span}",), lambda value: _is_integer(value) and least <= value <= most)
+    limit = min(most, MOST)
+    return Kind((f"an integer {span}",), lambda value: _is_integer(value) and least <= value <= limit)
 
 
 def number(*, least: float = 0.0, above: float = -LARGEST, below: float = math.inf, most: float = LARGEST) -> Kind:
