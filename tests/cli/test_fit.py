@@ -290,9 +290,15 @@ def test_ctrl_c_in_a_fit_writes_nothing(run, folder, tmp_path, monkeypatch):
 
 def test_a_model_that_cannot_predict_says_what_can(run, folder, tmp_path):
     model = tmp_path / "m.coview"
-    run("fit", "PLSA", "--data", folder, "--set", "n_components=3", "--out", model)
+    run("fit", "MultiViewCCA", "--data", folder, "--set", "n_components=2", "--out", model)
     code, _, error = run("predict", model, "--data", folder)
     assert code == 2 and "coview transform" in error
+
+
+def test_what_can_be_done_next_with_topics_is_to_predict(run, folder, tmp_path):
+    model = tmp_path / "m.coview"
+    _, printed, _ = run("fit", "PLSA", "--data", folder, "--set", "n_components=3", "--out", model)
+    assert "coview predict" in printed and run("predict", model, "--data", folder)[0] == 0
 
 
 def test_every_command_shows_an_example(run):

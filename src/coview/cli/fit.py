@@ -180,7 +180,7 @@ def _next(model: Any, options: Any, raw: TableOptions) -> list[str]:
         views = [*model.inputs, *model.inputs]
         commands.append(["coview", "search", "...", "--model", out, "--source", views[0], "--target", views[1]])
     else:
-        commands.append(["coview", "predict" if model.predicts else "transform", out, *data])
+        commands.append(["coview", "predict" if model.predicts or model.kind == "topic" else "transform", out, *data])
     if learned and len(model.groups) > 1:
         commands.append(["coview", "suggest", out, *data, *labels])
     return list(map(shlex.join, commands))

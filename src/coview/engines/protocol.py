@@ -99,7 +99,7 @@ class Engine(Protocol):
         """X.T @ W, added to `into` where that is given."""
 
     def quadratic_shares(self, old: Array, counts: Array, slope: Array, curvature: Array, floor: float) -> Array:
-        """Rows h of the simplex that maximize counts log h + slope h - curvature |h - old|^2 / 2, at least `floor`.
+        """Rows h of the simplex that maximize ``counts log h + slope h - curvature |h - old|^2 / 2``, at least `floor`.
 
         Curvatures are one per row; a row without counts and curvature keeps its old value.
         """
@@ -172,7 +172,7 @@ class Engine(Protocol):
         """Positions and weights (rows x repeats x nearest) of each row's nearest anchors (repeats x anchors x columns).
 
         The weights are w_j = (d_(s+1) - d_j) / sum, d squared distances, and even where only rounding tells them apart:
-        the sum is below 1e-6 s (|p|^2 + |a|^2) of the row p and its anchor number s + 1.
+        the sum is below ``1e-6 s (|p|^2 + |a|^2)`` of the row p and its anchor number s + 1.
         """
 
     def anchor_gram(self, positions: Array, weights: Array, into: Array) -> Array:
