@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -179,6 +178,12 @@ METHODS: dict[str, Callable[[Views, int, int], np.ndarray | None]] = {
 }
 
 
+def cpu_seconds() -> float:
+    """Processor time of this process and of those that it waited for: MOFA runs in one of its own."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
 def peers(n: int, seeds: int) -> dict[str, Any]:
     rows = []
     for name, load in PEERS.items():
@@ -187,9 +192,9 @@ def peers(n: int, seeds: int) -> dict[str, Any]:
         for method, run in METHODS.items():
             scores, times = [], []
             for seed in range(1 if run is mofa else seeds):
-                begun = time.perf_counter()
+                begun = cpu_seconds()
                 found = run(X, k, seed)
-                times.append(time.perf_counter() - begun)
+                times.append(cpu_seconds() - begun)
                 if found is not None:
                     scores.append(float(normalized_mutual_info_score(target, found)))
             rows.append([name, method, *([median(scores), median(times)] if scores else ["not installed", ""])])
@@ -200,7 +205,7 @@ def peers(n: int, seeds: int) -> dict[str, Any]:
         "Gaussian mixture after SVD to 30 columns. MOFA: as many factors as clusters, then k-means.",
         "Weights of vectors are those that the models find (coview.plsa.vector_weight); no labels are used.",
     ]
-    return part("Clusters of words and vectors", ["data", "method", "NMI", "seconds"], rows, notes)
+    return part("Clusters of words and vectors", ["data", "method", "NMI", "CPU seconds"], rows, notes)
 
 
 # -- Gaussian or von Mises-Fisher

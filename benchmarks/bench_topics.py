@@ -38,15 +38,15 @@ DOCUMENTS, WORDS, VOCABULARY, TOPICS = 100_000, 60, 17_000, 50
 
 
 def link_plsa(views: Views, words: Any, seed: int) -> np.ndarray:
+    return LinkPLSA(K, init="nmf", random_state=seed).fit(views).topic_feature_["words"]
+
+
+def from_random(views: Views, words: Any, seed: int) -> np.ndarray:
     return LinkPLSA(K, random_state=seed).fit(views).topic_feature_["words"]
 
 
-def likeliest(views: Views, words: Any, seed: int) -> np.ndarray:
-    return LinkPLSA(K, init="likeliest", random_state=seed).fit(views).topic_feature_["words"]
-
-
 def weighted(views: Views, words: Any, seed: int) -> np.ndarray:
-    model = LinkPLSA(K, init="likeliest", random_state=seed).fit(TfidfViews().fit_transform(views))
+    model = LinkPLSA(K, init="nmf", random_state=seed).fit(TfidfViews().fit_transform(views))
     return model.topic_feature_["words"]
 
 
@@ -83,9 +83,9 @@ def tomotopy_lda(views: Views, words: Any, seed: int) -> np.ndarray:
 
 
 METHODS: dict[str, Callable[[Views, Any, int], np.ndarray]] = {
-    "LinkPLSA, two views": link_plsa,
-    'LinkPLSA, two views, init="likeliest"': likeliest,
-    "LinkPLSA, two views, tf-idf, likeliest": weighted,
+    'LinkPLSA, two views, init="nmf"': link_plsa,
+    "LinkPLSA, two views": from_random,
+    'LinkPLSA, two views, tf-idf, init="nmf"': weighted,
     "LatentDirichletAllocation": lda,
     "tomotopy LDAModel": tomotopy_lda,
     "NMF of counts (KL)": nmf,

@@ -709,6 +709,7 @@ def main(seed: int = 0, count: int | None = None, seconds: float | None = None) 
     number = 0
     while (count is None or number < count) and time.monotonic() < ends:
         number = _run_child(seed, number, count, ends, failures)
+    print(f"{number} cases were tried", file=sys.stderr)
     return failures
 
 
@@ -799,13 +800,14 @@ def _show(seed: int, number: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m fuzz.estimators", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--count", type=int, help="number of cases; 1,000, or as many as there are seconds for")
     parser.add_argument("--seconds", type=float, default=None)
     parser.add_argument("--case", type=int, default=None, help="run this case alone, here, and show its traceback")
     options = parser.parse_args()
     if options.case is not None:
         _show(options.seed, options.case)
     else:
-        found = main(options.seed, options.count, options.seconds)
+        most = 1000 if options.count is None and options.seconds is None else options.count
+        found = main(options.seed, most, options.seconds)
         print(*found, f"{len(found)} failures", sep="\n")
         sys.exit(bool(found))

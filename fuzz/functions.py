@@ -218,13 +218,14 @@ def main(seed: int = 0, count: int | None = None, seconds: float | None = None) 
                 failures.append(f"{shown}: {wrong} (python -m fuzz.functions --seed {seed} --case {number})")
             number += 1
     signal.setitimer(signal.ITIMER_PROF, 0)
+    print(f"{number} cases were tried", file=sys.stderr)
     return failures
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m fuzz.functions", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--count", type=int, help="number of cases; 1,000, or as many as there are seconds for")
     parser.add_argument("--seconds", type=float, default=None)
     parser.add_argument("--case", type=int, default=None, help="run this case alone, and show its traceback")
     options = parser.parse_args()
@@ -236,6 +237,7 @@ if __name__ == "__main__":
         except Exception:
             traceback.print_exc()
     else:
-        found = main(options.seed, options.count, options.seconds)
+        most = 1000 if options.count is None and options.seconds is None else options.count
+        found = main(options.seed, most, options.seconds)
         print(*found, f"{len(found)} failures", sep="\n")
         sys.exit(bool(found))

@@ -473,7 +473,7 @@ def _keep(source: Path, target: Path) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--count", type=int, help="number of cases; 1,000, or as many as there are seconds for")
     parser.add_argument("--seconds", type=float, help="stop after this time")
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--only", default="", help="readers whose names begin so")
@@ -483,6 +483,7 @@ def _arguments() -> argparse.Namespace:
 
 if __name__ == "__main__":
     chosen = _arguments()
-    problems = _search(chosen.seed, chosen.count, chosen.seconds, chosen.first, chosen.only, chosen.keep)
+    most = 1000 if chosen.count is None and chosen.seconds is None else chosen.count
+    problems = _search(chosen.seed, most, chosen.seconds, chosen.first, chosen.only, chosen.keep)
     print("\n".join(map(str, problems)) or "no failure")
     sys.exit(1 if problems else 0)

@@ -8,6 +8,7 @@ import doctest
 import io
 import re
 import runpy
+import shutil
 from inspect import signature
 from pathlib import Path
 
@@ -15,14 +16,17 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import Bunch
+from typer.testing import CliRunner
 
 import coview
-from coview import Views, datasets, inspect
+from coview import Views, datasets, inspect, load
 from coview.catalog import ESTIMATORS
+from coview.cli.main import app
 from coview.datasets import load_python_packages
 from coview.engines.loop import Options
 
 ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts)
 SWEEPS = 9  # of a fit in an example
@@ -60,14 +64,22 @@ def test_every_name_in_the_api_page_exists():
 
 
 def test_the_readme_opens_with_the_two_commands():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = README.read_text(encoding="utf-8")
     commands = [line.split("#")[0].strip() for line in text.splitlines() if line.startswith("    ")]
     assert commands[:2] == ["make demo", "make test"]
 
 
-def test_the_readme_prints_what_it_shows():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (code,), (shown,) = fences(text, "python"), fences(text, "text")
+def readme_snippets() -> list[tuple[str, str]]:
+    """Snippets of the README, each with the output that is shown below it."""
+    text = README.read_text(encoding="utf-8") if README.exists() else ""
+    return list(zip(fences(text, "python"), fences(text, "text"), strict=True))
+
+
+@pytest.mark.parametrize(("code", "shown"), readme_snippets(), ids=["views", "topics"])
+def test_the_readme_prints_what_it_shows(code, shown, tmp_path, monkeypatch):
+    (tmp_path / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / "tickets.csv", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)  # snippets write files
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
@@ -77,6 +89,20 @@ def test_the_readme_prints_what_it_shows():
     assert [float(n) for n in NUMBER.findall(found)] == pytest.approx(
         [float(n) for n in NUMBER.findall(shown)], abs=0.05
     )
+
+
+def test_the_readme_reports_the_same_topics_from_the_command_line(tmp_path, monkeypatch):
+    text = README.read_text(encoding="utf-8")
+    commands = [line.split()[1:] for line in text.splitlines() if line.startswith("    coview ") and "tickets" in line]
+    assert [command[0] for command in commands] == ["fit", "name", "edit", "report"]
+    (tmp_path / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / "tickets.csv", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    for command in commands:
+        ran = CliRunner().invoke(app, command)
+        assert ran.exit_code == 0, ran.output
+    assert inspect(load("tickets.coview")).group_names == ["payment", "battery", "sign-in", "delivery"]
+    assert "sign-in" in Path("tickets.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT / "docs")))

@@ -104,7 +104,8 @@ def _load(text: str) -> Bunch:
 def _link(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
     # the paper scales every object to sum to one in each modality
     model = make_pipeline(
-        UnitRows("l1"), LinkPLSA(options["topics"], likelihood="multinomial", max_iter=SWEEPS, random_state=seed)
+        UnitRows("l1"),
+        LinkPLSA(options["topics"], likelihood="multinomial", init="random", max_iter=SWEEPS, random_state=seed),
     )
     return _search(model, corpus)
 
@@ -155,7 +156,8 @@ def _joint(method: str, corpus: Bunch, options: dict[str, Any], seed: int) -> di
     """Similarities where each test pair is folded in with both modalities: the answer is part of the question."""
     if method == "Link PLSA":
         link = make_pipeline(
-            UnitRows("l1"), LinkPLSA(options["topics"], likelihood="multinomial", max_iter=SWEEPS, random_state=seed)
+            UnitRows("l1"),
+            LinkPLSA(options["topics"], likelihood="multinomial", init="random", max_iter=SWEEPS, random_state=seed),
         )
         link.fit(corpus.train)
         places = [dict.fromkeys(("image", "text"), link.transform(X)) for X in (corpus.train, corpus.test)]
@@ -289,7 +291,8 @@ def tagger(method: str, corpus: Bunch, options: dict[str, Any], seed: int) -> Cr
     model: Any = _coplsa("sKL coPLSA", options["topics"], 1.0, seed)
     if method == "Link PLSA":
         model = make_pipeline(
-            UnitRows("l1"), LinkPLSA(options["topics"], likelihood="multinomial", max_iter=SWEEPS, random_state=seed)
+            UnitRows("l1"),
+            LinkPLSA(options["topics"], likelihood="multinomial", init="random", max_iter=SWEEPS, random_state=seed),
         )
     return CrossModalRetriever(model).fit(corpus.train)
 

@@ -35,7 +35,7 @@ from coview.utils.front import public
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.warn import is_own_work
 from coview.validation import remember_columns
-from coview.views.arrays import as_matrix, check_magnitude, fits_single
+from coview.views.arrays import as_matrix, check_magnitude, fits_single, largest
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput, match_columns
 from coview.views.lazy import LazyViews
@@ -229,9 +229,10 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         if isinstance(views, LazyViews):
             return views
         dtype = floating_type(views)
-        if dtype == np.float32 and not all(fits_single(matrix) for matrix in views.values()):
+        most = {name: largest(matrix) for name, matrix in views.items()}
+        if dtype == np.float32 and not all(fits_single(matrix, most[name]) for name, matrix in views.items()):
             dtype = np.dtype(np.float64)
-        return self._gate(dtype, plain, new)(views)
+        return self._gate(dtype, plain, new)(views, most)
 
     def _gate(self, dtype: Any, plain: bool = False, new: bool = False) -> NumbersGate:
         model, counts = type(self).__name__, self._models_counts
@@ -308,22 +309,24 @@ class NumbersGate:
     real: frozenset[str] = frozenset()
     vectors: bool = False
 
-    def __call__(self, views: Views) -> Views:
+    def __call__(self, views: Views, most: Mapping[str, float] | None = None) -> Views:
+        """Let views in; `most` holds the largest absolute values where they are known."""
+        most = {name: largest(matrix) for name, matrix in views.items()} if most is None else most
         for name, matrix in views.items():
-            check_magnitude(name, matrix, new=self.new)
-            if self.dtype == np.float32 and not fits_single(matrix):
+            check_magnitude(name, matrix, new=self.new, most=most[name])
+            if self.dtype == np.float32 and not fits_single(matrix, most[name]):
                 raise _BeyondSingle(
                     f"View {name!r} has values too large or too small for single precision (float32). Store it in "
                     "double precision (float64), or multiply it by a constant."
                 )
             if self.counts and name not in self.real:
                 self._check_counts(name, matrix)
-        dtypes = {name: self._dtype_of(name, matrix) for name, matrix in views.items()}
+        dtypes = {name: self._dtype_of(name, matrix, most[name]) for name, matrix in views.items()}
         cast = {name: partial(_as_type, dtype=dtype) for name, dtype in dtypes.items() if views[name].dtype != dtype}
         return views.map(cast) if cast else views
 
-    def _dtype_of(self, name: str, matrix: Matrix) -> Any:
-        keeps = name in self.real and matrix.dtype == np.float32 and fits_single(matrix)
+    def _dtype_of(self, name: str, matrix: Matrix, most: float) -> Any:
+        keeps = name in self.real and matrix.dtype == np.float32 and fits_single(matrix, most)
         return matrix.dtype if keeps else self.dtype
 
     def _check_counts(self, name: str, matrix: Matrix) -> None:

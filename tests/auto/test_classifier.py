@@ -320,7 +320,8 @@ def test_memberships_of_the_fit_leave_out_who_lacks_the_view():
     arrays = {"view0": data.views["view0"], "view1": sparse.csr_array(data.views["view1"].multiply(there[:, None]))}
     X = Views(arrays, present={"view0": np.ones(90, bool), "view1": there})
     y = np.where(np.arange(90) < 20, data.target, -1)
-    model = AutoClassifier(cv=2, random_state=0).fit(X, y)
+    names = ["margins", "latent", "latent: view0", "latent: view1", "centers"]  # the same of known objects as of new
+    model = AutoClassifier(names, cv=2, random_state=0).fit(X, y)
     hidden = y < 0
     model.new_temperature_ = model.pool_temperature_  # as in the fit
     assert_allclose(model.memberships_[hidden], model.predict_proba(X)[hidden], atol=1e-6)

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import make_pipeline
 
-from coview import EachView, MultiViewNaiveBayes, NeighborViews, TfidfViews, UnitRows, Views
+from coview import (
+    EachView,
+    LabelSpreadingClassifier,
+    MultiViewNaiveBayes,
+    NeighborViews,
+    SeededKMeansClassifier,
+    TfidfViews,
+    UnitRows,
+    Views,
+)
+from coview.auto import cross_validation
 from coview.auto.cross_validation import (
     FoldScores,
     LabeledSample,
@@ -49,6 +59,46 @@ def test_scores_are_those_of_a_fit_without_the_labels_of_the_fold():
     expected = candidate.estimator.fit(DATA.views, labels).predict_proba(DATA.views)
     assert_allclose(np.exp(each.scores[fold]), np.maximum(expected[fold], 1e-6))
     assert_array_equal(each.judged, fold)
+
+
+def test_what_was_spread_over_a_graph_is_read_from_it():
+    codes, classes = np.where(np.arange(60) < 30, DATA.target, -1), np.arange(3)
+    fold = np.arange(60) < 10
+    each = FoldScores(PipelineCandidate("graph", LabelSpreadingClassifier()), np.full((60, 3), np.nan))
+    each.judge(LabeledSample.of(DATA.views, codes, 60, seed=0), classes, fold)
+    model = LabelSpreadingClassifier().fit(DATA.views, np.where(fold, -1, codes))
+    assert_allclose(np.exp(each.scores[fold]), np.maximum(model.memberships_[fold], 1e-6))
+
+
+def test_weights_of_views_know_no_label_that_is_held_out():
+    codes, classes = np.where(np.arange(60) < 30, DATA.target, -1), np.arange(3)
+    noise = np.random.default_rng(0).poisson(1.0, (60, 9))
+    X = Views({**dict(DATA.views.items()), "noise": noise})
+    sample = LabeledSample.of(X, codes, 60, seed=0)
+    centers = SeededKMeansClassifier(view_weights="auto")
+    each = FoldScores(PipelineCandidate("centers", centers), np.full((60, 3), np.nan))
+    for start in (0, 10):
+        fold = (np.arange(60) >= start) & (np.arange(60) < start + 10)
+        each.judge(sample, classes, fold)
+        expected = clone(centers).fit(X, np.where(fold, -1, codes))
+        assert expected.view_weights_["noise"] < 1
+        assert_allclose(each.scores[fold], class_scores(expected, X[start : start + 10], classes))
+
+
+def test_who_learns_from_every_object_is_judged_with_some(monkeypatch):
+    monkeypatch.setattr(cross_validation, "UNLABELED", 12)
+    codes, classes = np.where(np.arange(60) < 30, DATA.target, -1), np.arange(3)
+    fold = np.arange(60) < 10
+    sample = LabeledSample.of(DATA.views, codes, 60, seed=0)
+    all_of_them, few = (PipelineCandidate("seeded", SeededKMeansClassifier(), per_class=n) for n in (None, 5))
+    some = sample.judging(few)
+    assert len(sample.judging(all_of_them)) == 60
+    assert_array_equal(some[:30], np.arange(30))  # whoever is labeled
+    assert len(some) == 45 and len(np.unique(some)) == 45  # 5 for each of 3 classes
+    each = FoldScores(few, np.full((60, 3), np.nan))
+    each.judge(sample, classes, fold)
+    expected = SeededKMeansClassifier().fit(DATA.views[some], np.where(fold, -1, codes)[some])
+    assert_allclose(each.scores[fold], class_scores(expected, DATA.views[:10], classes))
 
 
 def test_steps_that_read_labels_are_fitted_in_every_fold():

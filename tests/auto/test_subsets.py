@@ -143,7 +143,7 @@ def test_temperatures_of_unknown_views_are_refused(fitted, tmp_path):
 def test_inspect_and_report_say_how_often_a_view_is_right(fitted):
     model, X, _ = fitted
     assert inspect(model).accuracy_by_view == model.accuracy_by_view_
-    assert "From one view alone it is right by text for about" in model.report(X).html
+    assert "from one view alone it is right by text for about" in model.report(X).html
 
 
 # -- new objects with all views

@@ -44,6 +44,9 @@ def test_edits_are_shown_first_and_written_where_asked(run, files, tmp_path):
     edits = ("--merge", "0,2=Both", "--noise", "3", "--rename", "1=Other one")
     code, out, _ = run("edit", model, *edits)
     assert code == 0 and "merge 0 and 2 into 0, 'Both': 12 of 48 objects move" in out and "Nothing was written" in out
+    assert "by their row, from 0: pass --table" in out
+    code, out, _ = run("edit", model, *edits, "--table", table)
+    assert code == 0 and "p" + str(np.flatnonzero(before == 2)[0]) in out and "by their row" not in out
     assert model.read_bytes() == kept
     path = tmp_path / "edited.coview"
     assert run("edit", model, *edits, "--out", path)[0] == 0

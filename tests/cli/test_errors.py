@@ -128,3 +128,20 @@ def test_a_model_file_is_no_record_of_a_run(files, tmp_path, monkeypatch, capsys
         cli.main()
     error = capsys.readouterr().err
     assert end.value.code == 2 and "m.coview is not text" in error and "codec" not in error
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of time and memory are of Unix")
+def test_commands_with_nonsense_end_in_one_sentence_and_leave_nothing():
+    from fuzz import commands
+
+    for line in commands.LINES:
+        assert commands.typed(line.split(), commands.folder())[:2] == (0, ""), line
+    assert commands.main(seed=0, count=40) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="devices of Unix")
+def test_devices_are_no_labels(run, tmp_path):
+    np.save(tmp_path / "a.npy", np.eye(3))
+    words = ["fit", "MultiViewNaiveBayes", "--view", f"a={tmp_path / 'a.npy'}", "-o", tmp_path / "m.coview"]
+    code, _, err = run(*words, "--labels", "/dev/zero")
+    assert code == 2 and "/dev/zero is a device. Pass the path of an existing file" in err

@@ -46,6 +46,21 @@ def test_labels_come_from_one_column_or_by_id(tmp_path, name, text, labels):
 @pytest.mark.parametrize(
     ("text", "labels"),
     [
+        ("a\nb\n\n\n", ["a", "b", "", ""]),
+        ("a\n\n\n\n\n\n", ["a", "", "", ""]),
+        ("kind\na\nb\n\n\n", ["a", "b", "", ""]),
+        ("a\nb\na\n\n\n", ["a", "b", "a", ""]),
+    ],
+)
+def test_the_last_objects_may_have_no_label(tmp_path, text, labels):
+    (tmp_path / "y.csv").write_text(text)
+    found = read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(4)))
+    assert [each or "" for each in found.tolist()] == labels
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
         ("id,label\na,x\nc,y\n", ["x", None, "y"]),
         ("id,label\nid,z\na,x\n", ["x", "z", None]),
         ("id,kind\nid,z\na,x\n", ["x", "z", None]),

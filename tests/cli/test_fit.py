@@ -525,7 +525,13 @@ def test_the_summary_says_what_each_view_was_taken_for(run, tmp_path):
     assert code == 0 and json.loads(printed)["likelihood"] == {"vector": "gaussian"}, error
 
 
-def test_clusters_of_a_model_of_topics_are_refused_with_what_to_set(folder, tmp_path, run):
+def test_clusters_of_a_model_of_topics_are_its_topics(folder, tmp_path, run):
     code, _, err = run("fit", "LinkPLSA", "--data", folder, "--clusters", "5", "-o", tmp_path / "m.coview")
+    assert code == 0, err
+    assert len(inspect(load(tmp_path / "m.coview")).groups) == 5
+
+
+def test_clusters_of_a_model_of_components_are_refused_with_what_to_set(folder, tmp_path, run):
+    code, _, err = run("fit", "MultiViewCCA", "--data", folder, "--clusters", "5", "-o", tmp_path / "m.coview")
     assert code == 2
-    assert "LinkPLSA makes no clusters. In place of --clusters, use --set n_components=5." in " ".join(err.split())
+    assert "MultiViewCCA makes no clusters. In place of --clusters, use --set n_components=5." in " ".join(err.split())

@@ -84,6 +84,14 @@ def test_it_says_which_stage_is_at_work(folder, monkeypatch):
     assert [share for _, share in told] == sorted(share for _, share in told)
 
 
+def test_stability_is_measured_where_it_is_asked_for(folder):
+    data = ("--data", folder / "views", "--no-held-out", "--json")
+    plain, asked = (json.loads(coview(folder / "m.coview", *data, *more).stdout) for more in ((), ("--stability",)))
+    assert "n_fits" not in plain["quality"]
+    assert all(0 <= share <= 1 for row in asked["quality"]["groups"] for share in row["stability"].values())
+    assert asked["quality"]["n_fits"] == 5 and len(asked["quality"]["groups"]) == 3
+
+
 def test_by_asks_for_columns_of_the_table(tmp_path):
     words = ["red fox den", "blue sea wave"] * 20
     rows = [f'd{i},"{text}",{2020 + i % 2}-05-01,{"ab"[i % 2]}' for i, text in enumerate(words)]

@@ -7,10 +7,12 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import jensenshannon, squareform
 from sklearn.cluster import AgglomerativeClustering
+from sklearn.pipeline import make_pipeline
 
-from coview import LinkPLSA, MultiViewCCA, Views, inspect
+from coview import ColumnViews, LinkPLSA, MultiViewCCA, Ontology, TableViews, TextViews, Views, inspect
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError, ViewsError
+from coview.inspection.class_matches import match_classes
 from coview.inspection.hierarchy import _divergences, group_distances
 from coview.plot import HierarchyDisplay
 
@@ -129,3 +131,76 @@ def test_bad_input_gets_a_sentence():
         tree.cut(0)
     with pytest.raises(ViewsError, match="a column for each of the 5 groups"):
         tree.join(np.ones((3, 4)), 2)
+
+
+def test_nodes_match_the_classes_of_their_objects_by_f1_as_scikit_learns():
+    from sklearn.metrics import f1_score, jaccard_score
+
+    data = make_topic_views(n_objects=120, n_clusters=4, random_state=0)
+    model = LinkPLSA(4, random_state=0).fit(data.views)
+    classes = np.array(["red", "blue", "sea", "sky"])[data.target]
+    tree = inspect(model).hierarchy(data.views, classes=classes)
+    codes = model.transform(data.views).argmax(axis=1)
+    for node, groups, best, f1, jaccard in zip(
+        *(tree.matches[c] for c in ("node", "groups", "class", "f1", "jaccard"))
+    ):
+        below = np.isin(codes.astype(str), groups)
+        scores = {name: f1_score(classes == name, below) for name in np.unique(classes)}
+        assert f1 == pytest.approx(max(scores.values())) and scores[best] == pytest.approx(f1)
+        assert jaccard == pytest.approx(jaccard_score(classes == best, below))
+        assert tree.match(node) == f"{best} (F1 {f1:.2f})" and tree.match(node) in repr(tree)
+    assert len(tree.matches["node"]) == 7
+
+
+def test_classes_above_those_of_objects_match_nodes_above_their_groups():
+    linkage = np.array([[0, 1, 0.1, 2], [2, 3, 0.8, 3]])
+    animals = Ontology(["Animal", "Dog", "Cat", "Tax"], subset=[("Dog", "Animal"), ("Cat", "Animal")])
+    codes = np.array([0, 0, 1, 1, 2, -1, 2])
+    classes = [["Dog"], "Dog", "Cat", None, "Tax", "Dog", "Tax"]
+    found = match_classes(linkage, [0, 1, 2], codes, classes, animals)
+    assert found["class"][:4] == ["Dog", "Cat", "Tax", "Animal"] and found["f1"][:4] == [1.0] * 4
+    assert found["n_objects"] == [2, 1, 2, 3, 5]
+    with pytest.raises(ViewsError, match="'Fox', which is no label of the ontology"):
+        match_classes(linkage, [0, 1, 2], codes, ["Fox"] * 7, animals)
+    with pytest.raises(ViewsError, match="each of the 7 objects, got 2"):
+        match_classes(linkage, [0, 1, 2], codes, ["Dog"] * 2)
+
+
+def test_classes_need_objects():
+    X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    with pytest.raises(ViewsError, match="classes need X"):
+        inspect(LinkPLSA(3, random_state=0).fit(X)).hierarchy(classes=["a"] * 60)
+
+
+def test_missing_classes_are_none_whatever_marks_them_and_order_is_no_matter():
+    pd = pytest.importorskip("pandas")
+    codes, tree = np.array([0, 0, 1, 1]), np.array([[0, 1, 0.5, 4.0]])
+    for gap in (None, pd.NA, pd.NaT, np.float32("nan"), " ", []):
+        found = match_classes(tree, ["0", "1"], codes, [" cat", gap, np.str_("dog"), np.array(["dog", "pet"])])
+        assert found["class"] == ["cat", "dog", "dog"] and found["n_objects"] == [1, 2, 3]
+    for cell in (["a", "b", "c"], ["c", "b", "a"], {"b", "c", "a"}):
+        assert match_classes(tree, ["0", "1"], codes, [cell] * 4)["class"] == ["a", "a", "a"]
+    with pytest.raises(ViewsError, match="a list of classes for each object"):
+        match_classes(tree, ["0", "1"], codes, [[["a"]], "b", "c", "d"])
+
+
+def test_series_in_another_order_are_refused():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"body": ["red fox", "red dog", "tax law", "tax rate"] * 5, "kind": ["a", "a", "b", "b"] * 5})
+    model = make_pipeline(TextViews({"words": "body"}, min_df=1), LinkPLSA(2, random_state=0)).fit(table)
+    for values in (
+        table.kind,
+        table.kind.to_numpy()[::-1],
+        table.kind.sample(frac=1, random_state=0).reset_index(drop=True),
+    ):
+        inspect(model).prevalence(table, by=values)
+    shuffled = table.kind.sample(frac=1, random_state=0)
+    for ask in (
+        lambda: inspect(model).prevalence(table, by=shuffled),
+        lambda: inspect(model).hierarchy(table, classes=shuffled),
+        lambda: TextViews({"words": "body"}).fit(table, shuffled),
+        lambda: TableViews(text={"words": "body"}).fit(table, shuffled),
+        lambda: ColumnViews({"kind": ["kind"]}).fit(table, shuffled),
+    ):
+        with pytest.raises(ViewsError, match="but in another order"):
+            ask()

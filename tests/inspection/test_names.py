@@ -25,7 +25,7 @@ from coview import (
 )
 from coview.datasets import make_topic_views
 from coview.inspection.features import group_names
-from coview.inspection.names import name_groups
+from coview.inspection.names import characteristic_names
 
 SUBJECTS = (("photo camera image images", "libjpeg"), ("mail imap inbox sender", "libetpan"), ("chess game", "libsdl"))
 WORDS = sorted({"the", *(word for words, _ in SUBJECTS for word in words.split())})
@@ -108,7 +108,7 @@ def test_features_without_names_leave_the_number(packages):
 def test_names_are_distinct_whatever_the_weights(weights, signed):
     weights = weights if signed else np.maximum(weights, 0)
     keys = [f"cluster {k}" for k in range(4)]
-    names = name_groups({"a": weights, "b": weights}, {"a": list("uvwxyz"), "b": list("uvwxyz")}, keys)
+    names = characteristic_names({"a": weights, "b": weights}, {"a": list("uvwxyz"), "b": list("uvwxyz")}, keys)
     assert len(set(names)) == 4 and all(names)
 
 
@@ -116,8 +116,8 @@ def test_sizes_count_in_the_corpus():
     # the second group is nearly the whole corpus: what it is about tells nothing of it, but for what the first lacks
     weights = np.array([[1.0, 0.5, 0.0], [0.0, 0.5, 1.0]])
     names = {"words": ["cat", "dog", "eel"]}
-    assert name_groups({"words": weights}, names, ["0", "1"], np.array([1, 99])) == ["cat", "eel"]
-    assert name_groups({"words": weights * 0 + 1}, names, ["0", "1"]) == ["0", "1"]
+    assert characteristic_names({"words": weights}, names, ["0", "1"], np.array([1, 99])) == ["cat", "eel"]
+    assert characteristic_names({"words": weights * 0 + 1}, names, ["0", "1"]) == ["0", "1"]
 
 
 def test_rounding_below_zero_is_no_sign():
@@ -125,7 +125,7 @@ def test_rounding_below_zero_is_no_sign():
     weights = rng.gamma(0.3, size=(5, 40))
     names, keys = {"words": [f"{chr(97 + j // 26)}{chr(97 + j % 26)}x" for j in range(40)]}, list("01234")
     rounded = np.where(weights < 0.01, -1e-17, weights)
-    assert name_groups({"w": rounded}, {"w": names["words"]}, keys) == name_groups(
+    assert characteristic_names({"w": rounded}, {"w": names["words"]}, keys) == characteristic_names(
         {"w": np.maximum(rounded, 0)}, {"w": names["words"]}, keys
     )
 
@@ -149,7 +149,7 @@ def test_what_most_groups_share_names_none_of_them():
     weights[:2, 0] = 30.0
     weights[np.repeat(np.arange(10), 3), 1 + np.arange(30)] = 1.0
     names = {"depends": ["libc6", *(f"{chr(97 + j // 6)}{chr(97 + j % 6)}lib" for j in range(40))]}
-    found = name_groups({"depends": weights}, names, [f"cluster {k}" for k in range(10)])
+    found = characteristic_names({"depends": weights}, names, [f"cluster {k}" for k in range(10)])
     assert not any("libc6" in name for name in found)
     assert [set(name.split(", ")) for name in found] == [
         set(names["depends"][1 + 3 * k : 4 + 3 * k]) for k in range(10)
@@ -177,13 +177,13 @@ def test_rare_features_name_a_group_that_has_no_others():
     names = {"words": ["cat", "dog", "eel"]}
     weights = np.array([[0.9, 0.1, 0.0], [0.0, 0.1, 0.9]])
     shares = {"words": np.array([[0.05, 0.5, 0.0], [0.0, 0.5, 0.4]])}
-    assert name_groups({"words": weights}, names, ["0", "1"], frequencies=shares) == ["cat", "eel"]
+    assert characteristic_names({"words": weights}, names, ["0", "1"], frequencies=shares) == ["cat", "eel"]
 
 
 def test_of_measurements_the_weights_count_though_every_object_has_each():
     names = {"size": ["length", "width"]}
     weights = np.array([[0.9, 0.1], [0.1, 0.9]])
-    assert name_groups({"size": weights}, names, ["0", "1"], frequencies={"size": np.ones((2, 2))}) == [
+    assert characteristic_names({"size": weights}, names, ["0", "1"], frequencies={"size": np.ones((2, 2))}) == [
         "length",
         "width",
     ]

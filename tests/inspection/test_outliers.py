@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
@@ -50,9 +50,9 @@ def test_objects_of_another_corpus_are_found(mixed):
 def test_the_rate_of_false_alarms_is_kept_on_new_usual_objects(mixed):
     model, X, other, reference = mixed
     for rate in (0.02, 0.1):
-        table = model.outliers(X, reference=reference, false_alarm=rate)
-        flagged = np.mean(table.scores[~other] < table.threshold)
-        assert rate / 3 < flagged < 2.5 * rate  # of 270 objects
+        tables = [model.outliers(X, reference=reference, false_alarm=rate, random_state=seed) for seed in range(5)]
+        flagged = np.mean([table.scores[~other] < table.threshold for table in tables])
+        assert rate / 3 < flagged < 2.5 * rate  # of 270 objects, whose halves are drawn five times
         usual = model.outliers(reference, reference=reference, false_alarm=rate)
         assert abs(np.mean(usual.scores < usual.threshold) - rate) < rate
 
@@ -213,3 +213,39 @@ def test_what_cannot_be_is_refused(mixed):
     data = make_topic_views(20, n_clusters=2, random_state=0)
     classes = inspect(MultiViewNaiveBayes().fit(data.views, data.target))
     assert len(classes.outliers(data.views).scores) == 20
+
+
+def test_short_objects_are_no_more_often_outliers_than_long_ones():
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(400, 0.05), size=5)
+
+    def corpus(lengths):
+        rows = [rng.multinomial(n, rng.dirichlet(np.full(5, 0.1)) @ topics) for n in lengths]
+        return Views(words=sparse.csr_array(np.array(rows, dtype=np.float64)))
+
+    model = LinkPLSA(5, random_state=0).fit(corpus(rng.integers(3, 80, 800)))
+    lengths = np.repeat([2, 3, 5, 20, 80], 300)
+    called = np.zeros(len(lengths), dtype=bool)
+    called[inspect(model).outliers(corpus(lengths), false_alarm=0.01)["row"]] = True
+    assert called.mean() < 0.02
+    assert all(called[lengths == n].mean() < 0.05 for n in (2, 3, 5, 20, 80))
+
+
+@pytest.mark.parametrize("present", [True, False])
+def test_a_view_that_nobody_has_tells_nothing(present):
+    X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    model = LinkPLSA(3, max_iter=5, random_state=0).fit(X)
+    first, second = X.names
+    without = Views(
+        {first: X[first], second: sparse.csr_array(X[second].shape)}, present={second: np.full(60, present)}
+    )
+    for reference in (None, without):
+        assert np.isfinite(inspect(model).outliers(without, reference=reference).scores).all()
+
+
+def test_p_values_and_the_rate_of_false_alarms_agree():
+    X = make_topic_views(n_objects=200, n_clusters=3, random_state=0).views
+    model = LinkPLSA(3, max_iter=10, random_state=0).fit(X)
+    for rate in (0.01, 0.2):
+        found = inspect(model).outliers(X, false_alarm=rate)
+        assert_array_equal(found.p_values < rate, found.scores < found.threshold)

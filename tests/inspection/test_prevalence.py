@@ -211,3 +211,34 @@ def test_several_columns_at_once_are_refused_with_what_to_do(by):
     table = {"venue": ["a"] * 3, "year": [2020] * 3}
     with pytest.raises(ViewsError, match="call prevalence once for each, by='venue'"):
         inspect(MODEL).prevalence(table, by=by)
+
+
+def test_an_object_with_several_values_counts_for_each_once():
+    rows = np.eye(2)[[0, 1, 1, 0]]
+    table = group_prevalence([0, 1], ["a", "b"], rows, [["x", "y"], ["y", "y"], ("x",), "y"])
+    assert table.bins.labels == ["y", "x"] and table.counts.tolist() == [3, 2]
+    assert_allclose(table.shares, [[2 / 3, 1 / 3], [0.5, 0.5]])
+    assert (table.n_objects, table.n_missing) == (4, 0)
+    with pytest.raises(ViewsError, match="4 objects, got 2 values"):
+        group_prevalence([0, 1], ["a", "b"], rows, [["x", "y"], ["y", "y"]])
+
+
+@pytest.mark.parametrize("values", [["x", None, " ", "x"], [["x"], [], None, ["x", ""]]])
+def test_objects_without_a_value_are_counted_and_told_of(values):
+    with pytest.warns(UserWarning, match="2 of 4 objects have no value of 'venue', and are left out") as told:
+        table = group_prevalence([0, 1], ["a", "b"], np.eye(2)[[0, 1, 1, 0]], values, by="venue")
+    assert len(told) == 1 and table.n_missing == 2 and table.counts.tolist() == [2]
+    assert "2 more have no value" in repr(table)
+
+
+def test_lists_in_a_series_are_several_values_and_blanks_around_categories_are_none():
+    pd = pytest.importorskip("pandas")
+    cells = [["a", "b"], ["b"]] * 20
+    memberships = np.tile([[0.2, 0.8], [0.6, 0.4]], (20, 1))
+    tables = [
+        group_prevalence(["0", "1"], ["x", "y"], memberships, values)
+        for values in (cells, pd.Series(cells), pd.Series([np.array(cell) for cell in cells]))
+    ]
+    assert all(table.bins.labels == ["b", "a"] for table in tables)
+    assert all(table["share"] == tables[0]["share"] for table in tables)
+    assert make_bins(["login", " login "] * 10, 20).labels == ["login"]

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
 from coview import (
     LinkPLSA,
     MultiViewPLSA,
     SeededKMeansClassifier,
     SphericalKMeans,
+    TableViews,
     Views,
+    edit,
     inspect,
     make_report,
     refit_stability,
 )
 from coview.datasets import make_topic_views
-from coview.metrics import topic_coherence, topic_diversity, topic_exclusivity
+from coview.exceptions import ViewsError
+from coview.metrics import topic_coherence, topic_diversity, topic_exclusivity, topic_stability
 
 DATA = make_topic_views(n_objects=150, n_clusters=3, random_state=0)
 MODEL = LinkPLSA(3, random_state=0).fit(DATA.views)
@@ -85,6 +89,34 @@ def test_the_report_has_a_section():
     assert "Quality of the topics: coherence (NPMI) of view0" in report.html
 
 
+def test_the_report_shows_stability_where_it_is_asked_for():
+    assert "stability" not in make_report(MODEL, DATA.views, held_out=False).summary["quality"]["views"][0]
+    report = make_report(MODEL, DATA.views, held_out=False, stability=True)
+    quality, table = report.summary["quality"], refit_stability(MODEL, DATA.views)
+    for group, view, share in zip(table["group"], table["view"], table["stability"]):
+        (row,) = (row for row in quality["groups"] if row["key"] == group)
+        assert row["stability"][view] == share
+    means = [row["stability"] for row in quality["views"]]
+    assert means == pytest.approx(np.reshape(table["stability"], (2, 3)).mean(axis=1))
+    assert "stability: view1" in report.html and "5 fits with other seeds" in report.html
+    assert "--stability" in report.summary["reproduce"]["commands"][-1]
+    assert "stability=True" in report.summary["reproduce"]["code"]
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "said"),
+    [
+        (MODEL, None, "pass X"),
+        (MODEL, DATA.views[:100], "150 objects of its fit, got 100"),
+        (SeededKMeansClassifier().fit(DATA.views, DATA.target), DATA.views, "finds neither"),
+        (SphericalKMeans(2, random_state=0).fit(np.eye(8)), np.eye(8), "fewer features"),
+    ],
+)
+def test_stability_says_what_it_needs(model, X, said):
+    with pytest.raises(ViewsError, match=said):
+        make_report(model, X, held_out=False, stability=True)
+
+
 def test_other_seeds_find_clear_topics_again_and_no_topics_of_noise():
     clear = make_topic_views(n_objects=300, n_clusters=3, random_state=1).views
     noise = Views(words=np.random.default_rng(0).poisson(1.0, size=(300, 200)).astype(float))
@@ -92,3 +124,33 @@ def test_other_seeds_find_clear_topics_again_and_no_topics_of_noise():
     assert np.mean(found["stability"]) > np.mean(lost["stability"]) + 0.2
     again = refit_stability(LinkPLSA(3, random_state=0).fit(clear), clear, n_fits=3)
     assert found == again
+
+
+def test_the_edits_of_a_model_are_made_again_in_its_copies():
+    X = DATA.views.select("view0")
+    model = edit(LinkPLSA(3, random_state=0).fit(X)).merge([0, 1])
+    before = model.estimator_.random_state, model.log()
+    table = refit_stability(model, X, n_fits=2)
+    assert table["group"] == ["0", "2"]
+    assert (model.estimator_.random_state, model.log()) == before
+    seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=2)
+    copies = [edit(model).set_params(estimator=LinkPLSA(3, random_state=seed)).fit(X) for seed in seeds]
+    ours, *others = (inspect(each).features("view0") for each in (model, *copies))
+    assert [len(topics) for topics in others] == [2, 2]
+    assert table["stability"] == pytest.approx(topic_stability(ours, others).tolist())
+
+
+def test_copies_leave_the_checkpoint_of_the_model_alone(tmp_path):
+    model = LinkPLSA(3, random_state=0, checkpoint=tmp_path / "fit").fit(DATA.views)
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    table = refit_stability(model, DATA.views, n_fits=1)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
+    assert table == refit_stability(MODEL, DATA.views, n_fits=1)
+
+
+def test_objects_with_other_words_than_those_of_the_fit_are_refused():
+    texts = ["red fox den", "blue sea wave", "red den", "blue wave"] * 5
+    model = make_pipeline(TableViews({"words": "body"}, min_df=1), LinkPLSA(2, random_state=0))
+    model.fit({"body": texts})
+    with pytest.raises(ViewsError, match="pass the objects that it was fitted on"):
+        refit_stability(model, {"body": [*texts[1:], "green tree"]}, n_fits=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -60,6 +62,19 @@ def test_nearest_rows_are_those_of_a_loop(points, codes):
             wanted = sorted(own, key=lambda i: (round(float(np.linalg.norm(points[i] - center) ** 2), 9), i))
             far = [round(float(np.linalg.norm(points[i] - center) ** 2), 6) for i in rows]
             assert far == [round(float(np.linalg.norm(points[i] - center) ** 2), 6) for i in wanted[:4]]
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_nearest_rows_of_many_objects_are_found_without_a_copy_of_them(given):
+    vectors = np.random.default_rng(0).normal(size=(20_000, 64)).astype(np.float32)
+    codes, means = np.zeros(len(vectors), dtype=int), vectors.mean(axis=0, keepdims=True) if given else None
+    tracemalloc.start()
+    nearest = nearest_rows(vectors, codes, 1, 3, means)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < vectors.nbytes / 2
+    right = ((vectors - vectors.mean(axis=0)) ** 2).sum(axis=1).argsort()[:3]
+    assert nearest == [right.tolist()]
 
 
 def test_nearest_rows_may_be_sparse():

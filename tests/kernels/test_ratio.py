@@ -12,6 +12,7 @@ from scipy import sparse
 
 from coview.engines import cpu
 from coview.engines.cpu import CpuEngine
+from coview.kernels.memory import empty_rows
 from coview.kernels.ratio import fast_log, ratio, tile_cuts
 
 
@@ -96,6 +97,57 @@ def test_64_bit_indices_work():
     ratio(*_bounds(X.indptr.astype(np.int64)), X.indices.astype(np.int64), X.data, A, B, out, 0, 20, False, False, 4)
     R = X.toarray() / (A @ B.T)
     np.testing.assert_allclose(out, R @ B)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [*range(18), 20, 24, 31, 47, 64, 77])
+def test_any_number_of_columns_gives_the_formula_and_the_same_bits_again(width, kind):
+    rng = np.random.default_rng(width)
+    X = sparse.random_array((23, 30), density=0.35, format="csr", rng=rng).astype(
+        kind
+    )  # rows of 1, 2, 3 over fours too
+    A, B = rng.random((23, width)).astype(kind), rng.random((30, width)).astype(kind)
+    A[3] = 0
+    found = []
+    for add in (False, True, False):
+        out = np.ones_like(A)
+        value = ratio(*_bounds(X.indptr), X.indices, X.data, A, B, out, 0, 23, add, True, 8)
+        found.append((out - kind(add), value))
+    model = A.astype(np.float64) @ B.T.astype(np.float64)
+    R = np.divide(X.toarray(), model, out=np.zeros_like(model), where=model > 0)
+    tolerance = 2e-5 if kind == np.float32 else 1e-12
+    logs = X.toarray() * np.log(model, out=np.zeros_like(model), where=model > 0)
+    for out, value in found:
+        np.testing.assert_allclose(out, R @ B, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(value, logs.sum(), rtol=tolerance, atol=tolerance)
+    np.testing.assert_array_equal(found[0][0], found[2][0])
+    assert found[0][1] == found[2][1]
+
+
+def test_rows_of_factors_at_any_place_in_memory_give_the_same_bits():
+    rng = np.random.default_rng(3)
+    X = sparse.random_array((20, 30), density=0.5, format="csr", rng=rng).astype(np.float32)
+    A, B = rng.random((20, 40), dtype=np.float32), rng.random((30, 40), dtype=np.float32)
+    outs = []
+    for shift in (0, 1, 5):
+        room = empty_rows((B.size + shift,), np.float32)
+        moved = room[shift:].reshape(B.shape)
+        moved[:] = B
+        outs.append(np.empty_like(A))
+        ratio(*_bounds(X.indptr), X.indices, X.data, A, moved, outs[-1], 0, 20, False, False, 8)
+    np.testing.assert_array_equal(outs[0], outs[1])
+    np.testing.assert_array_equal(outs[0], outs[2])
+
+
+@pytest.mark.parametrize("shape", [(1000, 16), (3, 5), (0, 4), (7,)])
+def test_empty_rows_begin_at_a_cache_line(shape):
+    for kind in (np.float32, np.float64):
+        array = empty_rows(shape, kind)
+        assert array.shape == shape
+        assert array.dtype == kind
+        assert array.flags.c_contiguous
+        assert array.flags.writeable
+        assert array.ctypes.data % 64 == 0 or not array.size
 
 
 def test_a_notice_is_printed_once_where_nothing_is_cached(tmp_path):

@@ -84,3 +84,19 @@ def test_texts_in_a_list_are_coded_as_all_labels_are(y):
     codes, classes = known_classes(y, 2, np.array(["a", "b"]), None, False)
     expected = [classes.tolist().index(label) if label else -1 for label in y]
     assert codes.tolist() == expected and codes.dtype == np.int64
+
+
+@pytest.mark.parametrize("kind", [list, np.array, tuple, lambda c: np.array(c, dtype=np.int8)])
+@pytest.mark.parametrize("classes", [[0, 1], [1, 0], [-1, 3, 7], [3, 3, 7], [False, True]])
+@pytest.mark.parametrize("y", [[0, 1, 1], [3, -1, 7], [3, 3, 3]])
+def test_classes_named_in_the_first_call_are_coded_as_by_encode_labels(kind, classes, y):
+    def coded(call):
+        try:
+            codes, names = call()
+        except ValueError as error:
+            return str(error)
+        return codes.tolist(), names.tolist(), names.dtype
+
+    named, y = kind(classes), np.array(y)
+    expected = coded(lambda: encode_labels(y, 3, encode_labels(named, semi_supervised=False)[1], semi_supervised=False))
+    assert coded(lambda: known_classes(y, 3, None, named, False)) == expected

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from coview import Views
+from coview.plsa.factorized_start import nonnegative_svd
 from coview.plsa.factors import random_matrix
-from coview.plsa.plsa import nonnegative_svd
 
 
 def test_random_rows_do_not_depend_on_the_blocks():

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits
 
 from coview import (
     PLSA,
@@ -33,9 +37,11 @@ from coview.engines.select import select_engine
 from coview.exceptions import ParameterError, ViewsError
 from coview.metrics import normalized_mutual_info
 from coview.plsa.co_plsa import CoSteps
-from coview.plsa.gaussian import add_moments, centered_means, gaussian_start, update_means
+from coview.plsa.gaussian import SPREAD_COST, add_moments, centered_means, gaussian_start, update_means
 from coview.plsa.likelihood import choose_likelihoods, likelihood_of
 from coview.plsa.mixture import MixtureSteps
+from coview.plsa.multiview import ClusterSteps
+from coview.plsa.vector_start import cluster_vectors, vectors_of_classes
 
 N, K = 150, 3
 DATA = make_topic_views(n_objects=N, n_clusters=K, random_state=0)
@@ -69,15 +75,18 @@ def accuracy(model, X=BOTH):
 # -- the row step
 
 
-def value(theta, counts, X, profile, vector, means, strength):
-    """Objective of one object: its counts' log-likelihood less strength |x - theta M|^2 / 2."""
+def value(theta, counts, X, profile, vector, means, strength, spread_cost):
+    """Objective of one object: its counts' log-likelihood less strength / 2 times residual and cost of spread."""
     gap = vector - theta @ means
-    return float(X @ np.log(profile @ theta) - strength * gap @ gap / 2) if counts else float(-strength * gap @ gap / 2)
+    spread = theta @ ((means - theta @ means) ** 2).sum(axis=1)
+    dense = -strength * (gap @ gap + spread_cost * spread) / 2
+    return float(X @ np.log(profile @ theta) + dense) if counts else float(dense)
 
 
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 @pytest.mark.parametrize("counts", [True, False])
-def test_row_steps_end_at_the_optimum_of_a_convex_solver(engine, counts):
+@pytest.mark.parametrize(("make", "spread_cost"), [(MixtureSteps, 0.0), (ClusterSteps, SPREAD_COST)])
+def test_row_steps_end_at_the_optimum_of_a_convex_solver(engine, counts, make, spread_cost):
     ops = select_engine(engine)
     rng = np.random.default_rng(1)
     n, m, width, groups = 6, 8, 5, 4
@@ -87,7 +96,7 @@ def test_row_steps_end_at_the_optimum_of_a_convex_solver(engine, counts):
     means, variance, weight = rng.normal(size=(groups, width)), 0.7, 3.0
     views = {"words": words, "vector": vectors} if counts else {"vector": vectors}
     block = make_block(Views(views), 0, n, ops, {})
-    steps = MixtureSteps(groups, weights={"vector": weight}, gaussian=("vector",))
+    steps = make(groups, weights={"vector": weight}, gaussian=("vector",))
     shared = {
         "profiles": {"words": profile} if counts else {},
         "means": {"vector": np.ascontiguousarray(means.T)},
@@ -100,7 +109,8 @@ def test_row_steps_end_at_the_optimum_of_a_convex_solver(engine, counts):
     for i in range(n):
 
         def loss(theta, i=i):
-            return -value(np.maximum(theta, 1e-300), counts, words[i], profile, vectors[i], means, strength)
+            theta = np.maximum(theta, 1e-300)
+            return -value(theta, counts, words[i], profile, vectors[i], means, strength, spread_cost)
 
         simplex = {"type": "eq", "fun": lambda theta: theta.sum() - 1}
         solved = minimize(
@@ -111,7 +121,7 @@ def test_row_steps_end_at_the_optimum_of_a_convex_solver(engine, counts):
             method="SLSQP",
             options={"ftol": 1e-15, "maxiter": 1000},
         )
-        assert loss(rows["mixture"][i]) <= solved.fun + 1e-8
+        assert loss(rows["mixture"][i]) == pytest.approx(solved.fun, abs=1e-8)
 
 
 @names
@@ -179,6 +189,18 @@ def test_the_objective_is_its_formula():
     assert model.history_["objective"][-1] == pytest.approx(counts - 2.5 * dense, rel=1e-10)
 
 
+def test_the_objective_of_clusters_counts_the_spread_of_their_vectors():
+    model = MultiViewPLSA(K, 4, init="random", max_iter=4, tol=0, random_state=0, view_weights=2.5).fit(GAPS)
+    theta, s, means = model.memberships_, model.noise_variance_["vector"], model.topic_feature_["vector"]
+    words, vectors, there = GAPS["words"].toarray(), GAPS["vector"], GAPS.present[:, 1]
+    profiles = model.cluster_topic_["words"] @ model.topic_feature_["words"]
+    counts = (words * np.log(theta @ profiles)).sum()
+    gap = ((vectors - theta @ means) ** 2).sum(axis=1)
+    gap += SPREAD_COST * (theta * ((means[None] - (theta @ means)[:, None]) ** 2).sum(axis=2)).sum(axis=1)
+    dense = (gap[there] / (2 * s) + 12 / 2 * np.log(s)).sum() / 12
+    assert model.history_["objective"][-1] == pytest.approx(2.5 * (counts - dense), rel=1e-10)
+
+
 # -- the shared step
 
 
@@ -201,6 +223,21 @@ def test_means_and_noise_are_those_of_least_squares():
     start = {"means": {"vector": np.zeros((12, K))}, "log_variance": {"vector": np.zeros(1)}}
     new = update_means(start, stats["moments"], ops)
     right, squares, *_ = np.linalg.lstsq(theta, VECTORS, rcond=None)
+    assert_allclose(new["means"]["vector"].T, right, rtol=1e-6, atol=1e-7)
+    assert np.exp(new["log_variance"]["vector"][0]) == pytest.approx(squares.sum() / VECTORS.size, rel=1e-9)
+
+
+def test_means_and_noise_of_clusters_are_those_of_least_squares_with_the_spread():
+    ops = select_engine("cpu")
+    theta = np.random.default_rng(0).dirichlet(np.ones(K), N)
+    stats = {}
+    add_moments(make_block(BOTH, 0, N, ops, {}), "vector", theta, stats, ops)
+    start = {"means": {"vector": np.zeros((12, K))}, "log_variance": {"vector": np.zeros(1)}}
+    new = update_means(start, stats["moments"], ops, SPREAD_COST)
+    # one row more for each object and cluster: the cluster's vector less the mixture is to be zero
+    apart = np.sqrt(SPREAD_COST * theta)[:, :, None] * (np.eye(K)[None] - theta[:, None])
+    left = np.vstack([theta, apart.reshape(N * K, K)])
+    right, squares, *_ = np.linalg.lstsq(left, np.vstack([VECTORS, np.zeros((N * K, 12))]), rcond=None)
     assert_allclose(new["means"]["vector"].T, right, rtol=1e-6, atol=1e-7)
     assert np.exp(new["log_variance"]["vector"][0]) == pytest.approx(squares.sum() / VECTORS.size, rel=1e-9)
 
@@ -277,6 +314,35 @@ def test_clusters_of_vectors_alone_are_found():
     model = MultiViewPLSA(K, random_state=0).fit(VECTORS)
     assert clustering_accuracy(DATA.target, model.labels_) > 0.9
     assert model.likelihood_ == {"x": "gaussian"}
+
+
+def test_the_start_by_vectors_copies_them_once_in_their_own_precision():
+    vectors = np.random.default_rng(0).normal(size=(8000, 64)).astype(np.float32)
+    X = Views(a=vectors[:, :40], b=vectors[:, 40:])
+    cluster_vectors(X[:100], 3, 0)
+    tracemalloc.start()
+    cluster_vectors(X, 3, 0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * vectors.nbytes
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_sweeps_do_not_lose_the_clusters_that_they_start_from(labels):
+    """Mixtures whose ends move outside of the data put all digits between all clusters."""
+    pixels, target = load_digits(return_X_y=True)
+    pixels, target = pixels[:300] + 0.5, target[:300]
+    X = Views(upper=pixels[:, :32], lower=pixels[:, 32:])
+    if labels:
+        y = np.where(np.arange(300) < 30, target, -1)
+        model = MultiViewPLSAClassifier(random_state=0).fit(X, y)
+        nearest = vectors_of_classes(X, y, 10, 0)(X).argmax(axis=1)
+        assert np.mean(model.transduction_ == target) > np.mean(nearest == target)
+    else:
+        model = MultiViewPLSA(10, random_state=0).fit(X)
+        plain = KMeans(10, n_init=5, random_state=0).fit_predict(pixels)
+        assert normalized_mutual_info(target, model.labels_) > normalized_mutual_info(target, plain) - 0.03
+    assert model.memberships_.max(axis=1).mean() > 0.8
 
 
 @pytest.mark.parametrize("lazy", [False, True], ids=["memory", "disk"])

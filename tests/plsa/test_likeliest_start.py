@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from coview import LazyViews, MultiViewPLSA, SpectralClusteringViews, Views
 from coview.classification.naive_bayes import NaiveBayesStart
@@ -85,7 +86,16 @@ def test_graphs_are_cut_on_a_sample_and_carried_to_all(monkeypatch):
     assert sizes == [60]
 
 
-def test_lazy_rows_start_by_naive_bayes_on_a_sample():
+def test_few_lazy_rows_start_where_rows_in_memory_do():
+    lazy = likeliest_start(LazyViews.from_views(MADE.views, 50), 3, 0, {}, None)
+    assert_array_equal(lazy, likeliest_start(MADE.views, 3, 0, {}, None))
+    model = MultiViewPLSA(3, 4, max_iter=5, tol=0, random_state=0)
+    paths = [clone(model).fit(X).history_["objective"] for X in (MADE.views, LazyViews.from_views(MADE.views, 50))]
+    assert_allclose(paths[1], paths[0], rtol=1e-10)
+
+
+def test_many_lazy_rows_start_by_naive_bayes_on_a_sample(monkeypatch):
+    monkeypatch.setattr(starts, "SAMPLE", 100)
     start = likeliest_start(LazyViews.from_views(MADE.views, 50), 3, 0, {}, None)
     assert isinstance(start, NaiveBayesStart)
     assert clustering_accuracy(MADE.target, start(MADE.views).argmax(axis=1)) > 0.9

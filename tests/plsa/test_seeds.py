@@ -116,6 +116,38 @@ def test_engines_agree(model):
     assert_allclose(one.history_["objective"], other.history_["objective"], rtol=1e-9)
 
 
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed", reason="dask is not installed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as workers,
+        distributed.Client(workers) as client,
+    ):
+        yield client
+
+
+@named(MODELS)
+def test_a_guided_fit_on_a_cluster_is_that_on_one_machine(model, cluster):
+    X, _ = make_views()
+    one, other = (clone(model).set_params(seeds=SEEDS, engine=engine, max_iter=10).fit(X) for engine in ("cpu", "dask"))
+    assert_allclose(np.asarray(one.memberships_), np.asarray(other.memberships_), atol=1e-6)
+    assert one.group_names_ == other.group_names_ == {"0": "cooking", "1": "space", "2": "sport"}
+
+
+@named(MODELS)
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_guided_fit_of_the_cuda_engine_is_that_of_the_cpu(model, device):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no GPU")
+    from coview.engines.cuda import CudaEngine
+
+    X, _ = make_views()
+    engines = ("cpu", CudaEngine(device))
+    one, other = (clone(model).set_params(seeds=SEEDS, engine=engine, max_iter=10).fit(X) for engine in engines)
+    assert_allclose(np.asarray(one.memberships_), np.asarray(other.memberships_), atol=1e-5)
+
+
 @named(MODELS)
 def test_minibatches_keep_the_numbers(model):
     X, subject = make_views(300)

@@ -107,8 +107,19 @@ def test_lists_tensors_and_objects_with_encode_will_do():
         def encode(self, texts):
             return torch.tensor(plain(texts), requires_grad=True)
 
-    for encoder in (lambda texts: plain(texts).tolist(), Model()):
+    def each(texts):
+        yield from plain(texts)
+
+    for encoder in (lambda texts: plain(texts).tolist(), Model(), each):
         np.testing.assert_array_equal(EmbeddingViews(encoder).fit_transform(TEXTS)["text"], EXPECTED)
+
+
+def test_tensors_of_half_the_digits_are_taken():
+    torch = pytest.importorskip("torch", reason="torch is not installed; tensors are not tested")
+    front = EmbeddingViews(lambda texts: torch.full((len(texts), 2), 0.5, dtype=torch.bfloat16))
+    vectors = front.fit_transform(TEXTS)["text"]
+    assert vectors.dtype == np.float32
+    assert vectors[0].tolist() == [0.5, 0.5]
 
 
 def test_one_encoder_by_view():
@@ -147,7 +158,9 @@ def test_images_are_arrays_or_files(tmp_path):
         (lambda texts: np.full((4, 2), np.nan), "returned NaN or infinity for 'red fox'"),
         (lambda texts: [[1.0], [1.0, 2.0], [3.0], [4.0]], "returned what is no array of numbers"),
         (lambda texts: [["a"]] * 4, "returned values of dtype <U1"),
-        (lambda texts: None, "returned values of dtype object"),
+        (lambda texts: None, "returned None, which is no array of vectors"),
+        (lambda texts: {"data": [[1.0]] * 4}, r"returned \{'data': .*which is no array of vectors"),
+        (lambda texts: (float(text) for text in texts), r"failed for 4 items \(ValueError"),
         (lambda texts: sparse.eye_array(4), r"returned a sparse matrix; make views of it with TextViews\(vectorizer"),
         (lambda texts: [][1], r"failed for 4 items \(IndexError: list index out of range\)"),
         (lambda: 3, r"failed for 4 items \(TypeError"),

@@ -17,7 +17,9 @@ from coview import (
     MultiViewNaiveBayes,
     MultiViewPLSAClassifier,
     SphericalKMeans,
+    TextViews,
     Views,
+    edit,
     inspect,
     make_report,
 )
@@ -210,3 +212,13 @@ def test_the_page_says_where_a_held_out_figure_is_missing(three):
     clusterer = LinkPLSA(3, max_iter=3, tol=0, random_state=0).fit(X)
     clusterer.history_["seconds"][-1] = 85.0
     assert reason in make_report(clusterer, X).html.split('<section id="glance">')[1].split("</section>")[0]
+
+
+def test_objects_are_held_out_of_an_edited_pipeline():
+    words = ["ship sail harbor wind", "bread oven flour yeast", "chess rook pawn board"]
+    rows = [{"body": f"{words[i % 3]} {words[i % 3].split()[i % 4]}"} for i in range(60)]
+    model = edit(make_pipeline(TextViews({"words": "body"}, min_df=1), LinkPLSA(3, random_state=0)).fit(rows))
+    model.merge([0, 1])
+    inspection = inspect(model)
+    held = scores._hide_objects(inspection, inspection.prepare_views(rows), True)
+    assert isinstance(held, scores.Holdout) and len(held.rows) + held.n_shown == 60

@@ -18,6 +18,7 @@ from coview.views.arrays import (
     density,
     for_sklearn,
     is_frame,
+    largest,
     read_only,
     scatter_rows,
     take_rows,
@@ -108,3 +109,24 @@ def test_an_integer_beyond_all_floats_is_refused():
 def test_a_vector_in_each_cell_is_told_how_to_become_a_matrix(kind):
     with pytest.raises(ViewsError, match=r"View 'x' has a vector in each cell of its .*np.stack.*TableViews"):
         Views(x=kind({"v": [[1.0, 2.0], [3.0, 4.0]]}))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    hnp.arrays(
+        st.sampled_from([np.float32, np.float64, np.int32]),
+        hnp.array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=30),
+        elements=st.integers(-3, 100),
+    ),
+    st.sampled_from([np.asarray, np.asfortranarray, sparse.csr_array, np.negative, np.abs]),
+)
+def test_the_largest_absolute_value_is_found_whatever_the_signs_and_the_layout(matrix, form):
+    assert largest(form(matrix)) == float(max(map(abs, matrix.ravel().tolist()), default=0))
+
+
+@pytest.mark.parametrize("place", [0, 5, -1])
+@pytest.mark.parametrize("value", [-7.0, 7.0, -0.0, np.inf, -np.inf])
+def test_one_large_or_negative_value_far_down_counts(value, place):
+    values = np.full((100, 50), 0.5)
+    values.ravel()[place] = value
+    assert largest(values) == max(abs(value), 0.5)

@@ -32,6 +32,7 @@ from coview.auto.cross_validation import (
     class_scores,
     deal_folds,
     fit_candidate,
+    fitted_scores,
 )
 from coview.auto.judging import STRENGTH, UNNEEDED, Judge, kept_candidates, too_late
 from coview.auto.links import LINK_EVIDENCE, find_links, judge_links
@@ -613,7 +614,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 )
                 seconds = None if deadline == NO_DEADLINE else max(mine, 1e-9)
                 model = each.model or fit_candidate(rest, views, codes, self.classes_, seconds)
-                found = softmax(class_scores(model, views, self.classes_) / each.temperature, axis=1)
+                found = softmax(fitted_scores(model, views, self.classes_) / each.temperature, axis=1)
             except FAILURES as error:
                 each.dropped, each.error = f"could not be fitted: {error}", error
                 continue

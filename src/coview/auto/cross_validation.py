@@ -1,9 +1,14 @@
 """Out-of-fold scores: what each candidate of `AutoClassifier` says of labeled objects whose labels it has not seen.
 
-The labeled objects are dealt into folds, class by class. For each fold a candidate is fitted to all objects, those of
-the fold without their labels, so that a candidate that learns from unlabeled objects does here too. The only object of
-a class is never held out: nothing could be learned of the class without it. Steps that read no labels are fitted once,
-for all folds, the final fit and all candidates that begin with them.
+The labeled objects are dealt into folds, class by class. For each fold a candidate is fitted to all or many objects,
+those of the fold without their labels, so that a candidate that learns from unlabeled objects does here too. The only
+object of a class is never held out: nothing could be learned of the class without it.
+
+A candidate costs several fits, so what need not be done in each of them is not. Steps that read no labels are fitted
+once, for all folds, the final fit and all candidates that begin with them. Topics and centers, whose time every
+unlabeled object takes, are judged with some thousands of them: they find their classes by the profiles of those. What
+labels that were spread over a graph say of its objects is read from it. Weights of views that are learned from labels
+are learned in every fold: those of the first fold have seen the labels that later ones hold out.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -23,11 +29,13 @@ from sklearn.pipeline import Pipeline
 from coview.auto.candidates import within
 from coview.auto.pipelines import PipelineCandidate
 from coview.auto.pooling import fit_temperature, own_temperature
+from coview.classification.label_spreading import LabelSpreadingClassifier
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
 from coview.preprocessing.neighbors import NeighborViews
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed
+from coview.utils.sampling import sample_positions
 from coview.views.views import Views
 
 __all__ = [
@@ -41,11 +49,15 @@ __all__ = [
     "class_scores",
     "deal_folds",
     "drop_hopeless",
+    "few_unlabeled",
     "fit_candidate",
+    "fitted_scores",
+    "last_step",
 ]
 
 CLEARLY = 3.5  # standard deviations of a difference between two candidates that is no accident
 LARGE, SAMPLE = 12_000, 6_000  # objects above which candidates are judged by a sample, and its size
+UNLABELED = 2000  # objects that are enough to judge with, where there are few classes
 LEAST = 1e-6  # of a probability, so that its logarithm is finite
 
 
@@ -73,18 +85,44 @@ def class_scores(estimator: Any, views: Views, classes: np.ndarray) -> np.ndarra
     """
     probabilities = rules.ask(estimator, "predict_proba")
     if probabilities is not None:
-        shares = np.nan_to_num(np.asarray(probabilities(views), dtype=np.float64))  # NaN where no label reaches
-        known = np.log(np.maximum(shares, LEAST))
+        known = _logarithms(probabilities(views))
     elif (decision := rules.ask(estimator, "decision_function")) is not None:
         known = np.asarray(decision(views), dtype=np.float64)
         known = np.column_stack([-known, known]) if known.ndim == 1 else known
     else:
         known = np.where(np.asarray(estimator.predict(views))[:, None] == estimator.classes_, 0.0, np.log(LEAST))
+    return _of_all_classes(known, estimator.classes_, classes)
+
+
+def fitted_scores(estimator: Any, views: Views, classes: np.ndarray) -> np.ndarray:
+    """Scores as `class_scores` of the objects that the estimator was fitted to; a graph knows them without a search.
+
+    Topics know them too, but fold them in: judged by where objects lie at the end of the fit, they had less weight and
+    the whole was less accurate, on words and images of Wikipedia.
+    """
+    last = last_step(estimator)
+    if isinstance(last, LabelSpreadingClassifier):
+        return _of_all_classes(_logarithms(last.memberships_), last.classes_, classes)
+    return class_scores(estimator, views, classes)
+
+
+def _logarithms(shares: Any) -> np.ndarray:
+    known = np.nan_to_num(np.asarray(shares, dtype=np.float64))  # NaN where no label reaches
+    return np.asarray(np.log(np.maximum(known, LEAST)))
+
+
+def _of_all_classes(known: np.ndarray, own: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Scores of all classes from those of an estimator's own; the lowest of the object for the others."""
     if known.shape[1] == len(classes):
         return known
     scores = np.repeat(known.min(axis=1, keepdims=True), len(classes), axis=1)
-    scores[:, np.searchsorted(classes, estimator.classes_)] = known
+    scores[:, np.searchsorted(classes, own)] = known
     return scores
+
+
+def last_step(estimator: Any) -> Any:
+    """Last step of a pipeline; an estimator that is none itself."""
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
 @dataclass
@@ -173,6 +211,32 @@ def fit_candidate(rest: Any, views: Views, codes: np.ndarray, classes: np.ndarra
         return copy.fit(views, labels)
 
 
+def few_unlabeled(codes: np.ndarray, per_class: int, seed: int) -> np.ndarray:
+    """Labeled objects and some unlabeled ones, so many for each class, or two thousand where this is more.
+
+    Examples
+    --------
+    >>> codes = np.where(np.arange(5000) < 10, np.arange(5000) % 2, -1)
+    >>> rows = few_unlabeled(codes, 40, seed=0)
+    >>> len(rows), rows[:10].tolist() == list(range(10))
+    (2010, True)
+    """
+    most = max(UNLABELED, per_class * int(codes.max(initial=-1) + 1))
+    unlabeled = np.flatnonzero(codes < 0)
+    return np.sort(
+        np.concatenate([np.flatnonzero(codes >= 0), unlabeled[sample_positions(len(unlabeled), most, seed)]])
+    )
+
+
+def _rows_of(views: Views, rows: np.ndarray) -> Views:
+    """Some objects, without the features of sparse views that none of them has: these would only take time."""
+
+    def occupied(matrix: Any) -> Any:
+        return matrix[:, np.unique(matrix.indices)] if sparse.issparse(matrix) and matrix.nnz else matrix
+
+    return views[rows].map(occupied)
+
+
 @dataclass
 class LabeledSample:
     """Objects that candidates are judged by: all, or some labeled and unlabeled ones."""
@@ -180,6 +244,7 @@ class LabeledSample:
     prepared: PreparedViews
     codes: np.ndarray
     rows: np.ndarray  # among all objects
+    seed: int
 
     @classmethod
     def of(cls, views: Views, codes: np.ndarray, most: int, seed: int) -> LabeledSample:
@@ -195,7 +260,21 @@ class LabeledSample:
             labeled = labeled[np.argsort(turns, kind="stable")][: max(most // 2, most - len(others))]
             rows = np.sort(np.concatenate([labeled, others[: most - len(labeled)]]))
             views, codes = views[rows], codes[rows]
-        return cls(PreparedViews(views), codes, rows)
+        return cls(PreparedViews(views), codes, rows, seed)
+
+    def judging(self, candidate: PipelineCandidate) -> np.ndarray:
+        """Positions of the objects that a candidate is judged with."""
+        if candidate.per_class is None:
+            return np.arange(len(self.rows))
+        return few_unlabeled(self.codes, candidate.per_class, self.seed)
+
+    def behind(self, candidate: PipelineCandidate) -> tuple[Any, Views, np.ndarray, np.ndarray]:
+        """What is left of a candidate behind steps that read no labels, and its views, codes and rows to judge with."""
+        _, rest, views = self.prepared.behind(candidate)
+        some = self.judging(candidate)
+        if len(some) == len(self.rows):
+            return rest, views, self.codes, self.rows
+        return rest, _rows_of(views, some), self.codes[some], self.rows[some]
 
 
 @dataclass
@@ -279,17 +358,18 @@ class FoldScores:
         With `keep` the fitted classifier is kept too.
         """
         began = time.monotonic()
-        hidden = fold[sample.rows]
-        _, rest, views = sample.prepared.behind(self.candidate)
-        shown = np.where(hidden, -1, sample.codes)
+        rest, views, codes, rows = sample.behind(self.candidate)
+        hidden = fold[rows]
+        shown = np.where(hidden, -1, codes)
         model = fit_candidate(rest, views, shown, classes, seconds)
+        last = last_step(model)
         if keep:
-            self.first_fold = FittedFold(model, rest, views, shown, sample.rows)
-        if reads_links(rest):  # all objects at once: a step that spreads labels knows them by their links
-            self.scores[sample.rows[hidden]] = class_scores(model, views, classes)[hidden]
+            self.first_fold = FittedFold(model, rest, views, shown, rows)
+        if reads_links(rest) or isinstance(last, LabelSpreadingClassifier):  # links lead from one object to the other
+            self.scores[rows[hidden]] = fitted_scores(model, views, classes)[hidden]
         else:
-            self.scores[sample.rows[hidden]] = class_scores(model, views[np.flatnonzero(hidden)], classes)
-        self.seconds.append((time.monotonic() - began) * len(self.scores) / len(sample.rows))
+            self.scores[rows[hidden]] = class_scores(model, views[np.flatnonzero(hidden)], classes)
+        self.seconds.append((time.monotonic() - began) * len(self.scores) / len(rows))
 
     def consult(self, sample: LabeledSample, classes: np.ndarray, seconds: float | None = None) -> None:
         """Fit the candidate to all labels of a sample, since none can be held out, and keep what it says of the others.
@@ -299,7 +379,7 @@ class FoldScores:
         began = time.monotonic()
         _, rest, views = sample.prepared.behind(self.candidate)
         model = fit_candidate(rest, views, sample.codes, classes, seconds)
-        scores = class_scores(model, views, classes)
+        scores = fitted_scores(model, views, classes)
         has = self.candidate.sees(sample.prepared.views) & (sample.codes < 0)
         self.temperature = own_temperature(scores[has]) if has.any() else 1.0
         self.opinions = np.full(len(self.scores), -1)

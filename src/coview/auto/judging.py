@@ -67,7 +67,7 @@ class Judge:
                 name = each.candidate.name
                 tell(f"fold {turn + 1}/{len(numbers)}, {name}", turn * len(turns) + i, len(numbers) * len(turns))
                 linked = needed_view(each.candidate.estimator) is not None
-                part = 1.0 if linked else len(sample.rows) / len(codes)
+                part = 1.0 if linked else len(sample.judging(each.candidate)) / len(codes)
                 takes, best = part * max(each.seconds, default=0.0), best_so_far(judged, codes)
                 reserved = 0.0 if best is None else max(best.seconds)
                 if turn + i and (judging.left() < takes or self.deadline.left() < takes + reserved):

@@ -76,7 +76,8 @@ class PipelineCandidate:
     """A classifier of views, as a pipeline of ordinary steps that has not been fitted.
 
     `views` are the names of those that it sees, None for all, and `why` says why it leaves the others out.
-    `prior` is its factor before any evidence, `cost` its rank where time is short.
+    `prior` is its factor before any evidence, `cost` its rank where time is short. `per_class` is how many unlabeled
+    objects of a class are enough to judge it with, where every one of them takes time; None for all.
     """
 
     name: str
@@ -85,6 +86,7 @@ class PipelineCandidate:
     prior: float = 1.0
     cost: int = 0
     why: str | None = None
+    per_class: int | None = None
 
     @property
     def method(self) -> str:
@@ -145,9 +147,9 @@ def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[
         skipped["graph"] = f"there are more than {GRAPH_OBJECTS:,} objects"
     centers = make_pipeline(*_weighing(views.select(*kind)), SeededKMeansClassifier(view_weights="auto", engine="cpu"))
     some, prior = fewer_views(kind, views), 2 if counted else 4
-    candidates.append(PipelineCandidate("centers", centers, some, prior, cost=1, why=OTHER_ANGLES))
+    candidates.append(PipelineCandidate("centers", centers, some, prior, cost=1, why=OTHER_ANGLES, per_class=100))
     if counted:
-        candidates.append(PipelineCandidate("topics", _topics(views, counted), prior=20, cost=2))
+        candidates.append(PipelineCandidate("topics", _topics(views, counted), prior=20, cost=2, per_class=100))
     else:
         skipped["topics"] = "no view holds counts, and in vectors or measurements alone other candidates find more"
     if links is not None and plain:

@@ -11,9 +11,9 @@ with a little belief that T_S is the temperature of all views. No label is neede
 nearly all objects are labeled, labels that were held out in the first fold take the place of m.
 
 The objects must be new to who is asked: a graph finds an object among its own neighbors, whatever the view, and topics
-know its words. So no object of the sample is a neighbor, and topics are fitted again without it, by a few sweeps; of
-very many objects none matters. Classifiers that learn from labels alone have not seen unlabeled objects, and centers of
-classes hardly notice one.
+know its words. So no object of the sample is a neighbor, and topics are fitted again without it, by a few sweeps of
+some thousands of objects; of very many objects none matters. Classifiers that learn from labels alone have not seen
+unlabeled objects, and centers of classes hardly notice one.
 
 The same sample is asked for with all views, which gives the temperature of new objects: topics know the words of the
 objects that they were fitted to, and are less sure of others. Of classifiers that learn from labels alone it is the
@@ -36,7 +36,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from coview.auto.candidates import FAILURES
-from coview.auto.cross_validation import LARGE, class_scores, fit_candidate, reads_links
+from coview.auto.cross_validation import LARGE, class_scores, few_unlabeled, fit_candidate, last_step, reads_links
 from coview.auto.pipelines import PipelineCandidate, needed_view
 from coview.auto.pooling import matching_temperature, pool
 from coview.classification.label_spreading import LabelSpreadingClassifier
@@ -57,7 +57,7 @@ __all__ = [
 
 ASKED = 120  # objects
 ALL_ASKED = 3  # views: of more, all without one are asked for the best view only
-SWEEPS = 15  # of topics that are fitted without them
+SWEEPS, PER_CLASS = 15, 100  # of topics that are fitted without them, and unlabeled objects of a class that are enough
 HEARD = 0.9  # least share of the weights that must have been asked with all views
 ALONE, WITHOUT = "alone", "without"
 
@@ -106,13 +106,14 @@ def asked_of(
     if reads_links(rest):
         return None  # it knows objects by their links, which lead out of a sample
     others = np.setdiff1d(np.arange(len(codes)), rows)
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    last = last_step(model)
     if isinstance(last, LabelSpreadingClassifier):
         model = _with_last(model, _without_neighbors(last, rows))
     elif isinstance(last, MultiViewPLSAClassifier) and len(codes) <= LARGE and (codes[others] >= 0).any():
         shorter = clone(last).set_params(
             max_iter=min(int(last.max_iter), SWEEPS), view_weights=dict(last.view_weights_)
         )
+        others = others[few_unlabeled(codes[others], PER_CLASS, 0)]
         model = fit_candidate(_with_last(rest, shorter), views[others], codes[others], classes)
     return Asked(candidate, model, views[rows], weight, temperature)
 

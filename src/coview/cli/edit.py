@@ -119,6 +119,8 @@ def edit(
         return
     for step in steps:
         _echo(_told(step, ids))
+    if X is None and any(step["row"] for step in steps) and shown.training.ids is None:
+        _echo("Objects are shown by their row, from 0: pass --table, --view or --data for their ids.")
     if log:
         lines = [f"  {i}. {line}" for i, line in enumerate(now.log(), 1)]
         numbers = [f"  {number}: {what}" for number, what in now.whereabouts().items()]

@@ -266,9 +266,11 @@ def tell_absent(front: Any, X: Any, done: str) -> None:
 
 
 def check_there(path: Path) -> None:
-    """Refuse a path where nothing is."""
+    """Refuse a path where nothing is, and devices, which may never end."""
     if not path.exists():
         raise DataFileError(f"{path} does not exist. Pass the path of an existing file or folder.")
+    if path.is_char_device() or path.is_block_device():
+        raise DataFileError(f"{path} is a device. Pass the path of an existing file or folder.")
 
 
 # -- labels
@@ -368,8 +370,7 @@ def _labels_of_file(path: Path, n_rows: int, ids: Any = None) -> tuple[str | Non
     from coview.io.tables import TABLES, read_table
 
     lines = [] if path.suffix.lower() in (".parquet", ".json", ".jsonl") else _lines(path)
-    while lines and not lines[-1].strip():
-        lines.pop()
+    lines = _without_end(lines, n_rows)
     sign = "\t" if path.suffix.lower() == ".tsv" else find_delimiter(lines[0] if lines else "")
     if lines and sign not in lines[0]:  # one column: with a header row there is one line more than objects
         cells = [line.strip().strip('"') for line in lines]
@@ -394,6 +395,27 @@ def _labels_of_file(path: Path, n_rows: int, ids: Any = None) -> tuple[str | Non
             "are called id (or row) and label."
         )
     return key, _values(table, key), _values(table, names[names[0] == key])
+
+
+def _without_end(lines: list[str], n_rows: int) -> list[str]:
+    """Lines without the empty ones after those of the objects; the last objects may have no label.
+
+    With one line more than objects the first is a header, unless it is the only label or comes again.
+
+    Examples
+    --------
+    >>> _without_end(["a", "", "", ""], 3), _without_end(["kind", "a", "", ""], 3), _without_end(["a", "a", "", ""], 3)
+    (['a', '', ''], ['kind', 'a', '', ''], ['a', 'a', ''])
+    """
+    if not any(line.strip() for line in lines):
+        return []
+    end = len(lines)
+    while end > n_rows and not lines[end - 1].strip():
+        rest = lines[1:end] if end == n_rows + 1 else []
+        if any(line.strip() for line in rest) and lines[0] not in rest:
+            break
+        end -= 1
+    return lines[:end]
 
 
 def _is_row(header: Sequence[str], keys: Sequence[Any], ids: Any) -> bool:

@@ -25,7 +25,7 @@ from coview.cli.options import (
     takes_table,
     write_config,
 )
-from coview.cli.settings import build_model, check_clusters, find_entry, parse_settings
+from coview.cli.settings import build_model, clusters_parameter, find_entry, parse_settings
 from coview.exceptions import DataFileError, InterruptedFitWarning
 from coview.utils.messages import not_text, printable
 from coview.utils.progress import progress, tell
@@ -45,7 +45,10 @@ def fit(
     raw: TableOptions,
     labels: Labels = None,
     clusters: Annotated[
-        int | None, typer.Option("--clusters", min=1, help="Number of clusters: short for --set n_clusters=K.")
+        int | None,
+        typer.Option(
+            "--clusters", min=1, help="Number of clusters (--set n_clusters=K), or of topics (--set n_components=K)."
+        ),
     ] = None,
     seeds: Annotated[
         Path | None,
@@ -96,7 +99,7 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
     find_entry(options.model)
     settings = parse_settings(options.set or [])
     if options.clusters is not None:
-        settings.setdefault("n_clusters", options.clusters)
+        settings.setdefault(clusters_parameter(options.model, options.clusters), options.clusters)
     if options.links is not None:
         settings.setdefault("links", options.links)
     if options.seeds is not None:
@@ -111,8 +114,6 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
     from coview.inspection import inspect
     from coview.io.models import save
 
-    if options.clusters is not None:
-        check_clusters(options.model, options.clusters)
     estimator = build_model(
         options.model, settings, options.step or [], table_front(raw, options.view or []), options.seed
     )
@@ -180,6 +181,8 @@ def _next(model: Any, options: Any, raw: TableOptions) -> list[str]:
         views = [*model.inputs, *model.inputs]
         commands.append(["coview", "search", "...", "--model", out, "--source", views[0], "--target", views[1]])
     else:
+        if model.kind == "topic" and raw.table is not None:
+            commands.append(["coview", "name", out, *data])
         commands.append(["coview", "predict" if model.predicts or model.kind == "topic" else "transform", out, *data])
     if learned and len(model.groups) > 1:
         commands.append(["coview", "suggest", out, *data, *labels])

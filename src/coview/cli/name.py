@@ -15,6 +15,7 @@ from coview.cli.files import check_input, check_there, check_writable, plain, re
 from coview.cli.options import Data, EscapeFormulas, Json, Sep, Table, View
 from coview.cli.predict import Out
 from coview.utils.messages import did_you_mean, listed, printable
+from coview.utils.missing import is_gap
 from coview.utils.progress import progress, tell
 
 __all__ = ["name"]
@@ -117,9 +118,13 @@ def _of_file(names: Path) -> dict[str, str]:
     for column in ("group", "name"):
         if column not in known:
             raise ValueError(f"{names} has no column {column!r}, only {listed(known)}.{did_you_mean(column, known)}")
-    keys, called = (plain({"": table[column]})[""] for column in ("group", "name"))
+    keys, called = ([_stripped(cell) for cell in plain({"": table[column]})[""]] for column in ("group", "name"))
     keys = [int(key) if isinstance(key, float) and key.is_integer() else key for key in keys]  # beside empty cells
-    return {str(key): str(name) for key, name in zip(keys, called) if not (_is_gap(key) or _is_gap(name))}
+    return {str(key): str(name) for key, name in zip(keys, called) if not (is_gap(key) or is_gap(name))}
+
+
+def _stripped(cell: Any) -> Any:
+    return cell.strip() if isinstance(cell, str) else cell
 
 
 def _of_options(rename: list[str]) -> dict[str, str]:
@@ -131,11 +136,6 @@ def _of_options(rename: list[str]) -> dict[str, str]:
             raise ValueError(f"--rename must be GROUP=NAME, such as 3='Mail clients', got {pair!r}.")
         given[key.strip()] = called
     return given
-
-
-def _is_gap(cell: Any) -> bool:
-    """Tell whether a cell of a table is empty."""
-    return cell is None or cell != cell or not str(cell).strip()  # NaN is not itself
 
 
 def _function(path: str) -> Callable[[Any], str]:

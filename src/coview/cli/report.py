@@ -46,6 +46,14 @@ def report(
             help="Columns of the table, such as date,venue: how prevalent the groups are by each; can be repeated.",
         ),
     ] = None,
+    stability: Annotated[
+        bool,
+        typer.Option(
+            "--stability",
+            help="Fit five copies with other seeds and show how much of each topic or cluster they find again; "
+            "needs the objects of the fit.",
+        ),
+    ] = False,
     objects: Annotated[int | None, typer.Option("--objects", min=1, help="Read at most this many objects.")] = None,
     map_method: Annotated[
         str, typer.Option("--map", help="How the map places objects: tsne, pca, umap or auto.")
@@ -86,6 +94,7 @@ def report(
             y_fit=y_fit,
             by=columns,
             held_out="auto" if held_out is None else held_out,
+            stability=stability,
             max_objects=objects,
             map_method=map_method,
             title=title,

@@ -10,7 +10,7 @@ from typing import Any
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve, sklearn_class
 from coview.utils.messages import did_you_mean
 
-__all__ = ["build_model", "check_clusters", "find_class", "find_entry", "parse_settings"]
+__all__ = ["build_model", "clusters_parameter", "find_class", "find_entry", "parse_settings"]
 
 _WORDS = {"true": True, "false": False, "none": None}
 
@@ -82,12 +82,23 @@ def build_model(name: str, settings: dict[str, Any], steps: Sequence[str], front
     return make_pipeline(*before, model) if before else model
 
 
-def check_clusters(name: str, number: int) -> None:
-    """Refuse a number of clusters for a model that has topics or components in their place."""
+def clusters_parameter(name: str, number: int) -> str:
+    """Return the parameter that --clusters sets: the number of clusters, or of topics; others have neither.
+
+    Examples
+    --------
+    >>> clusters_parameter("MultiViewPLSA", 5), clusters_parameter("LinkPLSA", 5)
+    ('n_clusters', 'n_components')
+    """
+    from coview.plsa.mixture import MixtureModel
+
     cls = find_class(name)
     known = inspect.signature(cls).parameters
-    if "n_clusters" not in known and "n_components" in known:
-        raise ValueError(f"{cls.__name__} makes no clusters. In place of --clusters, use --set n_components={number}.")
+    if "n_clusters" in known or "n_components" not in known:
+        return "n_clusters"
+    if issubclass(cls, MixtureModel):
+        return "n_components"
+    raise ValueError(f"{cls.__name__} makes no clusters. In place of --clusters, use --set n_components={number}.")
 
 
 def _construct(cls: type[Any], settings: dict[str, Any]) -> Any:

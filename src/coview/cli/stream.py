@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from coview.cli.files import check_table, read_input, read_labels, table_front
+from coview.cli.files import check_table, check_there, read_input, read_labels, table_front
 from coview.cli.options import EscapeFormulas, TableOptions, takes_table
 from coview.utils.atomic import atomic_path
 from coview.utils.messages import not_text, printable
@@ -108,6 +108,8 @@ def _check_rows(
         raise ValueError("A table needs labels to learn from: add --labels COLUMN or FILE.")
     if source == "-" and format is None:
         raise ValueError("Standard input has no file extension: pass --format svmlight, jsonl or csv.")
+    if source is not None and Path(source).exists():  # else the reader of the stream tells
+        check_there(Path(source))
 
 
 def _new_learner(C: float, coupling: float, update: str, adaptive: bool) -> Any:

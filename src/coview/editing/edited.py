@@ -764,21 +764,36 @@ class EditedModel(MultiViewEstimator):
         if inner._memberships is not None and inner._predict is not None:
             codes = inner.codes(inner.predict(objects, prepared=True))
         shares = [inspect(split["model"]).memberships(objects, prepared=True) for split in self.splits_]
-        return self._edited(memberships, codes, shares)
+        return self.apply_edits(memberships, codes, shares)
 
     def _read_training(self, inner: Inspection) -> tuple[np.ndarray, np.ndarray] | None:
         memberships = training_memberships(inner)
         if memberships is None:
             return None
-        return self._edited(memberships, inner.training.codes, [split["shares"] for split in self.splits_])
+        return self.apply_edits(memberships, inner.training.codes, [split["shares"] for split in self.splits_])
 
-    def _edited(
+    def apply_edits(
         self, memberships: np.ndarray, codes: np.ndarray | None, shares: Sequence[Any]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Memberships in the groups after the edits, and the number of each object's group.
+        """Apply the edits to memberships that the model inside gave: for those who asked it themselves, and once.
 
-        That is the one of the largest membership; where the model itself says another (`codes`), the one that this has
-        become.
+        Parameters
+        ----------
+        memberships : ndarray of shape (n_objects, n_inner_groups)
+            Of the objects, in the groups of the model inside.
+        codes : ndarray of shape (n_objects,) or None
+            The position of each object's group in the model inside, -1 where it has none, if that is not the one of
+            its largest membership.
+        shares : sequence of ndarrays
+            For each split, in order, the shares of the objects in its parts.
+
+        Returns
+        -------
+        memberships : ndarray of shape (n_objects, n_groups)
+            In the groups after the edits.
+        numbers : ndarray of shape (n_objects,)
+            The number of each object's group: the one of the largest membership or, where `codes` names another one,
+            the one that this has become.
         """
         numbers, steps, ledger = self.inner_numbers_.tolist(), self._steps, self._ledger
         *_, final = edited_memberships(memberships, numbers, steps, shares)
@@ -855,7 +870,9 @@ class EditedModel(MultiViewEstimator):
         def by_view(objects: Any) -> dict[str, np.ndarray]:
             parts = inner.memberships_by_view(objects, prepared=True)
             split = [one.memberships_by_view(objects, prepared=True) for one in found]
-            return {view: self._edited(part, None, [each[view] for each in split])[0] for view, part in parts.items()}
+            return {
+                view: self.apply_edits(part, None, [each[view] for each in split])[0] for view, part in parts.items()
+            }
 
         training = Training(ids=inner.training.ids)
         answer = self._read_training(inner)
@@ -863,7 +880,7 @@ class EditedModel(MultiViewEstimator):
             position = {number: at for at, number in enumerate(ledger.shown)}
             codes = np.array([position.get(number, NO_GROUP) for number in answer[1].tolist()], dtype=np.int64)
             opinions = {} if found else inner.training.memberships_by_view
-            by_views = {view: self._edited(part, None, [])[0] for view, part in opinions.items()}
+            by_views = {view: self.apply_edits(part, None, [])[0] for view, part in opinions.items()}
             training = Training(answer[0], by_views, codes, inner.training.ids)
         topics = inner.topics
         if topics is not None:

@@ -25,6 +25,7 @@ from coview.exceptions import EngineError
 from coview.kernels import anchors as anchor_kernels
 from coview.kernels import announce, shares, simplex_quadratic
 from coview.kernels import ratio as kernels
+from coview.kernels.memory import empty_rows
 from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, unit_rows
 
 __all__ = ["CpuEngine", "CpuMatrix"]
@@ -179,7 +180,7 @@ class CpuEngine:
     def ratio_rows(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, float]:
         _check_factors(X, A, B)
         (_, indices, counts), chunks = X.row_parts
-        A, B, out = _fixed(A), _fixed(B), np.empty_like(A)
+        A, B, out = _fixed(A), _fixed(B), empty_rows(A.shape, A.dtype)
         tiles = X.tiles(A.shape[1] * A.itemsize)
         ahead = _ahead(A.shape[1]) if len(tiles) == 1 else 0
         kernel: Any = kernels.ratio
@@ -197,17 +198,17 @@ class CpuEngine:
         _check_factors(X, A, B)
         (indptr, indices, counts), chunks = X.feature_parts
         bounds = _bounds(indptr)
-        # numpy.empty, unlike numpy.zeros, asks for large pages: gathering from the new factor is faster
-        out = np.empty_like(B) if into is None else into
+        # what is empty, unlike numpy.zeros, asks for large pages: gathering from the new factor is faster
+        out = empty_rows(B.shape, B.dtype) if into is None else into
         add = into is not None
         A, B = _fixed(A), _fixed(B)
-        # a block of the row factor mostly stays in cache; asking ahead pays only where its rows are short lines
-        ahead = 4 if 32 < A.shape[1] <= 64 else 0
+        # a block of the row factor mostly stays in cache; asking ahead pays only where its rows are short
+        ahead = _ahead(A.shape[1]) if A.shape[1] <= 64 else 0
         self.team.map(lambda i, j: kernels.ratio(*bounds, indices, counts, B, A, out, i, j, add, False, ahead), chunks)
         return out
 
     def row_shares(self, old: np.ndarray, pull: np.ndarray, floor: float) -> np.ndarray:
-        old, pull, out = _fixed(old), _fixed(pull), np.empty_like(old)
+        old, pull, out = _fixed(old), _fixed(pull), empty_rows(old.shape, old.dtype)
         floor = old.dtype.type(floor)
         self.team.map(lambda i, j: shares.row_shares(old, pull, out, floor, i, j), _even_chunks(len(old)))
         return out

@@ -115,12 +115,13 @@ def describe_views_alone(accuracy_by_view: Mapping[str, float]) -> str:
     Examples
     --------
     >>> describe_views_alone({"words": 0.9, "image": 0.31}).split(". ")[0]
-    'From one view alone it is right by words for about 90 % of the objects, by image for 31 %'
+    'By its own estimate, from one view alone it is right by words for about 90 % of the objects, by image for 31 %'
     """
     shares = {name: f"{100 * share:.0f} %" for name, share in accuracy_by_view.items()}
     (first, share), *others = shares.items()
     named = [f"by {first} for about {share} of the objects", *(f"by {name} for {share}" for name, share in others)]
-    return f"From one view alone it is right {', '.join(named)}. Its probabilities are then as sure as that."
+    right = f"By its own estimate, from one view alone it is right {', '.join(named)}."
+    return f"{right} Its probabilities are then as sure as that."
 
 
 def describe_misaligned(relations: Mapping[str, list[Any]]) -> str:

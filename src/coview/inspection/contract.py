@@ -29,7 +29,7 @@ from coview.inspection.features import Features
 from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
 from coview.inspection.memberships import dense, label_codes, one_hot
-from coview.inspection.names import NAMED_BY_FEATURES, keyed_name, name_groups, own_names
+from coview.inspection.names import NAMED_BY_FEATURES, characteristic_names, keyed_name, own_names
 from coview.inspection.outliers import OutlierTable, find_outliers
 from coview.inspection.prevalence import PrevalenceTable, check_one_column, group_prevalence, named_columns
 from coview.inspection.quality import QualityTable, group_quality
@@ -43,6 +43,7 @@ from coview.utils.tables import html_table
 from coview.utils.warn import unwarned
 from coview.validation import base_seed, check_count, check_number
 from coview.views.arrays import for_sklearn
+from coview.views.checks import check_same_order
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput, in_fitted_order
 from coview.views.lazy import LazyViews
@@ -696,7 +697,7 @@ class Inspection:
         """
         views = self.views if self.kind in NAMED_BY_FEATURES else ()
         features = {view: self.described_features(view) for view in views}
-        return self.name_groups({view: part for view, part in features.items() if part is not None})
+        return self.names_from_features({view: part for view, part in features.items() if part is not None})
 
     @property
     def keyed_names(self) -> list[str]:
@@ -704,7 +705,7 @@ class Inspection:
         own = own_names(self.groups, self.group_names, self.kind)
         return [keyed_name(key, own) for key in self.groups]
 
-    def name_groups(self, features: dict[str, Features]) -> list[str]:
+    def names_from_features(self, features: dict[str, Features]) -> list[str]:
         """Return names of the groups by features that others worked out, such as means of the objects of each group.
 
         Views in which the model found no structure name no group, where there are others. A group that was given a
@@ -735,7 +736,7 @@ class Inspection:
             sizes = np.bincount(reading.codes[reading.codes >= 0], minlength=len(self.groups))
         weights = {view: part.strengths for view, part in features.items()}
         frequencies = {view: part.frequencies for view, part in features.items() if part.frequencies is not None}
-        return name_groups(weights, named, [f"{self.kind} {key}" for key in self.groups], sizes, frequencies)
+        return characteristic_names(weights, named, [f"{self.kind} {key}" for key in self.groups], sizes, frequencies)
 
     def topic_names(self, view: str) -> list[str]:
         """Return names of the topics below the groups in a view, by their most characteristic features.
@@ -749,7 +750,7 @@ class Inspection:
             return []
         named = {} if self.views[view].feature_names is None else {view: self.feature_names(view)}
         weights = self.topics.features[view]
-        return name_groups({view: weights}, named, [f"topic {k}" for k in range(len(weights))])
+        return characteristic_names({view: weights}, named, [f"topic {k}" for k in range(len(weights))])
 
     def features(self, view: str) -> np.ndarray | None:
         """Return groups x features: the weight of each feature in each group, or None if the model has none.
@@ -847,7 +848,7 @@ class Inspection:
         needs = any(self.described_features(view) is None for view in self.views)
         return group_quality(self, views, self._codes_of(views, as_fitted=True) if needs else None, n_features)
 
-    def hierarchy(self, X: Any = None) -> GroupHierarchy:
+    def hierarchy(self, X: Any = None, *, classes: Any = None, ontology: Any = None) -> GroupHierarchy:
         """Join the groups into a tree by how alike their features are, in all views.
 
         Parameters
@@ -855,12 +856,17 @@ class Inspection:
         X : what the model takes, optional
             Objects, for models that say nothing of features: then the means of their groups count. For a clusterer
             without `predict` they must be those of the fit, in the same order.
+        classes : array-like (n_objects,) or str, optional
+            A class of each object of X, a list of several, or None; or, where X is a raw table, the name of the
+            column. Then `matches` says which class each node of the tree matches best, by F1 of their objects.
+        ontology : Ontology, optional
+            The classes above those of an object count for it too.
 
         Returns
         -------
         GroupHierarchy
-            With `cut(n_parts)`, the part that each group is in; `join(memberships, n_parts)`; `order`; and `linkage`,
-            as scipy's.
+            With `cut(n_parts)`, the part that each group is in; `join(memberships, n_parts)`; `order`; `linkage`, as
+            scipy's; and `matches`.
 
         Examples
         --------
@@ -873,9 +879,11 @@ class Inspection:
         """
         self._check_groups()
         if X is None:
-            return group_hierarchy(self)
+            return group_hierarchy(self, classes=classes)
+        check_same_order(X, classes, "classes")
         views = self.prepare_views(X)
-        return group_hierarchy(self, views, self._codes_of(views, as_fitted=True))
+        classes = named_columns(X, [classes], "classes")[classes] if isinstance(classes, str) else classes
+        return group_hierarchy(self, views, self._codes_of(views, as_fitted=True), classes, ontology)
 
     def prevalence(
         self, X: Any, by: Any, *, n_bins: int | None = None, confidence: float = 0.95, random_state: Any = 0
@@ -887,8 +895,8 @@ class Inspection:
         X : what the model takes
             The objects.
         by : array-like (n_objects,), or str
-            A date, a number or a category of each object; or, where X is a raw table, the name of the column. Missing
-            values are left out.
+            A date, a number or a category of each object; or, where X is a raw table, the name of the column. An
+            object with a list of values counts for each of them. Missing and blank values are left out, with a warning.
         n_bins : int, optional
             Most bins: by default 24 periods of time (days, months, quarters, years, ... as it takes), 8 bins of
             numbers with equally many objects, or 30 categories, the rare ones together.
@@ -919,6 +927,7 @@ class Inspection:
         if n_bins is not None:
             check_count("n_bins", n_bins, 2)
         check_one_column(by, X)
+        check_same_order(X, by, "by")
         name, values = (by, named_columns(X, [by])[by]) if isinstance(by, str) else ("value", by)
         self._check_groups()
         memberships = self.memberships(X)

@@ -241,7 +241,7 @@ def group_names(inspection: Inspection, views: Views | None = None, codes: np.nd
     if views is None or codes is None or own or inspection.kind not in NAMED_BY_FEATURES:
         return inspection.group_names
     features = features_by_view(inspection, views, codes)
-    return inspection.name_groups(features)
+    return inspection.names_from_features(features)
 
 
 def mean_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) -> Features:

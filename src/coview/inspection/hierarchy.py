@@ -17,6 +17,7 @@ from scipy.cluster.hierarchy import cut_tree, leaves_list, linkage
 from scipy.spatial.distance import pdist, squareform
 
 from coview.exceptions import ViewsError
+from coview.inspection.class_matches import ClassMatches, match_classes
 from coview.inspection.features import holds_vectors, is_measured, readable_features, view_features
 from coview.utils.messages import cut, printable
 from coview.validation import check_count
@@ -40,10 +41,12 @@ class GroupHierarchy:
         Which two are joined at which distance, as in `scipy.cluster.hierarchy.linkage`.
     keys, names : list
         Keys and names of the groups.
+    matches : ClassMatches, optional
+        The class that each node matches best, where classes of objects are known.
 
     Attributes
     ----------
-    linkage, keys, names
+    linkage, keys, names, matches
         The same.
 
     Examples
@@ -59,8 +62,23 @@ class GroupHierarchy:
     [0, 0, 1]
     """
 
-    def __init__(self, linkage: np.ndarray, keys: Sequence[Any], names: Sequence[str]) -> None:
+    def __init__(
+        self, linkage: np.ndarray, keys: Sequence[Any], names: Sequence[str], matches: ClassMatches | None = None
+    ) -> None:
         self.linkage, self.keys, self.names = np.asarray(linkage), list(keys), list(names)
+        self.matches = matches
+
+    def match(self, node: int) -> str:
+        """Return the class that a node matches best and how well, in words; nothing where no classes are known.
+
+        Parameters
+        ----------
+        node : int
+            The groups are numbered first, then the joins from the bottom up, as in `linkage`.
+        """
+        if self.matches is None or self.matches["class"][node] is None:
+            return ""
+        return f"{cut(printable(str(self.matches['class'][node])), NAME_LETTERS)} (F1 {self.matches['f1'][node]:.2f})"
 
     def cut(self, n_parts: int) -> np.ndarray:
         """Return the part that each group is in when the tree is cut, numbered by their first group.
@@ -120,14 +138,18 @@ class GroupHierarchy:
                 yield f"{pad}{self._leaf(node)}"
                 continue
             children, height = self.linkage[node - n, :2].astype(np.int64).tolist(), self.linkage[node - n, 2]
-            if max(children) < n:
+            if max(children) < n and self.matches is None:
                 yield f"{pad}{self._leaf(min(children))}, {self._leaf(max(children))} at {height:.2f}"
                 continue
-            yield f"{pad}{height:.2f}"
+            yield f"{pad}{height:.2f}{self._matched(node)}"
             waiting += [(child, depth + 1) for child in sorted(children, key=least.__getitem__, reverse=True)]
 
     def _leaf(self, group: int) -> str:
-        return f"{self.keys[group]}: {cut(printable(self.names[group]), NAME_LETTERS)}"
+        return f"{self.keys[group]}: {cut(printable(self.names[group]), NAME_LETTERS)}{self._matched(group)}"
+
+    def _matched(self, node: int) -> str:
+        match = self.match(node)
+        return f" = {match}" if match else ""
 
 
 def group_distances(inspection: Inspection, views: Views | None = None, codes: np.ndarray | None = None) -> np.ndarray:
@@ -168,10 +190,19 @@ def _lengths(inspection: Inspection, view: str, views: Views | None, codes: np.n
 
 
 def group_hierarchy(
-    inspection: Inspection, views: Views | None = None, codes: np.ndarray | None = None
+    inspection: Inspection,
+    views: Views | None = None,
+    codes: np.ndarray | None = None,
+    classes: Sequence[Any] | None = None,
+    ontology: Any = None,
 ) -> GroupHierarchy:
-    """Return the tree over the groups of a model."""
+    """Return the tree over the groups of a model, with the classes that its nodes match where some are given."""
     n = len(inspection.groups)
     distances = group_distances(inspection, views, codes)
     joined = linkage(squareform(distances, checks=False), "average") if n > 1 else np.empty((0, 4))
-    return GroupHierarchy(joined, inspection.groups, inspection.group_names)
+    matches = None
+    if classes is not None:
+        if codes is None:
+            raise ViewsError("classes need X: the objects that have them.")
+        matches = match_classes(joined, inspection.groups, codes, classes, ontology)
+    return GroupHierarchy(joined, inspection.groups, inspection.group_names, matches)

@@ -32,10 +32,10 @@ import numpy as np
 __all__ = [
     "NAMED_BY_FEATURES",
     "WORDS",
+    "characteristic_names",
     "distinct_names",
     "first_words",
     "keyed_name",
-    "name_groups",
     "own_names",
     "same_word",
 ]
@@ -54,7 +54,7 @@ _LONGEST_ENDING = 3  # letters by which two forms of a word may differ
 _SHORTEST_STEM = 3
 
 
-def name_groups(
+def characteristic_names(
     weights: Mapping[str, np.ndarray],
     names: Mapping[str, Sequence[str]],
     fallback: Sequence[str],
@@ -82,7 +82,7 @@ def name_groups(
     Examples
     --------
     >>> words = np.array([[5.0, 4.0, 0.0, 0.0], [5.0, 0.0, 3.0, 1.0]])
-    >>> name_groups({"words": words}, {"words": ["the", "photo", "mail", "mails"]}, ["0", "1"])
+    >>> characteristic_names({"words": words}, {"words": ["the", "photo", "mail", "mails"]}, ["0", "1"])
     ['photo', 'mail']
     """
     usual = {view: part for view, part in weights.items() if view in names and len(part) == len(fallback)}

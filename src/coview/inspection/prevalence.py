@@ -4,13 +4,16 @@ Objects are put into bins by what is known of them beside the views: a date, a n
 group in a bin is its mean membership there. The interval is that of other objects that could have been drawn in their
 place (percentiles of the bootstrap; of many objects its limit, the normal distribution), with one more that has the
 group and one that has not: none of 80 objects may mean 3 %. It says nothing of what another fit would find.
+
+An object whose cell holds several values, as a list, counts in the bin of each. One whose cell is empty counts in none,
+and how many these are is said.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,17 +41,22 @@ MANY = 2_000  # objects of a bin whose mean is as good as normal
 PERIODS = ("D", "M", "Q", "Y", "decade", "century", "millennium")
 MOSTLY = 0.5  # share of dates above which other texts are mistakes
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}([T ]|$)")
+SEVERAL = (list, tuple, set, frozenset, np.ndarray)  # cells of several values
 _MONTH = re.compile(r"\d{4}(-\d{2})?")  # or a year, as text
 
 
 @dataclass(frozen=True)
 class Bins:
-    """Objects in bins: the bin of each (-1 for none), a label and a place on the axis of each bin."""
+    """Objects in bins: the bin of each (-1 for none), a label and a place on the axis of each bin.
+
+    Where cells hold several values, `objects` says whose value each code is of.
+    """
 
     kind: str  # "time", "number" or "category"
     codes: np.ndarray
     labels: list[str]
     places: np.ndarray  # years, means of numbers, or positions
+    objects: np.ndarray | None = None
 
 
 class PrevalenceTable(ColumnTable):
@@ -67,6 +75,10 @@ class PrevalenceTable(ColumnTable):
     ----------
     by, bins
         The same.
+    n_objects, n_missing : int
+        Objects, and those among them that are in no bin since they have no value.
+    counts : ndarray (n_bins,)
+        Objects of each bin.
     shares, low, high : ndarray (n_bins, n_groups)
         Prevalence of each group in each bin, and its interval.
     """
@@ -74,6 +86,23 @@ class PrevalenceTable(ColumnTable):
     def __init__(self, columns: dict[str, list[Any]], by: str, bins: Bins) -> None:
         super().__init__(columns)
         self.by, self.bins = by, bins
+
+    @property
+    def n_objects(self) -> int:
+        """Number of objects, with and without a value."""
+        return len(self.bins.codes) if self.bins.objects is None else len(np.unique(self.bins.objects))
+
+    @property
+    def n_missing(self) -> int:
+        """Number of objects without a value, which are in no bin."""
+        known = self.bins.codes >= 0
+        have = known.sum() if self.bins.objects is None else len(np.unique(self.bins.objects[known]))
+        return self.n_objects - int(have)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Number of objects of each bin."""
+        return self._table("n_objects")[:, 0].astype(np.int64)
 
     @property
     def shares(self) -> np.ndarray:
@@ -95,7 +124,7 @@ class PrevalenceTable(ColumnTable):
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
         """A line for each bin, and a column for each of the groups, the first ones of many, with their intervals."""
-        n = np.bincount(self.bins.codes[self.bins.codes >= 0], minlength=len(self.bins.labels))
+        n = self.counts
         shares, lows, highs = self.shares, self.low, self.high
         groups = range(min(shares.shape[1], SHOWN_GROUPS))
         head = [self.by, "objects", *(cut(str(self["name"][g]), NAME_LETTERS) for g in groups)]
@@ -110,8 +139,8 @@ class PrevalenceTable(ColumnTable):
 
     def _title(self) -> str:
         groups = self.shares.shape[1]
-        known, all_of_them = int((self.bins.codes >= 0).sum()), len(self.bins.codes)
-        without = f"; {all_of_them - known:,} more have no value" if known < all_of_them else ""
+        known = self.n_objects - self.n_missing
+        without = f"; {self.n_missing:,} more have no value" if self.n_missing else ""
         return (
             f"Prevalence of {groups} groups by {self.by}: {len(self.bins.labels)} values of {known:,} objects{without}"
         )
@@ -136,12 +165,19 @@ def group_prevalence(
     >>> table["value"][::2], table.shares.round(2).tolist()
     (['a', 'b'], [[0.67, 0.33], [0.0, 1.0]])
     """
-    bins = make_bins(values, len(memberships), by, n_bins)
+    values, objects = _single_values(values)
+    if objects is None:
+        bins = make_bins(values, len(memberships), by, n_bins)
+    else:
+        _check_length(int(objects[-1]) + 1 if len(objects) else 0, len(memberships))
+        bins = replace(make_bins(values, len(values), by, n_bins), objects=objects)
     columns: dict[str, list[Any]] = {
         name: [] for name in ("value", "group", "name", "share", "low", "high", "n_objects")
     }
     for b, label in enumerate(bins.labels):
-        rows = np.asarray(memberships[bins.codes == b], dtype=np.float64)
+        here = np.flatnonzero(bins.codes == b)
+        here = here if objects is None else np.unique(objects[here])
+        rows = np.asarray(memberships[here], dtype=np.float64)
         low, high = _interval(rows, confidence, np.random.default_rng([seed, b]))
         columns["value"] += [label] * len(keys)
         columns["group"] += [str(key) for key in keys]
@@ -150,7 +186,36 @@ def group_prevalence(
         columns["low"] += low.tolist()
         columns["high"] += high.tolist()
         columns["n_objects"] += [len(rows)] * len(keys)
-    return PrevalenceTable(columns, by, bins)
+    table = PrevalenceTable(columns, by, bins)
+    if table.n_missing:
+        warn_user(
+            f"{table.n_missing:,} of {table.n_objects:,} objects have no value of {by!r}, and are left out.",
+            UserWarning,
+            inside=True,
+        )
+    return table
+
+
+def _single_values(values: Any) -> tuple[Any, np.ndarray | None]:
+    """Values of cells that hold several, one by one, and whose they are; others as they are, and None."""
+    column = isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping))
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        column = False
+    if not column or not any(isinstance(cell, SEVERAL) for cell in values):
+        return values, None
+    single: list[Any] = []
+    objects: list[int] = []
+    for number, cell in enumerate(values):
+        # a set has no order, and the bins need none
+        several = list(cell) if isinstance(cell, SEVERAL) else [cell]
+        single += several or [None]
+        objects += [number] * max(len(several), 1)
+    return single, np.array(objects)
+
+
+def _check_length(length: int, n_objects: int) -> None:
+    if length != n_objects:
+        raise ViewsError(f"by must have one value for each of the {n_objects:,} objects, got {length:,} values.")
 
 
 def _interval(rows: np.ndarray, confidence: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -194,8 +259,8 @@ def check_one_column(by: Any, X: Any) -> None:
         )
 
 
-def named_columns(X: Any, names: Sequence[Any]) -> dict[str, Any]:
-    """Return columns of a raw table by name.
+def named_columns(X: Any, names: Sequence[Any], parameter: str = "by") -> dict[str, Any]:
+    """Return columns of a raw table by name; `parameter` is what named them.
 
     Examples
     --------
@@ -204,15 +269,16 @@ def named_columns(X: Any, names: Sequence[Any]) -> dict[str, Any]:
     """
     if isinstance(X, NamedViews) or X is None:
         raise ViewsError(
-            f"by names the column {names[0]!r}, but X is no table with such columns. Pass the values of all objects."
+            f"{parameter} names the column {names[0]!r}, but X is no table with such columns. Pass the values of all "
+            "objects."
         )
-    table = as_table(X, "prevalence(by=...)")
-    table.check_has(list(names), " for by")
+    table = as_table(X, f"{parameter}=...")
+    table.check_has(list(names), f" for {parameter}")
     found: dict[str, Any] = {}
     for name in names:
         column = table.column(name)
         if column.kind == "vector":
-            raise ViewsError(f"by must hold dates, numbers or categories, but column {name!r} holds vectors.")
+            raise ViewsError(f"{parameter} must hold dates, numbers or categories, but column {name!r} holds vectors.")
         found[str(name)] = [None if gap else value for value, gap in zip(column.values.tolist(), column.missing)]
     return found
 
@@ -229,11 +295,8 @@ def make_bins(values: Any, n_objects: int, by: str = "value", n_bins: int | None
     >>> bins.kind, bins.labels, bins.codes.tolist()
     ('time', ['2024-01-15', '2024-02-02', '2024-02-20'], [0, 2, -1, 1])
     """
-    column = as_table({by: values}, "prevalence").column(by)
-    if len(column.values) != n_objects:
-        raise ViewsError(
-            f"by must have one value for each of the {n_objects:,} objects, got {len(column.values):,} values."
-        )
+    column = _without_blanks(as_table({by: values}, "prevalence").column(by))
+    _check_length(len(column.values), n_objects)
     if column.missing.all():
         raise ViewsError(f"by has no value: all {n_objects:,} of them are missing.")
     column, shortest = _whole_dates(_without_bad_dates(column, by))
@@ -244,9 +307,17 @@ def make_bins(values: Any, n_objects: int, by: str = "value", n_bins: int | None
         if not np.isfinite(column.values.astype(np.float64)).all():
             raise ViewsError("by must hold finite numbers, got an infinite one. Leave such values out.")
         return _numbers(column, n_bins)
-    if column.kind == "vector" or any(isinstance(value, (list, dict, set, np.ndarray)) for value in column.values):
+    if column.kind == "vector" or any(isinstance(value, (*SEVERAL, dict)) for value in column.values):
         raise ViewsError(f"by must hold dates, numbers or categories, got {column.type_name}.")
     return _categories(column, n_bins or MOST_CATEGORIES, by)
+
+
+def _without_blanks(column: Column) -> Column:
+    """A column whose blank texts are missing: empty cells of a file."""
+    if column.kind not in ("text", "category"):
+        return column
+    blank = np.array([isinstance(value, str) and not value.strip() for value in column.values], dtype=bool)
+    return replace(column, missing=column.missing | blank) if blank.any() else column
 
 
 def _whole_dates(column: Column) -> tuple[Column, str]:
@@ -367,7 +438,7 @@ def _labels(numbers: np.ndarray) -> list[str]:
 
 def _categories(column: Column, most: int, by: str) -> Bins:
     """Categories, the most frequent first; what is rare is one more."""
-    names = [None if gap else str(value) for value, gap in zip(column.values, column.missing)]
+    names = [None if gap else str(value).strip() for value, gap in zip(column.values, column.missing)]
     counts = Counter(name for name in names if name is not None)
     ranked = [name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
     if column.kind == "other" and len(ranked) <= most:  # periods and intervals have an order
@@ -377,8 +448,9 @@ def _categories(column: Column, most: int, by: str) -> Bins:
     rest = sum(counts[name] for name in ranked[len(kept) :])
     if 2 * rest > counts.total():
         warn_user(
-            f"{by!r} has {len(ranked):,} different values. The {len(kept)} most frequent are shown; the others have "
-            f"{rest:,} of {counts.total():,} objects. Is it a category? Dates are written as 2026-11-15.",
+            f"{by!r} has {len(ranked):,} different values. The {len(kept)} most frequent are shown; the others are "
+            f"{rest:,} of {counts.total():,}. Is it a category? Dates are written as 2026-11-15; where a cell "
+            "holds several values, make it a list.",
             UserWarning,
             inside=True,
         )

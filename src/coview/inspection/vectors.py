@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GroupExplanation", "explain_groups", "nearest_in_groups", "nearest_rows"]
 
+_ROWS = 1024  # that are turned into float64 at a time
+
 
 @dataclass(frozen=True)
 class GroupExplanation:
@@ -71,15 +73,24 @@ def nearest_rows(
     >>> nearest_rows(points, np.array([0, 0, 0, 1, 1]), 2, 2)
     [[1, 2], [3, 4]]
     """
-    chosen = []
+    chosen: list[list[int]] = []
     for group in range(n_groups):
         members = np.flatnonzero(codes == group)
-        part: Any = matrix[members]
-        vectors = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
-        center = vectors.mean(axis=0) if means is None and len(members) else None if means is None else means[group]
-        distances = np.zeros(0) if center is None else ((vectors - center) ** 2).sum(axis=1)
+        if not len(members):
+            chosen.append([])
+            continue
+        parts = [members[i : i + _ROWS] for i in range(0, len(members), _ROWS)]
+        if means is None:
+            center = sum(_dense(matrix[part]).sum(axis=0) for part in parts) / len(members)
+        else:
+            center = means[group]
+        distances = np.concatenate([((_dense(matrix[part]) - center) ** 2).sum(axis=1) for part in parts])
         chosen.append(members[np.argsort(distances, kind="stable")[:n]].tolist())
     return chosen
+
+
+def _dense(part: Any) -> np.ndarray:
+    return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
 
 
 def nearest_in_groups(inspection: Inspection, views: Views, codes: np.ndarray, view: str, n: int) -> list[list[int]]:

@@ -7,7 +7,9 @@ small computation. Whoever passes addresses or arrays keeps them alive until the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -17,9 +19,9 @@ from numba.extending import intrinsic
 
 from coview.kernels.compiling import njit
 
-__all__ = ["addresses", "array_at", "ask_for", "borrowed", "prefetch_row"]
+__all__ = ["addresses", "array_at", "ask", "ask_for", "ask_for_soon", "borrowed", "empty_rows", "prefetch_row"]
 
-_LINE = 64  # bytes that one hint brings
+_LINE = 64  # bytes of a cache line: one hint brings them
 
 
 def addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
@@ -27,6 +29,17 @@ def addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
     if not all(array.flags.c_contiguous for array in arrays):
         raise ValueError("Arrays that a kernel finds by their addresses must be C-contiguous.")
     return np.array([_address(array) for array in arrays], dtype=np.int64)
+
+
+def empty_rows(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Return an empty array that begins at a cache line, so that gathering its rows reads no line in vain.
+
+    NumPy's own begin 16 bytes after a page, mostly: rows of 256 bytes then lie in five lines each instead of four.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    room = np.empty(size + _LINE, dtype=np.uint8)
+    start = -_address(room) % _LINE
+    return room[start : start + size].view(dtype).reshape(shape)
 
 
 @njit(cache=True)
@@ -58,7 +71,7 @@ def borrowed(array):
     return carray(_pointer(array.ctypes.data, array), array.shape)  # type: ignore[call-arg]
 
 
-def _ask(builder, pointer, cache):
+def ask(builder, pointer, cache):
     """Write a hint that the line at a pointer will be read soon, into the caches from 3 (all) down to 1 (the last).
 
     A hint, never a change of any value.
@@ -72,16 +85,23 @@ def _ask(builder, pointer, cache):
     builder.call(hint, [pointer, i32(0), i32(cache), i32(1)])
 
 
-@intrinsic
-def _hint(typing, address):
-    """Ask for the cache line at an address, into the second cache, since the first has room for few rows to come."""
-    signature = types.void(address)
+def _hint_into(cache):
+    """Return a function of kernels that asks for the cache line at an address."""
 
-    def code(context, builder, signature, arguments):
-        _ask(builder, builder.inttoptr(arguments[0], ir.IntType(8).as_pointer()), 2)
-        return context.get_dummy_value()
+    @intrinsic
+    def hint(typing, address):
+        signature = types.void(address)
 
-    return signature, code
+        def code(context, builder, signature, arguments):
+            ask(builder, builder.inttoptr(arguments[0], ir.IntType(8).as_pointer()), cache)
+            return context.get_dummy_value()
+
+        return signature, code
+
+    return hint
+
+
+_hint_second, _hint_first = _hint_into(2), _hint_into(3)
 
 
 @intrinsic
@@ -94,7 +114,7 @@ def prefetch_row(typing, matrix, row, column):
         array = context.make_array(array_type)(context, builder, arguments[0])
         indices = [context.cast(builder, arguments[i], signature.args[i], types.intp) for i in (1, 2)]
         pointer = cgutils.get_item_pointer(context, builder, array_type, array, indices, wraparound=False)
-        _ask(builder, builder.bitcast(pointer, ir.IntType(8).as_pointer()), 3)
+        ask(builder, builder.bitcast(pointer, ir.IntType(8).as_pointer()), 3)
         return context.get_dummy_value()
 
     return signature, code
@@ -102,6 +122,13 @@ def prefetch_row(typing, matrix, row, column):
 
 @njit(inline="always")
 def ask_for(first, last):
-    """Ask for the memory from one address up to another, before it is needed."""
+    """Ask for the memory from one address up to another, into the second cache: the first has room for few rows."""
     for address in range(first, last, _LINE):
-        _hint(address)  # type: ignore[call-arg]
+        _hint_second(address)
+
+
+@njit(inline="always")
+def ask_for_soon(first, last):
+    """Ask for the memory from one address up to another, into the first cache: it is needed next."""
+    for address in range(first, last, _LINE):
+        _hint_first(address)

@@ -3,6 +3,20 @@ once.
 
 A program keeps a tile of gathered rows in registers, uses it for the scalar products and again for the sum. Rows with
 many non-zeros (a word that is in every document) are cut into segments, whose sums meet by atomic addition.
+
+What bounds it: at K = 1,024 in half precision (200,000 x 100,000, 26 M non-zeros, an H200) a sweep takes 20.6 ms,
+1.26 G non-zeros a second. The half-step of the rows gathers 6.5 TB/s, more than memory gives, so much of it must come
+from the cache; that of the features 4.9 TB/s, about what memory gives. Tried there, and not faster:
+
+- other tiles and more warps a program;
+- factors of 8 bits, scaled by row: 19.6 ms, the half-step of the rows no faster than with 16 bits, so that bytes no
+  longer bound it; after 100 sweeps the objective is 1.1e-3 higher (e5m2) or 1.7e-3 lower (e4m3);
+- lists of the topics that a feature has (18 on average after 50 sweeps; the objective ends 1e-4 lower): frequent
+  features have hundreds, a non-zero meets 150, and reading and adding these one by one takes 73 ms.
+
+By figures alone, not built: to gather only the sectors of a row in which the mixture has weight (after 50 sweeps an
+object has 70 topics, which lie in 44 of the 64 sectors); the most frequent features as a dense block (2,048 of them
+hold 36 % of the non-zeros, some 7 ms, and the four products of matrices with what lies between them take 5).
 """
 
 from __future__ import annotations

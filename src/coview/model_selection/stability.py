@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from coview.editing.edited import EditedModel, edit
 from coview.exceptions import ViewsError
-from coview.inspection import inspect
+from coview.inspection import Inspection, inspect
 from coview.inspection.features import readable_features
 from coview.metrics.topics import shared_features
 from coview.model_selection.methods import seeded
@@ -26,7 +28,8 @@ def refit_stability(
     """Fit copies of a model with other seeds, and measure how much of each group's first features they find again.
 
     A topic that other seeds do not find is one of several ways to cut the data, not a fact about it. Groups of two fits
-    are matched one to one, by what they share in all views together; see `coview.metrics.topic_stability`.
+    are matched one to one, by what they share in all views together; see `coview.metrics.topic_stability`. The edits of
+    an edited model are made again in each copy.
 
     Parameters
     ----------
@@ -70,8 +73,10 @@ def refit_stability(
     seeds = checked_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_fits)
     with unwarned():
         for seed in counted(seeds.tolist(), "fitting copies", n_fits):
-            copy = seeded(model, seed)
-            others.append(_weights(inspect(copy.fit(X) if y is None else copy.fit(X, y)), X))
+            copy = _copy(model, seed)
+            theirs = inspect(copy.fit(X) if y is None else copy.fit(X, y))
+            _check_features(mine, theirs, ours)
+            others.append(_weights(theirs, X))
     shared = np.mean([_found_again(ours, other, n_features) for other in others], axis=0)
     columns: dict[str, list[Any]] = {"group": [], "name": [], "view": [], "stability": []}
     for view, stability in zip(ours, shared):
@@ -80,6 +85,24 @@ def refit_stability(
         columns["view"] += [view] * len(stability)
         columns["stability"] += stability.tolist()
     return ColumnTable(columns)
+
+
+def _copy(model: Any, seed: int) -> Any:
+    """Return a model to fit with another seed; nobody watches it, and it resumes no other fit."""
+    inner = seeded(model.estimator_ if isinstance(model, EditedModel) else model, seed)
+    watched = [name for name in inner.get_params() if name.rpartition("__")[2] in ("callbacks", "checkpoint")]
+    inner.set_params(**dict.fromkeys(watched))
+    return edit(model).set_params(estimator=inner) if isinstance(model, EditedModel) else inner
+
+
+def _check_features(mine: Inspection, theirs: Inspection, views: Iterable[str]) -> None:
+    """Refuse objects in which copies find other features: columns could not be compared."""
+    for view in views:
+        if view not in theirs.views or mine.feature_names(view) != theirs.feature_names(view):
+            raise ViewsError(
+                f"Copies of {mine.name} have other features in view {view!r} than the model itself: pass the objects "
+                "that it was fitted on."
+            )
 
 
 def _found_again(ours: dict[str, Any], theirs: dict[str, Any], n_features: int) -> np.ndarray:

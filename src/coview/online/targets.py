@@ -54,10 +54,11 @@ def known_classes(
         Whether they were named before: then another class is an error, else it is taken up.
     """
     listed = classes.tolist() if isinstance(classes, np.ndarray) else classes
-    if known is not None and (classes is None or listed == known.tolist()):
-        codes = _quick_codes(y, n_rows, known)
+    expected = _whole_numbers(classes) if known is None else known
+    if expected is not None and (classes is None or listed == expected.tolist()):
+        codes = _quick_codes(y, n_rows, expected)
         if codes is not None:
-            return codes, known
+            return codes, expected
     if classes is not None:
         named = encode_labels(classes)[1]
         strange = [] if known is None else sorted(set(known.tolist()) - set(named.tolist()), key=str)
@@ -125,16 +126,26 @@ def split_rows(
     return rows[~out[rows]], rows[out[rows]]
 
 
+def _whole_numbers(classes: Any) -> np.ndarray | None:
+    """Classes that are two or more whole numbers, ascending, in a list or an array of int64; else None."""
+    if isinstance(classes, list) and set(map(type, classes)) == {int} and max(map(abs, classes)) < 2**62:
+        classes = np.array(classes, dtype=np.int64)
+    if not isinstance(classes, np.ndarray) or classes.dtype != np.int64 or classes.ndim != 1 or len(classes) < 2:
+        return None
+    return classes.copy() if (classes[1:] > classes[:-1]).all() else None
+
+
 def _quick_codes(y: Any, n_rows: int, known: np.ndarray) -> np.ndarray | None:
     """Codes of whole numbers in an array, all known, or of known texts in a list, as streams bring; else None."""
     if isinstance(y, list) and known.dtype.kind == "U" and len(y) == n_rows > 0 and set(map(type, y)) == {str}:
         positions = {label: code for code, label in enumerate(known.tolist())}
         codes_of = [positions.get(label, UNLABELED) for label in y]
         return None if UNLABELED in codes_of else np.array(codes_of, dtype=np.int64)
-    if not isinstance(y, np.ndarray) or y.dtype.kind != "i" or known.dtype.kind != "i" or y.shape != (n_rows,):
+    whole = isinstance(y, np.ndarray) and y.dtype.kind == known.dtype.kind == "i"
+    if not whole or n_rows == 0 or y.shape != (n_rows,):
         return None
     if known[0] == 0 and known[-1] == len(known) - 1:  # 0, 1, 2, ... are their own codes
-        fits = n_rows > 0 and np.minimum.reduce(y) >= 0 and np.maximum.reduce(y) < len(known)
+        fits = np.minimum.reduce(y) >= 0 and np.maximum.reduce(y) < len(known)
         return y.astype(np.int64) if fits else None
     codes = np.minimum(np.searchsorted(known, y), len(known) - 1)
     return codes if (known[codes] == y).all() else None

@@ -49,7 +49,14 @@ class HierarchyDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any = None, *, n_parts: int | None = None, ax: Any = None
+        cls,
+        model: Any,
+        X: Any = None,
+        *,
+        n_parts: int | None = None,
+        classes: Any = None,
+        ontology: Any = None,
+        ax: Any = None,
     ) -> HierarchyDisplay:
         """Draw the tree over the groups of a fitted model.
 
@@ -61,10 +68,15 @@ class HierarchyDisplay:
             Objects, for models that say nothing of features.
         n_parts : int, optional
             Where the tree is cut; by default it is not.
+        classes : array-like (n_objects,) or str, optional
+            A class of each object of X, or the name of a column: the best class of each node is written beside it.
+        ontology : Ontology, optional
+            The classes above those of an object count for it too.
         ax : matplotlib Axes, optional
             Where to draw.
         """
-        return cls(inspect(model).hierarchy(X), n_parts=n_parts).plot(ax)
+        tree = inspect(model).hierarchy(X, classes=classes, ontology=ontology)
+        return cls(tree, n_parts=n_parts).plot(ax)
 
     def plot(self, ax: Any = None) -> HierarchyDisplay:
         """Draw a line for each join, at the distance of what it joins.
@@ -88,7 +100,11 @@ class HierarchyDisplay:
             xs, ys = [height[a], distance, distance, height[b]], [place[a], place[a], place[b], place[b]]
             self.ax_.plot(xs, ys, color=color, linewidth=1.4)
             height[node], place[node] = distance, (place[a] + place[b]) / 2
+            self.ax_.text(distance, place[node], f" {tree.match(node)}", va="center", fontsize=7, color=color)
         labels = [f"{tree.keys[group]}: {cut(tree.names[group], NAME_LETTERS)}" for group in order]
+        labels = [
+            f"{label} = {tree.match(group)}" if tree.match(group) else label for label, group in zip(labels, order)
+        ]
         self.ax_.set_yticks(range(n), labels)
         self.ax_.invert_yaxis()
         self.ax_.set(xlabel="distance", title="Groups that are alike")

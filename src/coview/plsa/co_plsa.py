@@ -418,6 +418,7 @@ class CoPLSA(ByViewModel):
             max_iter=LINK_SWEEPS,
             tol=0,
             n_init=self.n_init,
+            init="random",
             likelihood=dict(self.likelihood_),
             engine=self.engine,
             n_jobs=self.n_jobs,

@@ -6,6 +6,18 @@ to what is maximized, for the objects d that have the view, with M (groups x fea
 variance, m the number of features and w the weight of the view (`vector_weight.py`). Divided by m, a vector counts like
 w tokens however long it is; without it, 768 columns would drown a text of 50 words.
 
+Clusters.   Where groups are clusters or classes, of which an object is to have one, the spread of its groups' vectors
+            around its own mixture counts as noise too, by a share t (`SPREAD_COST`; 0 in topic models):
+
+    - (w / 2 m s) sum_d ( |x_d - theta_d M|^2 + t sum_k theta_dk |M_k - theta_d M|^2 )
+
+            With t = 0 the ends M of the mixtures move far outside of the data, as they do in archetypal analysis, and
+            all objects end between all of them, wherever they began. With t = 1 every vector has one group, as in
+            k-means. Since  sum_k theta_k |M_k - theta M|^2 = theta diag(M M') - theta M M' theta',  all that follows
+            stays as it is, with the products  x M' - t diag(M M') / 2,  the gram matrix  (1 - t) M M'  in the row step
+            and  (1 - t) G + t diag(n),  n the sums of the memberships, in the shared step. For t < 1 rows have one
+            optimal value.
+
 Row step.   The quadratic has the slope  b (x M' - theta M M'),  b = w / (m s),  and no more curvature than  b lambda
             with lambda the largest eigenvalue of M M'. Mixtures sum to one, so that M may be centered first, which
             makes lambda smaller. Bounded so, and with the expected counts n of the other views, the best row is that of
@@ -20,10 +32,8 @@ Means of members.  Objects between groups put M_k, the end of the mixtures, outs
             group are like is  x_k = C_k / n_k,  the mean of their vectors by their memberships, with n_k the sum of
             these: it lies among the data, and people are shown how far it is from the mean x of all vectors.
 
-Variance explained.  The residual is at right angles to everything that mixtures of M can be, so that the share of the
-            variance that is explained is the sum over the groups of  (C_k - n_k x) (M_k - x) / sum_d |x_d - x|^2.  A
-            single one of these can be negative. What is explained together is divided among the groups by how far
-            their members lie from the mean,  n_k |x_k - x|^2;  where nobody is between groups, that is the same.
+Variance explained.  1 - sum_d |x_d - theta_d M|^2 / sum_d |x_d - x|^2  of the variance is explained together. It is
+            divided among the groups by how far their members lie from the mean,  n_k |x_k - x|^2.
 
 Far from zero.  x M' less its center, and |x|^2 less what is explained, are differences of large numbers where vectors
             lie far from zero for their spread. There products and sums are taken in float64, some rows at a time.
@@ -69,6 +79,7 @@ LEAST_NOISE = 1e-6  # of the variance of the view
 FITTED_NOISE = 0.4  # of it, where mixtures of the groups can be anything
 FAR = 10  # standard deviations from zero, from which single precision is too coarse
 SAMPLE = 2000  # objects that a random start is drawn from
+SPREAD_COST = 0.5  # of clusters: what is chosen between .3 and .9 hardly matters
 FEW = 100  # objects with a view in a sample of lazy rows, below which others are looked for
 PRODUCTS = "products of "  # what a block carries of a view whose vectors are no longer needed
 
@@ -80,9 +91,9 @@ PRODUCTS = "products of "  # what a block carries of a view whose vectors are no
 class Quadratic:
     """What a Gaussian view says of the rows of a block: slope = scale (products - mixture gram), by row."""
 
-    products: Any  # x times the centered means (objects x groups), x less their center
+    products: Any  # x times the centered means (objects x groups), x less their center, less half the cost of spread
     along: Any  # x times the center of the means (objects), or None where no objective is asked for
-    gram: Any  # of the centered means (groups x groups)
+    gram: Any  # of the centered means (groups x groups), less the cost of spread
     scale: Any  # w / (m s) where an object has the view, else 0 (objects x 1)
     center: Any  # of the means (features)
     curvature: float  # largest eigenvalue of the gram matrix
@@ -117,16 +128,19 @@ def _exact_means(shared: Tree, name: str, ops: Engine) -> tuple[Any, bool]:
     return (ops.asarray(means, np.float64) if far else means), far
 
 
-def quadratic_of(block: Block, name: str, shared: Tree, weight: float, ops: Engine) -> Quadratic:
+def quadratic_of(
+    block: Block, name: str, shared: Tree, weight: float, ops: Engine, spread_cost: float = 0.0
+) -> Quadratic:
     """Make the quadratic of one view at the present means; its products are the block's, where it carries them."""
     means, far = _exact_means(shared, name, ops)
     kept = shared["means"][name].dtype
     centered, center = centered_means(means)
+    gram = centered.T @ centered
     products, along = block.extra.get(PRODUCTS + name), None
     if products is None:
         both = ops.vector_products(block.views[name], ops.beside([centered, center[:, None]]), far)
-        products, along = both[:, :-1] - center @ centered, both[:, -1]
-    gram = centered.T @ centered
+        products, along = both[:, :-1] - (center @ centered + 0.5 * spread_cost * gram.diagonal()), both[:, -1]
+    gram = (1 - spread_cost) * gram
     if far:
         products, gram = ops.asarray(products, kept), ops.asarray(gram, kept)
     with few_threads(1, gram.shape[0]):
@@ -147,14 +161,15 @@ def quadratic_step(
     return mixture
 
 
-def projected_block(block: Block, names: Iterable[str], shared: Tree, ops: Engine) -> Block:
+def projected_block(block: Block, names: Iterable[str], shared: Tree, ops: Engine, spread_cost: float = 0.0) -> Block:
     """A block that carries the products of its vectors with fixed means in place of the vectors."""
     carried = {}
     for name in names:
         if name in block.views:
             means, far = _exact_means(shared, name, ops)
             centered, center = centered_means(means)
-            products = ops.vector_products(block.views[name], centered, far) - center @ centered
+            less = center @ centered + 0.5 * spread_cost * (centered**2).sum(axis=0)
+            products = ops.vector_products(block.views[name], centered, far) - less
             carried[PRODUCTS + name] = ops.asarray(products, shared["means"][name].dtype)
     views = {name: X for name, X in block.views.items() if PRODUCTS + name not in carried}
     return replace(block, views=views, extra={**block.extra, **carried})
@@ -206,13 +221,18 @@ def add_moments(block: Block, name: str, mixture: Any, stats: Tree, ops: Engine,
     moments[name] = new if old is None else {key: old[key] + part for key, part in new.items()}
 
 
-def update_means(shared: Tree, moments: Tree, ops: Engine) -> Tree:
+def spread_gram(gram: np.ndarray, spread_cost: float) -> np.ndarray:
+    """Sums of products of memberships, with what the spread of an object's groups costs."""
+    return (1 - spread_cost) * gram + spread_cost * np.diag(gram.sum(axis=1))  # memberships of an object sum to one
+
+
+def update_means(shared: Tree, moments: Tree, ops: Engine, spread_cost: float = 0.0) -> Tree:
     """Means and noise variances from the sums over all objects."""
     means, noise, explained, members = {}, {}, {}, {}
     for name, old in shared["means"].items():
         sums = {key: ops.to_numpy(part).astype(np.float64) for key, part in moments[name].items()}
         before = ops.to_numpy(old).astype(np.float64).T
-        gram, cross, count = sums["gram"], sums["cross"], float(sums["count"][0])
+        gram, cross, count = spread_gram(sums["gram"], spread_cost), sums["cross"], float(sums["count"][0])
         if count == 0:
             means[name], noise[name] = old, shared["log_variance"][name]
             explained[name], members[name] = shared["explained"][name], shared["members"][name]
@@ -246,7 +266,9 @@ def variance_shares(sums: Mapping[str, np.ndarray], means: np.ndarray, members: 
     total = float(sums["squares"][0]) - count * float(center @ center)
     if total <= 1e-12 * float(sums["squares"][0]):
         return np.zeros(len(means))
-    together = max(float(np.vdot(sums["cross"] - np.outer(sizes, center), means - center)) / total, 0.0)
+    moved = means - center
+    fitted = 2 * np.vdot(sums["cross"] - np.outer(sizes, center), moved) - np.vdot(moved, sums["gram"] @ moved)
+    together = max(float(fitted) / total, 0.0)
     between = sizes * ((members - center) ** 2).sum(axis=1)
     return together * between / max(float(between.sum()), 1e-300)
 
@@ -265,12 +287,12 @@ def least_variance(sums: Mapping[str, np.ndarray]) -> float:
     return max(share * variance, 1e-12 * squares / count / len(mean), 1e-30)
 
 
-def as_moments(shared: Tree, like: Tree) -> Tree:
+def as_moments(shared: Tree, like: Tree, spread_cost: float = 0.0) -> Tree:
     """Sums that the present means and noise would be learned from, with the memberships of others: online learning."""
     moments = {}
     for name, means in shared["means"].items():
         gram, count = like[name]["gram"], like[name]["count"]
-        cross = gram @ means.T.astype(np.float64)
+        cross = spread_gram(gram, spread_cost) @ means.T.astype(np.float64)
         variance = np.exp(shared["log_variance"][name].astype(np.float64))
         squares = np.vdot(cross, means.T) + count * len(means) * variance
         moments[name] = {"gram": gram, "cross": cross, "squares": squares, "count": count}

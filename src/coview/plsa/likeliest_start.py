@@ -64,9 +64,9 @@ def likeliest_start(
     deadline: Deadline = NO_DEADLINE,
     engine: Engine | None = None,
 ) -> Any:
-    """Memberships (objects x clusters); of lazy rows a function of some of them.
+    """Memberships (objects x clusters); of very many lazy rows a function of some of them.
 
-    The clusters of lazy rows are those of a sample, carried to the others by naive Bayes on the views of counts, which
+    The clusters of these are those of a sample, carried to the others by naive Bayes on the views of counts, which
     are those not named in `gaussian`. Without `graphs` all starts are by k-means. Passes over the rows are made on the
     device of the fit's `engine`, where it has one.
     """
@@ -84,6 +84,8 @@ def likeliest_start(
             deadline=deadline,
             engine=engine,
         )
+        if len(views) <= SAMPLE:
+            return start
         return NaiveBayesStart.learned(sample.select(*names), start.argmax(axis=1), n_clusters, scaled=True)
 
     def make(some: Views) -> np.ndarray:
@@ -166,7 +168,7 @@ def graph_memberships(
 def consensus_start(
     views: Any, n_clusters: int, seed: int, weights: dict[str, float], *, deadline: Deadline = NO_DEADLINE
 ) -> Any:
-    """Memberships by one consensus clustering, as published; of lazy rows a function, as in `likeliest_start`."""
+    """Memberships by one consensus clustering, as published; of many lazy rows a function, as in `likeliest_start`."""
     sample = sample_rows(views, SAMPLE) if isinstance(views, LazyViews) else views
 
     def make(some: Views) -> np.ndarray:
@@ -174,7 +176,9 @@ def consensus_start(
         return model._fit_until(some, deadline).memberships_
 
     start = _in_time(make, sample, sample.names, n_clusters, seed, deadline)
-    return start if sample is views else NaiveBayesStart.learned(sample, start.argmax(axis=1), n_clusters, scaled=True)
+    if len(views) <= SAMPLE or sample is views:
+        return start
+    return NaiveBayesStart.learned(sample, start.argmax(axis=1), n_clusters, scaled=True)
 
 
 def most_likely(
@@ -253,10 +257,8 @@ def likeliest_arrays(
     Rows that are read when needed begin as those in memory do; of very many, a sample is clustered, and naive Bayes
     places all.
     """
-    lazy = isinstance(views, LazyViews)
-    few = sample_rows(views, SAMPLE) if lazy and len(views) <= SAMPLE else views
     start = likeliest_start(
-        few, n_clusters, seed, weights, n_jobs, gaussian=gaussian, graphs=False, deadline=deadline, engine=engine
+        views, n_clusters, seed, weights, n_jobs, gaussian=gaussian, graphs=False, deadline=deadline, engine=engine
     )
     if callable(start):
         start = np.concatenate(over_rows(views, partial(placed, start=start)))

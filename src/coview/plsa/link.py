@@ -8,18 +8,14 @@ the topics, and a view that an object lacks says nothing about its topics.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from coview.engines.passes import over_rows
-from coview.plsa.factors import softened
-from coview.plsa.likeliest_start import likeliest_arrays, placed
+from coview.plsa.likeliest_start import likeliest_arrays
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps, WeightedModel, random_profiles
 from coview.plsa.plsa import PLSA
-from coview.plsa.vector_start import cluster_vectors
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, one_of
 
@@ -35,9 +31,12 @@ class LinkPLSA(WeightedModel, PLSA):
     n_components : int, default=10
         Number of topics.
     <shared: vector_weights, seeds, seed_strength, max_iter, tol, n_init>
-    init : {"random", "nndsvd", "likeliest"} or dict, default="random"
-        Initialization; "likeliest" starts from the most likely, after a few sweeps, of several consensus clusterings
-        of the views. A dict holds any of ``memberships`` and ``topic_feature`` (an array where there is
+    init : {"nmf", "random", "nndsvd", "likeliest"} or dict, default="random"
+        Where to start. "nmf" factorizes the tf-idf of the views into nonnegative topics for a few sweeps (of every
+        n-th object, where there are more than 5,000 and 100 per topic), or clusters the vectors by k-means where
+        those lead; "random" starts from `n_init` random mixtures, as published, "nndsvd" from the singular vectors of
+        the counts, "likeliest" from the most likely, after a few sweeps, of several consensus clusterings of
+        the views. A dict holds any of ``memberships`` and ``topic_feature`` (an array where there is
         one view, else ``{view: array}``) in the shapes of the fitted attributes; the rest is random.
     <shared: likelihood, schedule, acceleration, engine, n_jobs>
     <shared: learning_decay, learning_offset>
@@ -65,7 +64,7 @@ class LinkPLSA(WeightedModel, PLSA):
     """
 
     _parameters = {
-        "init": one_of("random", "nndsvd", "likeliest") | MAPPING,
+        "init": one_of("nmf", "random", "nndsvd", "likeliest") | MAPPING,
     }
 
     def __init__(
@@ -137,9 +136,7 @@ class LinkPLSA(WeightedModel, PLSA):
             return super()._initial_arrays(views, context)
         leading = self._leading_views(views, context)
         if leading:
-            some = views.select(*leading)
-            start = cluster_vectors(some, self.n_components, context.seed)
-            return {"memberships": softened(np.concatenate(over_rows(some, partial(placed, start=start))))}
+            return self._by_vectors(views.select(*leading), context)
         return likeliest_arrays(
             views,
             self.n_components,

@@ -51,6 +51,7 @@ from coview.plsa.factors import (
 )
 from coview.plsa.gaussian import (
     PRODUCTS,
+    Quadratic,
     add_moments,
     as_moments,
     column_moments,
@@ -112,6 +113,7 @@ class MixtureSteps:
     alternating: bool = True
     fold_in_sweeps: ClassVar[int] = FOLD_IN_SWEEPS
     fold_in_tol: ClassVar[float] = FOLD_IN_TOL
+    spread_cost: ClassVar[float] = 0.0  # of Gaussian views
     weights: dict[str, float] = field(default_factory=dict)
     gaussian: tuple[str, ...] = ()
 
@@ -142,7 +144,7 @@ class MixtureSteps:
         if not vectors:
             new = clamped(ops.row_shares(mixture, pull, ROW_FLOOR), block, ops)
         else:
-            quadratics = {name: quadratic_of(block, name, shared, self.weights.get(name, 1.0), ops) for name in vectors}
+            quadratics = {name: self._quadratic(block, name, shared, ops) for name in vectors}
             counts = mixture * (0.0 if pull is None else pull)
             new = clamped(quadratic_step(mixture, counts, list(quadratics.values()), ops, ROW_FLOOR), block, ops)
         if stats is not None:
@@ -175,7 +177,7 @@ class MixtureSteps:
 
     def folding_block(self, block: Block, shared: Tree, ops: Engine) -> Block:
         """What fold-in goes over again and again: of vectors, their products with the means alone."""
-        return projected_block(block, self.gaussian, shared, ops)
+        return projected_block(block, self.gaussian, shared, ops, self.spread_cost)
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
         """Weighted log-likelihood of the block."""
@@ -193,14 +195,17 @@ class MixtureSteps:
 
     def vector_objective(self, block: Block, name: str, mixture: Any, shared: Tree, ops: Engine) -> np.ndarray:
         """What a Gaussian view adds to the objective of each object."""
-        weight = self.weights.get(name, 1.0)
-        quadratic = quadratic_of(block, name, shared, weight, ops)
-        return gaussian_objective(block, name, quadratic, mixture, shared, weight, ops)
+        quadratic = self._quadratic(block, name, shared, ops)
+        return gaussian_objective(block, name, quadratic, mixture, shared, self.weights.get(name, 1.0), ops)
+
+    def _quadratic(self, block: Block, name: str, shared: Tree, ops: Engine) -> Quadratic:
+        """What a Gaussian view says of the rows of a block."""
+        return quadratic_of(block, name, shared, self.weights.get(name, 1.0), ops, self.spread_cost)
 
     def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree:
         """New shared parameters from the statistics; those may be overwritten."""
         new = self.update(shared, self.pulls(stats, shared), ops)
-        return {**new, **update_means(shared, stats["moments"], ops)} if self.gaussian else new
+        return {**new, **update_means(shared, stats["moments"], ops, self.spread_cost)} if self.gaussian else new
 
     def pulls(self, stats: Tree, shared: Tree) -> Tree:
         """What multiplies each shared parameter before it is made a distribution again; product = expected counts."""
@@ -763,7 +768,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             if known is None:
                 known = steps.as_counts(tree_map(engine.to_numpy, old), counts)
                 if moments:
-                    known["moments"] = as_moments(tree_map(engine.to_numpy, shared), moments)
+                    known["moments"] = as_moments(tree_map(engine.to_numpy, shared), moments, steps.spread_cost)
             weight = (self.learning_offset + self.n_batches_) ** -self.learning_decay
             before = known.get("moments", {})
             known = {name: known[name] for name in counts}
@@ -772,7 +777,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         self.batch_counts_ = {**counts, "moments": moments} if moments else counts
         new = steps.update(shared, tree_map(lambda c, o: engine.asarray(c, dtype) / o, counts, old), engine)
         if moments:
-            new = {**new, **update_means(shared, moments, engine)}
+            new = {**new, **update_means(shared, moments, engine, steps.spread_cost)}
         self._keep(self._attributes(State(mixtures, new), holder))
         if seeds is not None and first:
             self.group_names_ = seeds.group_names()

@@ -11,7 +11,7 @@ which is exact EM for the latent pair (y, z): sums over topics are taken before 
 costs non-zeros x clusters, however many topics there are, and p(y, z | f, d, v) is never built.
 
 A Gaussian view (`gaussian.py`) has no topics between its features and the clusters: the profile of a cluster is its
-mean vector.
+mean vector. Objects are to have one cluster: that the vectors of several are far from each other costs something.
 
 Dual PLSA (`dual.py`) has one set of topics for all views, as if they were one view side by side.
 """
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, ClusterMixin, is_classifier
@@ -49,6 +49,7 @@ from coview.plsa.factors import (
     view_shares,
     with_masses,
 )
+from coview.plsa.gaussian import SPREAD_COST
 from coview.plsa.likeliest_start import consensus_start, likeliest_start
 from coview.plsa.likelihood import batch_rule, explained_rule, group_means_rule, topic_rule
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
@@ -83,6 +84,7 @@ class ClusterSteps(MixtureSteps):
     clusters).
     """
 
+    spread_cost: ClassVar[float] = SPREAD_COST
     joint: bool = False
 
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
@@ -200,7 +202,7 @@ class ClusterModel(WeightedModel):
             carried["start"] = as_distributions("memberships", arrays["memberships"], (len(views), n_columns))
         elif context.start is None and self.init != "random":
             starts = _Starts(self._each_start(views, context))
-            carried["start"] = starts if isinstance(views, LazyViews) else starts(views)
+            carried["start"] = starts if isinstance(views, LazyViews) and starts.need_rows() else starts(views)
 
         def make(here: int) -> Tree:
             widths = {name: views.n_features[name] for name in n_topics}
@@ -323,6 +325,9 @@ class _Starts:
     """Softened starts of some rows; each is given, or a function of them."""
 
     starts: list[Any]
+
+    def need_rows(self) -> bool:
+        return any(map(callable, self.starts))
 
     def __call__(self, views: Views) -> np.ndarray:
         parts = [softened(start(views) if callable(start) else start) for start in self.starts]

@@ -11,38 +11,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
 from coview.engines.deadline import Deadline
+from coview.engines.passes import over_rows
 from coview.engines.protocol import Engine
 from coview.engines.state import Tree
 from coview.exceptions import ViewsError
+from coview.plsa.factorized_start import factorized_arrays, nonnegative_svd
 from coview.plsa.factors import (
     FEATURE_FLOOR,
-    ROW_FLOOR,
     as_distributions,
     column_shares,
     given_keys,
     initial_arrays,
-    random_matrix,
     random_topics,
+    softened,
     update_columns,
     view_shares,
     with_masses,
 )
+from coview.plsa.likeliest_start import placed
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps
 from coview.plsa.seeds import SEED_PARAMETERS
+from coview.plsa.vector_start import cluster_vectors
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, one_of
 from coview.views.lazy import LazyViews
-from coview.views.views import Matrix, Views
+from coview.views.views import Views
 
-__all__ = ["PLSA", "JointSteps", "nonnegative_svd", "split_by_view"]
+__all__ = ["PLSA", "JointSteps", "split_by_view"]
 
 
 @dataclass(frozen=True)
@@ -70,8 +73,11 @@ class PLSA(MixtureModel):
     n_components : int, default=10
         Number of topics.
     <shared: seeds, seed_strength, max_iter, tol, n_init>
-    init : {"random", "nndsvd"} or dict, default="random"
-        Where to start. A dict holds any of ``memberships``, ``topic_feature`` (an array where there is one view, else
+    init : {"nmf", "random", "nndsvd"} or dict, default="random"
+        Where to start. "nmf" factorizes the tf-idf of the views into nonnegative topics for a few sweeps (of every
+        n-th object, where there are more than 5,000 and 100 per topic), or clusters the vectors by k-means where
+        those lead; "random" starts from `n_init` random mixtures, as published, "nndsvd" from the singular vectors of
+        the counts. A dict holds any of ``memberships``, ``topic_feature`` (an array where there is one view, else
         ``{view: array}``) and ``topic_view`` in the shapes of the fitted attributes; the rest is random.
     <shared: likelihood, schedule, acceleration, engine, n_jobs>
     <shared: learning_decay, learning_offset>
@@ -111,7 +117,7 @@ class PLSA(MixtureModel):
 
     _parameters = {
         **SEED_PARAMETERS,
-        "init": one_of("random", "nndsvd") | MAPPING,
+        "init": one_of("nmf", "random", "nndsvd") | MAPPING,
     }
 
     def __init__(
@@ -194,12 +200,37 @@ class PLSA(MixtureModel):
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         """Arrays to start from, by the keys of `init`."""
-        return initial_arrays(self.init, self._start_names, list(views.names))
+        if context.start is not None or not isinstance(self.init, str) or self.init != "nmf":
+            return initial_arrays(self.init, self._start_names, list(views.names))
+        leading = self._leading_views(views, context)
+        if leading:
+            return self._by_vectors(views.select(*leading), context)
+        weights = self._weights_of(views)
+        names = [name for name in self._count_views(views.names) if weights.get(name, 1.0) > 0]
+        if not names:
+            return {}
+        counts = views.select(*names)
+        return factorized_arrays(counts, self.n_components, context.seed, weights, deadline=context.deadline)
+
+    def _leading_views(self, views: Any, context: FitContext) -> tuple[str, ...]:
+        """Gaussian views that the start is made of alone: where there are no counts."""
+        return () if self._count_views(views.names) else self._vector_views()
+
+    def _weights_of(self, views: Any) -> dict[str, float]:
+        """Weights of the views; they count alike here."""
+        return {}
+
+    def _by_vectors(self, views: Any, context: FitContext) -> dict[str, Any]:
+        """Memberships by k-means of views of vectors; the topics of other views are random."""
+        start = cluster_vectors(views, self.n_components, context.seed)
+        return {"memberships": softened(np.concatenate(over_rows(views, partial(placed, start=start))))}
 
     def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
         arrays = self._initial_arrays(views, context)
-        carried: dict[str, np.ndarray] = {}
-        if "memberships" in arrays:
+        carried: dict[str, Any] = {}
+        if "memberships" in arrays and isinstance(self.init, str):  # of our own making, or how to make them
+            carried["start"] = arrays["memberships"]
+        elif "memberships" in arrays:
             shape = (len(views), self.n_components)
             carried["start"] = as_distributions("memberships", arrays["memberships"], shape)
         if context.start is not None or self.init != "nndsvd":
@@ -213,7 +244,7 @@ class PLSA(MixtureModel):
         return lambda here: {"profiles": self._as_start(columns)}, carried
 
     def _fixed_start(self) -> bool:
-        return {"memberships", "topic_feature"} <= given_keys(self.init) or self.init == "nndsvd"
+        return {"memberships", "topic_feature"} <= given_keys(self.init) or self.init in ("nmf", "nndsvd")
 
     def _as_start(self, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Start profiles from columns that sum to one over all views."""
@@ -261,32 +292,3 @@ def split_by_view(parts: Tree) -> tuple[dict[str, np.ndarray], np.ndarray]:
         for v, (name, part) in enumerate(parts.items())
     }
     return topics, shares / shares.sum(axis=1, keepdims=True)
-
-
-def nonnegative_svd(views: Views, n_components: int, seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Start from the singular vectors (NNDSVD of Boutsidis and Gallopoulos, 2008), zeros lifted so that EM can move.
-
-    Returns row shares (objects x topics) and column shares by view (features x topics). Components beyond the rank
-    are random.
-    """
-    X: Matrix = views.hstack()
-    rank = min(n_components, *X.shape)
-    left, values, right = randomized_svd(X, rank, random_state=seed)
-    rows = random_matrix(seed, 0, X.shape[0], n_components, np.float64) * 1e-2
-    columns = random_matrix(seed + 1, 0, X.shape[1], n_components, np.float64) * 1e-2
-    for k in range(rank):
-        u, v = left[:, k], right[k]
-        signs = [(np.maximum(s * u, 0), np.maximum(s * v, 0)) for s in (1.0, -1.0)]
-        sizes = [np.linalg.norm(a) * np.linalg.norm(b) for a, b in signs]
-        a, b = signs[int(np.argmax(sizes))]
-        scale = np.sqrt(values[k] * max(sizes))
-        if scale > 0:
-            rows[:, k] = scale * a / np.linalg.norm(a)
-            columns[:, k] = scale * b / np.linalg.norm(b)
-    # an exact zero is a fixed point of EM
-    rows += 1e-2 * max(rows.mean(), ROW_FLOOR)
-    columns += 1e-2 * max(columns.mean(), ROW_FLOOR)
-    rows = rows / rows.sum(axis=1, keepdims=True)
-    columns = columns / columns.sum(axis=0)
-    cuts = np.cumsum(list(views.n_features.values()))[:-1]
-    return rows, dict(zip(views.names, np.split(columns, cuts)))

@@ -19,6 +19,7 @@ from sklearn.cluster import KMeans
 
 from coview.classification.naive_bayes import class_feature_counts
 from coview.engines.passes import over_rows, sample_rows
+from coview.engines.protocol import floating_type
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -92,16 +93,17 @@ def cluster_vectors(views: Any, n_clusters: int, seed: int) -> VectorStart:
     """
     offsets, scales = _scaled(_some(views, FEW, seed))
     some = _some(views, SAMPLE, seed)
-    parts = []
+    cuts = np.cumsum([some.n_features[name] for name in some.names])
+    rows = np.empty((len(some), cuts[-1]), dtype=floating_type(some))  # the only copy, in the vectors' own precision
     for v, (name, matrix) in enumerate(some.items()):
-        rows = (_dense(matrix) - offsets[name]) * np.sqrt(scales[name])
-        rows[~some.present[:, v]] = 0.0
-        parts.append(rows)
-    model = KMeans(n_clusters, n_init=STARTS, random_state=seed % 2**32).fit(np.hstack(parts))
-    cuts = np.cumsum([part.shape[1] for part in parts])[:-1]
+        part = rows[:, cuts[v] - some.n_features[name] : cuts[v]]
+        for i in range(0, len(rows), _ROWS):
+            part[i : i + _ROWS] = (_dense(matrix[i : i + _ROWS]) - offsets[name]) * np.sqrt(scales[name])
+        part[~some.present[:, v]] = 0.0
+    model = KMeans(n_clusters, n_init=STARTS, copy_x=False, random_state=seed % 2**32).fit(rows)
     centers = {
         name: part / np.sqrt(scales[name] or 1.0) + offsets[name]
-        for name, part in zip(some.names, np.split(model.cluster_centers_, cuts, axis=1))
+        for name, part in zip(some.names, np.split(model.cluster_centers_.astype(np.float64), cuts[:-1], axis=1))
     }
     return VectorStart(offsets, scales, centers)
 

@@ -191,6 +191,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
                 max_iter=self.max_iter,
                 tol=self.tol,
                 n_init=self.n_init,
+                init="random",
                 acceleration=self.acceleration,
                 engine=self.engine,
                 n_jobs=self.n_jobs,

@@ -21,6 +21,7 @@ from coview.utils.parameters import COLUMNS, LARGEST, NONE, instance, number, on
 from coview.utils.text_files import NUMBER
 from coview.utils.warn import warn_user
 from coview.views.arrays import scatter_rows
+from coview.views.checks import check_same_order
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
@@ -140,6 +141,7 @@ class ColumnViews(RawTransformer):
 
     def fit(self, X: Any, y: Any = None) -> ColumnViews:
         """Learn the categories of each column."""
+        check_same_order(X, y, "y")
         table = as_table(X, "ColumnViews")
         as_category = self._as_category(table)
         columns = _chosen_groups(self.groups, table, as_category)

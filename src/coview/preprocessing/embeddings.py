@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -43,9 +43,10 @@ Encode = Callable[[list[Any]], Any]
 class EmbeddingViews(RawTransformer):
     """Turn columns of texts or images into dense views, by an encoder that you bring.
 
-    The encoder is any function from a list of texts (or images) to one vector each: a model of sentence-transformers
-    or open_clip, a call of an HTTP endpoint, a fitted transformer's `transform`. It is called in batches; what occurs
-    twice is computed once. An object whose text is missing (None or NaN) lacks the view.
+    The encoder is any function from a list of texts (or images) to one vector each, as an array, a list, a tensor or a
+    generator: a model of sentence-transformers or open_clip, a call of an HTTP endpoint, a fitted transformer's
+    `transform`. It is called in batches; what occurs twice is computed once. An object whose text is missing (None or
+    NaN) lacks the view.
 
     With `cache`, vectors are kept on disk by content, under the name of the encoder, so that only what is new is
     computed: in the next fit, in cross-validation, and after a run that was interrupted.
@@ -336,6 +337,7 @@ class _Embedding:
         """What the encoder says of a batch, checked."""
         try:
             answer = self.encode(batch)
+            answer = list(answer) if isinstance(answer, Iterator) else answer  # vectors that are made one by one
         except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
             why = f"{type(error).__name__}: {cut(str(error), 200)}"
             raise ViewsError(f"The encoder of view {self.view!r} failed for {len(batch)} items ({why}).") from error
@@ -348,6 +350,8 @@ class _Embedding:
             vectors = np.asarray(from_tensor(answer) if is_tensor(answer) else answer)
         except (TypeError, ValueError) as error:
             raise self._wrong(f"what is no array of numbers ({cut(str(error))})") from error
+        if vectors.dtype == object and not vectors.ndim:
+            raise self._wrong(f"{short(answer)}, which is no array of vectors")
         if vectors.dtype.kind not in "biuf":
             raise self._wrong(f"values of dtype {vectors.dtype}, which are no numbers")
         if vectors.ndim != 2 or len(vectors) != len(batch) or not vectors.shape[1]:

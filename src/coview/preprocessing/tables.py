@@ -30,6 +30,7 @@ from coview.utils.parameters import (
     one_of,
 )
 from coview.utils.warn import same_work
+from coview.views.checks import check_same_order
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
@@ -147,6 +148,7 @@ class TableViews(RawTransformer):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Views:
         """Learn the vocabularies and categories and return the views."""
+        check_same_order(X, y, "y")
         if not self.text and not self.columns and not self.tokens and self.embeddings is None:
             raise ViewsError(
                 "TableViews needs text={view: column}, tokens={view: column}, columns={view: [column, ...]} or "

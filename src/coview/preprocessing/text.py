@@ -20,6 +20,7 @@ from coview.utils.inner import asking
 from coview.utils.messages import cut, did_you_mean, listed, short
 from coview.utils.parameters import COLUMNS, MAPPING, NONE, TRANSFORMER, frequency, one_of
 from coview.views.arrays import scatter_rows
+from coview.views.checks import check_same_order
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
@@ -132,6 +133,7 @@ class TextViews(RawTransformer):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Views:
         """Learn the vocabulary of each view and return the views."""
+        check_same_order(X, y, "y")
         table = self._table(X, self.columns)
         lists = self._chosen_lists(table)
         columns = {**self._chosen_columns(table, [chosen.column for chosen in lists.values()])}

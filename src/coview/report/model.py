@@ -80,11 +80,12 @@ def describe_reproduction(
     table: str | None = None,
     by: Sequence[str] = (),
     labeled: bool = False,
+    stability: bool = False,
 ) -> dict[str, Any]:
     """Return code and commands that fit the model again and write its report.
 
     The paths are those of `coview.make_report`; `labeled` says whether the report has labels, `by` which columns of the
-    table it shows prevalence by.
+    table it shows prevalence by, `stability` whether it shows what other seeds find again.
 
     Examples
     --------
@@ -118,6 +119,7 @@ def describe_reproduction(
         options = _repeated("--view", {view: f"{view}.npz" for view in inspection.views})
     truth = ["--labels", labels or "labels.csv"] if labeled else []
     asked = ["--by", ",".join(by)] if by and table is not None else []
+    asked += ["--stability"] if stability else []
     commands = [["coview", "report", saved, *options, *truth, *asked, "--out", "report.html"]]
     steps, settings = _step_options(inspection, beside), _plain_settings(inspection.estimator)
     if steps is not None and settings is not None and inspection.name in ESTIMATORS:
@@ -132,6 +134,7 @@ def describe_reproduction(
         notes.append("random_state is not set, so another fit may give another result. Set it to repeat a fit exactly.")
     if beside:
         notes.append(f"X lacks the vectors of {', '.join(beside.values())}: add them to the table as columns.")
+    how = f"{'X, y' if labeled else 'X'}{_by(by, table)}{', stability=True' if stability else ''}"
     read = "read_views" if table is None else "read_table"
     call, names, imports = _constructor(inspection.model)
     code = [
@@ -144,7 +147,7 @@ def describe_reproduction(
         f"model.fit({'X, y' if supervised else 'X'})",
         *(f"model.apply({record!r}, X)" for record in inspection.edits),
         f"save(model, {_quoted(saved)})",
-        f'make_report(model, {"X, y" if labeled else "X"}{_by(by, table)}).save("report.html")',
+        f'make_report(model, {how}).save("report.html")',
     ]
     return {"code": "\n".join(code), "commands": [shlex.join(words) for words in commands], "notes": notes}
 

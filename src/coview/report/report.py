@@ -94,6 +94,7 @@ def make_report(
     y_fit: Any = None,
     by: Any = None,
     held_out: bool | str = "auto",
+    stability: bool = False,
     max_objects: int | None = None,
     map_method: str = "tsne",
     title: str | None = None,
@@ -123,6 +124,9 @@ def make_report(
         Without `y_fit`: fit a copy of the model with a quarter of the labels hidden (of the objects, where it takes no
         labels), and judge its views, and a classifier itself, on those. "auto" does so where the sweeps of the fit took
         less than 20 seconds, and gives the copy of a model that has a `time_budget` 10 seconds.
+    stability : bool, default=False
+        Fit five copies of a topic model or clusterer with other seeds, and show for each group how much of it they find
+        again; X must be the objects of the fit. It takes as long as five fits; see `coview.refit_stability`.
     max_objects : int, optional
         Most objects that are read; of more a random sample. By default 20,000, or as many as have a million values that
         are not zero, so that a report takes seconds.
@@ -173,8 +177,9 @@ def make_report(
                 table=table,
                 by=list(columns),
                 labeled=y is not None,
+                stability=stability,
             ),
-            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns),
+            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns, stability),
         }
     return Report(plain({key: section for key, section in summary.items() if section is not None or key == "noun"}))
 

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import mean_absolute_error, r2_score
+from sklearn.pipeline import Pipeline
 
+from coview.editing import EditedModel
 from coview.exceptions import CoviewError, ParameterError
 from coview.inspection import Inspection, Reading, inspect
 from coview.inspection.by_view import ViewReadings, agreement, agreement_matrix, try_views
@@ -166,7 +168,12 @@ def _refit(
 
     Where it was not asked for (`wanted` is "auto"), it ends in time.
     """
-    copy: Any = clone(inspection.estimator)
+    model = inspection.estimator
+    if isinstance(
+        model, EditedModel
+    ):  # the edits are not made again; the first steps of a pipeline have made the views
+        model = model.estimator_.steps[-1][1] if isinstance(model.estimator_, Pipeline) else model.estimator_
+    copy: Any = clone(model)
     parameters = copy.get_params(deep=False)
     settings: dict[str, Any] = {"verbose": None if answers(copy) else 0, "callbacks": None, "checkpoint": None}
     if wanted == "auto":

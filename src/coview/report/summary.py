@@ -25,6 +25,7 @@ from coview.inspection.objects import disputed_objects, distinctive_features, ma
 from coview.inspection.prevalence import group_prevalence
 from coview.inspection.quality import group_quality
 from coview.inspection.vectors import nearest_in_groups
+from coview.model_selection.stability import refit_stability
 from coview.report.scores import (
     Holdout,
     check_values,
@@ -51,6 +52,7 @@ MAP_OBJECTS = 3_000
 FEATURES = 10  # of a group in one view
 MOST_GROUPS = 60
 QUALITY_FEATURES = 10  # of each group, as in other libraries
+STABILITY_FITS = 5
 MOST_TOPICS = 12  # of a view, the largest
 MOST_COMPONENTS = 12
 TYPICAL, TYPICAL_WORDS = 3, 4  # objects of a group, and features of each in a view
@@ -102,6 +104,7 @@ def summarize(
     max_objects: int | None,
     map_method: str,
     by: Mapping[str, Any] | None = None,
+    stability: bool = False,
 ) -> dict[str, Any]:
     """Return what a report says of a model and of objects; see `coview.make_report`."""
     kept = inspection.training.codes
@@ -120,11 +123,14 @@ def summarize(
     if truth is not None and objects.n_objects is not None and len(truth) != objects.n_objects:
         problem = f"must hold one number per object: {len(truth)} numbers for {objects.n_objects} objects."
         raise ParameterError(problem, parameter="y")
+    if stability:
+        _check_stability(inspection, objects)
     with unwarned():  # of views asked alone, of copies and of samples nobody asked
-        return {
+        summary = {
             **_sections(inspection, objects, truth, y_fit, held_out, map_method),
             "prevalence": _describe_prevalence(inspection, objects, by or {}),
         }
+        return {**summary, "quality": _with_stability(inspection, X, summary["quality"])} if stability else summary
 
 
 def _sections(
@@ -423,6 +429,45 @@ def _describe_quality(inspection: Inspection, objects: _Objects) -> dict[str, An
     }
 
 
+def _check_stability(inspection: Inspection, objects: _Objects) -> None:
+    """Refuse to measure stability where there is nothing to fit again, or nothing to find again."""
+    if inspection.kind not in ("cluster", "topic") or inspection.retriever is not None:
+        raise ViewsError(
+            f"stability asks which topics or clusters other seeds find again, but {inspection.name} finds neither."
+        )
+    if objects.views is None:
+        raise ViewsError(
+            "stability fits copies of the model: pass X (--data, --view or --table), the objects of the fit."
+        )
+    if inspection.n_objects not in (None, objects.n_objects):
+        raise ViewsError(
+            f"stability fits copies of the model on the {inspection.n_objects:,} objects of its fit, got "
+            f"{objects.n_objects:,} objects."
+        )
+
+
+def _with_stability(inspection: Inspection, X: Any, quality: dict[str, Any] | None) -> dict[str, Any]:
+    """The section on quality, with how much of each group fits with other seeds find again."""
+    if quality is None:
+        raise ViewsError(
+            f"stability compares the first {QUALITY_FEATURES} features of the groups of {inspection.name}, but its "
+            "views have fewer features, or vectors or measurements."
+        )
+    table = refit_stability(inspection.model, X, n_fits=STABILITY_FITS, n_features=QUALITY_FEATURES)
+    found: dict[str, dict[str, float]] = {}
+    for group, view, share in zip(table["group"], table["view"], table["stability"]):
+        found.setdefault(view, {})[group] = share
+    views = [row["name"] for row in quality["views"]]
+    return {
+        **quality,
+        "n_fits": STABILITY_FITS,
+        "views": [{**row, "stability": float(np.mean(list(found[row["name"]].values())))} for row in quality["views"]],
+        "groups": [
+            {**row, "stability": {view: found[view][str(row["key"])] for view in views}} for row in quality["groups"]
+        ],
+    }
+
+
 def _describe_prevalence(
     inspection: Inspection, objects: _Objects, by: Mapping[str, Any]
 ) -> list[dict[str, Any]] | None:
@@ -442,8 +487,8 @@ def _describe_prevalence(
                 "kind": table.bins.kind,
                 "noun": inspection.kind,
                 "values": table.bins.labels,
-                "without": int((table.bins.codes < 0).sum()),
-                "n_objects": np.bincount(table.bins.codes[table.bins.codes >= 0], minlength=len(table.bins.labels)),
+                "without": table.n_missing,
+                "n_objects": table.counts,
                 "groups": [inspection.groups[g] for g in shown.tolist()],
                 "count": len(inspection.groups),
                 "share": table.shares[:, shown].T,

@@ -55,7 +55,8 @@ def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
         before = dict(vars(self))
-        if fit.__name__ != "partial_fit" or not any(name.endswith("_") for name in before):  # a stream checks them once
+        # a stream checks them once; what was fitted comes last
+        if fit.__name__ != "partial_fit" or not any(name.endswith("_") for name in reversed(before)):
             check_parameters(self)
         try:
             if fit.__name__ == "partial_fit":  # a moment's work

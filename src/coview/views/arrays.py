@@ -26,6 +26,7 @@ __all__ = [
     "is_dask_collection",
     "is_frame",
     "is_tensor",
+    "largest",
     "looks_counted",
     "mostly_zeros",
     "open_frame",
@@ -85,6 +86,8 @@ def is_tensor(source: Any) -> bool:
 def from_tensor(tensor: Any) -> Any:
     """Return a torch tensor, of any device and dense or sparse, as a NumPy array or a CSR array."""
     tensor = tensor.detach()
+    if str(tensor.dtype).startswith(("torch.bfloat16", "torch.float8")):  # NumPy has none of these
+        tensor = tensor.float()
     if str(tensor.layout) == "torch.strided":
         return tensor.cpu().numpy()
     csr = tensor.to_sparse_csr().cpu()
@@ -260,16 +263,28 @@ def check_not_negative(name: str, matrix: Any, who: str) -> None:
     )
 
 
+_BITS = {np.dtype(np.float32): np.dtype(np.uint32), np.dtype(np.float64): np.dtype(np.uint64)}
+_PEEK = 256  # values that tell mostly whether there are negative ones
+
+
 def largest(matrix: Any) -> float:
-    """Largest absolute value of a matrix."""
+    """Largest absolute value of a matrix.
+
+    Floating numbers that are not negative are ordered as their bits are, which are compared faster, and in one pass:
+    a sign would be the highest bit.
+    """
     values = matrix.data if sparse.issparse(matrix) else matrix
+    if values.dtype in _BITS and values.flags.c_contiguous and values.size and not (values.flat[:_PEEK] < 0).any():
+        most = values.view(_BITS[values.dtype]).max().view(values.dtype)
+        if not np.signbit(most):
+            return float(most)
     return max(float(values.max(initial=0)), -float(values.min(initial=0)))
 
 
-def check_magnitude(name: str, matrix: Any, *, new: bool = False) -> None:
+def check_magnitude(name: str, matrix: Any, *, new: bool = False, most: float | None = None) -> None:
     """Refuse a view whose values are so large that products of them would overflow, or so small that they would vanish.
 
-    Of new objects, tiny values are let in.
+    Of new objects, tiny values are let in. `most` is the largest absolute value where it is known.
 
     Examples
     --------
@@ -277,7 +292,7 @@ def check_magnitude(name: str, matrix: Any, *, new: bool = False) -> None:
     Traceback (most recent call last):
     coview.exceptions.ViewsError: View 'words' has values as large as 1e+308, beyond 1e+60. Divide it by a constant.
     """
-    most = largest(matrix)
+    most = largest(matrix) if most is None else most
     if most > LARGEST:
         raise ViewsError(
             f"View {name!r} has values as large as {most:.3g}, beyond {LARGEST:g}. Divide it by a constant."
@@ -288,9 +303,9 @@ def check_magnitude(name: str, matrix: Any, *, new: bool = False) -> None:
         )
 
 
-def fits_single(matrix: Any) -> bool:
-    """Tell whether products of values stay within the range of single precision."""
-    most = largest(matrix)
+def fits_single(matrix: Any, most: float | None = None) -> bool:
+    """Tell whether products of values stay within the range of single precision; `most` as in `check_magnitude`."""
+    most = largest(matrix) if most is None else most
     return most == 0 or SINGLE_SMALLEST <= most <= SINGLE_LARGEST
 
 

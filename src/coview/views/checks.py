@@ -23,6 +23,7 @@ __all__ = [
     "check_absent_rows_empty",
     "check_name",
     "check_same_index",
+    "check_same_order",
     "common_length",
     "has_two_levels",
     "is_anndata",
@@ -123,6 +124,21 @@ def check_same_index(indexes: list[tuple[str, np.ndarray]]) -> None:
 def counts_rows(source: Any) -> bool:
     """Tell whether rows of a frame are merely counted, as pandas does where it was given no index."""
     return type(getattr(source, "index", None)).__name__ == "RangeIndex"
+
+
+def check_same_order(X: Any, values: Any, name: str) -> None:
+    """Refuse a pandas Series with the rows of a frame in another order: by position it would mix up objects.
+
+    A Series whose rows are merely counted is taken by position, as an array is.
+    """
+    kinds = [(type(each).__module__.partition(".")[0], type(each).__name__) for each in (X, values)]
+    if kinds != [("pandas", "DataFrame"), ("pandas", "Series")] or counts_rows(values):
+        return
+    if len(X) == len(values) and not X.index.equals(values.index) and set(X.index) == set(values.index):
+        raise ViewsError(
+            f"The rows of {name} have the index of the table, but in another order. Put them in its order with "
+            f"{name}.loc[table.index], or pass {name}.to_numpy() if they already match."
+        )
 
 
 def check_not_shuffled(indexes: list[tuple[str, np.ndarray]], counted: Mapping[str, Any]) -> None:

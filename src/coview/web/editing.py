@@ -245,7 +245,7 @@ class Editing:
         shares = [self._parts[id(split["model"])][1] for split in model.splits_]
         if any(part is None for part in shares):
             return None
-        memberships, numbers = model._edited(reading.memberships, reading.codes, shares)
+        memberships, numbers = model.apply_edits(reading.memberships, reading.codes, shares)
         position = {number: k for k, number in enumerate(model.numbers_)}
         return Reading(memberships, np.array([position.get(number, NO_GROUP) for number in numbers.tolist()]))
 

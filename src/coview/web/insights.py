@@ -125,15 +125,14 @@ class Insights:
         names = self._groups.names(kind)
         with unwarned():  # what is left out is told on the page
             found = group_prevalence(model.groups, names, memberships, values, by=by, seed=base_seed(0))
-        codes = found.bins.codes
         return {
             "kind": kind,
             "columns": self.columns,
             "by": by,
             "ordered": found.bins.kind != "category",
             "values": found.bins.labels,
-            "objects": np.bincount(codes[codes >= 0], minlength=len(found.bins.labels)).tolist(),
-            "without": int((codes < 0).sum()),
+            "objects": found.counts.tolist(),
+            "without": found.n_missing,
             "groups": [
                 {
                     "index": k,

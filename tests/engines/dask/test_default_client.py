@@ -17,7 +17,8 @@ from coview.exceptions import EngineError
 import coview.engines.dask.engine as engine
 
 X = make_topic_views(n_objects=60, random_state=0).views
-PLSA(2, max_iter=2, engine="dask").fit(X)
+fitted = PLSA(2, max_iter=2, engine="dask").fit(X)
+print("in memory", type(fitted.memberships_).__name__, fitted.memberships_.shape)
 print("scheduler", dask.config.get("scheduler", None))
 try:
     distributed.default_client()
@@ -50,6 +51,7 @@ with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=No
 def test_the_local_cluster_is_kept_renewed_and_nobodys_default():
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.splitlines() == [
+        "in memory ndarray (60, 2)",
         "scheduler None",
         "no default",
         "kept True",

@@ -210,7 +210,10 @@ class DaskHolder:
         self.parts = []
 
     def collect(self, rows: SpreadRows, name: str) -> Any:
-        """Return a dask array over all rows: it stays on the cluster until it is computed."""
+        """Return a dask array over all rows: it stays on the cluster until it is computed.
+
+        Of a cluster that was started here, which is in this process and nobody else's, an array in memory.
+        """
         import dask
         import dask.array as da
 
@@ -222,7 +225,8 @@ class DaskHolder:
             for future, group in zip(rows.futures, self.groups)
             for number, i in enumerate(group)
         ]
-        return da.concatenate(arrays)
+        whole = da.concatenate(arrays)
+        return whole.compute(scheduler=self.client) if self.client is _own.get(os.getpid()) else whole
 
     # -- tasks
 

@@ -103,8 +103,14 @@ def _quality(summary: Summary) -> Markup:
     views, rows, noun = quality["views"], quality["groups"], quality["noun"]
     means = [texts("view", views, "name")] + [
         numbers(name, views, key)
-        for name, key in (("NPMI", "npmi"), ("c_v", "c_v"), ("exclusivity", "exclusivity"), ("diversity", "diversity"))
-        if any(row[key] is not None for row in views)
+        for name, key in (
+            ("NPMI", "npmi"),
+            ("c_v", "c_v"),
+            ("exclusivity", "exclusivity"),
+            ("diversity", "diversity"),
+            ("stability", "stability"),
+        )
+        if any(row.get(key) is not None for row in views)
     ]
     by_group = [TableColumn(noun, "text", [called(summary, row["key"]) for row in rows])] + [
         numbers(view["name"], [row["npmi"] for row in rows], view["name"]) for view in views
@@ -115,6 +121,15 @@ def _quality(summary: Summary) -> Markup:
         f"{plural(noun)} differ (diversity)?"
     )
     listed = f"NPMI by {noun}, the most coherent first"
+    if fits := quality.get("n_fits"):
+        about += (
+            f" Stability: what share of these features do {fits} fits with other seeds find again in one {noun} "
+            f"(from 0 to 1)? A {noun} that they do not find is one of several ways to divide the objects."
+        )
+        by_group += [
+            numbers(f"stability: {view['name']}", [row["stability"] for row in rows], view["name"]) for view in views
+        ]
+        listed = f"NPMI and stability by {noun}, the most coherent first"
     if len(rows) < quality["count"]:
         listed += f": the first and the last, {len(rows)} of {quality['count']}"
     coherence = ", ".join(f"{view['name']} {number(view['npmi'])}" for view in views if view["npmi"] is not None)
