@@ -15,7 +15,6 @@ from coview.cli.files import check_input, check_there, check_writable, plain, re
 from coview.cli.options import Data, EscapeFormulas, Json, Sep, Table, View
 from coview.cli.predict import Out
 from coview.utils.messages import did_you_mean, listed, printable
-from coview.utils.missing import is_gap
 from coview.utils.progress import progress, tell
 
 __all__ = ["name"]
@@ -112,6 +111,7 @@ def _of_file(names: Path) -> dict[str, str]:
     """Names of the table of --names; groups whose cell is empty keep theirs."""
     check_there(names)
     from coview.io.tables import read_table
+    from coview.utils.missing import is_gap
 
     table = read_table(names)
     known = list(table)
