@@ -509,6 +509,17 @@ def test_a_clusterer_of_scikit_learn_is_edited_too():
         assert_array_equal(model.fit_predict(dense), parts)
 
 
+def test_columns_are_called_as_those_of_the_model_inside_by_number(model):
+    assert model.get_feature_names_out().tolist() == TOPICS.get_feature_names_out().tolist()
+    model.merge([0, 2], name="both").drop(1)
+    expected = [f"{type(TOPICS).__name__.lower()}{number}" for number in model.numbers_]
+    assert model.get_feature_names_out().tolist() == expected and len(expected) == model.transform(X).shape[1]
+    dense, _ = clusters()
+    piped = make_pipeline(StandardScaler(), KMeans(4, n_init=3, random_state=0)).fit(dense)
+    assert edit(piped).drop(1).get_feature_names_out().tolist() == ["kmeans0", "kmeans2", "kmeans3"]
+    assert inspect(edit(piped).drop(1)).output_names(3) == ["kmeans0", "kmeans2", "kmeans3"]
+
+
 def test_a_clusterer_that_cannot_predict_is_edited_by_the_objects_of_its_fit():
     dense, _ = clusters()
     fitted = AgglomerativeClustering(4).fit(dense)

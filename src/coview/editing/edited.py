@@ -827,14 +827,15 @@ class EditedModel(MultiViewEstimator):
         return self._read_objects(self._objects(X))[0]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return names of the columns of `transform`: "editedmodel" and the number of the group.
+        """Return names of the columns of `transform`: as of the model inside, with the numbers of the groups.
 
         Parameters
         ----------
         input_features : None
             Not used.
         """
-        return np.array([f"{type(self).__name__.lower()}{number}" for number in self.numbers_], dtype=object)
+        numbers = self.numbers_
+        return np.array([f"{inspect(self.estimator_).name.lower()}{number}" for number in numbers], dtype=object)
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: what the model inside says, through the log."""
