@@ -118,7 +118,7 @@ def test_other_commands_take_an_edited_model(run, files, tmp_path):
         rows = list(csv.DictReader(stream))
     assert {(row["label"], row["name"]) for row in rows if row["label"] != "1"} == {("0", "Both"), ("-1", "")}
     assert run("transform", path, "--table", table, "-o", clusters)[0] == 0
-    assert clusters.read_text().splitlines()[0] == "id,editedmodel0,editedmodel1"
+    assert clusters.read_text().splitlines()[0] == "id,multiviewplsa0,multiviewplsa1"
     assert run("report", path, "--table", table, "-o", tmp_path / "r.html")[0] == 0
     assert "Both" in (tmp_path / "r.html").read_text()
     code, out, _ = run("info", path, "--json")

@@ -164,7 +164,15 @@ def test_nothing_is_told_of_a_table_that_gives_all_views(model_file, tmp_path, r
 def test_a_misspelt_column_is_told_with_what_was_meant(model_file, tmp_path, run):
     (tmp_path / "new.csv").write_text("bodys,size\nfox,1.5\nsea,2.5\n")
     code, _, err = run("predict", model_file, "--table", tmp_path / "new.csv", "--out", tmp_path / "out.csv")
-    assert code == 0 and err.count("Did you mean 'bodys'?") == 1
+    assert code == 0 and err.count("Did you mean 'bodys'? Rename it to 'body'.") == 1
+    assert err.count("no column 'body'") == 1  # one sentence says all
+
+
+def test_a_table_whose_columns_have_other_names_is_refused_in_one_sentence(model_file, tmp_path, run):
+    (tmp_path / "new.csv").write_text("words,length\nfox,1.5\nsea,2.5\n")
+    code, _, err = run("predict", model_file, "--table", tmp_path / "new.csv", "--out", tmp_path / "out.csv")
+    assert code == 2 and "predicted without" not in err
+    assert "none of the columns 'body', 'size'; it has 'words', 'length'. Give them the names that" in err
 
 
 def test_figures_have_six_digits_unless_all_are_asked_for(model, tmp_path, run):

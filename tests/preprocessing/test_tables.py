@@ -49,7 +49,9 @@ def test_new_tables_may_lack_a_part():
     front = TableViews({"words": "body"}, {"meta": ["year"]}).fit(TABLE)
     assert front.transform({"body": ["fox"]}).names == ("words",)
     assert front.transform({"year": [2000]}).names == ("meta",)
-    with pytest.raises(ViewsError, match=r"The table has none of the columns 'body', 'year'; it has 'other'\."):
+    with pytest.raises(
+        ViewsError, match=r"The table has none of the columns 'body', 'year'; it has 'other'\. Give them the names"
+    ):
         front.transform({"other": [1]})
     with pytest.raises(ViewsError, match=r"The table has no column 'body'; its columns are 'other'\."):
         TableViews({"words": "body"}).fit(TABLE).transform({"other": [1]})
@@ -152,11 +154,24 @@ def test_numbers_are_numbers(tmp_path, cell, value):
 
 
 def test_ids_name_one_object_each():
-    with pytest.raises(ViewsError, match="'a' is in 2 rows"):
-        TableViews({"words": "body"}, id="key").fit({"key": ["a", "b", "a"], "body": ["x y", "x z", "y z"]})
+    front, twice = (
+        TableViews({"words": "body"}, id="key"),
+        {"key": ["a", "b", "a"], "body": ["red fox", "red sea", "fox sea"]},
+    )
+    advice = "Name a column with a value of its own in each row, or pass id=None to number the rows"
+    with pytest.raises(ViewsError, match=rf"'a' is in 2 rows\. {advice}"):
+        front.fit(twice)
+    with pytest.raises(ViewsError, match=rf"row 2 \(counting from 0\) has no value\. {advice}"):
+        front.fit({**twice, "key": ["a", "b", None]})
+    front.fit({**twice, "key": list("abc")})
+    with pytest.raises(
+        ViewsError, match=r"'a' is in 2 rows\. Give each row a value of its own, or leave the column out"
+    ):
+        front.transform(twice)
+    assert front.transform({"body": twice["body"]}).ids is None
 
 
-RENAMED = r"The table has no column 'body', so view 'words' is missing for all rows\. Did you mean 'bodys'\?"
+RENAMED = r"no column 'body', so view 'words' is missing for all rows\. Did you mean 'bodys'\? Rename it to 'body'\."
 
 
 @pytest.mark.parametrize(
@@ -187,7 +202,7 @@ def test_the_owner_of_a_renamed_column_may_be_a_pipeline():
 
 def test_a_view_whose_columns_were_all_renamed_is_warned_of_once():
     front = TableViews({"words": "body"}, {"meta": ["year", "size"]}).fit({**TABLE, "size": [1, 2, 3]})
-    expected = r"none of the columns 'year', 'size', so view 'meta' is missing for all rows\. Did you mean 'years'\?$"
+    expected = r"the columns 'year', 'size', so view 'meta' is missing .* mean 'years'\? Rename it to 'year'\.$"
     with pytest.warns(UserWarning, match=expected) as caught:
         front.transform({"body": ["fox"], "years": [2000], "sizes": [4]})
     assert len(caught) == 1
@@ -211,8 +226,12 @@ def test_a_column_of_another_name_is_warned_of_and_one_that_is_left_out_is_not()
     table = {"ticket": ["a", "b"], "body": ["red fox", "blue sea"], "title": ["fox", "sea"], "day": ["x", "y"]}
     front = TableViews({"body": "body", "title": "title"}, id="ticket", min_df=1).fit(table)
     others = {name: values for name, values in table.items() if name != "body"}
-    with pytest.warns(UserWarning, match=r"no column 'body', so view 'body' is missing .* of the fit had no 'text'"):
+    hint = "of the fit had no column 'text': if it is 'body' under another name, rename it to 'body'."
+    with pytest.warns(UserWarning, match=rf"no column 'body', so view 'body' is missing .* {hint}$"):
         front.transform({**others, "text": table["body"]})
+    hint = "had none of the columns 'text', 'note': if one of them is 'body' under another name, rename it to 'body'."
+    with pytest.warns(UserWarning, match=hint):
+        front.transform({**others, "text": table["body"], "note": table["body"]})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         front.transform(others)

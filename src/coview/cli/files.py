@@ -256,11 +256,22 @@ def _pairs(options: Sequence[str], flag: str, example: str) -> dict[str, str]:
 
 
 def tell_absent(front: Any, X: Any, done: str) -> None:
-    """Say in a line which views a raw table does not give; `done` is what is done without them, "predicted"."""
+    """Say in a line which views a raw table does not give; `done` is what is done without them, "predicted".
+
+    Of columns that were renamed a warning says more, and of a table that gives no view an error.
+    """
     from coview.preprocessing.raw_columns import RawTransformer, no_columns
 
-    absent = front.absent_views(X) if isinstance(front, RawTransformer) and not _is_views(X) else {}
-    parts = [f"without view {view!r}: {no_columns(names).replace('The', 'the', 1)}" for view, names in absent.items()]
+    if not isinstance(front, RawTransformer) or _is_views(X):
+        return
+    absent, renamed = front.absent_views(X), front.renamed_views(X)
+    if len(absent) == len(front.view_inputs()):
+        return
+    parts = [
+        f"without view {view!r}: {no_columns(names).replace('The', 'the', 1)}"
+        for view, names in absent.items()
+        if view not in renamed
+    ]
     if parts:
         print_line(f"coview: {done} {'; '.join(parts)}.")
 

@@ -14,6 +14,7 @@ from coview.cli.files import (
     check_input,
     check_there,
     check_writable,
+    columns_of,
     ids_of,
     named_paths,
     plain,
@@ -244,5 +245,5 @@ def tell_no_ids(model: Inspection, X: Any) -> None:
     if model.id_column is not None and ids_of(X, model.id_column) is None:
         print_line(
             f"coview: the table has no column {short(model.id_column)}, which names the objects: they are numbered "
-            "from 0."
+            f"from 0.{did_you_mean(model.id_column, columns_of(X))}"
         )

@@ -21,7 +21,7 @@ from coview.preprocessing.base import ViewsTransformerMixin
 from coview.preprocessing.vector_columns import holds_vectors, read_vectors
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
-from coview.utils.messages import did_you_mean, listed, short
+from coview.utils.messages import close_names, did_you_mean, listed, short
 from coview.utils.missing import is_missing
 from coview.utils.warn import warn_user
 from coview.views.arrays import frame_ids, is_frame, open_frame
@@ -82,20 +82,37 @@ class RawTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         """Keep the names of all columns of the fit's table, so that new ones are known."""
         self._table_columns = [name for name in table.names if isinstance(name, (str, int))]
 
-    def _warn_of_renamed(self, table: Table, known: Iterable[Any] = ()) -> None:
-        """Warn of views that a table does not give where it has a column of a similar name, beside known ones.
+    def renamed_views(self, X: Any) -> dict[str, str]:
+        """Return a sentence, of which `transform` warns, for each absent view whose column seems to be renamed.
 
-        Or one that the table of the fit did not have: a table that merely lacks a view says nothing.
+        A table that merely lacks a view says nothing: there must be a column of a similar name, or one of the same kind
+        that the table of the fit did not have.
+
+        Parameters
+        ----------
+        X : table
+            What `transform` takes.
         """
+        check_is_fitted(self)
         columns = self._columns_of_views()
-        free = [name for name in table.names if name not in {*chain.from_iterable(columns.values()), *known}]
+        table = as_table(X, type(self).__name__, bare=next(iter(columns.values()))[0])
+        taken = {*chain.from_iterable(columns.values()), *self._other_columns()}
+        free = [name for name in table.names if name not in taken]
+        fresh = [name for name in free if self._table_columns and name not in self._table_columns]
+        sentences = {}
         for view, names in _absent(table, columns).items():
-            hint = next(filter(None, (did_you_mean(name, free) for name in names)), "")
-            fresh = [name for name in free if self._table_columns and name not in self._table_columns]
             new = [name for name in fresh if self._could_be(view, table, name)]
-            hint = hint or (f" Was it renamed? The table of the fit had no {listed(new)}." if new else "")
-            if hint:
-                warn_user(f"{no_columns(names)}, so view {view!r} is missing for all rows.{hint}", UserWarning)
+            if hint := _rename_hint(names, free, new):
+                sentences[view] = f"{no_columns(names)}, so view {view!r} is missing for all rows. {hint}"
+        return sentences
+
+    def _other_columns(self) -> Sequence[Any]:
+        """Columns that are known, but are none of a view."""
+        return ()
+
+    def _warn_of_renamed(self, table: Table) -> None:
+        for sentence in self.renamed_views(table).values():
+            warn_user(sentence, UserWarning)
 
 
 @dataclass(frozen=True)
@@ -146,7 +163,10 @@ class Table:
     def check_has_any(self, names: list[Any]) -> None:
         """Refuse a table that has none of these columns."""
         if len(names) > 1 and not any(name in self.sources for name in names):
-            raise ViewsError(f"The table has none of the columns {listed(names)}; it has {listed(self.names)}.")
+            raise ViewsError(
+                f"The table has none of the columns {listed(names)}; it has {listed(self.names)}. Give them the names "
+                "that they had in the fit."
+            )
         if len(names) == 1:
             self.check_has(names)
 
@@ -170,7 +190,23 @@ def no_columns(names: list[Any]) -> str:
     >>> no_columns(["text"]), no_columns(["age", "job"])
     ("The table has no column 'text'", "The table has none of the columns 'age', 'job'")
     """
-    return f"The table has {'no column' if len(names) == 1 else 'none of the columns'} {listed(names)}"
+    return f"The table has {_no(names)}"
+
+
+def _no(names: list[Any]) -> str:
+    return f"{'no column' if len(names) == 1 else 'none of the columns'} {listed(names)}"
+
+
+def _rename_hint(names: list[Any], free: list[Any], new: list[Any]) -> str:
+    """Say which column may be one of `names`: a free one of a similar name, else one that is new since the fit."""
+    for name in names:
+        if near := close_names(name, free):
+            return f"Did you mean {short(near[0])}? Rename it to {short(name)}."
+    if not new:
+        return ""
+    it, same = ("it" if len(new) == 1 else "one of them"), (short(names[0]) if len(names) == 1 else "one of those")
+    to = f" to {same}" if len(names) == 1 else ""
+    return f"The table of the fit had {_no(new)}: if {it} is {same} under another name, rename it{to}."
 
 
 def _absent(table: Table, columns: dict[str, list[Any]]) -> dict[str, list[Any]]:

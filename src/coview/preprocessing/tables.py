@@ -196,7 +196,7 @@ class TableViews(RawTransformer):
         parts = [part.transform(table) for part, names in wanted if any(name in table.sources for name in names)]
         if not parts:
             table.check_has_any([name for _, names in wanted for name in names])
-        self._warn_of_renamed(table, () if self.id is None else (self.id,))
+        self._warn_of_renamed(table)
         return _together(parts, ids)
 
     def raw_texts(self, X: Any) -> dict[str, list[str]]:
@@ -223,6 +223,9 @@ class TableViews(RawTransformer):
     def _columns_of_views(self) -> dict[str, list[Any]]:
         return {view: names for part in self._parts() for view, names in part._columns_of_views().items()}
 
+    def _other_columns(self) -> list[Any]:
+        return [] if self.id is None else [self.id]
+
     def _could_be(self, view: str, table: Table, name: Any) -> bool:
         owner = next(part for part in self._parts() if view in part._columns_of_views())
         return bool(owner._could_be(view, table, name))
@@ -244,13 +247,29 @@ class TableViews(RawTransformer):
         column = table.column(self.id)
         gaps = np.flatnonzero(column.missing)
         if gaps.size:
-            raise ViewsError(f"Column {self.id!r} names the objects, but row {gaps[0]} (counting from 0) has no value.")
+            raise _unfit_ids(
+                f"Column {self.id!r} names the objects, but row {gaps[0]} (counting from 0) has no value.", needed
+            )
         ids = column.values if column.kind == "number" else np.array([str(value) for value in column.values])
         values, counts = np.unique(ids, return_counts=True)
         if counts.max() > 1:
             twice = short(values[counts.argmax()].item())
-            raise ViewsError(f"Column {self.id!r} names the objects, but {twice} is in {counts.max()} rows.")
+            raise _unfit_ids(f"Column {self.id!r} names the objects, but {twice} is in {counts.max()} rows.", needed)
         return ids
+
+
+def _unfit_ids(problem: str, fitting: bool) -> ViewsError:
+    """Return the error for a column that cannot name the objects; after the fit, another one cannot be chosen."""
+    if not fitting:
+        advice = "Give each row a value of its own, or leave the column out: rows are then numbered from 0."
+        return ViewsError(problem, python=advice)
+    own, rest = "a column with a value of its own in each row", "to number the rows"
+    one = "If rows belong to one object, make one row of them first."
+    return ViewsError(
+        problem,
+        python=f"Name {own}, or pass id=None {rest}. {one}",
+        cli=f"Name {own}, or leave out --id {rest}. {one}",
+    )
 
 
 def _together(parts: list[Views], ids: np.ndarray | None) -> Views:
