@@ -254,6 +254,10 @@ def test_clusters_are_predicted_with_their_names(run, pages, tmp_path):
         (["fit", "PLSA", "--table", "absent.csv", "--text", "a=b", "-o", "m"], "There is no file absent.csv."),
         (["predict", "m.coview", "--data", "d", "--out", "x.docx"], ".csv"),
         (["fit", "--nonsense"], "coview fit --help"),
+        (["fit", "PLSA", "--set", "n_topics=3", "--data", ".", "-o", "m"], "topics or clusters is n_components."),
+        (["fit", "SphericalKMeans", "--set", "k=3", "--data", ".", "-o", "m"], "topics or clusters is n_clusters."),
+        (["fit", "PLSA", "--topics", "six"], "it must be a whole number. See:"),
+        (["fit", "PLSA", "--max-iter", "6"], "If it is a parameter of the model: --set max_iter=VALUE."),
         (["nonsense"], "coview --help"),
     ],
 )
@@ -525,10 +529,25 @@ def test_the_summary_says_what_each_view_was_taken_for(run, tmp_path):
     assert code == 0 and json.loads(printed)["likelihood"] == {"vector": "gaussian"}, error
 
 
-def test_clusters_of_a_model_of_topics_are_its_topics(folder, tmp_path, run):
-    code, _, err = run("fit", "LinkPLSA", "--data", folder, "--clusters", "5", "-o", tmp_path / "m.coview")
-    assert code == 0, err
+@pytest.mark.parametrize("option", ["--clusters", "--topics"])
+def test_clusters_of_a_model_of_topics_are_its_topics(folder, tmp_path, run, option):
+    code, out, err = run("fit", "LinkPLSA", "--data", folder, option, "5", "-o", tmp_path / "m.coview")
+    assert code == 0 and "the default" not in out, err
     assert len(inspect(load(tmp_path / "m.coview")).groups) == 5
+
+
+@pytest.mark.parametrize(("model", "kind", "number"), [("LinkPLSA", "topics", 10), ("SphericalKMeans", "clusters", 8)])
+def test_a_number_that_nobody_asked_for_is_told_with_how_to_ask(folder, tmp_path, run, model, kind, number):
+    words = ["fit", model, "--data", folder, "-o", tmp_path / "m.coview"]
+    assert f"{number}, the default. Pass --{kind} K for another number." in run(*words)[1]
+    assert json.loads(run(*words, "--json")[1])["default_number"] == {kind: number}
+    parameter = "n_components" if kind == "topics" else "n_clusters"
+    assert "default_number" not in json.loads(run(*words, "--set", f"{parameter}={number}", "--json")[1])
+
+
+def test_components_are_no_clusters_whose_number_is_told(folder, tmp_path, run):
+    words = ["fit", "MultiViewCCA", "--data", folder, "-o", tmp_path / "m.coview", "--json"]
+    assert "default_number" not in json.loads(run(*words)[1])
 
 
 def test_clusters_of_a_model_of_components_are_refused_with_what_to_set(folder, tmp_path, run):

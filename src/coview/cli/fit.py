@@ -47,7 +47,10 @@ def fit(
     clusters: Annotated[
         int | None,
         typer.Option(
-            "--clusters", min=1, help="Number of clusters (--set n_clusters=K), or of topics (--set n_components=K)."
+            "--clusters",
+            "--topics",
+            min=1,
+            help="Number of clusters (--set n_clusters=K), or of topics (--set n_components=K).",
         ),
     ] = None,
     seeds: Annotated[
@@ -136,6 +139,8 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
     save(estimator, out)
     fitted = inspect(estimator)
     summary = _summary(fitted, y)
+    if "number" not in summary and (count := _default_number(fitted, settings)) is not None:
+        summary["default_number"] = {f"{fitted.kind}s": count}
     if auto and "compared" in summary.get("labels", {}):
         summary["labels"]["compared"] += "; leave out --clusters to learn from them"
     return {**summary, "seconds": round(seconds, 2), "out": str(out), "next": _next(fitted, options, raw)}
@@ -160,6 +165,15 @@ def _chosen_model(options: Any) -> str:
     if options.model.lower() != "auto":
         return str(options.model)
     return "AutoClustering" if options.labels is None or options.clusters is not None else "AutoClassifier"
+
+
+def _default_number(model: Any, settings: dict[str, Any]) -> int | None:
+    """Return how many clusters or topics a model finds by default, where nobody asked for a number of them."""
+    if model.kind not in ("cluster", "topic") or model.retriever is not None:
+        return None
+    parameters = model.estimator.get_params(deep=False)
+    name = "n_clusters" if "n_clusters" in parameters else "n_components"
+    return parameters[name] if isinstance(parameters.get(name), int) and name not in settings else None
 
 
 def _next(model: Any, options: Any, raw: TableOptions) -> list[str]:
@@ -345,7 +359,13 @@ def _about_relations(verdicts: dict[str, str]) -> str:
     return "\n".join(describe_relations({"view": list(verdicts), "verdict": list(verdicts.values())}))
 
 
+def _about_default_number(found: dict[str, int]) -> str:
+    kind, number = next(iter(found.items()))
+    return f"{number}, the default. Pass --{kind} K for another number."
+
+
 TITLES = {
+    "default_number": "how many",
     "held_out": "held-out labels",
     "number": "number of clusters",
     "relations": "unrelated views",
@@ -357,6 +377,7 @@ SENTENCES = {
     "relations": _about_relations,
     "labels": _about_labels,
     "held_out": _about_held_out,
+    "default_number": _about_default_number,
     "number": lambda found: f"{found['n_clusters']}. {found['why']} Pass --clusters K for another number.",
 }
 
