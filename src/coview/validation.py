@@ -174,7 +174,7 @@ def remember_columns(estimator: Any, X: Any, *, reset: bool) -> None:
 
 
 def encode_labels(
-    y: Any, n_rows: int | None = None, classes: Any = None, *, semi_supervised: bool = True
+    y: Any, n_rows: int | None = None, classes: Any = None, *, semi_supervised: bool = True, batch: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels as codes into the sorted classes, -1 where an object has no label.
 
@@ -193,6 +193,8 @@ def encode_labels(
         no label at all. The classes of `y` by default.
     semi_supervised : bool, default=True
         Whether the number -1 marks an unlabeled object; otherwise it is a class like any other.
+    batch : bool, default=False
+        Whether more objects come later, so that labels that no two objects share are no reason to warn.
 
     Returns
     -------
@@ -228,7 +230,8 @@ def encode_labels(
     if values.size:
         codes[known] = np.searchsorted(names, values.astype(names.dtype, copy=False))
     if classes is None:
-        for sentence in describe_doubtful(names.tolist(), np.bincount(codes[known], minlength=len(names)).tolist()):
+        counts = np.bincount(codes[known], minlength=len(names)).tolist()
+        for sentence in describe_doubtful(names.tolist(), counts, len(labels), batch=batch):
             warn_user(sentence, UserWarning)
     return codes, names
 

@@ -529,6 +529,18 @@ def test_the_summary_says_what_each_view_was_taken_for(run, tmp_path):
     assert code == 0 and json.loads(printed)["likelihood"] == {"vector": "gaussian"}, error
 
 
+@pytest.mark.parametrize("asked", [["auto"], ["auto", "--clusters", "2"], ["MultiViewNaiveBayes"]])
+def test_labels_that_hardly_any_two_objects_share_are_told_of(tmp_path, run, asked):
+    rng = np.random.default_rng(0)
+    rows = [[f"c{i // 2}", " ".join(rng.choice(["fox", "den", "paw", "sea", "salt", "wave"], 6))] for i in range(80)]
+    with open(tmp_path / "t.csv", "w", newline="") as stream:
+        csv.writer(stream).writerows([["customer", "body"], *rows])
+    words = ["--table", tmp_path / "t.csv", "--text", "words=body", "--labels", "customer", "-o", tmp_path / "m.coview"]
+    code, _, err = run("fit", *asked, *words)
+    told = "80 objects have 40 different labels ('c0', ...): these look like ids, dates or amounts, not classes."
+    assert code == 0 and " ".join(err.split()).count(told) == 1
+
+
 @pytest.mark.parametrize("option", ["--clusters", "--topics"])
 def test_clusters_of_a_model_of_topics_are_its_topics(folder, tmp_path, run, option):
     code, out, err = run("fit", "LinkPLSA", "--data", folder, option, "5", "-o", tmp_path / "m.coview")

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+from coview import MultiViewPassiveAggressiveClassifier
 from coview.utils.label_names import describe_doubtful
 from coview.validation import encode_labels
 
@@ -61,6 +62,27 @@ def test_as_many_classes_as_objects_are_told_of():
     ids = [f"T{i:05d}" for i in range(100)]
     assert describe_doubtful(ids, [1] * 100)[0].startswith("100 of 100 classes have a single object ('T00000', ...)")
     assert describe_doubtful(list(range(60)), [1] * 20 + [3] * 40) == []
+
+
+def test_nearly_as_many_classes_as_objects_are_told_of_unless_labels_are_few():
+    ids = [f"T{i:05d}" for i in range(40)]
+    (sentence,) = describe_doubtful(ids, [2] * 40)
+    assert sentence.startswith("80 objects have 40 different labels ('T00000', ...)")
+    assert describe_doubtful(ids, [2] * 40, 100) == [sentence]  # most objects have a label
+    assert describe_doubtful(ids, [2] * 40, 1000) == []  # two labels of each class, as one begins with
+    assert describe_doubtful(ids, [3] * 40) == []
+    assert describe_doubtful(ids[:10], [2] * 10) == []
+
+
+def test_labels_of_a_batch_may_be_rare():
+    ids = [f"T{i:05d}" for i in range(100)]
+    assert describe_doubtful(ids, [1] * 100, batch=True) == []
+    X = np.eye(100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MultiViewPassiveAggressiveClassifier().partial_fit(X, ids, classes=ids)
+    with pytest.warns(UserWarning, match="100 of 100 classes have a single object"):
+        MultiViewPassiveAggressiveClassifier().fit(X, ids)
 
 
 def test_labels_are_encoded_as_they_are_and_warned_of_once():

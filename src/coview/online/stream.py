@@ -277,7 +277,7 @@ def _round(model: Any, views: Any, labels: Any, classes: Any) -> tuple[np.ndarra
     with unwarned():  # the words of a stream are new at first
         guess = np.asarray(model.predict(views))[known] if fitted else None
     if known.any():
-        learn = encode_labels(truth, semi_supervised=semi_supervised)
+        learn = encode_labels(truth, semi_supervised=semi_supervised, batch=True)
         _learn(model, views if known.all() else views[np.flatnonzero(known)], learn[1][learn[0]], classes, fitted)
     blank = np.full(len(truth), np.nan)
     return truth, guess, blank, blank

@@ -60,7 +60,7 @@ def known_classes(
         if codes is not None:
             return codes, expected
     if classes is not None:
-        named = encode_labels(classes)[1]
+        named = encode_labels(classes, batch=True)[1]
         strange = [] if known is None else sorted(set(known.tolist()) - set(named.tolist()), key=str)
         if strange:
             raise ValueError(f"classes={named.tolist()} lacks {strange[0]!r}, which occurred in earlier batches.")
@@ -68,11 +68,11 @@ def known_classes(
             raise ValueError(f"classes={named.tolist()} differ from those of the first call, {known.tolist()}.")
         return encode_labels(y, n_rows, named)
     if known is None or fixed:
-        return encode_labels(y, n_rows, known)
+        return encode_labels(y, n_rows, known, batch=True)
     try:
-        return encode_labels(y, n_rows, known)
+        return encode_labels(y, n_rows, known, batch=True)
     except ValueError:  # a new class; any other mistake is told by the next line
-        fresh = encode_labels(y, n_rows)[1]
+        fresh = encode_labels(y, n_rows, batch=True)[1]
     if (fresh.dtype.kind in "US") != (known.dtype.kind in "US"):
         raise ParameterError(
             f"holds labels such as {short(fresh[0])}, but earlier ones were like {short(known[0])}. Use numbers only, "

@@ -28,9 +28,12 @@ RARE = 5  # times as frequent is the class that a rare one may be a misspelling 
 FEW, RARER = 5, 20  # objects of a misspelling; with more, the other must be this many times as frequent
 LEAST_LETTERS, LEAST_FOR_OTHER, LEAST_FOR_TWO = 5, 6, 8
 MANY_CLASSES = 20  # from which on most of them should have more than one object
+PER_CLASS = 2  # objects of a class, at most, on average: where most objects have a label, these are no classes
 
 
-def describe_doubtful(classes: Sequence[Any], counts: Sequence[int]) -> list[str]:
+def describe_doubtful(
+    classes: Sequence[Any], counts: Sequence[int], n_objects: int | None = None, *, batch: bool = False
+) -> list[str]:
     """Return sentences about classes that look like mistakes; none mostly.
 
     Parameters
@@ -39,6 +42,10 @@ def describe_doubtful(classes: Sequence[Any], counts: Sequence[int]) -> list[str
         The classes.
     counts : sequence of int
         Objects of each.
+    n_objects : int, optional
+        Number of objects with a label and without; by default all have one.
+    batch : bool, default=False
+        Whether these are some of the objects, so that others may share the classes that are rare here.
 
     Examples
     --------
@@ -47,12 +54,7 @@ def describe_doubtful(classes: Sequence[Any], counts: Sequence[int]) -> list[str
     >>> describe_doubtful(["cat1", "cat2", "female", "male"], [1, 90, 2, 60])
     []
     """
-    sentences = []
-    if len(classes) >= MANY_CLASSES and 2 * sum(count == 1 for count in counts) > len(classes):
-        sentences.append(
-            f"{sum(count == 1 for count in counts):,} of {len(classes):,} classes have a single object "
-            f"({short(classes[0])}, ...): these look like ids, dates or amounts, not classes."
-        )
+    sentences = [] if batch else _ids_not_classes(classes, counts, n_objects)
     texts = [(name, int(count)) for name, count in zip(classes, counts) if isinstance(name, str)]
     if not texts or len(texts) > MOST_CLASSES:
         return sentences
@@ -70,6 +72,25 @@ def describe_doubtful(classes: Sequence[Any], counts: Sequence[int]) -> list[str
         told = "; ".join(doubts[:MOST_TOLD])
         sentences.append(f"Classes {told}{more}. If they are one class, give them one label.")
     return sentences
+
+
+def _ids_not_classes(classes: Sequence[Any], counts: Sequence[int], n_objects: int | None) -> list[str]:
+    """A sentence about labels that hardly any two objects share; few labels, of which there may be one each, have none.
+
+    Examples
+    --------
+    >>> print(*_ids_not_classes([f"customer {i}" for i in range(40)], [2] * 40, 90))
+    80 objects have 40 different labels ('customer 0', ...): these look like ids, dates or amounts, not classes.
+    """
+    single, n_labels = sum(count == 1 for count in counts), sum(counts)
+    looks = f"({short(classes[0])}, ...): these look like ids, dates or amounts, not classes." if classes else ""
+    if len(classes) < MANY_CLASSES:
+        return []
+    if 2 * single > len(classes):
+        return [f"{single:,} of {len(classes):,} classes have a single object {looks}"]
+    if n_labels <= PER_CLASS * len(classes) and 2 * n_labels > (n_objects or n_labels):
+        return [f"{n_labels:,} objects have {len(classes):,} different labels {looks}"]
+    return []
 
 
 def _other_spellings(texts: list[tuple[str, int]]) -> list[str]:
