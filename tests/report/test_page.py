@@ -11,7 +11,16 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from coview import MultiViewNaiveBayes, MultiViewPLSA, Ontology, SeededKMeansClassifier, Views, inspect, make_report
+from coview import (
+    AutoClassifier,
+    MultiViewNaiveBayes,
+    MultiViewPLSA,
+    Ontology,
+    SeededKMeansClassifier,
+    Views,
+    inspect,
+    make_report,
+)
 from coview.plot.style import PALETTE
 from coview.report.charts import HEIGHT, LINE, WIDTH, _moved_apart
 from coview.report.page import render_page
@@ -195,7 +204,7 @@ def test_the_table_of_views_says_which_objects_it_was_measured_on(data):
         for held_out in (True, False):
             page = make_report(model, X, y, held_out=held_out).html
             shown[type(model).__name__, held_out] = re.search(">Contribution of each view([^<]*)<", page)[1]
-    assert shown["MultiViewNaiveBayes", True] == shown["MultiViewPLSA", True] == ", on held-out objects"
+    assert shown["MultiViewNaiveBayes", True] == shown["MultiViewPLSA", True] == f", on {len(y) // 4} held-out objects"
     assert shown["MultiViewNaiveBayes", False].startswith(", on objects that the model may have learned from")
     assert shown["MultiViewPLSA", False] == ""
 
@@ -206,6 +215,14 @@ def test_a_classifier_without_held_out_labels_says_so_at_every_score(data):
     assert "accuracy, labels may be of the fit" in page
     assert page.count("which makes it look better") == 3  # at a glance, at the measures, at the matrix
     assert "which makes it look better" not in make_report(MultiViewNaiveBayes().fit(X, y), X, y).html
+
+
+def test_figures_of_held_out_labels_say_how_many_these_are(data):
+    X, y = data
+    page, n = make_report(MultiViewNaiveBayes().fit(X, y), X, y).html, len(y) // 4
+    assert f"<span>accuracy, {n} held-out labels</span>" in page and f"{n} held out" in page
+    auto = AutoClassifier([("bayes", MultiViewNaiveBayes())], random_state=0).fit(X, y)
+    assert f"accuracy, {auto.n_held_out_} labels" in make_report(auto, X, y, held_out=False).html
 
 
 def test_labels_on_the_map_do_not_cover_each_other():

@@ -136,6 +136,7 @@ class Labeling:
             "given": len(rows),
             "right": int(right),
             "accuracy": [_held_out(each) for each in (model, after)],
+            "held_out": [int(each.held_out.get("n_labels", 0)) for each in (model, after)],
             "next": named,
         }
 

@@ -17,16 +17,16 @@ def key_figures(summary: Summary) -> Markup:
     data, groups, scores, model = summary["data"], summary.get("groups"), summary.get("scores"), summary["model"]
     boxes: list[tuple[str, str, str]] = []  # class, figure, name
     if scores:
-        held_out = (scores.get("held_out") or {}).get("measures")
-        if held_out:
-            boxes.append(
-                (" main", number(held_out[0]["value"]), f"{held_out[0]['name']}, held-out {truths_noun(scores)}")
-            )
+        held_out = scores.get("held_out") or {}
+        if held_out.get("measures"):
+            first, n_hidden = held_out["measures"][0], held_out["n_hidden"]
+            hidden = f"{count(n_hidden)} held-out {truths_noun(scores, n_hidden)}"
+            boxes.append((" main", number(first["value"]), f"{first['name']}, {hidden}"))
         else:
             caveat = ", labels may be of the fit" if summary["noun"] == "class" else ""
             measures = zip((" main", ""), scores["measures"])
             boxes += [(kind, number(m["value"]), f"{m['name']}{caveat}") for kind, m in measures]
-            if (scores.get("held_out") or {}).get("note"):
+            if held_out.get("note"):
                 boxes.append(("", "–", f"held-out {scores['measures'][0]['name']}, not measured"))
     counts = [
         ("object", data["n_objects"]),

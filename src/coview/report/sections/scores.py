@@ -36,7 +36,8 @@ def _measures(scores: dict[str, Any], noun: str | None, ceiling: str) -> Markup:
     if hidden:
         values = [hidden.get(m["name"]) for m in scores["measures"]]
         columns[1] = numbers("with those of the fit", scores["measures"], "value")
-        columns.insert(1, TableColumn("held out", "num", [(value, number(value)) for value in values]))
+        title = f"{count(held_out['n_hidden'])} held out"
+        columns.insert(1, TableColumn(title, "num", [(value, number(value)) for value in values]))
     truths = truths_noun(scores)
     remarks = [f"{count(scores['n_labeled'])} of {count(scores['n_objects'])} objects have a {truths[:-1]}."]
     if hidden and held_out["refitted"]:
@@ -61,7 +62,12 @@ def _measures(scores: dict[str, Any], noun: str | None, ceiling: str) -> Markup:
 
 def _measured_in_fit(held_out: dict[str, Any]) -> Markup:
     """What the fit measured on labels that it hid from the methods it weighed."""
-    lines = [("accuracy", number(held_out["accuracy"]))]
+    lines = [
+        (
+            f"accuracy, {count(held_out['n_labels'])} {plural('label', held_out['n_labels'])}",
+            number(held_out["accuracy"]),
+        )
+    ]
     if "standard_error" in held_out:
         lines.append(("standard error of the accuracy", number(held_out["standard_error"])))
     about = [f"Measured on {count(held_out['n_labels'])} labels, each hidden once during the fit and then predicted."]
@@ -140,8 +146,8 @@ def ceiling_sentence(summary: Summary) -> str:
     )
 
 
-def truths_noun(scores: dict[str, Any]) -> str:
-    return "true values" if scores.get("of") == "values" else "labels"
+def truths_noun(scores: dict[str, Any], n: int | None = None) -> str:
+    return plural("true value" if scores.get("of") == "values" else "label", n)
 
 
 def cut_short_sentence(held_out: dict[str, Any]) -> str:

@@ -54,7 +54,7 @@ def _caption(summary: Summary) -> str:
     """What the table of the views is, and on which objects: those that a classifier learned from are no test of it."""
     held_out = summary["views"].get("held_out") or {}
     if "n_hidden" in held_out:
-        return "Contribution of each view, on held-out objects"
+        return f"Contribution of each view, on {count(held_out['n_hidden'])} held-out objects"
     if summary["noun"] not in ("class", "value"):
         return "Contribution of each view"
     return "Contribution of each view, on objects that the model may have learned from: no test of a view"
