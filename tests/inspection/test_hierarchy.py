@@ -204,3 +204,39 @@ def test_series_in_another_order_are_refused():
     ):
         with pytest.raises(ViewsError, match="but in another order"):
             ask()
+
+
+def test_a_walk_goes_from_the_root_to_each_group_or_to_the_parts_of_a_cut():
+    tree = inspect(MODEL).hierarchy()
+    nodes = list(tree.walk())
+    assert sorted(node for node, _ in nodes) == list(range(9)) and nodes[0] == (8, 0)
+    depth = dict(nodes)
+    for join, pair in enumerate(tree.children, 5):
+        assert {depth[child] for child in pair} == {depth[join] + 1}
+        assert sorted(tree.members[join]) == sorted(tree.members[pair[0]] + tree.members[pair[1]])
+    for n in range(1, 6):
+        shown = {node for node, _ in tree.walk(n)}
+        ends = [node for node in shown if node < 5 or not set(tree.children[node - 5]) <= shown]
+        codes = tree.cut(n)
+        parts = {tuple(np.flatnonzero(codes == part).tolist()) for part in range(n)}
+        assert {tuple(sorted(tree.members[node])) for node in ends} == parts
+
+
+def test_an_ontology_is_asked_once_for_each_class(monkeypatch):
+    asked = []
+    close = Ontology.close
+    monkeypatch.setattr(Ontology, "close", lambda self, labels: asked.append(list(labels)) or close(self, labels))
+    animals = Ontology(["Animal", "Dog", "Cat"], subset=[("Dog", "Animal"), ("Cat", "Animal")])
+    codes = np.arange(500) % 2
+    found = match_classes(np.array([[0, 1, 0.5, 2]]), ["0", "1"], codes, [["Dog"], ["Cat", "Dog"]] * 250, animals)
+    assert asked == [["Dog"], ["Cat"]]
+    assert found["class"] == ["Animal", "Cat", "Animal"]
+    with pytest.raises(ViewsError, match=r"'Dgo', which is no label of the ontology. Did you mean 'Dog'\?"):
+        match_classes(np.array([[0, 1, 0.5, 2]]), ["0", "1"], codes, ["Dgo"] * 500, animals)
+
+
+def test_an_ontology_needs_classes():
+    animals = Ontology(["Animal", "Dog"], subset=[("Dog", "Animal")])
+    for X in (None, DATA.views):
+        with pytest.raises(ViewsError, match="ontology needs classes"):
+            inspect(MODEL).hierarchy(X, ontology=animals)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import columns_of, named_paths, read_input, read_labels, split_columns, tell_absent
+from coview.cli.files import check_there, columns_of, named_paths, read_input, read_labels, split_columns, tell_absent
 from coview.cli.options import Data, Labels, Sep, Table, View
 from coview.utils.messages import printable
 from coview.utils.progress import progress, tell
@@ -46,6 +46,14 @@ def report(
             help="Columns of the table, such as date,venue: how prevalent the groups are by each; can be repeated.",
         ),
     ] = None,
+    ontology: Annotated[
+        Path | None,
+        typer.Option(
+            "--ontology",
+            help="Ontology of the labels (JSON, RDF, OWL or SKOS): in the tree of topics or clusters the classes above "
+            "a label count too.",
+        ),
+    ] = None,
     stability: Annotated[
         bool,
         typer.Option(
@@ -72,6 +80,10 @@ def report(
         has_objects = bool(view) or data is not None or table is not None
         if labels is not None and not has_objects:
             raise ValueError("--labels requires the objects: pass --view, --data or --table too.")
+        if ontology is not None:
+            check_there(ontology)
+            if labels is None:
+                raise ValueError("--ontology says what is above the labels: pass these with --labels.")
         if by and table is None:
             raise ValueError("--by names columns of a raw table: pass it with --table FILE.")
         tell("reading")
@@ -93,6 +105,7 @@ def report(
             y,
             y_fit=y_fit,
             by=columns,
+            ontology=ontology,
             held_out="auto" if held_out is None else held_out,
             stability=stability,
             max_objects=objects,

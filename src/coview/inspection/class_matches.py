@@ -18,7 +18,7 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.inspection.prevalence import SEVERAL
-from coview.utils.messages import short
+from coview.utils.messages import did_you_mean, short
 from coview.utils.missing import is_missing
 from coview.utils.tables import ColumnTable
 
@@ -68,7 +68,8 @@ def match_classes(
     (['cat', 'dog', 'tax', 'cat', 'cat'], [1.0, 1.0, 1.0, 0.8, 0.6666666666666666])
     """
     codes = np.asarray(codes)
-    cells = [_classes_of(cell, ontology) for cell in classes]
+    above: dict[Any, list[Any]] = {}  # each class with all above it, looked up once
+    cells = [_classes_of(cell, ontology, above) for cell in classes]
     if len(cells) != len(codes):
         raise ViewsError(f"classes must be given for each of the {len(codes):,} objects, got {len(cells):,}.")
     names = sorted({name for cell in cells for name in cell}, key=lambda name: (str(name), type(name).__name__))
@@ -105,8 +106,8 @@ def match_classes(
     )
 
 
-def _classes_of(cell: Any, ontology: Any) -> list[Any]:
-    """Classes of an object, with those above them."""
+def _classes_of(cell: Any, ontology: Any, above: dict[Any, list[Any]]) -> list[Any]:
+    """Classes of an object, with those above them; `above` keeps what the ontology has said."""
     several = list(cell) if isinstance(cell, SEVERAL) else [cell]
     several = [name.item() if isinstance(name, np.generic) else name for name in several]
     odd = [name for name in several if isinstance(name, (dict, *SEVERAL))]
@@ -116,8 +117,11 @@ def _classes_of(cell: Any, ontology: Any) -> list[Any]:
     known = [name for name in named if name != ""]
     if ontology is None:
         return list(dict.fromkeys(known))
-    unknown = [name for name in known if name not in ontology]
-    if unknown:
-        raise ViewsError(f"classes has {unknown[0]!r}, which is no label of the ontology.")
-    closed = ontology.close(known)
-    return [name for name in ontology.labels if name in closed]
+    for name in known:
+        if name not in above:
+            if name not in ontology:
+                raise ViewsError(
+                    f"classes has {name!r}, which is no label of the ontology.{did_you_mean(name, ontology.labels)}"
+                )
+            above[name] = sorted(ontology.close([name]), key=ontology.index)
+    return list(dict.fromkeys(higher for name in known for higher in above[name]))

@@ -879,7 +879,7 @@ class Inspection:
         """
         self._check_groups()
         if X is None:
-            return group_hierarchy(self, classes=classes)
+            return group_hierarchy(self, classes=classes, ontology=ontology)
         check_same_order(X, classes, "classes")
         views = self.prepare_views(X)
         classes = named_columns(X, [classes], "classes")[classes] if isinstance(classes, str) else classes

@@ -124,25 +124,61 @@ class GroupHierarchy:
         lines = [title, *islice(self._lines(), MOST_LINES + 1)]
         return "\n".join(lines if len(lines) <= MOST_LINES + 1 else [*lines[: MOST_LINES + 1], "  ..."])
 
-    def _lines(self) -> Iterator[str]:
-        """A line for a group and for each join; two groups that are joined with each other stand on one line."""
+    def walk(self, n_parts: int | None = None) -> Iterator[tuple[int, int]]:
+        """Yield each node of the tree and how deep it lies, from the root (0) down, the lowest group first.
+
+        Parameters
+        ----------
+        n_parts : int, optional
+            Go no deeper than the parts of this cut.
+
+        Examples
+        --------
+        >>> tree = GroupHierarchy(np.array([[0, 1, 0.1, 2], [2, 3, 0.8, 3]]), ["0", "1", "2"], ["cat", "dog", "tax"])
+        >>> list(tree.walk()), list(tree.walk(2))
+        ([(4, 0), (3, 1), (0, 2), (1, 2), (2, 1)], [(4, 0), (3, 1), (2, 1)])
+        """
         n = len(self.keys)
         least = list(range(n))  # group of each node by which children are put in order
-        for left, right in self.linkage[:, :2].astype(np.int64).tolist():
+        for left, right in self.children:
             least.append(min(least[left], least[right]))
-        waiting = [(2 * n - 2, 1)]
+        first = n if n_parts is None else max(2 * n - n_parts, n)  # of the joins that are made last
+        waiting = [(2 * n - 2, 0)]
         while waiting:
             node, depth = waiting.pop()
-            pad = "  " * min(depth, DEEPEST)
+            yield node, depth
+            if node >= first:
+                below = sorted(self.children[node - n], key=least.__getitem__, reverse=True)
+                waiting += [(child, depth + 1) for child in below]
+
+    @property
+    def children(self) -> list[list[int]]:
+        """The two nodes that each join makes one, from the bottom up."""
+        return self.linkage[:, :2].astype(np.int64).tolist()
+
+    @property
+    def members(self) -> list[list[int]]:
+        """Positions of the groups below each node: the groups first, then the joins from the bottom up."""
+        below = [[group] for group in range(len(self.keys))]
+        for left, right in self.children:
+            below.append(below[left] + below[right])
+        return below
+
+    def _lines(self) -> Iterator[str]:
+        """A line for a group and for each join; two groups that are joined with each other stand on one line."""
+        n, told = len(self.keys), set()
+        for node, depth in self.walk():
+            pad = "  " * min(depth + 1, DEEPEST)
             if node < n:
-                yield f"{pad}{self._leaf(node)}"
+                if node not in told:
+                    yield f"{pad}{self._leaf(node)}"
                 continue
-            children, height = self.linkage[node - n, :2].astype(np.int64).tolist(), self.linkage[node - n, 2]
-            if max(children) < n and self.matches is None:
-                yield f"{pad}{self._leaf(min(children))}, {self._leaf(max(children))} at {height:.2f}"
+            pair, height = self.children[node - n], self.linkage[node - n, 2]
+            if max(pair) < n and self.matches is None:
+                told.update(pair)
+                yield f"{pad}{self._leaf(min(pair))}, {self._leaf(max(pair))} at {height:.2f}"
                 continue
             yield f"{pad}{height:.2f}{self._matched(node)}"
-            waiting += [(child, depth + 1) for child in sorted(children, key=least.__getitem__, reverse=True)]
 
     def _leaf(self, group: int) -> str:
         return f"{self.keys[group]}: {cut(printable(self.names[group]), NAME_LETTERS)}{self._matched(group)}"
@@ -197,6 +233,8 @@ def group_hierarchy(
     ontology: Any = None,
 ) -> GroupHierarchy:
     """Return the tree over the groups of a model, with the classes that its nodes match where some are given."""
+    if ontology is not None and classes is None:
+        raise ViewsError("ontology needs classes: which of its labels each object of X has.")
     n = len(inspection.groups)
     distances = group_distances(inspection, views, codes)
     joined = linkage(squareform(distances, checks=False), "average") if n > 1 else np.empty((0, 4))

@@ -81,11 +81,13 @@ def describe_reproduction(
     by: Sequence[str] = (),
     labeled: bool = False,
     stability: bool = False,
+    ontology: str | None = None,
 ) -> dict[str, Any]:
     """Return code and commands that fit the model again and write its report.
 
     The paths are those of `coview.make_report`; `labeled` says whether the report has labels, `by` which columns of the
-    table it shows prevalence by, `stability` whether it shows what other seeds find again.
+    table it shows prevalence by, `stability` whether it shows what other seeds find again, `ontology` the file of the
+    classes above the labels.
 
     Examples
     --------
@@ -120,6 +122,7 @@ def describe_reproduction(
     truth = ["--labels", labels or "labels.csv"] if labeled else []
     asked = ["--by", ",".join(by)] if by and table is not None else []
     asked += ["--stability"] if stability else []
+    asked += ["--ontology", ontology] if ontology is not None else []
     commands = [["coview", "report", saved, *options, *truth, *asked, "--out", "report.html"]]
     steps, settings = _step_options(inspection, beside), _plain_settings(inspection.estimator)
     if steps is not None and settings is not None and inspection.name in ESTIMATORS:
@@ -135,6 +138,7 @@ def describe_reproduction(
     if beside:
         notes.append(f"X lacks the vectors of {', '.join(beside.values())}: add them to the table as columns.")
     how = f"{'X, y' if labeled else 'X'}{_by(by, table)}{', stability=True' if stability else ''}"
+    how += "" if ontology is None else f", ontology={_quoted(ontology)}"
     read = "read_views" if table is None else "read_table"
     call, names, imports = _constructor(inspection.model)
     code = [

@@ -10,6 +10,8 @@ from typing import Any
 
 from markupsafe import escape
 
+from coview.assignment.ontology import Ontology
+from coview.exceptions import ParameterError
 from coview.inspection import inspect
 from coview.inspection.prevalence import named_columns
 from coview.report.model import describe_model, describe_reproduction
@@ -17,6 +19,7 @@ from coview.report.page import render_page
 from coview.report.summary import summarize
 from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import plain
+from coview.utils.messages import short
 from coview.utils.progress import progress
 
 __all__ = ["Report", "make_report", "table_columns"]
@@ -93,6 +96,7 @@ def make_report(
     *,
     y_fit: Any = None,
     by: Any = None,
+    ontology: Any = None,
     held_out: bool | str = "auto",
     stability: bool = False,
     max_objects: int | None = None,
@@ -120,6 +124,9 @@ def make_report(
     by : {name: array-like}, or list of str, optional
         What is known of each object beside the views: dates, numbers or categories, or the columns of a raw table. The
         report shows how prevalent the topics, clusters or classes are by each of them.
+    ontology : Ontology or path, optional
+        What `y` are labels of, for a topic model or clusterer: in the tree of its groups, the classes above those of an
+        object count for it too. With labels alone, the tree says which of them each node matches best.
     held_out : bool or "auto", default="auto"
         Without `y_fit`: fit a copy of the model with a quarter of the labels hidden (of the objects, where it takes no
         labels), and judge its views, and a classifier itself, on those. "auto" does so where the sweeps of the fit took
@@ -163,6 +170,10 @@ def make_report(
     True
     """
     inspection, columns = inspect(model), table_columns(by, X)
+    ontology_path = str(ontology) if isinstance(ontology, (str, Path)) else None
+    known = ontology if ontology_path is None else Ontology.read(ontology_path)
+    if known is not None and not isinstance(known, Ontology):
+        raise ParameterError(f"must be an Ontology or the path of one, got {short(known)}.", parameter="ontology")
     with progress("report"):
         summary = {
             "format": FORMAT,
@@ -178,8 +189,9 @@ def make_report(
                 by=list(columns),
                 labeled=y is not None,
                 stability=stability,
+                ontology=ontology_path if ontology is None or ontology_path is not None else "ontology.json",
             ),
-            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns, stability),
+            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns, stability, known),
         }
     return Report(plain({key: section for key, section in summary.items() if section is not None or key == "noun"}))
 

@@ -417,8 +417,8 @@ def _add_explorer(app: FastAPI, current: Editing, in_thread: InThread, most_valu
         return await in_thread(_rendered, current.explorer.insights.prevalence, kind, by)
 
     @app.get("/api/tree/{kind}", tags=["explorer"])
-    async def tree(kind: str) -> Answers:
-        return await in_thread(_rendered, current.explorer.insights.tree, kind)
+    async def tree(kind: str, classes: str | None = None) -> Answers:
+        return await in_thread(_rendered, current.explorer.insights.tree, kind, classes)
 
     @app.post("/api/known", tags=["explorer"])
     async def known(ask: Keys) -> Answers:

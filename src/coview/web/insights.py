@@ -13,12 +13,13 @@ import numpy as np
 
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection
+from coview.inspection.class_matches import ClassMatches
 from coview.inspection.hierarchy import group_hierarchy
 from coview.inspection.prevalence import group_prevalence, named_columns
 from coview.inspection.quality import QualityTable, group_quality
 from coview.utils.messages import listed
 from coview.utils.warn import unwarned
-from coview.validation import base_seed
+from coview.validation import base_seed, unlabeled_rows
 from coview.views.views import Views
 from coview.web.groups import Groups
 from coview.web.kinds import known_views, sorts
@@ -28,6 +29,7 @@ from coview.web.service import Service
 
 __all__ = ["Insights"]
 
+LABELS = "labels"  # that were given beside the table
 N_FEATURES = 10  # of each group, that its quality is judged by
 
 
@@ -146,20 +148,41 @@ class Insights:
             ],
         }
 
-    def tree(self, kind: str) -> dict[str, Any]:
+    @cached_property
+    def classes(self) -> list[str]:
+        """What can be mapped onto the tree: the labels, where some are given, and columns of categories."""
+        return list(dict.fromkeys([LABELS] * self._labeled + self._colors.categories))
+
+    @cached_property
+    def _labeled(self) -> bool:
+        labels = self._service.labels
+        return labels is not None and not unlabeled_rows(labels).all()
+
+    def tree(self, kind: str, classes: str | None = None) -> dict[str, Any]:
         """Return the groups as a tree: which two are joined at which distance, and in which order they stand.
+
+        With classes, also the one that the objects below each node match best, by F1.
 
         Parameters
         ----------
         kind : str
             Kind of the groups.
+        classes : str, optional
+            "labels" or a column of the table; by default the labels, where some are given; "" for none.
         """
-        return self._once(("tree", kind), lambda: self._tree(self._model(kind), kind))
+        model = self._model(kind)
+        name = (LABELS if self._labeled else "") if classes is None else classes
+        if name and name not in self.classes:
+            known = listed(tuple(self.classes)) if self.classes else "none"
+            raise ViewsError(f"Classes for the tree are {known}, not {name!r:.60}.")
+        return self._once(("tree", kind, name), lambda: self._tree(model, kind, name))
 
-    def _tree(self, model: Inspection, kind: str) -> dict[str, Any]:
+    def _tree(self, model: Inspection, kind: str, classes: str) -> dict[str, Any]:
         codes, objects = self._groups.reading(kind).codes, self._objects(model)
-        found = group_hierarchy(model, objects, None if objects is None else codes)
-        names = self._groups.names(kind)
+        values, ontology = self._class_of_each(classes)
+        known = None if objects is None and values is None else codes
+        found = group_hierarchy(model, objects, known, values, ontology)
+        names, matches = self._groups.names(kind), found.matches
         sizes = None if codes is None else np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
         return {
             "kind": kind,
@@ -168,7 +191,23 @@ class Insights:
             "groups": [
                 {"index": k, "name": name, "size": None if sizes is None else sizes[k]} for k, name in enumerate(names)
             ],
+            "classes": self.classes,
+            "by": classes,
+            "ontology": ontology is not None,
+            "matches": None if matches is None else _best_classes(matches),
         }
+
+    def _class_of_each(self, classes: str) -> tuple[list[Any] | None, Any]:
+        """The class of each object, and the ontology that it is of; None for each where there is none."""
+        service = self._service
+        if not classes:
+            return None, None
+        if classes == LABELS and self._labeled:
+            unlabeled = unlabeled_rows(service.labels)
+            return [None if gap else label for gap, label in zip(unlabeled, service.labels)], service.label_ontology
+        table = service.table
+        own = next(name for name in table.names if str(name) == classes) if table is not None else classes
+        return list(named_columns(table, [own])[classes]), None
 
     # -- pieces
 
@@ -183,6 +222,15 @@ class Insights:
 
     def _once(self, key: tuple[str, ...], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return cast(dict[str, Any], self._kept.get(key, make))
+
+
+def _best_classes(matches: ClassMatches) -> list[dict[str, Any] | None]:
+    """The class that each node matches best, and how well, as they are sent; None where no object has a class."""
+    numbers = ("f1", "precision", "recall")
+    return [
+        None if name is None else {"name": str(name), **{key: _number(matches[key][node]) for key in numbers}}
+        for node, name in enumerate(matches["class"])
+    ]
 
 
 def _number(value: Any) -> float | None:

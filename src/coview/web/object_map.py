@@ -152,6 +152,12 @@ class ObjectMap:
         """Columns of the table by which objects can be colored: dates, numbers and categories."""
         return [name for name in self._column_names if self._column_bins(name) is not None]
 
+    @property
+    def categories(self) -> list[str]:
+        """Those of these columns that hold categories."""
+        kinds = {name: self._column_bins(name) for name in self.columns}
+        return [name for name, bins in kinds.items() if bins is not None and bins.kind == "category"]
+
     def column(self, name: str) -> dict[str, Any]:
         """Return what the objects have in a column of the table, in few values: categories, or numbers in order.
 

@@ -34,6 +34,7 @@ from coview.utils import messages
 from coview.utils.jsonable import plain
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.warn import warn_user
+from coview.validation import unlabeled_rows
 from coview.views.inputs import ViewInput, in_fitted_order
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
@@ -70,7 +71,10 @@ class Service:
     table : data frame, mapping of columns or None, default=None
         The table that the objects come from, to be shown.
     labels : array-like or None, default=None
-        Labels that a classifier was fitted with, one per object: new ones can be added, and the model fitted again.
+        Labels, one per object: those that a classifier was fitted with, so that new ones can be added and the model
+        fitted again; of a topic model or clusterer, the classes that are shown on the tree of its groups.
+    ontology : Ontology or None, default=None
+        What is above these labels: on the tree, the classes above that of an object count for it too.
     by : sequence of str, default=()
         Columns of the table by which the prevalence of groups is shown; by default all that hold dates, numbers or
         categories.
@@ -86,6 +90,7 @@ class Service:
         texts: Any = None,
         table: Any = None,
         labels: Any = None,
+        ontology: Any = None,
         by: Sequence[str] = (),
     ) -> None:
         self.given = (model, *also)
@@ -104,7 +109,9 @@ class Service:
         self.predictor = next((each for each in self.models if sorts(each) or each.predicts), self.model)
         self.title = title or self.model.name
         self.data = data if data is None else in_fitted_order(self.model.name, data, self.model.inputs)
-        self.labels = labels
+        self.labels, self.label_ontology = labels, ontology
+        if ontology is not None:
+            _check_ontology(ontology, labels)
         self.texts = dict(texts or {})
         self._cells: dict[Any, list[Any]] = {}  # columns of the table that were asked for
         self.table = None if table is None else as_table(table, "The explorer")
@@ -129,7 +136,7 @@ class Service:
             The one that comes.
         """
         models = [*self.given[:at], model, *self.given[at + 1 :]]
-        shown = {"texts": self.texts, "table": self.table, "labels": self.labels}
+        shown = {"texts": self.texts, "table": self.table, "labels": self.labels, "ontology": self.label_ontology}
         other = Service(models[0], self.data, also=models[1:], title=self.title, by=self.by, **shown)
         other._cells = self._cells
         return other
@@ -570,6 +577,16 @@ def without_each(row: Any) -> tuple[sparse.csr_array, np.ndarray]:
     return sparse.csr_array(variants), columns
 
 
+def _check_ontology(ontology: Any, labels: Any) -> None:
+    """Refuse an ontology of other labels than those of the objects."""
+    if labels is None:
+        raise ViewsError("ontology says what is above the labels: give these too.")
+    known = zip(unlabeled_rows(labels), labels)
+    unknown = next((label for gap, label in known if not gap and label not in ontology), None)
+    if unknown is not None:
+        raise ViewsError(f"The label {unknown!r:.60} is none of the ontology.{did_you_mean(unknown, ontology.labels)}")
+
+
 def _spread(values: list[Any], rows: np.ndarray, n_rows: int) -> list[Any]:
     """Values at their rows, None elsewhere."""
     spread: list[Any] = [None] * n_rows
@@ -603,6 +620,7 @@ def load_service(
     read_labels: Callable[[Any, str | None], Any] | None = None,
     add_vectors: Callable[[Any, Path], Any] | None = None,
     by: Sequence[str] = (),
+    ontology: Any = None,
 ) -> Service:
     """Return a service of model files and objects; nothing in a file is executed.
 
@@ -620,6 +638,8 @@ def load_service(
         Returns the table with further columns, of vectors that are kept beside it.
     by : sequence of str, default=()
         Columns of the table by which the prevalence of groups is shown.
+    ontology : Ontology, optional
+        What is above the labels.
     """
     paths = [model, *also]
     loaded = [load(path) for path in paths]
@@ -651,7 +671,7 @@ def load_service(
     for each in models:
         if each.retriever is not None and not len(each.retriever.indexed_ids()):
             each.retriever.add(views if table is None or each.front is None else whole)  # the file stays as it is
-    about = {"texts": texts, "table": table, "labels": labels}
+    about = {"texts": texts, "table": table, "labels": labels, "ontology": ontology}
     return Service(loaded[0], views, also=loaded[1:], title=model.name, by=by, **about)
 
 

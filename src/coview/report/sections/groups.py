@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from coview.report.charts import bar, color, heat_map, marker
 from coview.report.markup import EMPTY, TableColumn, breakable, div, each, notes, numbers, table, texts
+from coview.report.sections.hierarchy import render_hierarchy
 from coview.report.sections.parts import Summary, called, paragraph
 from coview.report.words import count, number, percent, plural, signed
 
@@ -43,6 +44,8 @@ def render_groups(summary: Summary) -> Markup:
     parts.append(notes(remarks))
     if summary.get("quality"):
         parts.append(_quality(summary))
+    if summary.get("hierarchy"):
+        parts.append(render_hierarchy(summary))
     if summary.get("topics"):
         parts.append(_topics(summary))
     return EMPTY.join(parts)
