@@ -48,6 +48,7 @@ def test_groups_are_merged_with_what_moves_shown_first(page, address, small, mod
     page.get_by_text("Choose topics").wait_for()
     assert page.get_by_role("button", name="Merge").is_disabled()
     assert page.get_by_role("button", name="Undo").is_disabled()
+    assert page.get_by_role("button", name="Download model").is_disabled()
     page.get_by_label("Order").select_option("index")
     boxes = page.locator(".choose input")
     boxes.nth(1).check()
@@ -64,6 +65,12 @@ def test_groups_are_merged_with_what_moves_shown_first(page, address, small, mod
     page.get_by_text("Done: merge 1 and 3 into 1").wait_for()
     page.locator("h3", has_text="<b>bold</b> topics").wait_for()
     assert page.locator(".card.group").count() == 4
+    with page.expect_download() as downloaded:
+        page.get_by_role("button", name="Download model").click()
+    assert downloaded.value.suggested_filename == "edited.coview"
+    downloaded.value.save_as(tmp_path / "downloaded.coview")
+    assert load(tmp_path / "downloaded.coview").numbers_ == [0, 1, 2, 4]
+    page.get_by_text("Downloaded as edited.coview.").wait_for()
     page.get_by_role("button", name="Save").click()
     page.get_by_text("Saved in edited.coview.", exact=True).wait_for()
     assert load(tmp_path / "edited.coview").numbers_ == [0, 1, 2, 4]

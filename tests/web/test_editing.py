@@ -166,6 +166,27 @@ def test_edits_are_saved_in_the_file_that_was_named(small, model, tmp_path):
         more.save()
 
 
+def test_the_edited_model_can_be_downloaded(small, model, tmp_path):
+    X, _ = small
+    editing = Editing(Service(model, X, title='my "new" model.coview'))
+    with pytest.raises(ViewsError, match="no edits to download"):
+        editing.download()
+    editing.apply(MERGE)
+    name, content = editing.download()
+    assert name == "my__new__model-edited.coview"
+    (tmp_path / name).write_bytes(content)
+    found = load(tmp_path / name)
+    assert found.edits_ == edit(model).apply(MERGE).edits_
+    np.testing.assert_array_equal(found.predict(X), edit(model).apply(MERGE).predict(X))
+    assert editing.state()["unsaved"]  # in the file of --save-edits, of which there is none
+    named = Editing(Service(model, X), tmp_path / "edited.coview")
+    named.apply(MERGE)
+    assert named.download()[0] == "edited.coview" and not (tmp_path / "edited.coview").exists()
+    editing.undo()
+    with pytest.raises(ViewsError, match="no edits to download"):
+        editing.download()
+
+
 def test_a_place_that_is_none_is_refused_at_the_start(small, model, tmp_path):
     X, y = small
     for place in (tmp_path, tmp_path / "nowhere" / "edited.coview"):
@@ -251,7 +272,7 @@ def test_a_page_of_another_site_cannot_edit(client, tmp_path):
         ({"Content-Type": "text/plain"}, 415),
         ({"Content-Type": ""}, 415),
     ):
-        for path in ("preview", "apply", "undo", "save"):
+        for path in ("preview", "apply", "undo", "save", "download"):
             sent = {"Content-Type": "application/json", **headers}
             answer = client.post(f"/api/edits/{path}", content=b'{"edit": "drop", "group": 1}', headers=sent)
             assert answer.status_code == status and answer.json()["error"].endswith(".")
@@ -265,6 +286,18 @@ def test_no_request_names_a_file(client, tmp_path):
     sent = {"path": str(tmp_path / "other.coview"), "save_to": str(tmp_path / "other.coview")}
     assert client.post("/api/edits/save", json=sent).json()["unsaved"] is False
     assert [file.name for file in tmp_path.iterdir()] == ["edited.coview"]
+
+
+def test_a_download_is_a_model_file_with_a_name(client, small, tmp_path):
+    refused = client.post("/api/edits/download", json={})
+    assert refused.status_code == 422 and "no edits to download" in refused.json()["error"]
+    client.post("/api/edits/apply", json=MERGE)
+    answer = client.post("/api/edits/download", json={})
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert answer.headers["content-disposition"] == 'attachment; filename="edited.coview"'
+    assert not list(tmp_path.iterdir())  # nothing is kept here
+    (tmp_path / "mine.coview").write_bytes(answer.content)
+    assert load(tmp_path / "mine.coview").numbers_ == [0, 1, 2, 4]
 
 
 def test_an_answer_is_that_of_one_model(small, model):

@@ -481,6 +481,12 @@ def _add_editing(app: FastAPI, current: Editing, in_thread: InThread) -> None:
     async def save() -> Answers:
         return await in_thread(_rendered, current.save)
 
+    @app.post("/api/edits/download", tags=["explorer"], dependencies=[Depends(_check_own_page)])
+    async def download() -> Response:
+        name, content = await in_thread(current.download)
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(content, media_type="application/octet-stream", headers=headers)
+
 
 def _check_own_page(request: Request) -> None:
     """Refuse what a page of another site could send through a browser: it cannot send JSON without being asked."""

@@ -1,12 +1,15 @@
-"""What is served now, and edits of its groups: merge, split, rename, drop, noise, reduce, undo, and a file to save in.
+"""What is served now, and edits of its groups: merge, split, rename, drop, noise, reduce, undo, save and download.
 
 An edit never changes what is served: it makes another model, service and explorer, which take the place of the old ones
 at once, so that a request sees one or the other. A preview makes them too and keeps them, and the edit itself is then
-quick. The one file that is ever written is named when the explorer is started; no request can name another.
+quick. The one file that is ever kept is named when the explorer is started; no request can name another. The browser
+can have the edited model as a file of its own.
 """
 
 from __future__ import annotations
 
+import re
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +34,8 @@ __all__ = ["Editing"]
 EDITED = ("topic", "cluster")  # kinds of groups
 FIRST_MOVED = 30  # objects that are named in a preview
 MOST_FLOWS = 100  # pairs of groups between which objects move
+LONGEST_NAME = 100  # letters of a file
+SUFFIX = ".coview"
 MOST_KEPT = 5  # earlier states, for an undo that is quick
 
 
@@ -186,6 +191,24 @@ class Editing:
             self._saved_log = list(self._shown.log)
         return self.state()
 
+    def download(self) -> tuple[str, bytes]:
+        """Return the model with its edits as a model file: a name for it, and its bytes."""
+        with self._alone():
+            model = self._shown.model
+            if model is None or not model.edits_:
+                raise ViewsError("There are no edits to download.")
+            with tempfile.TemporaryDirectory(prefix="coview-") as folder, unwarned():
+                path = Path(folder) / "model.coview"
+                save(model, path)
+                return self._file_name, path.read_bytes()
+
+    @property
+    def _file_name(self) -> str:
+        """A name for the edited model: of the file that edits are saved in, else after that of the model."""
+        if self._save_to is not None:
+            return _plain_name(self._save_to.stem)
+        return f"{_plain_name(Path(self._shown.service.title).stem)[: -len(SUFFIX)]}-edited{SUFFIX}"
+
     # -- pieces
 
     @contextmanager
@@ -277,6 +300,17 @@ class Editing:
         if codes is None:
             raise ViewsError("The model file holds no objects. Start the explorer with data to see what moves.")
         return np.array([*self._numbers(shown), NO_GROUP])[codes]
+
+
+def _plain_name(stem: str) -> str:
+    """A name that every system takes.
+
+    Examples
+    --------
+    >>> _plain_name('a "b"/../ü'), _plain_name("")
+    ('a__b__..__.coview', 'model.coview')
+    """
+    return (re.sub(r"[^A-Za-z0-9._-]", "_", stem).lstrip(".")[:LONGEST_NAME] or "model") + SUFFIX
 
 
 def _is_editable(model: Inspection) -> bool:

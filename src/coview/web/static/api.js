@@ -13,7 +13,7 @@ export class Problem extends Error {
   }
 }
 
-async function ask(path, options = {}) {
+async function send(path, options = {}) {
   const token = sessionStorage.getItem("coview-token");
   const headers = { ...(options.body ? { "Content-Type": "application/json" } : {}) };
   if (token) headers.Authorization = `Bearer ${token}`;
@@ -24,10 +24,27 @@ async function ask(path, options = {}) {
     if (error.name === "AbortError") throw error;
     throw new Problem("The service is not responding. Is it still running?", 0);
   }
-  const { status } = response;
+  return response;
+}
+
+async function ask(path, options) {
+  const response = await send(path, options), { status } = response;
   const answer = await response.json().catch(() => { throw new Problem(`The service returned invalid JSON (status ${status}).`, status); });
   if (!response.ok) throw new Problem(answer.error || `The service rejected the request (status ${status}).`, status);
   return answer;
+}
+
+/** Ask for a file, and let the browser keep it under the name that the service gives it. */
+export async function download(path) {
+  const response = await send(path, { method: "POST", body: "{}" });
+  if (!response.ok) throw new Problem((await response.json().catch(() => ({}))).error || `The service rejected the request (status ${response.status}).`, response.status);
+  const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") || "");
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = name ? name[1] : "model.coview";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser reads it meanwhile
+  return link.download;
 }
 
 const answers = new Map();

@@ -1,6 +1,6 @@
 // Edits of groups: choose some, see which objects would move, then merge, rename, split, drop, mark as noise, or reduce.
 
-import { forget, post } from "./api.js";
+import { download, forget, post } from "./api.js";
 import { count, entry, failed, folded, h, loading, objectLine, plural, replace } from "./ui.js";
 
 const MANY = { cluster: "clusters", topic: "topics" };
@@ -30,6 +30,7 @@ export function editor(part, edits, page) {
     h("strong", null, chosen.size ? `${plural(chosen.size, part.kind, many)} chosen` : `Choose ${many}`),
     EDITS.map((each) => h("button", { type: "button", disabled: !each.fits(chosen.size), onclick: () => ask(each) }, each.title)),
     h("button", { type: "button", disabled: !edits.log.length, onclick: () => send("/api/edits/undo", {}, () => "The last edit is undone.") }, "Undo"),
+    h("button", { type: "button", disabled: !edits.log.length, onclick: () => keep() }, "Download model"),
     edits.saves_to && h("button.primary", { type: "button", disabled: !edits.unsaved, onclick: () => send("/api/edits/save", {}, () => `Saved in ${edits.saves_to}.`) }, "Save"));
 
   const toggle = (group, on) => {
@@ -53,6 +54,19 @@ export function editor(part, edits, page) {
       page.refresh();
     } catch (error) {
       replace(panel, failed(error, () => send(path, body, done)));
+    }
+  };
+
+  /** Have the edited model as a file. */
+  const keep = async () => {
+    replace(panel, loading("Writing the model ..."));
+    try {
+      const name = await download("/api/edits/download");
+      replace(says, `Downloaded as ${name}.`);
+      replace(panel);
+      says.focus({ preventScroll: true });
+    } catch (error) {
+      replace(panel, failed(error, keep));
     }
   };
 
@@ -101,7 +115,7 @@ export function editor(part, edits, page) {
     h("ol.log", null, edits.log.map((sentence) => h("li", null, sentence))));
   draw();
   const around = h("div.editor", null, says, bar,
-    h("p.soft", null, edits.saves_to ? `The model file stays as it is; edits are saved in ${edits.saves_to}.` : "The model file stays as it is, and edits end with the explorer. To keep them, start it with --save-edits FILE."),
+    h("p.soft", null, edits.saves_to ? `The model file stays as it is; edits are saved in ${edits.saves_to}.` : "The model file stays as it is, and edits end with the explorer. To keep them, download the edited model, or start the explorer with --save-edits FILE."),
     log, panel);
   if (told) setTimeout(() => says.focus({ preventScroll: true }), 0);
   told = null;
