@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import bootstrap
+from sklearn.pipeline import make_pipeline
 
-from coview import LinkPLSA, MultiViewCCA, Views, inspect, make_report
+from coview import LinkPLSA, MultiViewCCA, TableViews, Views, edit, inspect, make_report
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection.prevalence import group_prevalence, make_bins
@@ -242,3 +243,20 @@ def test_lists_in_a_series_are_several_values_and_blanks_around_categories_are_n
     assert all(table.bins.labels == ["b", "a"] for table in tables)
     assert all(table["share"] == tables[0]["share"] for table in tables)
     assert make_bins(["login", " login "] * 10, 20).labels == ["login"]
+
+
+def test_a_column_that_the_model_reads_as_lists_is_split_as_the_model_does():
+    table = {
+        "body": ["red fox den", "blue sea wave"] * 20,
+        "tags": ["red; old (>= 2)", "blue; old"] * 20,
+        "kind": ["a; b"] * 40,
+    }
+    front = TableViews({"words": "body"}, tokens={"tags": "tags"}, min_df=1, max_df=1.0)
+    model = make_pipeline(front, LinkPLSA(2, random_state=0)).fit(table)
+    expected = [["red", "old"], ["blue", "old"]] * 20
+    for each in (model, edit(model)):
+        found = inspect(each).prevalence(table, by="tags")
+        assert found.bins.labels == inspect(each).prevalence(table, by=expected).bins.labels == ["old", "blue", "red"]
+        assert inspect(each).prevalence(table, by="kind").bins.labels == ["a; b"]  # the model knows nothing of it
+    (part,) = make_report(model, table, by="tags", held_out=False, map_method="pca").summary["prevalence"]
+    assert part["values"] == ["old", "blue", "red"]

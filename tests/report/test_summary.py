@@ -152,6 +152,20 @@ def test_typical_objects_of_a_table_are_shown_by_their_shortest_texts():
     assert len(things) == 6 and all(thing["text"] == table["title"][int(thing["id"][1:])] for thing in things)
 
 
+def test_typical_objects_of_a_table_are_shown_by_texts_and_not_by_tags():
+    table = {
+        "body": [f"{'a camera and a photo' if i % 2 else 'an inbox and a mail'} of number {i}" for i in range(12)],
+        "tags": [f"{'photo' if i % 2 else 'mail'};{'new' if i % 3 else 'old'};{i % 5}" for i in range(12)],
+    }
+    front = TableViews({"body": "body"}, tokens={"tags": "tags"})
+    chain = make_pipeline(front, PLSA(2, random_state=0)).fit(table)
+    things = [thing for group in summary_of(chain, table)["examples"]["typical"] for thing in group["objects"]]
+    assert len(things) == 6 and all(thing["text"] == table["body"][thing["id"]] for thing in things)
+    short = make_pipeline(TableViews(tokens={"tags": "tags"}), PLSA(2, random_state=0)).fit(table)
+    (group, *_) = summary_of(short, {"tags": table["tags"]})["examples"]["typical"]
+    assert all(thing["text"] == table["tags"][thing["id"]] for thing in group["objects"])
+
+
 def test_disputed_objects_have_views_that_differ(make, data):
     X, _ = data
     model = make("MultiViewPLSA")

@@ -14,6 +14,7 @@ from coview import (
     MultiViewCCA,
     MultiViewNaiveBayes,
     Ontology,
+    TableViews,
     TextViews,
     Views,
     inspect,
@@ -133,6 +134,16 @@ def test_columns_are_those_that_were_asked_for(small, model, table):
         Service(model, small[0], table=table, by=["venu"])
     with pytest.raises(ViewsError, match="by names columns of a raw table, 'venue', but the objects come from none"):
         Service(model, small[0], by=["venue"])
+
+
+@pytest.mark.parametrize("by", [(), ("tags",)])
+def test_lists_of_the_model_are_columns_of_items(by):
+    rows = {"body": ["red fox den", "blue sea wave"] * 20, "tags": [f"{'ab'[i % 2]};t{i}" for i in range(40)]}
+    front = TableViews({"words": "body"}, tokens={"tags": "tags"}, min_df=1, max_df=1.0).fit(rows)
+    model = make_pipeline(front, LinkPLSA(2, random_state=0)).fit(rows)
+    explorer = Explorer(Service(model, front.transform(rows), table=rows, by=by))
+    assert "tags" in explorer.insights.columns
+    assert {"a", "b"} <= set(explorer.insights.prevalence("topic", "tags")["values"])
 
 
 def test_what_cannot_be_said_is_refused(small, model):

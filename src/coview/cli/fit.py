@@ -6,6 +6,7 @@ import json
 import shlex
 import time
 import warnings
+from collections.abc import Callable
 from math import isnan
 from pathlib import Path
 from types import SimpleNamespace
@@ -378,7 +379,7 @@ TITLES = {
     "relations": "unrelated views",
     "scaling": "views treated as",
 }
-SENTENCES = {
+SENTENCES: dict[str, Callable[[Any], str]] = {
     "likelihood": _about_likelihoods,
     "scaling": _about_scalings,
     "relations": _about_relations,

@@ -112,7 +112,8 @@ def main() -> None:
         code = app(["--quiet", *words] if "--quiet" in sys.argv else words, standalone_mode=False)
     except _Refused as error:
         command = getattr(getattr(error, "ctx", None), "command_path", "coview")
-        hint = _parameter_hint(words[0], getattr(error, "option_name", ""), getattr(error, "possibilities", None) or [])
+        about = vars(error)  # of an option that is not there: its name, and what it may have been
+        hint = _parameter_hint(words[0], about.get("option_name") or "", about.get("possibilities") or [])
         _end(f"{_plainly(error.format_message())}{hint} See: {command} --help", 2, debug)
     except UnicodeDecodeError as error:
         _end(not_text("What was given", error), 2, debug)

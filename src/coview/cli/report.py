@@ -90,7 +90,7 @@ def report(
         X = read_input(view, data, table, sep) if has_objects else None
         y, y_fit = (read_labels(source, X, fitted.id_column) for source in (labels, fitted_labels))
         names = [name for each in by or [] for name in split_columns(each, columns_of(X))]
-        columns = table_columns(list(dict.fromkeys(names)), X) if names else None
+        columns = table_columns(list(dict.fromkeys(names)), X, fitted) if names else None
         if table is not None:
             tell_absent(fitted.front, X, "reported")
         if table is not None and fitted.retriever is not None and fitted.front is not None:  # it makes views itself

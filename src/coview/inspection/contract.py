@@ -35,6 +35,7 @@ from coview.inspection.prevalence import PrevalenceTable, check_one_column, grou
 from coview.inspection.quality import QualityTable, group_quality
 from coview.inspection.vectors import GroupExplanation, explain_groups, nearest_in_groups
 from coview.preprocessing.embeddings import EmbeddingViews
+from coview.preprocessing.raw_columns import RawTransformer
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
@@ -385,6 +386,16 @@ class Inspection:
     def id_column(self) -> str | None:
         """Column of a raw table that holds the ids of the objects."""
         return self.front.id if isinstance(self.front, TableViews) else None
+
+    @property
+    def list_columns(self) -> dict[Any, Callable[[str], list[str]]]:
+        """Columns of a raw table that are lists, each with the function that splits its texts into items."""
+        return self.front.list_columns() if isinstance(self.front, RawTransformer) else {}
+
+    @property
+    def text_columns(self) -> list[Any]:
+        """Columns of a raw table whose texts are read as words, or by an encoder."""
+        return self.front.text_columns() if isinstance(self.front, RawTransformer) else []
 
     def raw_texts(self, table: Any) -> dict[str, list[str]]:
         """Return the texts of a raw table from which views are built, by view.
@@ -928,7 +939,9 @@ class Inspection:
             check_count("n_bins", n_bins, 2)
         check_one_column(by, X)
         check_same_order(X, by, "by")
-        name, values = (by, named_columns(X, [by])[by]) if isinstance(by, str) else ("value", by)
+        name, values = "value", by
+        if isinstance(by, str):
+            name, values = by, named_columns(X, [by], lists=self.list_columns)[by]
         self._check_groups()
         memberships = self.memberships(X)
         if memberships is None:

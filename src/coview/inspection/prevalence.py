@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -259,13 +259,19 @@ def check_one_column(by: Any, X: Any) -> None:
         )
 
 
-def named_columns(X: Any, names: Sequence[Any], parameter: str = "by") -> dict[str, Any]:
+def named_columns(
+    X: Any, names: Sequence[Any], parameter: str = "by", lists: Mapping[Any, Callable[[str], list[str]]] | None = None
+) -> dict[str, Any]:
     """Return columns of a raw table by name; `parameter` is what named them.
+
+    Texts of columns that are `lists` become the items that the function of the column splits them into.
 
     Examples
     --------
     >>> named_columns({"body": ["red fox"], "venue": ["north"]}, ["venue"])
     {'venue': ['north']}
+    >>> named_columns({"tags": ["red;blue", None]}, ["tags"], lists={"tags": lambda text: text.split(";")})
+    {'tags': [['red', 'blue'], None]}
     """
     if isinstance(X, NamedViews) or X is None:
         raise ViewsError(
@@ -279,7 +285,11 @@ def named_columns(X: Any, names: Sequence[Any], parameter: str = "by") -> dict[s
         column = table.column(name)
         if column.kind == "vector":
             raise ViewsError(f"{parameter} must hold dates, numbers or categories, but column {name!r} holds vectors.")
-        found[str(name)] = [None if gap else value for value, gap in zip(column.values.tolist(), column.missing)]
+        split = (lists or {}).get(name)
+        found[str(name)] = [
+            None if gap else split(value) if split is not None and isinstance(value, str) else value
+            for value, gap in zip(column.values.tolist(), column.missing)
+        ]
     return found
 
 

@@ -195,6 +195,11 @@ class EmbeddingViews(RawTransformer):
         read = {view: table.column(name) for view, name in self.columns_.items() if name in table.sources}
         return {view: [v if isinstance(v, str) else "" for v in column.values] for view, column in read.items()}
 
+    def text_columns(self) -> list[Any]:
+        """Return the columns that are embedded."""
+        check_is_fitted(self)
+        return list(self.columns_.values())
+
     def view_inputs(self) -> dict[str, ViewInput]:
         """Describe the resulting views for `inspect`."""
         check_is_fitted(self)

@@ -5,7 +5,7 @@ mappings, one for each row, or a list of texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
@@ -69,6 +69,14 @@ class RawTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         check_is_fitted(self)
         columns = self._columns_of_views()
         return _absent(as_table(X, type(self).__name__, bare=next(iter(columns.values()))[0]), columns)
+
+    def text_columns(self) -> list[Any]:
+        """Return the columns whose texts are read as words, or by an encoder; lists are none of them."""
+        return []
+
+    def list_columns(self) -> dict[Any, Callable[[str], list[str]]]:
+        """Return the columns that are read as lists, each with the function that splits its texts into items."""
+        return {}
 
     def _columns_of_views(self) -> dict[str, list[Any]]:
         """Columns of each fitted view."""

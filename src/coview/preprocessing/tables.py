@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from itertools import chain
 from typing import Any
@@ -219,6 +220,16 @@ class TableViews(RawTransformer):
         """Describe the resulting views for `inspect`."""
         check_is_fitted(self)
         return {view: expected for part in self._parts() for view, expected in part.view_inputs().items()}
+
+    def text_columns(self) -> list[Any]:
+        """Return the columns whose texts are read as words, or by an encoder; lists are none of them."""
+        check_is_fitted(self)
+        return [name for part in self._parts() for name in part.text_columns()]
+
+    def list_columns(self) -> dict[Any, Callable[[str], list[str]]]:
+        """Return the columns that are read as lists, each with the function that splits its texts into items."""
+        check_is_fitted(self)
+        return {} if self.text_ is None else self.text_.list_columns()
 
     def _columns_of_views(self) -> dict[str, list[Any]]:
         return {view: names for part in self._parts() for view, names in part._columns_of_views().items()}

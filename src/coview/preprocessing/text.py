@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -199,6 +199,29 @@ class TextViews(RawTransformer):
         """Describe the resulting views for `inspect`."""
         check_is_fitted(self)
         return {view: _input(view, vectorizer) for view, vectorizer in self.vectorizers_.items()}
+
+    def text_columns(self) -> list[Any]:
+        """Return the columns whose words are counted; lists are none of them, nor are images."""
+        check_is_fitted(self)
+        lists = self.list_columns()
+        words = [view for view, vectorizer in self.vectorizers_.items() if _input(view, vectorizer).vectorizer]
+        return [self.columns_[view] for view in words if self.columns_[view] not in lists]
+
+    def list_columns(self) -> dict[Any, Callable[[str], list[str]]]:
+        """Return the columns that are read as lists, each with the function that splits its texts into items.
+
+        Examples
+        --------
+        >>> front = TextViews(tokens={"tags": "tags"}).fit({"tags": ["red; blue", "red"]})
+        >>> front.list_columns()["tags"]("blue; green")
+        ['blue', 'green']
+        """
+        check_is_fitted(self)
+        return {
+            self.columns_[view]: one.build_tokenizer()
+            for view, one in self.vectorizers_.items()
+            if isinstance(one, TextVectorizer) and one.separator is not None
+        }
 
     def _counts(self, view: str, texts: list[str]) -> Any:
         """Counts of texts, or of images, by the fitted vectorizer of a view; vectorizers refuse none at all."""

@@ -12,7 +12,7 @@ from markupsafe import escape
 
 from coview.assignment.ontology import Ontology
 from coview.exceptions import ParameterError
-from coview.inspection import inspect
+from coview.inspection import Inspection, inspect
 from coview.inspection.prevalence import named_columns
 from coview.report.model import describe_model, describe_reproduction
 from coview.report.page import render_page
@@ -169,7 +169,8 @@ def make_report(
     ...     path.stat().st_size > 20_000
     True
     """
-    inspection, columns = inspect(model), table_columns(by, X)
+    inspection = inspect(model)
+    columns = table_columns(by, X, inspection)
     ontology_path = str(ontology) if isinstance(ontology, (str, Path)) else None
     known = ontology if ontology_path is None else Ontology.read(ontology_path)
     if known is not None and not isinstance(known, Ontology):
@@ -196,8 +197,11 @@ def make_report(
     return Report(plain({key: section for key, section in summary.items() if section is not None or key == "noun"}))
 
 
-def table_columns(by: Any, X: Any) -> dict[str, Any]:
-    """Return what objects are ordered by, from a mapping or from the names of columns of a raw table."""
+def table_columns(by: Any, X: Any, inspection: Inspection) -> dict[str, Any]:
+    """Return what objects are ordered by, from a mapping or from the names of columns of a raw table.
+
+    Columns that the model reads as lists are split into their items.
+    """
     if by is None or isinstance(by, Mapping):
         return dict(by or {})
-    return named_columns(X, [by] if isinstance(by, str) else list(by))
+    return named_columns(X, [by] if isinstance(by, str) else list(by), lists=inspection.list_columns)

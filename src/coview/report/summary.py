@@ -6,7 +6,7 @@ model, or that need data which is not given, are absent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -17,6 +17,7 @@ from scipy import sparse
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection, Reading
 from coview.inspection.by_view import ViewReadings, read_as_fitted, read_by_view, read_objects
+from coview.inspection.captions import caption_column
 from coview.inspection.features import feature_names, features_by_view, group_names, holds_vectors, top_features
 from coview.inspection.hierarchy import group_hierarchy
 from coview.inspection.labels import label_tree
@@ -27,6 +28,7 @@ from coview.inspection.prevalence import group_prevalence
 from coview.inspection.quality import group_quality
 from coview.inspection.vectors import nearest_in_groups
 from coview.model_selection.stability import refit_stability
+from coview.preprocessing.raw_columns import RawTransformer, as_table
 from coview.report.scores import (
     Holdout,
     check_values,
@@ -216,13 +218,25 @@ def _read(inspection: Inspection, X: Any, y: Any, max_objects: int | None) -> _O
 
 
 def _texts(inspection: Inspection, X: Any, rows: np.ndarray) -> list[str] | None:
-    """The texts of some rows of a raw table in its view of the shortest texts, such as titles; None without a table."""
-    texts = {} if isinstance(X, (Views, LazyViews)) else inspection.raw_texts(X)
-    if not texts:
+    """The texts of some rows of a raw table in the column that tells them best, such as titles; None without texts."""
+    front = inspection.front
+    if isinstance(X, (Views, LazyViews)) or not isinstance(front, RawTransformer):
         return None
-    columns = [[" ".join(str(column[row] or "").split()) for row in rows.tolist()] for column in texts.values()]
-    shortest = min(columns, key=lambda column: sum(map(len, column)))
-    return [text if len(text) <= TEXT_LETTERS else text[: TEXT_LETTERS - 1] + "…" for text in shortest]
+    read = front.text_columns()
+    table = as_table(X, "report", bare=read[0] if read else None)
+    columns: dict[Any, Sequence[Any]] = {}
+    for name in table.names:
+        if name != inspection.id_column and not table.has_vectors(name):
+            column = table.column(name)
+            columns[name] = [None if gap else value for value, gap in zip(column.values.tolist(), column.missing)]
+    chosen = caption_column(columns, range(table.n_rows), read, inspection.list_columns)
+    if chosen is None:  # texts that are much alike are better than none
+        columns = dict(inspection.raw_texts(X))
+        chosen = min(columns, key=lambda view: sum(map(len, columns[view])), default=None)
+    if chosen is None:
+        return None
+    texts = [" ".join(str(columns[chosen][row] or "").split()) for row in rows.tolist()]
+    return [text if len(text) <= TEXT_LETTERS else text[: TEXT_LETTERS - 1] + "…" for text in texts]
 
 
 def _labels(inspection: Inspection, y: Any, n: int | None, rows: np.ndarray) -> tuple[Any, ...]:

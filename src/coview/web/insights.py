@@ -97,7 +97,8 @@ class Insights:
     @cached_property
     def columns(self) -> list[str]:
         """Columns of the table by which prevalence is shown: those that were asked for, else all that can be."""
-        return list(self._service.by) or self._colors.columns
+        lists = [name for name in map(str, self._service.lists) if name not in self._colors.columns]
+        return list(self._service.by) or [*self._colors.columns, *lists]
 
     def prevalence(self, kind: str, by: str | None = None) -> dict[str, Any]:
         """Return how prevalent each group is by the values of a column, with intervals.
@@ -123,7 +124,7 @@ class Insights:
             raise ViewsError(f"{model.name} does not say which groups the objects belong to. Start with data.")
         table = self._service.table
         own = next(name for name in table.names if str(name) == by) if table is not None else by
-        values = named_columns(table, [own])[by]
+        values = named_columns(table, [own], lists=self._service.lists)[by]
         names = self._groups.names(kind)
         with unwarned():  # what is left out is told on the page
             found = group_prevalence(model.groups, names, memberships, values, by=by, seed=base_seed(0))

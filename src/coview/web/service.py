@@ -20,6 +20,7 @@ from sklearn.exceptions import NotFittedError
 from coview._version import __version__
 from coview.exceptions import ViewsError
 from coview.inspection import NAMED_BY_FEATURES, Inspection, inspect
+from coview.inspection.captions import LONGEST_LINE, LOOKED_AT, caption_column
 from coview.inspection.choice import describe_choice
 from coview.inspection.known import objects_by_view
 from coview.inspection.memberships import dense
@@ -48,8 +49,6 @@ __all__ = ["Service", "check_vocabularies", "cut", "largest_shares", "load_servi
 MOST_HITS = 1000
 _COMPONENT = re.compile(r"component (\d+)")
 _DIMENSION = re.compile(r"(.*: )?(component|topic|class|cluster) ")  # parts of a score that are no words
-_CAPTIONS = 500  # objects by which the column of captions is chosen
-_LONGEST_CAPTION = 90  # characters, at the median
 MOST_FEATURES = 16  # of a query, whose worth is shown
 
 
@@ -163,32 +162,30 @@ class Service:
             self._cells[name] = [None if gap else value for value, gap in zip(values, column.missing)]
         return self._cells[name]
 
+    @cached_property
+    def lists(self) -> dict[Any, Callable[[str], list[str]]]:
+        """Columns of the table that a model reads as lists, each with the function that splits its texts into items."""
+        known = [] if self.table is None else self.table.names
+        found = {name: split for each in reversed(self.models) for name, split in each.list_columns.items()}
+        return {name: split for name, split in found.items() if name in known}
+
     def caption(self, row: int) -> str | None:
-        """Return a line on an object, of the table's column of short texts that differ; None where there is none."""
+        """Return a line on an object, such as its title; None where the table has none."""
         if self._caption_column is None:
             return None
         value = self.cells(self._caption_column)[row]
         if not isinstance(value, str) or value == str(self.ids[row]):
             return None
-        return messages.cut(value, 2 * _LONGEST_CAPTION)
+        return messages.cut(value, 2 * LONGEST_LINE)
 
     @cached_property
     def _caption_column(self) -> Any:
-        """The column whose texts tell an object in a line.
-
-        Nearly all of them differ and have letters, unlike dates, and they are the longest of a line; where all texts
-        are longer, the shortest of these.
-        """
-        lines: dict[Any, float] = {}
-        for name in [] if self.table is None else self.table.names:
-            texts = [value for value in self.cells(name)[:_CAPTIONS] if isinstance(value, str)]
-            if len(texts) < 2 or texts == [str(key) for key in self.ids[: len(texts)]]:
-                continue
-            median = float(np.median([len(text) for text in texts]))
-            lettered = sum(any(map(str.isalpha, text)) for text in texts)
-            if min(len(set(texts)), lettered) > 0.8 * len(texts):
-                lines[name] = median if median <= _LONGEST_CAPTION else -median
-        return max(lines, key=lambda name: lines[name], default=None)
+        """The column whose texts tell an object in a line."""
+        if self.table is None:
+            return None
+        columns = {name: self.cells(name)[:LOOKED_AT] for name in self.table.names}
+        texts = {name for each in self.models for name in each.text_columns}
+        return caption_column(columns, self.ids, texts, self.lists)
 
     @cached_property
     def abilities(self) -> list[str]:

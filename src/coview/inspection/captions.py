@@ -1,0 +1,71 @@
+"""Which column of a raw table tells its objects in a line: a title, else a text, and lists such as tags only where
+there is nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from coview.preprocessing.vectorizer import find_separators
+
+__all__ = ["LONGEST_LINE", "LOOKED_AT", "caption_column"]
+
+LOOKED_AT = 500  # objects by which the column is chosen
+LONGEST_LINE = 90  # characters, at the median
+MOST_ALIKE = 0.2  # share of the texts that may be alike, or have no letters
+LEAST_WORDS = 3  # of a line that no model reads, at the median: fewer are addresses of mail and pages, and names
+_TITLE = re.compile(r"(?:^|[^a-z])(?:title|headline|subject|caption|summary)$", re.IGNORECASE)
+
+
+def caption_column(
+    columns: Mapping[Any, Sequence[Any]], ids: Sequence[Any], texts: Collection[Any] = (), lists: Collection[Any] = ()
+) -> Any:
+    """Return the column whose texts tell an object in a line; None where there is none.
+
+    Nearly all of its texts differ and have letters, unlike dates. A column that is called a title comes first, then
+    those of a line, those that the model reads before others and long lines before short ones. Where all texts are
+    longer, the shortest of them are cut. Lists come last, whether the model reads them as such or not.
+
+    Parameters
+    ----------
+    columns : mapping of column to values
+        The table; the first values are looked at.
+    ids : sequence
+        Names of the objects: a column of them tells nothing new.
+    texts, lists : collection of columns, optional
+        Columns that the model reads as texts, and as lists.
+
+    Examples
+    --------
+    >>> table = {"tags": ["red;old", "red;new", "old"], "text": ["a red fox runs", "a red car", "an old car"]}
+    >>> caption_column(table, range(3))
+    'text'
+    """
+    ranks: dict[Any, tuple[Any, ...]] = {}
+    for name, values in columns.items():
+        own = [value for value in values[:LOOKED_AT] if isinstance(value, str)]
+        if len(own) < 2 or own == [str(key) for key in ids[: len(own)]]:
+            continue
+        lettered = sum(any(map(str.isalpha, text)) for text in own)
+        if min(len(set(own)), lettered) <= (1 - MOST_ALIKE) * len(own):
+            continue
+        length, words = (float(np.median(list(map(size, own)))) for size in (len, lambda text: len(text.split())))
+        read, titled = name in texts, bool(_TITLE.search(str(name)))
+        line = length <= LONGEST_LINE and (read or titled or words >= LEAST_WORDS)
+        is_list = name in lists or (not read and _are_lists(own))
+        ranks[name] = (not is_list, titled, line, read, length if length <= LONGEST_LINE else -length)
+    return max(ranks, key=lambda name: ranks[name], default=None)
+
+
+def _are_lists(texts: list[str]) -> bool:
+    """Tell whether most texts are items with a sign between them that come again in others."""
+    sign = find_separators(texts)
+    between = sign[0] if isinstance(sign, tuple) else sign
+    if between == " " or 2 * sum(between in text for text in texts) < len(texts):
+        return False
+    items = [item.strip() for text in texts for item in text.split(between)]
+    return 2 * len(set(items)) <= len(items)
