@@ -218,7 +218,46 @@ def test_objects_are_held_out_of_an_edited_pipeline():
     words = ["ship sail harbor wind", "bread oven flour yeast", "chess rook pawn board"]
     rows = [{"body": f"{words[i % 3]} {words[i % 3].split()[i % 4]}"} for i in range(60)]
     model = edit(make_pipeline(TextViews({"words": "body"}, min_df=1), LinkPLSA(3, random_state=0)).fit(rows))
-    model.merge([0, 1])
+    model.merge([0, 1], name="both")
     inspection = inspect(model)
-    held = scores._hide_objects(inspection, inspection.prepare_views(rows), True)
+    views = inspection.prepare_views(rows)
+    held = scores._hide_objects(inspection, views, True)
     assert isinstance(held, scores.Holdout) and len(held.rows) + held.n_shown == 60
+    assert held.inspection.edits == model.edits_ and held.inspection.groups == inspection.groups
+    np.testing.assert_array_equal(held.inspection.predict(views), model.predict(rows))  # topics that no seed misses
+    assert held.describe() == {"n_hidden": 15, "n_shown": 45, "refitted": True}
+
+
+def test_views_of_an_edited_model_are_judged_by_a_copy_with_its_edits(three):
+    X, y = three
+    model = edit(SphericalKMeans(3, random_state=0).fit(X)).merge([0, 2])
+    views = make_report(model, X, y).summary["views"]
+    hidden, shown = (np.sort(rows) for rows in np.split(np.random.default_rng(0).permutation(60), [15]))
+    copy = edit(model).fit(X[shown])
+    assert copy.edits_ == model.edits_
+    assert views["whole"] == pytest.approx(normalized_mutual_info_score(y[hidden], copy.predict(X[hidden])))
+    for row in views["rows"]:
+        alone = copy.predict(X[hidden].select(row["name"]))
+        assert row["alone"] == pytest.approx(normalized_mutual_info_score(y[hidden], alone))
+
+
+def test_edits_that_the_copy_could_not_make_again_are_told(three, monkeypatch):
+    X, y = three
+    model = edit(LinkPLSA(3, max_iter=5, random_state=0).fit(X)).merge([0, 2]).rename(1, "one")
+    monkeypatch.setattr("coview.editing.edited.left_of", lambda record, ledger: None if "groups" in record else record)
+    page = make_report(model, X, y)
+    assert page.summary["views"]["held_out"] == {
+        "n_hidden": 15,
+        "n_shown": 45,
+        "refitted": True,
+        "n_edits": 2,
+        "n_lost_edits": 1,
+    }
+    assert "1 of the 2 edits could not be made again in it, since it has not found the group." in page.html
+
+
+def test_a_copy_of_an_edited_model_has_little_time_too(three, monkeypatch):
+    X, y = three
+    model = edit(LinkPLSA(3, max_iter=50, tol=0, random_state=0).fit(X)).merge([0, 2])
+    monkeypatch.setattr(scores, "COPY_SECONDS", 1e-9)
+    assert make_report(model, X, y).summary["views"]["held_out"]["seconds"] == 1e-9

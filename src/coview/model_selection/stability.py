@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from coview.editing.edited import EditedModel, edit
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, inspect
 from coview.inspection.features import readable_features
 from coview.metrics.topics import shared_features
-from coview.model_selection.methods import seeded
+from coview.model_selection.copies import copy_to_fit
 from coview.utils.progress import counted
 from coview.utils.tables import ColumnTable
 from coview.utils.warn import unwarned
@@ -73,7 +72,7 @@ def refit_stability(
     seeds = checked_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_fits)
     with unwarned():
         for seed in counted(seeds.tolist(), "fitting copies", n_fits):
-            copy = _copy(model, seed)
+            copy = copy_to_fit(model, seed=seed)
             theirs = inspect(copy.fit(X) if y is None else copy.fit(X, y))
             _check_features(mine, theirs, ours)
             others.append(_weights(theirs, X))
@@ -85,14 +84,6 @@ def refit_stability(
         columns["view"] += [view] * len(stability)
         columns["stability"] += stability.tolist()
     return ColumnTable(columns)
-
-
-def _copy(model: Any, seed: int) -> Any:
-    """Return a model to fit with another seed; nobody watches it, and it resumes no other fit."""
-    inner = seeded(model.estimator_ if isinstance(model, EditedModel) else model, seed)
-    watched = [name for name in inner.get_params() if name.rpartition("__")[2] in ("callbacks", "checkpoint")]
-    inner.set_params(**dict.fromkeys(watched))
-    return edit(model).set_params(estimator=inner) if isinstance(model, EditedModel) else inner
 
 
 def _check_features(mine: Inspection, theirs: Inspection, views: Iterable[str]) -> None:

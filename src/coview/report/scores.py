@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.metrics import mean_absolute_error, r2_score
-from sklearn.pipeline import Pipeline
 
 from coview.editing import EditedModel
 from coview.exceptions import CoviewError, ParameterError
 from coview.inspection import Inspection, Reading, inspect
 from coview.inspection.by_view import ViewReadings, agreement, agreement_matrix, try_views
-from coview.inspection.contract import answers
 from coview.inspection.measures import confusion, label_measures, main_measure, measure
+from coview.model_selection.copies import copy_to_fit
 from coview.utils.sampling import sample_positions
 from coview.validation import LabeledScoreMixin, encode_labels, minus_one_is_unlabeled
 from coview.views.arrays import for_sklearn
@@ -57,9 +55,12 @@ class Holdout:
     seconds: float | None = None  # after which the fit of the copy was ended, where the model's own was not
 
     def describe(self) -> dict[str, Any]:
-        """Return how many were hidden, how many shown, from whom, and whether the fit was cut short."""
-        cut = {} if self.seconds is None else {"seconds": self.seconds}
-        return {"n_hidden": len(self.rows), "n_shown": self.n_shown, "refitted": self.refitted, **cut}
+        """Return how many were hidden, how many shown, from whom, and what the copy lacks: time, or edits."""
+        more: dict[str, Any] = {} if self.seconds is None else {"seconds": self.seconds}
+        lost = len(vars(self.inspection.estimator).get("lost_edits_", ())) if self.refitted else 0
+        if lost:
+            more |= {"n_edits": lost + len(self.inspection.edits), "n_lost_edits": lost}
+        return {"n_hidden": len(self.rows), "n_shown": self.n_shown, "refitted": self.refitted, **more}
 
 
 def hold_out(
@@ -164,21 +165,12 @@ def _why_slow(inspection: Inspection, n_objects: int) -> str | None:
 def _refit(
     inspection: Inspection, views: Views, target: np.ndarray | None = None, wanted: bool | str = True
 ) -> Inspection:
-    """Fit a copy of the estimator on some objects; no callback watches it, and nobody resumes it.
+    """Fit a copy of the estimator on some objects, which makes the edits of an edited model again.
 
     Where it was not asked for (`wanted` is "auto"), it ends in time.
     """
-    model = inspection.estimator
-    if isinstance(
-        model, EditedModel
-    ):  # the edits are not made again; the first steps of a pipeline have made the views
-        model = model.estimator_.steps[-1][1] if isinstance(model.estimator_, Pipeline) else model.estimator_
-    copy: Any = clone(model)
-    parameters = copy.get_params(deep=False)
-    settings: dict[str, Any] = {"verbose": None if answers(copy) else 0, "callbacks": None, "checkpoint": None}
-    if wanted == "auto":
-        settings["time_budget"] = min(parameters.get("time_budget") or COPY_SECONDS, COPY_SECONDS)
-    copy.set_params(**{name: value for name, value in settings.items() if name in parameters})
+    budget = COPY_SECONDS if wanted == "auto" else None
+    copy: Any = copy_to_fit(inspection.estimator, time_budget=budget, prepared=True)
     with warnings.catch_warnings():  # the fit of the model itself has given those that matter
         warnings.simplefilter("ignore")
         return inspect(copy.fit(for_sklearn(views[PLAIN]) if inspection.takes_matrix else views, target))
@@ -186,8 +178,14 @@ def _refit(
 
 def _ended_after(inspection: Inspection, copy: Inspection) -> float | None:
     """Seconds after which a copy was stopped, where it had less time than the model itself."""
-    own, budget = (each.estimator.get_params(deep=False).get("time_budget") for each in (inspection, copy))
-    return budget if budget != own and vars(copy.estimator).get("stopped_by_") == "time" else None
+    theirs, ours = (_inside(each.estimator) for each in (inspection, copy))
+    own, budget = (model.get_params(deep=False).get("time_budget") for model in (theirs, ours))
+    return budget if budget != own and vars(ours).get("stopped_by_") == "time" else None
+
+
+def _inside(model: Any) -> Any:
+    """The model itself, or the last step of the one that an edited model is about."""
+    return inspect(model.estimator_).estimator if isinstance(model, EditedModel) else model
 
 
 # -- labels

@@ -11,7 +11,7 @@ from coview.report.markup import EMPTY, TableColumn, notes, numbers, table
 from coview.report.sections.parts import Summary, called, called_short, card, grid, paragraph
 from coview.report.words import count, number, percent, plural
 
-__all__ = ["ceiling_sentence", "cut_short_sentence", "render_scores", "truths_noun"]
+__all__ = ["ceiling_sentence", "copy_sentences", "render_scores", "truths_noun"]
 
 
 def render_scores(summary: Summary) -> Markup:
@@ -43,7 +43,7 @@ def _measures(scores: dict[str, Any], noun: str | None, ceiling: str) -> Markup:
     if hidden and held_out["refitted"]:
         remarks.append(
             f"Held out: a copy of the model, fitted with {count(held_out['n_shown'])} {truths}, predicts the other "
-            f"{count(held_out['n_hidden'])}.{cut_short_sentence(held_out)}"
+            f"{count(held_out['n_hidden'])}.{copy_sentences(held_out)}"
         )
     elif hidden and held_out.get("by_fit"):
         remarks.append(
@@ -150,7 +150,11 @@ def truths_noun(scores: dict[str, Any], n: int | None = None) -> str:
     return plural("true value" if scores.get("of") == "values" else "label", n)
 
 
-def cut_short_sentence(held_out: dict[str, Any]) -> str:
-    """That a copy was not fitted to the end, which makes it look worse."""
-    seconds = held_out.get("seconds")
-    return f" Its fit was ended after {number(seconds, 0)} s, so it may do worse than the model." if seconds else ""
+def copy_sentences(held_out: dict[str, Any]) -> str:
+    """What makes a copy look worse than the model: that it was not fitted to the end, or lacks edits."""
+    seconds, lost = held_out.get("seconds"), held_out.get("n_lost_edits")
+    said = f" Its fit was ended after {number(seconds, 0)} s, so it may do worse than the model." if seconds else ""
+    if lost:
+        edits = f"{count(lost)} of the {count(held_out['n_edits'])} {plural('edit', held_out['n_edits'])}"
+        said += f" {edits} could not be made again in it, since it has not found the {plural('group', lost)}."
+    return said

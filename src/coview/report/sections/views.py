@@ -9,7 +9,7 @@ from markupsafe import Markup
 from coview.report.charts import bar, dots, heat_map
 from coview.report.markup import EMPTY, TableColumn, notes, numbers, table, texts
 from coview.report.sections.parts import Summary, called, called_short, card, grid, paragraph
-from coview.report.sections.scores import cut_short_sentence
+from coview.report.sections.scores import copy_sentences
 from coview.report.words import count, number, percent, plural, signed
 
 __all__ = ["render_prevalence", "render_variance", "render_views"]
@@ -121,7 +121,7 @@ def _judged(summary: Summary) -> str:
     """A sentence on the objects that the views are judged by, and what the result is worth."""
     views = summary["views"]
     held_out = views.get("held_out") or {}
-    cut = cut_short_sentence(held_out)
+    cut = copy_sentences(held_out)
     what = "labels" if summary["noun"] == "class" else "true values" if summary["noun"] == "value" else "objects"
     sampled = f" A random sample of {count(views['sampled'])} of them." if views.get("sampled") else ""
     if held_out.get("refitted"):

@@ -1,0 +1,76 @@
+"""A fitted model as one to fit anew, on other objects or with another seed: the same settings, and the same edits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from coview.editing.edited import EditedModel, edit
+from coview.inspection.contract import answers
+
+__all__ = ["copy_to_fit"]
+
+
+def copy_to_fit(
+    model: Any, *, seed: int | None = None, time_budget: float | None = None, prepared: bool = False
+) -> Any:
+    """Return a copy of a fitted model that is ready to be fitted: nobody watches it, and it resumes no other fit.
+
+    `clone` forgets the edits of an edited model. This copy has its log, and makes the edits again when it is fitted:
+    the groups that it finds are matched with those of the model by the objects that they share.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    seed : int, optional
+        Every `random_state` of the copy; by default they stay as they are.
+    time_budget : float, optional
+        Most seconds of its fit, where the model has a parameter for them.
+    prepared : bool, default=False
+        Whether the copy takes objects as the last step of the model's pipeline does.
+
+    Examples
+    --------
+    >>> from coview import LinkPLSA, edit
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    >>> model = edit(LinkPLSA(4, random_state=0).fit(X)).merge([1, 3])
+    >>> copy_to_fit(model, seed=7).fit(X[:40]).log()
+    ['merge 1 and 3 into 1']
+    """
+    copy = _copy(model, prepared)
+    parameters = copy.get_params()
+    settings: dict[str, Any] = {}
+    for name, value in parameters.items():
+        owner, _, last = name.rpartition("__")
+        if last in ("callbacks", "checkpoint"):
+            settings[name] = None
+        elif last == "verbose":
+            settings[name] = None if answers(parameters.get(owner, copy)) else type(value)()
+        elif last == "random_state" and seed is not None:
+            settings[name] = seed
+        elif last == "time_budget" and time_budget is not None:
+            settings[name] = min(value or time_budget, time_budget)
+    return copy.set_params(**settings)
+
+
+def _copy(model: Any, prepared: bool) -> Any:
+    """The same settings, in estimators of its own, and the log of an edited model."""
+    if isinstance(model, EditedModel):
+        copy = edit(model)
+        if prepared:
+            copy.estimator_ = _last_step(model.estimator_)  # what the edits are made again by
+        return copy.set_params(estimator=_copy(copy.estimator_, False))
+    if isinstance(model, Pipeline) and prepared:
+        return _copy(_last_step(model), False)
+    copy = clone(model)
+    if isinstance(model, Pipeline):
+        copy.steps[-1] = (model.steps[-1][0], _copy(model.steps[-1][1], False))
+    return copy
+
+
+def _last_step(model: Any) -> Any:
+    return _last_step(model.steps[-1][1]) if isinstance(model, Pipeline) else model
