@@ -36,6 +36,7 @@ from coview.utils.messages import did_you_mean, listed
 from coview.utils.warn import is_own_work
 from coview.validation import remember_columns
 from coview.views.arrays import as_matrix, check_magnitude, fits_single, largest
+from coview.views.checks import check_same_order
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput, match_columns
 from coview.views.lazy import LazyViews
@@ -71,8 +72,9 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         wraps_of = {
-            "fit": (_in_range,),
-            "fit_transform": (_in_range, _with_ids),
+            "fit": (_in_range, _in_order),
+            "partial_fit": (_in_order,),
+            "fit_transform": (_in_range, _with_ids, _in_order),
             "transform": (_with_ids,),
             "predict": (warns_of_unknown,),
         }
@@ -256,6 +258,17 @@ def _in_range(fit: Callable[..., Any]) -> Callable[..., Any]:
         return fit(self, views.map(_doubled), *args, **options)
 
     return fit_in_range
+
+
+def _in_order(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a fit refuse labels that pandas knows to be in another order than the rows of X."""
+
+    @wraps(fit)
+    def fit_in_order(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        check_same_order(X, args[0] if args else options.get("y"), "y")
+        return fit(self, X, *args, **options)
+
+    return fit_in_order
 
 
 def _doubled(matrix: Matrix) -> Matrix:

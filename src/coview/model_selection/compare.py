@@ -27,6 +27,7 @@ from coview.validation import (
     is_plus_minus_one,
     minus_one_is_unlabeled,
 )
+from coview.views.checks import check_same_order
 from coview.views.coerce import in_memory_views
 from coview.views.views import Views
 
@@ -128,6 +129,8 @@ def compare(
     True
     """
     views = in_memory_views(X, "compare", "Compare")
+    for name, values in (("y", y), ("groups", groups)):
+        check_same_order(X, values, name)
     if not len(views):
         raise ViewsError("X has 0 rows: there is nothing to compare on. Pass at least some objects.")
     seed = base_seed(random_state)

@@ -34,6 +34,7 @@ from coview.utils.messages import cut, printable, short
 from coview.utils.sampling import sample_positions
 from coview.utils.warn import unwarned, warn_user
 from coview.validation import base_seed, check_count, minus_one_is_unlabeled, unlabeled_rows
+from coview.views.checks import check_same_order
 from coview.views.coerce import PLAIN
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
@@ -102,6 +103,7 @@ def suggest_labels(model: Any, X: Any, n: int = 10, *, y: Any = None, random_sta
     >>> model = model.fit(data.views, y)
     """
     n = check_count("n", n)
+    check_same_order(X, y, "y")
     inspection = inspect(model)
     if inspection.kind != "class" or len(inspection.groups) < 2:
         raise ValueError(f"suggest_labels needs a fitted classifier of at least two classes, got {inspection.name}.")

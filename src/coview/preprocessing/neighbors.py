@@ -40,6 +40,7 @@ from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.parameters import TEXT, TRUTH, integer, number, one_of
 from coview.validation import encode_labels
+from coview.views.checks import check_same_order
 from coview.views.coerce import as_views
 from coview.views.inputs import match_columns
 from coview.views.views import Views
@@ -284,6 +285,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         self._check_links(views)
         if self.labels and y is None:
             raise ViewsError("labels=True requires y, with -1, None, NaN or an empty text for unlabeled objects.")
+        check_same_order(views, y, "y")
         self.smoothed_views_ = self._chosen(views)
         self.n_features_by_view_ = views.n_features
         self.feature_names_by_view_ = views.feature_names

@@ -21,6 +21,7 @@ from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import plain
 from coview.utils.messages import short
 from coview.utils.progress import progress
+from coview.views.checks import check_same_order
 
 __all__ = ["Report", "make_report", "table_columns"]
 
@@ -171,6 +172,9 @@ def make_report(
     """
     inspection = inspect(model)
     columns = table_columns(by, X, inspection)
+    given = {"y": y, "y_fit": y_fit, **{f"by[{name!r}]": values for name, values in columns.items()}}
+    for name, values in given.items():
+        check_same_order(X, values, name)
     ontology_path = str(ontology) if isinstance(ontology, (str, Path)) else None
     known = ontology if ontology_path is None else Ontology.read(ontology_path)
     if known is not None and not isinstance(known, Ontology):

@@ -13,6 +13,7 @@ from coview.exceptions import ViewsError
 from coview.utils.limits import text_array
 from coview.utils.messages import did_you_mean, listed, short
 from coview.views.arrays import is_dask_collection, is_frame, take_rows
+from coview.views.base import NamedViews
 
 __all__ = [
     "PLAIN",
@@ -127,18 +128,38 @@ def counts_rows(source: Any) -> bool:
 
 
 def check_same_order(X: Any, values: Any, name: str) -> None:
-    """Refuse a pandas Series with the rows of a frame in another order: by position it would mix up objects.
+    """Refuse a pandas Series with the rows of X in another order: by position it would mix up objects.
 
-    A Series whose rows are merely counted is taken by position, as an array is.
+    X is a frame, a mapping or a list of frames, or views, whose ids count. A Series whose rows are merely counted is
+    taken by position, as an array is.
     """
-    kinds = [(type(each).__module__.partition(".")[0], type(each).__name__) for each in (X, values)]
-    if kinds != [("pandas", "DataFrame"), ("pandas", "Series")] or counts_rows(values):
+    if not _is_of_pandas(values, "Series") or counts_rows(values):
         return
-    if len(X) == len(values) and not X.index.equals(values.index) and set(X.index) == set(values.index):
+    what, own, get = _row_names(X)
+    if own is None or len(own) != len(values):
+        return
+    index = values.index.tolist()
+    if own != index and set(own) == set(index):
         raise ViewsError(
-            f"The rows of {name} have the index of the table, but in another order. Put them in its order with "
-            f"{name}.loc[table.index], or pass {name}.to_numpy() if they already match."
+            f"The rows of {name} have the {what}, but in another order. Put them in its order with "
+            f"{name}.loc[{get}], or pass {name}.to_numpy() if they already match."
         )
+
+
+def _row_names(X: Any) -> tuple[str, list[Any] | None, str]:
+    """What names the rows of X, in words, the names, and how Python gets at them; None where nothing does."""
+    if isinstance(X, NamedViews):
+        return "ids of the views", None if X.ids is None else X.ids.tolist(), "X.ids"
+    if _is_of_pandas(X, "DataFrame"):
+        return "index of the table", X.index.tolist(), "table.index"
+    named = X.items() if isinstance(X, Mapping) else enumerate(X) if isinstance(X, (list, tuple)) else ()
+    frames = [(key, part) for key, part in named if _is_of_pandas(part, "DataFrame") or _is_of_pandas(part, "Series")]
+    key, frame = min(frames, key=lambda each: counts_rows(each[1]), default=(None, None))  # names before numbers
+    return f"index of view {key!r}", None if frame is None else frame.index.tolist(), f"X[{key!r}].index"
+
+
+def _is_of_pandas(value: Any, kind: str) -> bool:
+    return type(value).__name__ == kind and type(value).__module__.partition(".")[0] == "pandas"
 
 
 def check_not_shuffled(indexes: list[tuple[str, np.ndarray]], counted: Mapping[str, Any]) -> None:

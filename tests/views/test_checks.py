@@ -1,0 +1,90 @@
+"""Labels that pandas knows to be in another order than the objects."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coview import (
+    AutoClassifier,
+    MultiViewNaiveBayes,
+    MultiViewPassiveAggressiveClassifier,
+    MultiViewPLSAClassifier,
+    Views,
+    compare,
+    make_report,
+    suggest_labels,
+)
+from coview.exceptions import ViewsError
+from coview.views.checks import check_same_order
+
+IDS = [f"p{i}" for i in range(24)]
+RNG = np.random.default_rng(0)
+WORDS = pd.DataFrame(RNG.poisson(1.0, (24, 6)), index=IDS).add_prefix("w")
+LINKS = pd.DataFrame(RNG.poisson(1.0, (24, 4)), index=IDS).add_prefix("l")
+Y = pd.Series(["a", "b"] * 12, index=IDS)
+SHUFFLED = Y.sample(frac=1, random_state=0)
+
+TWO = Views(w=WORDS, l=LINKS)
+
+HELD = {
+    "frame": (WORDS, "index of the table, but in another order. Put them in its order with y.loc[table.index]"),
+    "mapping": ({"w": WORDS, "l": LINKS}, "index of view 'w', but in another order. Put them in its order with y.loc"),
+    "counted": ({"n": LINKS.to_numpy(), "w": WORDS}, "index of view 'w', but in another order"),
+    "list": ([WORDS, LINKS], "index of view 0, but in another order. Put them in its order with y.loc[X[0].index]"),
+    "views": (
+        TWO,
+        "ids of the views, but in another order. Put them in its order with y.loc[X.ids]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("X", "sentence"), HELD.values(), ids=HELD)
+def test_a_series_in_another_order_is_refused_whatever_holds_the_rows(X, sentence):
+    with pytest.raises(ViewsError) as told:
+        check_same_order(X, SHUFFLED, "y")
+    assert sentence in str(told.value)
+    for values in (Y, SHUFFLED.to_numpy(), SHUFFLED.reset_index(drop=True), SHUFFLED.add_prefix("other "), None):
+        check_same_order(X, values, "y")
+
+
+def test_rows_that_are_counted_have_an_order_too():
+    X = {"w": WORDS.reset_index(drop=True), "l": LINKS.to_numpy()}
+    y = Y.reset_index(drop=True)
+    check_same_order(X, y, "y")
+    with pytest.raises(ViewsError, match="in another order"):
+        check_same_order(X, y.sample(frac=1, random_state=0), "y")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MultiViewNaiveBayes(),
+        MultiViewPLSAClassifier(max_iter=2, random_state=0),
+        AutoClassifier([("bayes", MultiViewNaiveBayes())], random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("X", [{"w": WORDS, "l": LINKS}, TWO, WORDS], ids=["dict", "Views", "frame"])
+def test_a_fit_refuses_them(model, X):
+    for fit in (lambda: model.fit(X, SHUFFLED), lambda: model.fit(X, y=SHUFFLED)):
+        with pytest.raises(ViewsError, match="in another order"):
+            fit()
+    model.fit(X, Y)
+    model.fit(X, SHUFFLED.to_numpy())
+
+
+def test_so_do_batches_reports_comparisons_and_suggestions():
+    X = {"w": WORDS, "l": LINKS}
+    model = MultiViewNaiveBayes().fit(X, Y)
+    for ask in (
+        lambda: MultiViewPassiveAggressiveClassifier().partial_fit(X, SHUFFLED),
+        lambda: make_report(model, X, SHUFFLED),
+        lambda: make_report(model, X, Y, y_fit=SHUFFLED),
+        lambda: make_report(model, X, by={"kind": SHUFFLED}),
+        lambda: compare(X, SHUFFLED),
+        lambda: suggest_labels(model, X, y=SHUFFLED),
+    ):
+        with pytest.raises(ViewsError, match="in another order"):
+            ask()
