@@ -91,8 +91,8 @@ class TableOptions:
         str | None,
         typer.Option(
             "--stop-words",
-            help="Words to leave out of texts: those of a language (en), a list (the,of,and), or none; "
-            "by default those of the language found.",
+            help="Words to leave out of texts: those of a language (en) or several (en+de), a list (the,of,and), or "
+            "none; by default those of the languages found.",
         ),
     ] = None
     min_df: Annotated[

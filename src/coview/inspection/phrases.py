@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.inspection.names import WORDS, first_words, same_word
-from coview.preprocessing.stop_words import STOP_WORDS, detect_language
+from coview.preprocessing.stop_words import detect_languages, function_words_by_text
 
 __all__ = ["count_phrases", "log_odds", "telling_features"]
 
@@ -145,9 +146,8 @@ def count_phrases(texts: Sequence[str]) -> tuple[Any, list[str]] | None:
     >>> names, found.toarray().ravel().tolist()
     (['red fox'], [1, 1, 1, 0])
     """
-    language = detect_language(texts)
     vectorizer = CountVectorizer(
-        analyzer=_phrases_of(STOP_WORDS[language] if language else STOP_WORDS["english"]),
+        analyzer=_phrases_of(detect_languages(texts) or ["english"]),
         min_df=LEAST_OBJECTS,
         max_features=MOST_PHRASES,
         binary=True,
@@ -159,11 +159,14 @@ def count_phrases(texts: Sequence[str]) -> tuple[Any, list[str]] | None:
     return found, vectorizer.get_feature_names_out().tolist()
 
 
-def _phrases_of(function_words: frozenset[str]) -> Callable[[str], list[str]]:
+def _phrases_of(languages: Sequence[str]) -> Callable[[str], list[str]]:
+    function_words_of = function_words_by_text(languages)
+
     def phrases(text: str) -> list[str]:
         found = []
-        for run in _RUN.findall(text.lower()):
-            words = run.split()
+        runs = [run.split() for run in _RUN.findall(text.lower())]
+        function_words = function_words_of(chain.from_iterable(runs))
+        for words in runs:
             telling = [len(word) > 1 and word not in function_words for word in words]
             for length in range(2, LONGEST_PHRASE + 1):
                 for start in range(len(words) - length + 1):

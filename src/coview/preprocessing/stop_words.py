@@ -1,4 +1,4 @@
-"""Function words of eleven languages, and which of these languages a collection of texts is in.
+"""Function words of eleven languages, and which of these languages a collection of texts, or each of them, is in.
 
 A function word ("the", "und", "pour") holds a sentence together and says nothing of what it is about. The lists are
 short on purpose: words that are merely frequent are left to the bounds on document frequencies.
@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import islice
 
-__all__ = ["LANGUAGES", "STOP_WORDS", "detect_language"]
+__all__ = ["LANGUAGES", "STOP_WORDS", "detect_language", "detect_languages", "function_words_by_text"]
 
 _SAMPLE = 2000  # texts that are looked at
 _LEAST = 0.08  # share of function words below which texts are in none of the languages: prose has 30 to 50 %
+_LEAST_TEXTS, _LEAST_TEXT_SHARE = 5, 0.05  # texts in another language than most, from which on it counts
+_LEAST_WORDS = 3  # different function words of the other language that such a text has, to begin with
+_TIMES = 2  # as many of them as of the first language
 _WORD = re.compile(r"[^\W\d_]+")
 _ANYWHERE = "http https www com org html etc"
 
@@ -143,3 +147,65 @@ def detect_language(texts: Iterable[str]) -> str | None:
     }
     best = max(hits, key=lambda language: sum(hits[language]))
     return best if sum(hits[best]) > _LEAST * total and len(hits[best]) > 1 else None
+
+
+def detect_languages(texts: Iterable[str]) -> list[str]:
+    """Return the languages of the texts: that of `detect_language`, then others that some of the texts are clearly in.
+
+    Examples
+    --------
+    >>> english, german = "The fox is in the garden", "Der Fuchs ist mit uns in dem Garten, aber nicht im Haus"
+    >>> detect_languages([english] * 20), detect_languages([english] * 20 + [german] * 8), detect_languages(["fox"])
+    (['english'], ['english', 'german'], [])
+    """
+    some = list(islice(texts, _SAMPLE))
+    first = detect_language(some)
+    if first is None:
+        return []
+    others = [language for language in _LISTS if language != first]
+    counts = Counter(_other_language(_WORD.findall(text.lower()), first, others, _LEAST_WORDS) for text in some)
+    least = max(_LEAST_TEXTS, _LEAST_TEXT_SHARE * len(some))
+    return [first, *(language for language in others if counts[language] >= least)]
+
+
+def function_words_by_text(languages: Sequence[str]) -> Callable[[Iterable[str]], frozenset[str]]:
+    """Return the function that tells the function words of a text by its words: of the first language, and of its own.
+
+    A function word of one language may say something in another ("war", "die"), so that texts lose those of the other
+    languages only where they are in them.
+
+    Examples
+    --------
+    >>> words_of = function_words_by_text(["english", "german"])
+    >>> "war" in words_of("he had seen the war in the city".split())
+    False
+    >>> "war" in words_of("es war nicht das ende".split())
+    True
+    """
+    first, *others = languages
+    if not others:
+        return lambda words: STOP_WORDS[first]
+    joined = {language: STOP_WORDS[first] | STOP_WORDS[language] for language in others}
+    return lambda words: joined.get(_other_language(words, first, others, 2) or first, STOP_WORDS[first])
+
+
+def _other_language(words: Iterable[str], first: str, others: Iterable[str], least: int) -> str | None:
+    """The language that a text is in, where it is another one than the first: by words that the two do not share."""
+    counts = Counter(words)
+    there = {word for word in counts if len(word) > 1}
+    best, most = None, 0
+    for language in others:
+        own = _not_in(first, language) & there
+        if len(own) < least:
+            continue
+        n_own = sum(counts[word] for word in own)
+        n_first = sum(counts[word] for word in _not_in(language, first) & there)
+        if n_own > max(most, _TIMES * n_first):
+            best, most = language, n_own
+    return best
+
+
+@cache
+def _not_in(other: str, language: str) -> frozenset[str]:
+    """Function words of a language that are none of another one."""
+    return STOP_WORDS[language] - STOP_WORDS[other]

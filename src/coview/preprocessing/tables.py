@@ -57,8 +57,8 @@ class TableViews(RawTransformer):
     vectorizer : scikit-learn vectorizer, mapping of view to vectorizer, or None, default=None
         Cloned for each view of text. Views without one, and None, use a `TextVectorizer`; see `TextViews`.
     stop_words : str, list of str or None, default="auto"
-        Words to leave out of texts: those of a language ("english" or "en"), a list, or none. "auto" takes the language
-        that the texts are in.
+        Words to leave out of texts: those of a language ("english" or "en") or of several ("en+de"), a list, or none.
+        "auto" takes the languages that the texts are in; see `TextViews`.
     min_df : int, float or "auto", default="auto"
         Least number (or share) of texts that a word must be in; see `TextViews`.
     max_df : int, float or "auto", default="auto"

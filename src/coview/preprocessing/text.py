@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, check_column_name, columns_by_view
-from coview.preprocessing.stop_words import detect_language
+from coview.preprocessing.stop_words import detect_languages
 from coview.preprocessing.vectorizer import STOPPED, TextVectorizer, find_separators
 from coview.utils import fitted_state as rules
 from coview.utils.inner import asking
@@ -61,8 +61,9 @@ class TextViews(RawTransformer):
         themselves and required versions ("libc6 (>= 2.14)") are left out. Items, like words, are bounded by `min_df`
         and `max_df`.
     stop_words : str, list of str or None, default="auto"
-        Words to leave out: those of a language ("english" or "en"), a list, or none. "auto" takes the language of each
-        view's texts, and that of the other texts where a view's are too short to tell.
+        Words to leave out: those of a language ("english" or "en"), of several ("en+de": of the first in all texts, of
+        the others in texts that are in them), a list, or none. "auto" takes the languages of each view's texts, and
+        those of the other texts where a view's are too short to tell.
     min_df : int, float or "auto", default="auto"
         Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 5,000, 3 below
         50,000 and 5 above.
@@ -76,7 +77,8 @@ class TextViews(RawTransformer):
     columns_ : dict
         The column of each view.
     stop_words_ : dict
-        The language whose function words are left out, or the list of words, by view; None where none are.
+        The languages whose function words are left out ("english", "english+german"), or the list of words, by view;
+        None where none are.
     view_names_ : list of str
         Names of the views.
 
@@ -303,9 +305,15 @@ class TextViews(RawTransformer):
         """Stop words of each view: those asked for, else those of its own language, or of the others'."""
         if not isinstance(self.stop_words, str) or self.stop_words != "auto":
             return dict.fromkeys(texts, self.stop_words)
-        languages = {view: detect_language(values) for view, values in texts.items()}
-        common = {language for language in languages.values() if language}
-        return {view: language or (min(common) if len(common) == 1 else None) for view, language in languages.items()}
+        found = {view: detect_languages(values) for view, values in texts.items()}
+        second = dict.fromkeys(language for languages in found.values() for language in languages[1:])
+        common = {languages[0] for languages in found.values() if languages}
+        first = {view: languages[0] if languages else None for view, languages in found.items()}
+        first = {view: own or (min(common) if len(common) == 1 else None) for view, own in first.items()}
+        return {
+            view: own and "+".join([own, *(language for language in second if language != own)])
+            for view, own in first.items()
+        }
 
     def _views(self, table: Table, counts: Mapping[str, tuple[Any, np.ndarray]]) -> Views:
         arrays, present, names = {}, {}, {}

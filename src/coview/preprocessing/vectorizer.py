@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.exceptions import ParameterError, ViewsError
-from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS
+from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS, function_words_by_text
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed, short
 from coview.utils.parameters import NONE, TEXT, TEXTS, TRUTH, Kind, check_parameters, frequency, integer
@@ -29,10 +29,13 @@ _VERSION = re.compile(r"\([<>=!~]{1,3} \d[^()]*\)")  # that an item requires: "l
 
 
 def _are_stop_words(value: Any) -> bool:
-    return value in LANGUAGES if isinstance(value, str) else isinstance(value, list) and TEXTS.accepts(value)
+    if isinstance(value, str):
+        return all(name in LANGUAGES for name in value.split("+"))
+    return isinstance(value, list) and TEXTS.accepts(value)
 
 
-STOPPED = Kind((f"a language ({listed(STOP_WORDS)})", "a list of words"), _are_stop_words)
+_NAMES = f"a language ({listed(STOP_WORDS)}), or several such as 'english+german'"
+STOPPED = Kind((_NAMES, "a list of words"), _are_stop_words)
 
 
 def _is_separator(value: Any) -> bool:
@@ -55,7 +58,9 @@ class TextVectorizer(CountVectorizer):
     Parameters
     ----------
     stop_words : str, list of str or None, default=None
-        A language, by name or code ("english" or "en"), whose function words are left out, or a list of words.
+        A language, by name or code ("english" or "en"), whose function words are left out, or a list of words. Of
+        several languages ("en+de"), the function words of the first are left out of all texts, those of the others of
+        texts that are in them.
     separator : str, tuple of str or None, default=None
         The texts are lists: what stands between two separators is an item. Of several separators each one divides, so
         that ``(",", "|")`` counts alternatives by themselves. None for texts made of words.
@@ -134,13 +139,18 @@ class TextVectorizer(CountVectorizer):
         return super().transform(_as_texts(raw_documents))
 
     def get_stop_words(self) -> frozenset[str]:
-        """Return the words that are left out."""
+        """Return the words that are left out of all texts."""
         if self.stop_words is None or self.separator is not None:
             return frozenset()
         if not isinstance(self.stop_words, str):
             return frozenset(word.lower() for word in self.stop_words)
         (STOPPED | NONE).check("stop_words", self.stop_words)
-        return STOP_WORDS[LANGUAGES[self.stop_words]]
+        return STOP_WORDS[self._languages()[0]]
+
+    def _languages(self) -> list[str]:
+        """Languages whose function words are left out, the first of all texts."""
+        asked = self.stop_words if isinstance(self.stop_words, str) and self.separator is None else ""
+        return [LANGUAGES[name] for name in asked.split("+") if name]
 
     def build_tokenizer(self) -> Callable[[str], list[str]]:
         """Return the function that splits a text into words, or a list into items."""
@@ -156,7 +166,15 @@ class TextVectorizer(CountVectorizer):
 
     def build_analyzer(self) -> Callable[[Any], list[str]]:
         """Return the function that turns a text into what is counted."""
-        tokenize, stop_words = self.build_tokenizer(), self.get_stop_words()
+        tokenize, stop_words, languages = self.build_tokenizer(), self.get_stop_words(), self._languages()
+        if len(languages) > 1:
+            words_of = function_words_by_text(languages)
+
+            def analyze(text: Any) -> list[str]:
+                words = tokenize(self.decode(text))
+                return self._word_ngrams(words, words_of(words))
+
+            return analyze
         return lambda text: self._word_ngrams(tokenize(self.decode(text)), stop_words)
 
     def _separators(self) -> tuple[str, ...]:
