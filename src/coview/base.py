@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier, is_clusterer
 
 from coview.engines.deadline import Deadline
 from coview.engines.loop import Options, run
@@ -61,11 +61,13 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     feature_names_in_: np.ndarray
     group_names_: dict[str, str]
     _found_names: Mapping[str, str] = {}  # those of group_names_ that nobody gave
+    _object_ids: np.ndarray | None = None  # of the training objects, where their groups are kept
     _vector_norms: Mapping[str, Sequence[float]] = {}  # lengths of vectors, by view: those of new ones are compared
     _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = {
         **rules.FITTED_VIEWS,
         "group_names_": rules.optional(rules.mapping(rules.text())),
         "_found_names": rules.optional(rules.mapping(rules.text())),
+        "_object_ids": rules.optional(rules.or_none(rules.values())),
         "_vector_norms": rules.optional(rules.by_view(rules.sequence(rules.number(0), 3), some=True)),
     }
 
@@ -170,7 +172,19 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         self.n_features_by_view_ = views.n_features
         self.feature_names_by_view_ = views.feature_names
         self._vector_norms = self._norms_of(views)
+        self._object_ids = self._ids_of(views)
         return views
+
+    def _ids_of(self, views: Any) -> np.ndarray | None:
+        """Ids of the objects of a fit, for a model that keeps their groups: people know them by these.
+
+        A model inside another one, whose groups nobody looks at, keeps none; nor are those of lazy views read for it.
+        """
+        groups = is_clusterer(self) or (bool(rules.ask(self, "_mixture")) and not is_classifier(self))
+        if not groups or isinstance(views, LazyViews) or not is_own_work(self) or views.ids is None:
+            return None
+        plain = views.ids.dtype.kind in "iu" or all(type(key) is str for key in views.ids.tolist())
+        return views.ids if plain else None  # a file holds texts and whole numbers
 
     def _norms_of(self, views: Any) -> dict[str, list[float]]:
         """Lengths of the vectors of a fit; a model inside another one gets what that one has looked at."""
@@ -397,7 +411,7 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
         light = copy.copy(self)
         light.engine = getattr(self.engine, "worker_engine", "cpu" if self.engine in ("auto", "dask") else self.engine)
         light.callbacks = None
-        for name in ("labels_", "labels_by_view_", "transduction_", "history_", self._mixture):
+        for name in ("labels_", "labels_by_view_", "transduction_", "history_", "_object_ids", self._mixture):
             light.__dict__.pop(name, None)
         return light
 

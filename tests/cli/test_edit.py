@@ -37,6 +37,17 @@ def files(folder, run):
     return table, model
 
 
+def test_objects_without_ids_are_shown_by_their_row(run, files, tmp_path):
+    table, _ = files
+    model = tmp_path / "m.coview"
+    options = ("--text", "words=body", "--clusters", "4", "--seed", "0", "--out", model)
+    assert run("fit", "MultiViewPLSA", "--table", table, *options)[0] == 0
+    code, out, _ = run("edit", model, "--merge", "0,2")
+    first = np.flatnonzero(load(model).predict(read_table(table)) == 2)[:5].tolist()
+    assert code == 0 and f"2 to 0: 12 ({', '.join(map(str, first))}, ...)" in out
+    assert "by their row, from 0: pass --table" in out
+
+
 def test_edits_are_shown_first_and_written_where_asked(run, files, tmp_path):
     table, model = files
     before, X = load(model).predict(read_table(table)), read_table(table)
@@ -44,9 +55,10 @@ def test_edits_are_shown_first_and_written_where_asked(run, files, tmp_path):
     edits = ("--merge", "0,2=Both", "--noise", "3", "--rename", "1=Other one")
     code, out, _ = run("edit", model, *edits)
     assert code == 0 and "merge 0 and 2 into 0, 'Both': 12 of 48 objects move" in out and "Nothing was written" in out
-    assert "by their row, from 0: pass --table" in out
+    named = f"2 to 0: 12 ({', '.join(f'p{row}' for row in np.flatnonzero(before == 2)[:5])}, ...)"
+    assert named in out and "by their row" not in out  # the model knows the ids of its objects
     code, out, _ = run("edit", model, *edits, "--table", table)
-    assert code == 0 and "p" + str(np.flatnonzero(before == 2)[0]) in out and "by their row" not in out
+    assert code == 0 and named in out and "by their row" not in out
     assert model.read_bytes() == kept
     path = tmp_path / "edited.coview"
     assert run("edit", model, *edits, "--out", path)[0] == 0

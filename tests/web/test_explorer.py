@@ -206,8 +206,8 @@ def test_objects_are_found_by_a_part_of_their_name(small):
 
 def test_what_the_file_carries_is_enough(small):
     browser = Explorer(Service(CoPLSA(3, **FAST).fit(small[0])))
-    assert browser.objects()["total"] == 60 and browser.object(3)["views"] == []
-    assert len(browser.object(3)["opinions"][0]["by_view"]) == 2
+    assert browser.objects()["total"] == 60 and browser.object("object 3")["views"] == []
+    assert len(browser.object("object 3")["opinions"][0]["by_view"]) == 2
     assert browser.disagreement()["compared"] == 60
 
 

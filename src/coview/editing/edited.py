@@ -521,7 +521,9 @@ class EditedModel(MultiViewEstimator):
         if X is None or (not _reads(inner) and n_training(inner) == _n_rows(self._objects(X))):
             if n_training(inner) is None:
                 raise ParameterError("is needed: the model has kept nothing of the objects of its fit.", parameter="X")
-            return find_moves(edits, other.labels_, self.labels_, inner.training.ids)
+            ids = inner.training.ids if inner.training.ids is not None else self._object_ids
+            known = ids if ids is not None and len(ids) == n_training(inner) else None
+            return find_moves(edits, other.labels_, self.labels_, known)
         objects = self._objects(X)
         before, after = (one._read_objects(objects)[1] for one in (other, self))
         return find_moves(edits, before, after, ids=objects.ids if isinstance(objects, Views) else None)

@@ -69,9 +69,18 @@ def inspect(model: Any) -> Inspection:
         inputs=_inputs(front, tuple(before), inspection),
         takes_lazy=getattr(estimator, "_takes_lazy", False),
         n_iter=inspection.n_iter if sweeps is None else int(np.max(sweeps)),
+        training=_with_ids(inspection.training, vars(estimator).get("_object_ids")),
         given_names={**inspection.given_names, **vars(estimator).get("group_names_", {})},
         _transform=getattr(estimator, "transform", None) if inspection._transform is None else inspection._transform,
     )
+
+
+def _with_ids(training: Training, ids: np.ndarray | None) -> Training:
+    """What is kept of the training objects, with their ids where these are of the same objects."""
+    known = training.codes if training.memberships is None else training.memberships
+    if ids is None or known is None or training.ids is not None or len(known) != len(ids):
+        return training
+    return replace(training, ids=ids)
 
 
 def _steps_of(model: Any) -> list[Any]:

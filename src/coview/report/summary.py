@@ -196,7 +196,7 @@ def _read(inspection: Inspection, X: Any, y: Any, max_objects: int | None) -> _O
         reading = inspection.training_reading()
         n = next((len(part) for part in (reading.codes, reading.memberships) if part is not None), inspection.n_objects)
         rows = np.arange(n or 0)
-        return _Objects(reading, rows, n, None, None, None, *_labels(inspection, y, n, rows))
+        return _Objects(reading, rows, n, None, inspection.training.ids, None, *_labels(inspection, y, n, rows))
     most = MOST_OBJECTS if max_objects is None else check_count("max_objects", max_objects)
     if isinstance(X, LazyViews):  # no more is read from disk than is needed
         n, rows = len(X), sample_positions(len(X), most)

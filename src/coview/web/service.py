@@ -149,9 +149,11 @@ class Service:
             return list(range(len(self.data))) if self.data.ids is None else self.data.ids.tolist()
         if self.searcher is not None:
             return self.searcher.retriever.indexed_ids().tolist()
-        kept = (each.training_reading() for each in self.models)
-        lengths = (len(part) for reading in kept for part in (reading.memberships, reading.codes) if part is not None)
-        return list(range(next(lengths, 0)))
+        for each in self.models:
+            known = [part for part in (each.training.memberships, each.training.codes) if part is not None]
+            if known:
+                return list(range(len(known[0]))) if each.training.ids is None else each.training.ids.tolist()
+        return []
 
     def cells(self, name: Any) -> list[Any]:
         """Return the values of a column of the table, None where there is none."""
