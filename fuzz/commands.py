@@ -5,24 +5,18 @@ A command must end with an answer or with one sentence of coview's, and a refuse
 
 from __future__ import annotations
 
-import argparse
 import atexit
 import contextlib
 import io
 import os
 import random
-import resource
 import shutil
-import signal
 import sys
 import tempfile
-import time
 import traceback
 import warnings
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import typer
@@ -31,7 +25,7 @@ from scipy import sparse
 from coview import LinkPLSA, MultiViewNaiveBayes, SphericalKMeans, save
 from coview.cli import main as cli
 from coview.datasets import make_topic_views
-from fuzz.estimators import described, is_ours
+from fuzz._cases import command_line, described, is_ours, search
 
 SECONDS = 30  # of the processor, that a case may take
 MEMORY = 4 * 2**30  # bytes beyond what the process has at the start, that a case may ask for
@@ -179,69 +173,27 @@ def _contents(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
 
-class _TooLongError(BaseException):
-    """A case takes too long; none of the errors that code goes on after."""
-
-
-def _end(number: int, frame: Any) -> None:
-    raise _TooLongError
-
-
-@contextlib.contextmanager
-def _limited() -> Iterator[None]:
-    """Limit the time of the processor, and the memory where the system tells how much is taken."""
-    signal.signal(signal.SIGPROF, _end)
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    taken = Path("/proc/self/statm")
-    if taken.exists():
-        pages = int(taken.read_text().split()[0])
-        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY, hard))
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
 def main(seed: int = 0, count: int | None = None, seconds: float | None = None) -> list[str]:
     """Run cases until there are so many or so much time is spent; return failures, one sentence each."""
     folder()
-    ends = time.monotonic() + (float("inf") if seconds is None else seconds)
-    failures: list[str] = []
-    number = 0
-    while (count is None or number < count) and time.monotonic() < ends:
-        words = make_case(seed, number)
-        try:
-            with _limited():
-                wrong = run_case(words)
-        except _TooLongError:
-            wrong = f"it takes more than {SECONDS} s"
-        if wrong:
-            shown = " ".join(word if word.isprintable() and word else repr(word) for word in words)[:200]
-            failures.append(f"coview {shown}: {wrong} (python -m fuzz.commands --seed {seed} --case {number})")
-        number += 1
-    print(f"{number} cases were tried", file=sys.stderr)
-    return failures
+    limits = SECONDS, MEMORY
+    return search("commands", make_case, run_case, _shown, seed=seed, count=count, seconds=seconds, limits=limits)
+
+
+def _shown(words: list[str]) -> str:
+    return f"coview {' '.join(word if word.isprintable() and word else repr(word) for word in words)[:200]}"
+
+
+def show(seed: int, number: int) -> None:
+    """Run one case here, and show its traceback."""
+    words = make_case(seed, number)
+    print(words)
+    os.chdir(folder())
+    try:
+        cli.app(words, standalone_mode=False)
+    except Exception:
+        traceback.print_exc()
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m fuzz.commands", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, help="number of cases; 1,000, or as many as there are seconds for")
-    parser.add_argument("--seconds", type=float, default=None)
-    parser.add_argument("--case", type=int, default=None, help="run this case alone, and show its traceback")
-    options = parser.parse_args()
-    if options.case is not None:
-        given = make_case(options.seed, options.case)
-        print(given)
-        os.chdir(folder())
-        try:
-            cli.app(given, standalone_mode=False)
-        except Exception:
-            traceback.print_exc()
-    else:
-        most = 1000 if options.count is None and options.seconds is None else options.count
-        found = main(options.seed, most, options.seconds)
-        print(*found, f"{len(found)} failures", sep="\n")
-        sys.exit(bool(found))
+    sys.exit(command_line("commands", __doc__, main, show))

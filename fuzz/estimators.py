@@ -11,12 +11,9 @@ answer that is not finite, an input that is not what it was.
 
 from __future__ import annotations
 
-import argparse
 import copy
-import linecache
 import os
 import pickle
-import resource
 import select
 import signal
 import sys
@@ -41,11 +38,11 @@ import coview
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
 from coview.exceptions import CoviewError
 from coview.views.views import Views
+from fuzz._cases import again, command_line, deadline, described, goes_on, is_ours, limit_memory
 
 SECONDS = 60  # of work that a case may take
 WAIT = 600  # seconds after which a case that does not work waits for good
 MEMORY = 8 << 30  # bytes of addresses that a child may have more than this process
-HOME = str(Path(coview.__file__).parent)
 ROWS = 24
 
 # small settings, where the defaults are meant for real data
@@ -652,25 +649,6 @@ def _use(case: Case) -> str:
     return ""
 
 
-def is_ours(error: BaseException) -> bool:
-    """Tell whether an error is a sentence of coview's."""
-    if isinstance(error, CoviewError):
-        return True
-    if not isinstance(error, (ValueError, TypeError)):
-        return False
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    line = linecache.getline(last.filename, last.lineno or 0).strip()
-    return last.filename.startswith(HOME) and "raise" in line
-
-
-def described(error: BaseException) -> str:
-    """Return the error of a case on one line, with the place in coview that it comes from."""
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if frame.filename.startswith(HOME)]
-    place = f" from {Path(ours[-1].filename).relative_to(HOME)}:{ours[-1].lineno}" if ours else ""
-    return f"{type(error).__name__}{place}: {' '.join(str(error).split())[:160]}"
-
-
 def not_finite_in(answer: Any, name: str) -> str:
     """Return where an answer has NaN or infinity, or nothing."""
     if isinstance(answer, (Mapping, Views)):
@@ -705,9 +683,8 @@ def fingerprint(X: Any) -> Any:
 def main(seed: int = 0, count: int | None = None, seconds: float | None = None) -> list[str]:
     """Run cases until there are so many or so much time is spent; return failures, one sentence each."""
     failures: list[str] = []
-    ends = time.monotonic() + (float("inf") if seconds is None else seconds)
-    number = 0
-    while (count is None or number < count) and time.monotonic() < ends:
+    ends, number = deadline(seconds), 0
+    while goes_on(number, count, ends):
         number = _run_child(seed, number, count, ends, failures)
     print(f"{number} cases were tried", file=sys.stderr)
     return failures
@@ -737,7 +714,7 @@ def _run_child(seed: int, number: int, count: int | None, ends: float, failures:
                 break
             word, _, rest = line.rstrip("\n").partition(" ")
             if word == "failed":
-                failures.append(f"{rest}{_again(seed, number)}")
+                failures.append(f"{rest}{again('estimators', seed, number)}")
             number += 1
     _, status = os.waitpid(child, 0)
     if not fault and os.WIFSIGNALED(status):
@@ -746,20 +723,15 @@ def _run_child(seed: int, number: int, count: int | None, ends: float, failures:
     if not fault and number == first and time.monotonic() < ends:
         fault = "the process ends without a word"
     if fault:
-        failures.append(f"{make_case(seed, number)}: {fault}.{_again(seed, number)}")
+        failures.append(f"{make_case(seed, number)}: {fault}.{again('estimators', seed, number)}")
         number += 1
     return number
 
 
-def _again(seed: int, number: int) -> str:
-    return f" (python -m fuzz.estimators --seed {seed} --case {number})"
-
-
 def _run_cases(seed: int, number: int, count: int | None, ends: float, writing: int) -> None:
-    limit = _addresses() + MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    limit_memory(MEMORY)
     with threadpool_limits(1), _quietly():
-        while (count is None or number < count) and time.monotonic() < ends:
+        while goes_on(number, count, ends):
             signal.setitimer(signal.ITIMER_PROF, SECONDS)  # ends the process by SIGPROF
             try:
                 case = make_case(seed, number)
@@ -769,11 +741,6 @@ def _run_cases(seed: int, number: int, count: int | None, ends: float, writing: 
                 text = f"failed The fuzzer itself: {error!r}."
             os.write(writing, f"{' '.join(text.split())}\n".encode(errors="replace"))
             number += 1
-
-
-def _addresses() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    return pages * resource.getpagesize()
 
 
 @contextmanager
@@ -787,7 +754,8 @@ def _quietly() -> Iterator[None]:
         yield
 
 
-def _show(seed: int, number: int) -> None:
+def show(seed: int, number: int) -> None:
+    """Run one case here, and show its traceback."""
     case = make_case(seed, number)
     print(case)
     try:
@@ -798,16 +766,4 @@ def _show(seed: int, number: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m fuzz.estimators", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, help="number of cases; 1,000, or as many as there are seconds for")
-    parser.add_argument("--seconds", type=float, default=None)
-    parser.add_argument("--case", type=int, default=None, help="run this case alone, here, and show its traceback")
-    options = parser.parse_args()
-    if options.case is not None:
-        _show(options.seed, options.case)
-    else:
-        most = 1000 if options.count is None and options.seconds is None else options.count
-        found = main(options.seed, most, options.seconds)
-        print(*found, f"{len(found)} failures", sep="\n")
-        sys.exit(bool(found))
+    sys.exit(command_line("estimators", __doc__, main, show))

@@ -5,10 +5,7 @@ An answer must be finite, and an error one of coview's own.
 
 from __future__ import annotations
 
-import argparse
-import signal
 import sys
-import time
 import traceback
 import warnings
 from collections.abc import Callable
@@ -39,12 +36,22 @@ from coview import (
     suggest_labels,
 )
 from coview.datasets import make_topic_views
-from fuzz.estimators import VALUES, described, is_ours, not_finite_in
+from fuzz._cases import command_line, described, is_ours, search
+from fuzz.estimators import VALUES, not_finite_in
 
 SECONDS = 30  # of the processor, that a case may take
+# NaN where there is nothing relevant, no pair of words or no feature: that is what they say of themselves
+MAY_BE_NAN = (
+    "average_precision",
+    "topic_coherence",
+    "topic_coherence of texts",
+    "topic_diversity",
+    "topic_exclusivity",
+)
 ROWS = 40
 
 Call = tuple[Callable[..., Any], dict[str, Any]]
+FunctionCase = tuple[str, str, Any]  # a function, one of its arguments, and what is put there
 
 
 @cache
@@ -164,7 +171,7 @@ def values() -> list[Any]:
     ]  # fmt: skip
 
 
-def make_case(seed: int, number: int) -> tuple[str, str, Any]:
+def make_case(seed: int, number: int) -> FunctionCase:
     """Return a function, one of its arguments, and what is put there; the same for the same seed and number."""
     rng = np.random.default_rng([seed, number])
     names = list(calls())
@@ -173,8 +180,9 @@ def make_case(seed: int, number: int) -> tuple[str, str, Any]:
     return name, arguments[rng.integers(len(arguments))], values()[rng.integers(len(values()))]
 
 
-def run_case(name: str, argument: str, value: Any) -> str:
+def run_case(case: FunctionCase) -> str:
     """Call and look; return what is wrong, or nothing."""
+    name, argument, value = case
     if name == "compare" and argument == "methods" and (value is None or isinstance(value, str)):
         return ""  # all methods: right, and long
     try:
@@ -184,60 +192,34 @@ def run_case(name: str, argument: str, value: Any) -> str:
         return "" if argument == "model" else described(error)
     except Exception as error:
         return "" if is_ours(error) else described(error)
-    if name.endswith(("average_precision", "topic_coherence", "topic_coherence of texts")):
-        return ""  # NaN where there is nothing relevant, or no pair of words
+    if name in MAY_BE_NAN:
+        return ""
     where = not_finite_in(answer, "the answer") if isinstance(answer, (np.ndarray, float)) else ""
     return f"NaN or infinity in {where}" if where else ""
 
 
-class _TooLongError(BaseException):
-    """A case takes too long; none of the errors that code goes on after."""
-
-
-def _end(number: int, frame: Any) -> None:
-    raise _TooLongError
-
-
 def main(seed: int = 0, count: int | None = None, seconds: float | None = None) -> list[str]:
     """Run cases until there are so many or so much time is spent; return failures, one sentence each."""
-    ends = time.monotonic() + (float("inf") if seconds is None else seconds)
-    failures: list[str] = []
-    number = 0
-    signal.signal(signal.SIGPROF, _end)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        while (count is None or number < count) and time.monotonic() < ends:
-            name, argument, value = make_case(seed, number)
-            signal.setitimer(signal.ITIMER_PROF, SECONDS)
-            try:
-                wrong = run_case(name, argument, value)
-            except _TooLongError:
-                wrong = f"it takes more than {SECONDS} s"
-            if wrong:
-                shown = " ".join(f"{name}({argument}={value!r:.80})".split())
-                failures.append(f"{shown}: {wrong} (python -m fuzz.functions --seed {seed} --case {number})")
-            number += 1
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    print(f"{number} cases were tried", file=sys.stderr)
-    return failures
+        limits = SECONDS, None
+        return search("functions", make_case, run_case, _shown, seed=seed, count=count, seconds=seconds, limits=limits)
+
+
+def _shown(case: FunctionCase) -> str:
+    name, argument, value = case
+    return " ".join(f"{name}({argument}={value!r:.80})".split())
+
+
+def show(seed: int, number: int) -> None:
+    """Run one case here, and show its traceback."""
+    name, argument, value = make_case(seed, number)
+    print(name, argument, repr(value)[:200])
+    try:
+        print(repr(_call(name, argument, value))[:500])
+    except Exception:
+        traceback.print_exc()
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m fuzz.functions", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, help="number of cases; 1,000, or as many as there are seconds for")
-    parser.add_argument("--seconds", type=float, default=None)
-    parser.add_argument("--case", type=int, default=None, help="run this case alone, and show its traceback")
-    options = parser.parse_args()
-    if options.case is not None:
-        asked, place, given = make_case(options.seed, options.case)
-        print(asked, place, repr(given)[:200])
-        try:
-            print(repr(_call(asked, place, given))[:500])
-        except Exception:
-            traceback.print_exc()
-    else:
-        most = 1000 if options.count is None and options.seconds is None else options.count
-        found = main(options.seed, most, options.seconds)
-        print(*found, f"{len(found)} failures", sep="\n")
-        sys.exit(bool(found))
+    sys.exit(command_line("functions", __doc__, main, show))

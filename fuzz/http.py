@@ -7,14 +7,12 @@ markup of a client that comes back as HTML. `python -m fuzz.http --seed 3 --coun
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import random
 import socket
 import string
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +20,8 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 import numpy as np
+
+from fuzz._cases import case_numbers, how_many, options_of, tell
 
 MARKUP = "<img src=x onerror=alert(1)>"
 PATIENCE = 20.0  # seconds, after which a request counts as hanging
@@ -173,12 +173,10 @@ RAW = [
 def main(seed: int = 0, count: int | None = None, seconds: float | None = None) -> list[str]:
     """Send requests until so many are sent or so much time is over; return the failures, a sentence each."""
     rng = random.Random(seed)
-    until = time.monotonic() + (seconds if seconds is not None else float("inf"))
-    count = 1000 if count is None and seconds is None else count
     failures: list[str] = []
     with _logged() as logged, _served() as url, httpx.Client(base_url=url, timeout=PATIENCE) as client:
         number = 0
-        while (count is None or number < count) and time.monotonic() < until:
+        for number in case_numbers(1000 if count is None and seconds is None else count, seconds):
             where = f"seed {seed}, request {number}"
             if rng.random() < 0.2:
                 sent: Any = raw_request(rng)
@@ -191,10 +189,9 @@ def main(seed: int = 0, count: int | None = None, seconds: float | None = None) 
             logged.clear()
             if problem is not None:
                 failures.append(f"{where}: {problem}. It was {_cut(repr(sent))}")
-            number += 1
         problem = _problem(client, {"method": "GET", "url": "/health"}, status=200)
         if problem is not None:
-            failures.append(f"seed {seed}: after {number} requests the service does not answer: {problem}")
+            failures.append(f"seed {seed}: after request {number} the service does not answer: {problem}")
     return failures
 
 
@@ -365,9 +362,5 @@ def small_service(n_objects: int = 60) -> Any:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1000)
-    failed = main(**vars(parser.parse_args()))
-    print("\n".join(failed) or "nothing was found")
-    sys.exit(bool(failed))
+    chosen = options_of("http", __doc__).parse_args()
+    sys.exit(tell(main(chosen.seed, how_many(chosen), chosen.seconds)))

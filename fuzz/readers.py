@@ -10,9 +10,7 @@ values that a model must never meet. Case `i` of a seed is the same whatever cas
 
 from __future__ import annotations
 
-import argparse
 import io
-import itertools
 import json
 import os
 import random
@@ -39,6 +37,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from coview import Ontology, Views, read_stream, read_table, read_views, write_views
 from coview.exceptions import CoviewError
+from fuzz._cases import case_numbers, how_many, limit_memory, options_of, tell
 
 try:
     import mudata
@@ -340,7 +339,8 @@ def _run(path: Path, use: Callable[[Path], None]) -> str:
     if child == 0:
         try:
             os.close(reading)
-            _limit_memory()
+            limit_memory(4 * MEMORY)  # beyond that it is to fail, not to bring down others
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, 1)
             os.dup2(null, 2)  # libraries print there before they die
@@ -367,15 +367,6 @@ def _run(path: Path, use: Callable[[Path], None]) -> str:
         return "gives no answer"
     taken = usage.ru_maxrss * 1024 - before
     return answer.strip() or (f"takes {taken / 1e9:.1f} GB" if taken > MEMORY else "")
-
-
-def _limit_memory() -> None:
-    """Let the process have four times what a case may take: beyond that it is to fail, not to bring down others."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else 0
-    limit = pages * resource.getpagesize() + 4 * MEMORY
-    if pages:
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _resident() -> int:
@@ -423,7 +414,6 @@ def main(
 def _search(
     seed: int, count: int | None, seconds: float | None, first: int, only: str, keep: Path | None
 ) -> list[Failure]:
-    until = None if seconds is None else time.monotonic() + seconds
     failures: list[Failure] = []
     with tempfile.TemporaryDirectory(prefix="coview-fuzz-") as name:
         folder = Path(name)
@@ -432,9 +422,7 @@ def _search(
         readers = {
             reader: (path, use) for reader, (path, use) in _planned(folder / "valid").items() if reader.startswith(only)
         }
-        for case in itertools.count(first):
-            if case - first == count or (until is not None and time.monotonic() > until):
-                break
+        for case in case_numbers(count, seconds, first):
             rng = random.Random(f"{seed} {case}")
             reader = rng.choice(sorted(readers))
             source, use = readers[reader]
@@ -447,7 +435,6 @@ def _search(
                 if keep is not None:
                     _keep(target, keep / f"{seed}-{case}-{source.name}")
             shutil.rmtree(target.parent)
-        print(f"{case - first} damaged files were read", file=sys.stderr)
     return failures
 
 
@@ -470,20 +457,10 @@ def _keep(source: Path, target: Path) -> None:
         shutil.copy(source, target)
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, help="number of cases; 1,000, or as many as there are seconds for")
-    parser.add_argument("--seconds", type=float, help="stop after this time")
+if __name__ == "__main__":
+    parser = options_of("readers", __doc__)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--only", default="", help="readers whose names begin so")
     parser.add_argument("--keep", type=Path, help="a folder for the files that fail")
-    return parser.parse_args()
-
-
-if __name__ == "__main__":
-    chosen = _arguments()
-    most = 1000 if chosen.count is None and chosen.seconds is None else chosen.count
-    problems = _search(chosen.seed, most, chosen.seconds, chosen.first, chosen.only, chosen.keep)
-    print("\n".join(map(str, problems)) or "no failure")
-    sys.exit(1 if problems else 0)
+    chosen = parser.parse_args()
+    sys.exit(tell(_search(chosen.seed, how_many(chosen), chosen.seconds, chosen.first, chosen.only, chosen.keep)))

@@ -130,7 +130,7 @@ def test_a_case_does_not_change_the_models_of_others():
     model = functions.calls()["set_group_names"][1]["model"]
     before = inspect(model).group_names
     for name, argument, value in (("set_group_names", "names", {0: "x"}), ("edit(topics).rename", "name", "x")):
-        assert functions.run_case(name, argument, value) == ""
+        assert functions.run_case((name, argument, value)) == ""
     assert inspect(model).group_names == before
 
 
