@@ -207,6 +207,16 @@ def test_an_object_without_any_view_gets_the_shares_of_the_classes(counts, fitte
     assert_allclose(fitted.predict_proba(gap)[1], fitted.class_prior_)
 
 
+def test_frequent_classes_are_favored_by_several_candidates_only(counts, fitted):
+    assert_allclose(fitted.class_factors_, 1)  # as many labels of each class
+    y = np.where(counts.target == 0, counts.target, few(counts.target, 4))
+    names = ["latent", "centers"]
+    model = AutoClassifier(names, random_state=0).fit(counts.views, y)
+    assert model.class_factors_[0] == 1 and (model.class_factors_[1:] < 0.6).all()
+    alone = AutoClassifier(names[:1], random_state=0).fit(counts.views, y)
+    assert_allclose(alone.class_factors_, 1)
+
+
 def test_a_file_gives_the_same_answers(counts, fitted, tmp_path):
     save(fitted, tmp_path / "model.coview")
     again = load(tmp_path / "model.coview")

@@ -8,6 +8,7 @@ from scipy.special import softmax
 
 from coview.auto.pooling import (
     agreeing_temperature,
+    class_factors,
     combine,
     fit_pool_temperature,
     fit_temperature,
@@ -107,4 +108,21 @@ def test_classifiers_that_never_disagree_do_not_make_their_mean_certain():
 def test_who_has_no_view_keeps_the_prior_whatever_the_temperature():
     prior = np.array([0.7, 0.3])
     answers = [(np.array([1.0, 0.0]), np.array([[0.6, 0.4], [0.6, 0.4]]))]
-    assert_allclose(pool(answers, prior, 2, 0.5), [[0.36 / 0.52, 0.16 / 0.52], prior])
+    assert_allclose(pool(answers, prior, 2, np.ones(2), 0.5), [[0.36 / 0.52, 0.16 / 0.52], prior])
+
+
+def test_the_frequent_class_is_guessed_where_opinions_differ_and_only_there():
+    factors = class_factors(np.array([100, 10]))
+    told = [(np.ones(3), np.array([[0.5, 0.5], [0.05, 0.95], [0.95, 0.05]]))]
+    found = pool(told, np.full(2, 0.5), 3, factors)
+    assert_allclose(found.sum(axis=1), 1)
+    assert found.argmax(axis=1).tolist() == [0, 1, 0] and found[0, 0] > 0.6
+    # a temperature changes how sure the answer is, not what it is
+    for temperature in (0.3, 4.0):
+        assert (pool(told, np.full(2, 0.5), 3, factors, temperature).argmax(axis=1) == [0, 1, 0]).all()
+
+
+def test_as_many_labels_of_every_class_favor_none_and_few_labels_favor_little():
+    assert_allclose(class_factors(np.array([3, 3, 3])), 1)
+    few, many = (class_factors(np.array([2, 1]) * times) for times in (1, 50))
+    assert 0.94 < few[1] < 1 and many[1] < 0.85

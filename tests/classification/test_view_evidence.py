@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from coview import MultiViewPLSAClassifier, SeededKMeansClassifier, Views
+from coview.classification import view_evidence
 from coview.classification.view_evidence import MOST_OBJECTS, _kappa, _some_rows, learned_view_weights
 from coview.datasets import make_topic_views
 from coview.views.lazy import LazyViews
@@ -47,6 +48,17 @@ def test_two_views_that_agree_by_chance_keep_their_weights_without_labels_to_hol
     _, noisy, codes = corpus
     lone = np.where(np.arange(400) == np.flatnonzero(codes >= 0)[0], codes, -1)
     assert set(learned_view_weights(noisy.select("tags", "noise"), lone, 3, seed=0).values()) == {1.0}
+
+
+@pytest.mark.parametrize(("best", "n_held", "left_out"), [(0.12, 20, False), (0.7, 20, True), (0.12, 500, True)])
+def test_held_out_labels_leave_a_view_out_only_where_another_clearly_finds_them(
+    corpus, monkeypatch, best, n_held, left_out
+):
+    _, noisy, codes = corpus
+    monkeypatch.setattr(view_evidence, "_agreement", lambda *given: np.zeros(2))
+    monkeypatch.setattr(view_evidence, "_held_out", lambda *given: (np.array([best, 0.0]), n_held))
+    weights = learned_view_weights(noisy.select("words", "noise"), codes, 3, seed=0)
+    assert weights == {"words": 1.0, "noise": 0.0 if left_out else 1.0}
 
 
 def test_views_with_negative_values_are_judged_by_class_means(corpus):

@@ -48,12 +48,14 @@ from coview.auto.pipelines import (
 )
 from coview.auto.pooling import (
     agreeing_temperature,
+    class_factors,
     combine,
     fit_pool_temperature,
     fit_weights,
     log_loss,
     pool,
     sharpened,
+    tilted,
 )
 from coview.auto.relations import RELATIONS, check_alignment, comparable_sample
 from coview.auto.subsets import (
@@ -215,6 +217,12 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     class_prior_ : ndarray (n_classes,)
         Share of each class among the labels: the answer for an object without any view. With an ontology, of the lowest
         labels with examples, and the answer is that of the levels.
+    class_factors_ : ndarray (n_classes,)
+        What the candidates' mean probability of each class is multiplied by before it is brought to sum one: the third
+        root of its number of labels, plus five, relative to the most frequent class. Most candidates treat all classes
+        alike, so where they differ the frequent class is the better guess. All are 1 where every class has as many
+        labels, and where there is one candidate only. With an ontology they are in the models of the levels, and 1
+        here.
     class_means_ : dict of ndarray (n_classes, n_features of the view)
         Mean of each feature over the objects of a class, rows brought to sum one first: what the classes are about.
     class_frequencies_ : dict of ndarray (n_classes, n_features of the view)
@@ -278,6 +286,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     _fitted_state = {
         "classes_": rules.labels("classes"),
         "class_prior_": rules.shares("classes"),
+        "class_factors_": rules.floats("classes", low=1e-6, high=1),
         "transduction_": rules.values("objects"),
         "memberships_": rules.shares("objects", "classes"),
         "candidates_": candidate_table("accuracy", "log_loss", "reliability", "seconds"),
@@ -419,7 +428,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             found = softmax(class_scores(model, some, self.classes_) / self.temperatures_[name], axis=1)
             answers.append((weights[name] * some.present.any(axis=1), found))
         temperatures = self._temperatures(views, self.new_temperature_)
-        return in_type_of(views, pool(answers, self.class_prior_, len(views), temperatures))
+        return in_type_of(views, pool(answers, self.class_prior_, len(views), self.class_factors_, temperatures))
 
     def predict_labels(self, X: Any) -> np.ndarray:
         """Predict consistent label sets as booleans (n_objects, n_classes).
@@ -508,6 +517,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         levels = self._levels()
         self.candidates_ = levels.candidates()
         self.class_prior_ = levels.in_columns(lowest.class_prior_[None])[0]
+        self.class_factors_ = np.ones(len(self.classes_))
         shares = (
             levels.shares({level: model.memberships_ for level, model in self.estimators_.items()}) * labels.allowed
         )
@@ -552,6 +562,12 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         reliable = np.nan_to_num([judged[i].reliability for i in alive])
         if reliable.max() > 0:
             prior = prior * np.maximum(reliable / reliable.max(), LEAST_RELIABLE) ** TRUST
+        # one alone may know how frequent the classes are
+        self.class_factors_ = (
+            class_factors(np.bincount(codes[codes >= 0], minlength=len(self.classes_)))
+            if len(alive) > 1
+            else np.ones(len(self.classes_))
+        )
         probabilities = np.array([judged[i].probabilities(rows) for i in alive])
         weights = np.zeros(len(judged))
         weights[alive] = fit_weights(probabilities, own, prior, STRENGTH)
@@ -563,7 +579,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         for number in np.unique(folds):
             here = folds == number
             learned = fit_weights(probabilities[:, ~here], own[~here], prior, STRENGTH)
-            combined[here] = combine(probabilities[:, here], learned)
+            combined[here] = tilted(combine(probabilities[:, here], learned), self.class_factors_)
         self.pool_temperature_ = 1.0
         if len(probabilities) > 1:  # one alone is calibrated already
             self.pool_temperature_ = fit_pool_temperature(combined, own)
@@ -631,14 +647,14 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         for each in judged:
             each.weight /= total
         if not self.n_held_out_:  # the candidates' agreement is all that is known
-            mean = pool(answers, self.class_prior_, len(codes))[codes < 0]
+            mean = pool(answers, self.class_prior_, len(codes), self.class_factors_)[codes < 0]
             opinions = [each.opinions[codes < 0] for each in judged if each.opinions is not None]
             self.pool_temperature_ = agreeing_temperature(mean, opinions)
-        self.memberships_ = pool(answers, self.class_prior_, len(codes), self.pool_temperature_)
+        self.memberships_ = pool(answers, self.class_prior_, len(codes), self.class_factors_, self.pool_temperature_)
         self._temper_subsets(fitted, plan, seed, deadline)
         if not prepared.views.present.all():
             own = self._temperatures(prepared.views, self.pool_temperature_)
-            self.memberships_ = pool(answers, self.class_prior_, len(codes), own)
+            self.memberships_ = pool(answers, self.class_prior_, len(codes), self.class_factors_, own)
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
 
@@ -664,7 +680,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 kept = [self._ask(each, fold, rows) for each, fold in models]
                 told = [each for each in kept if each is not None]
                 weight = sum(each.weight for each, _ in fitted)
-                sources.append(SubsetEvidence(told, weight, targets, views.present[rows], views.names))
+                sources.append(
+                    SubsetEvidence(told, weight, targets, views.present[rows], views.names, self.class_factors_)
+                )
         self.new_temperature_ = temperature_of_new(sources, views.names, self.classes_, self.pool_temperature_)
         self.subset_temperatures_, self.accuracy_by_view_ = gather_evidence(
             sources, views.names, self.classes_, self.pool_temperature_

@@ -272,4 +272,4 @@ def _margins() -> LinearSVC:
 
 
 def _logistic() -> LogisticRegression:
-    return LogisticRegression(C=10, class_weight="balanced", solver="newton-cg", tol=1e-3)
+    return LogisticRegression(C=2, class_weight="balanced", solver="newton-cg", tol=1e-3)

@@ -10,6 +10,10 @@ A mean of probabilities is less sure than it is right, since its parts err on di
 has a temperature too: p to the power 1 / T, brought to sum one. It minimizes the log loss of held-out objects; with few
 of them it stays near what suited other data, and without any the combination is as sure as its parts agree with it.
 Of new objects, and from some of the views, it is as sure as it agrees with the fit (`subsets.py`).
+
+Most candidates treat all classes alike, however often they are labeled, which pays while labels are few. The mean of
+their probabilities is then multiplied by a power of each class's share of the labels: where opinions differ, the
+frequent class is the better guess. Where all classes have as many labels nothing changes.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from scipy.special import log_softmax, softmax
 
 __all__ = [
     "agreeing_temperature",
+    "class_factors",
     "combine",
     "fit_pool_temperature",
     "fit_temperature",
@@ -29,6 +34,7 @@ __all__ = [
     "own_temperature",
     "pool",
     "sharpened",
+    "tilted",
 ]
 
 ROUNDS = 200  # of EM
@@ -40,6 +46,8 @@ POOL_BOUNDS = (-5.0, 3.0)  # of its logarithm
 SUREST = 0.95  # mean probability of the likeliest class, where no label says more
 SUBSET_SPREAD = 2.0  # of the logarithm of a temperature about that of all views
 SUBSET_BOUNDS = (-6.0, 6.0)  # of the same
+TILT = 1 / 3  # power of a class's share of the labels
+EVEN = 5  # labels of each class that are counted beside those given, so that one more says little
 TINY = 1e-12
 
 
@@ -106,6 +114,30 @@ def fit_weights(probabilities: np.ndarray, codes: np.ndarray, prior: np.ndarray,
             return updated
         weights = updated
     return weights
+
+
+def class_factors(counts: np.ndarray) -> np.ndarray:
+    """What probabilities of classes with so many labels are multiplied by; 1 for the class that has most.
+
+    Examples
+    --------
+    >>> class_factors(np.array([4, 4])).tolist(), class_factors(np.array([95, 20, 1])).round(2).tolist()
+    ([1.0, 1.0], [1.0, 0.63, 0.39])
+    """
+    shares = (counts + EVEN) / (counts + EVEN).max()
+    return np.asarray(shares**TILT, dtype=np.float64)
+
+
+def tilted(probabilities: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Probabilities (objects x classes) times a factor of each class, brought to sum one.
+
+    Examples
+    --------
+    >>> tilted(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([1.0, 0.25])).tolist()
+    [[0.8, 0.2], [0.0, 1.0]]
+    """
+    weighed = probabilities * factors
+    return np.asarray(weighed / weighed.sum(axis=1, keepdims=True))
 
 
 def sharpened(probabilities: np.ndarray, temperature: float | np.ndarray) -> np.ndarray:
@@ -189,23 +221,26 @@ def pool(
     answers: list[tuple[np.ndarray, np.ndarray]],
     prior: np.ndarray,
     n_objects: int,
+    factors: np.ndarray,
     temperature: float | np.ndarray = 1.0,
 ) -> np.ndarray:
-    """Mean of probabilities (objects x classes) by weights of each object, sharpened; the prior where all are 0.
+    """Mean of probabilities (objects x classes) by weights, tilted and sharpened; the prior where all weights are 0.
 
     The temperature may be a column, one for each object.
 
     Examples
     --------
     >>> one, other = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])
-    >>> pool([(np.array([1.0, 0.0]), one), (np.array([1.0, 0.0]), other)], np.array([0.3, 0.7]), 2).tolist()
+    >>> told = [(np.array([1.0, 0.0]), one), (np.array([1.0, 0.0]), other)]
+    >>> pool(told, np.array([0.3, 0.7]), 2, np.ones(2)).tolist()
     [[0.5, 0.5], [0.3, 0.7]]
     """
     total, share = np.zeros((n_objects, len(prior))), np.zeros(n_objects)
     for weights, probabilities in answers:
         total += weights[:, None] * probabilities
         share += weights
-    known = sharpened(total / np.where(share > 0, share, 1.0)[:, None], temperature)
+    mean = np.where(share[:, None] > 0, total, 1.0)
+    known = sharpened(tilted(mean, factors), temperature)
     return np.where(share[:, None] > 0, known, prior)
 
 

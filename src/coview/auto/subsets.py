@@ -135,7 +135,7 @@ class SubsetEvidence:
     """What some objects say of subsets of the views: by subset, probabilities and how probable the likeliest class is.
 
     `kept` are the candidates that were asked, `weight` that of all, `targets` the probabilities by all views, or 1 at a
-    label, and `present` says who has which view, in the order of `names`.
+    label, `present` says who has which view, in the order of `names`, and `factors` are those of the classes.
     """
 
     kept: Sequence[Asked]
@@ -143,6 +143,7 @@ class SubsetEvidence:
     targets: np.ndarray
     present: np.ndarray
     names: Sequence[str]
+    factors: np.ndarray
 
     def of(self, subset: Sequence[str], classes: np.ndarray, least: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Probabilities of objects that have all of these views, and those of their likeliest class by all views.
@@ -156,7 +157,7 @@ class SubsetEvidence:
             return np.empty((0, len(classes))), np.empty(0)
         known = self.present[:, [name in subset for name in self.names]].all(axis=1)
         known &= np.sum([weights for weights, _ in answers], axis=0) > 0
-        mean = pool(answers, np.full(len(classes), 1 / len(classes)), n)[known]
+        mean = pool(answers, np.full(len(classes), 1 / len(classes)), n, self.factors)[known]
         return mean, self.targets[known, mean.argmax(axis=1)]
 
 

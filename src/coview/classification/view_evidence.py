@@ -7,7 +7,9 @@ classes agrees with no other beyond chance. Both are measured as Cohen's kappa, 
     a_v = max over views w of kappa(opinion of v, opinion of w) - 2 / sqrt(n)       n unlabeled objects with both views
     h_v = kappa(labels, opinion of v without them) - 1 / sqrt(m)                    m labeled objects held out
 
-each as a share of its largest and joined, h_v with the weight of its m labels against 20. Opinions are those of naive
+each as a share of its largest and joined, h_v with the weight of its m labels against 20. The largest h_v is itself
+uncertain: unless it is two standard deviations, 2 / sqrt(m), above 0, the shares of the other views are moved towards 1
+in proportion, since ten labels that one view happens to find are no reason to leave the other out. Opinions are those of naive
 Bayes after two rounds of EM; of a view with negative values those of the nearest class mean by the cosine, and of one
 that a model takes for Gaussian vectors those of the nearest class mean by the distance, wherever 0 is. What is left is
 no measure of how good a view is: good views may agree little. So a view whose share is at least 0.4 keeps the weight 1,
@@ -32,6 +34,7 @@ __all__ = ["LEARNED", "learned_view_weights"]
 LEARNED = "auto"  # what asks for weights of this kind
 MOST_OBJECTS = 5000  # that are looked at
 FOLDS = 5
+SURE = 2  # standard deviations of kappa by which the best view's h_v must be above 0 for held-out labels to decide
 LABELS = 20  # that count as much as the agreement of the views
 NOTHING, ENOUGH = 0.1, 0.4  # shares of the best view's evidence below which a view is left out, from which it counts
 Opinion = Callable[[np.ndarray], np.ndarray]  # codes of the labels (-1 for none) to a class for each object
@@ -74,9 +77,11 @@ def learned_view_weights(
     agreement = _agreement(opinions, codes, known, n_classes)
     held_out, n_held = _held_out(opinions, codes, n_classes, rng, deadline)
     evidence, total = np.zeros(len(some.names)), 0.0
-    for values, weight in ((agreement, LABELS), (held_out, n_held)):
+    sure = min(float(held_out.max()) * np.sqrt(n_held) / SURE, 1.0)
+    for values, weight, trust in ((agreement, LABELS, 1.0), (held_out, n_held, sure)):
         if values.max() > 0:
-            evidence, total = evidence + weight * values / values.max(), total + weight
+            share = trust * values / values.max() + 1 - trust
+            evidence, total = evidence + weight * share, total + weight
     if not total:
         return dict.fromkeys(views.names, 1.0)
     weights = np.clip((evidence / total - NOTHING) / (ENOUGH - NOTHING), 0.0, 1.0)
