@@ -226,7 +226,9 @@ class Said:
 @pytest.mark.parametrize(("asked", "sure"), [(0.95, 0.9), (0.5, 0.6)])
 def test_where_half_of_the_weight_does_not_answer_the_temperature_stays(asked, sure):
     targets, there = np.tile([0.9, 0.1], (100, 1)), np.ones((100, 1), dtype=bool)
-    evidence = SubsetEvidence([Said(asked), Said(1 - asked, knows=False)], 1.0, targets, there, ["a"], np.ones(targets.shape[1]))
+    evidence = SubsetEvidence(
+        [Said(asked), Said(1 - asked, knows=False)], 1.0, targets, there, ["a"], np.ones(targets.shape[1])
+    )
     found = temperature_of_new([evidence], ["a"], np.arange(2), 1.0)
     assert_allclose(sharpened(np.array([[0.6, 0.4]]), found)[0, 0], sure, atol=0.02)
 

@@ -50,15 +50,27 @@ def test_two_views_that_agree_by_chance_keep_their_weights_without_labels_to_hol
     assert set(learned_view_weights(noisy.select("tags", "noise"), lone, 3, seed=0).values()) == {1.0}
 
 
-@pytest.mark.parametrize(("best", "n_held", "left_out"), [(0.12, 20, False), (0.7, 20, True), (0.12, 500, True)])
-def test_held_out_labels_leave_a_view_out_only_where_another_clearly_finds_them(
-    corpus, monkeypatch, best, n_held, left_out
-):
+@pytest.mark.parametrize(
+    ("other", "best", "n_held", "weight"),
+    [
+        ("tags", 0.12, 20, 1.0),  # few labels that words happen to find are no reason to leave tags out, ...
+        ("tags", 0.7, 400, 0.0),  # many are,
+        ("noise", 0.12, 20, 0.0),  # and so are few against a view that has nothing in common with words
+    ],
+)
+def test_views_that_share_something_are_left_out_by_many_labels_only(corpus, monkeypatch, other, best, n_held, weight):
     _, noisy, codes = corpus
     monkeypatch.setattr(view_evidence, "_agreement", lambda *given: np.zeros(2))
     monkeypatch.setattr(view_evidence, "_held_out", lambda *given: (np.array([best, 0.0]), n_held))
-    weights = learned_view_weights(noisy.select("words", "noise"), codes, 3, seed=0)
-    assert weights == {"words": 1.0, "noise": 0.0 if left_out else 1.0}
+    weights = learned_view_weights(noisy.select("words", other), codes, 3, seed=0)
+    assert weights == {"words": 1.0, other: weight}
+
+
+@pytest.mark.parametrize("found", [0.0, 0.2])
+def test_a_view_that_shares_nothing_is_not_taken_in_by_a_few_labels_that_it_finds(corpus, monkeypatch, found):
+    _, noisy, codes = corpus
+    monkeypatch.setattr(view_evidence, "_held_out", lambda *given: (np.array([0.1, 0.0, found]), 9))
+    assert learned_view_weights(noisy, codes, 3, seed=0) == {"words": 1.0, "tags": 1.0, "noise": 0.0}
 
 
 def test_views_with_negative_values_are_judged_by_class_means(corpus):

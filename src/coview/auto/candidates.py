@@ -54,6 +54,7 @@ from coview.preprocessing.scaling import SCALINGS, ScaledViews
 from coview.preprocessing.weighting import TfidfViews, UnitRows
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean
+from coview.utils.sampling import sample_positions
 from coview.views.arrays import looks_counted
 from coview.views.lazy import LazyViews
 from coview.views.views import Views, n_present
@@ -66,6 +67,7 @@ __all__ = [
     "TimedFit",
     "asked_candidates",
     "can_place",
+    "comparable_sample",
     "counted_views",
     "default_candidates",
     "fewer_views",
@@ -101,6 +103,7 @@ MOST_ROWS = 20_000  # objects of a fit of other methods, which place the others 
 MOST = {"graphs": MOST_NODES} | dict.fromkeys(
     ("sphere", "correlation", "latent", "topics", "smoothed"), MOST_ROWS
 )  # of each
+LEARNED_BY = 4000  # objects that views are made comparable by, to be related to each other
 SMOOTH_STARTS = 20  # of k-means on smoothed views, which have few dimensions
 SMOOTH_PRIOR = 1.14  # where links join alike objects; what the other views say of these is evidence for it already
 
@@ -340,6 +343,13 @@ def prepared(views: Views, by: list[Any]) -> Views:
             views = _filled(views, list(transformer.views or views.names))
         views = transformer.transform(views)
     return views
+
+
+def comparable_sample(views: Views, seed: int = 0) -> Views:
+    """Some of the objects, counts weighed and measurements scaled, where nobody else needs the views prepared."""
+    rows = sample_positions(len(views), LEARNED_BY, seed)
+    some = views if len(rows) == len(views) else views[rows]
+    return prepared(some, preparation(some))
 
 
 def default_candidates(

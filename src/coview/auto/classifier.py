@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.assignment.label_sets import check_ontology, label_array, named_labels
 from coview.assignment.ontology import Ontology
-from coview.auto.candidates import FAILURES, SCALING, view_scalings
+from coview.auto.candidates import FAILURES, SCALING, comparable_sample, view_scalings
 from coview.auto.cross_validation import (
     FittedFold,
     FoldPlan,
@@ -57,7 +57,6 @@ from coview.auto.pooling import (
     sharpened,
     tilted,
 )
-from coview.auto.relations import RELATIONS, check_alignment, comparable_sample
 from coview.auto.subsets import (
     ALONE,
     ASKED,
@@ -72,6 +71,7 @@ from coview.auto.subsets import (
 from coview.auto.table import CandidateTable, candidate_table, left_out
 from coview.base import MultiViewEstimator
 from coview.classification.wrapper import in_type_of
+from coview.clustering.relations import RELATIONS, check_alignment
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.threads import few_threads
 from coview.exceptions import InterruptedFitWarning

@@ -44,10 +44,10 @@ from coview.auto.evidence import agreements, candidate_weights, may_be_kept, rel
 from coview.auto.links import LINK_EVIDENCE, find_links, judge_links, smoothing
 from coview.auto.number import borne_out, choose_number
 from coview.auto.objects import Objects
-from coview.auto.relations import RELATIONS, check_alignment, structured_views
 from coview.auto.table import CandidateTable, candidate_table, left_out
 from coview.base import NumbersGate
 from coview.clustering.consensus import BaseConsensus
+from coview.clustering.relations import RELATIONS, check_alignment, structured_views
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.passes import blockwise
 from coview.engines.protocol import floating_type

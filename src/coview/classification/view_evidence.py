@@ -7,13 +7,20 @@ classes agrees with no other beyond chance. Both are measured as Cohen's kappa, 
     a_v = max over views w of kappa(opinion of v, opinion of w) - 2 / sqrt(n)       n unlabeled objects with both views
     h_v = kappa(labels, opinion of v without them) - 1 / sqrt(m)                    m labeled objects held out
 
-each as a share of its largest and joined, h_v with the weight of its m labels against 20. The largest h_v is itself
-uncertain: unless it is two standard deviations, 2 / sqrt(m), above 0, the shares of the other views are moved towards 1
-in proportion, since ten labels that one view happens to find are no reason to leave the other out. Opinions are those of naive
+each as a share of its largest and joined, h_v with the weight of its m labels against 20. Opinions are those of naive
 Bayes after two rounds of EM; of a view with negative values those of the nearest class mean by the cosine, and of one
 that a model takes for Gaussian vectors those of the nearest class mean by the distance, wherever 0 is. What is left is
 no measure of how good a view is: good views may agree little. So a view whose share is at least 0.4 keeps the weight 1,
 one below 0.1 gets 0, and those between stand between. Where nothing rises above chance, all views keep theirs.
+
+Opinions from a few labels are poor, and so are their agreements. Whether views share anything at all can be told
+without labels (`coview.clustering.relations`). Where some do, ten labels are no reason to leave one of them out, and no
+reason to take in another:
+
+- a_v is looked for among them only; if nobody's rises above chance, all of them have the same, with the weight of 5
+  labels;
+- their shares of h_v are moved towards 1 as far as the largest h_v is less than two standard deviations, 2 / sqrt(m);
+- h_v of a view that shares nothing is less by 1 / sqrt(m) once more.
 """
 
 from __future__ import annotations
@@ -25,17 +32,21 @@ import numpy as np
 from scipy import sparse
 
 from coview.classification.naive_bayes import label_start
+from coview.clustering.relations import relate_views
 from coview.engines.deadline import NO_DEADLINE, Deadline
-from coview.views.arrays import unit_rows
-from coview.views.views import Views
+from coview.preprocessing.weighting import TfidfViews
+from coview.utils.remembered import remembered
+from coview.views.arrays import looks_counted, unit_rows
+from coview.views.views import Views, n_present
 
 __all__ = ["LEARNED", "learned_view_weights"]
 
 LEARNED = "auto"  # what asks for weights of this kind
 MOST_OBJECTS = 5000  # that are looked at
 FOLDS = 5
-SURE = 2  # standard deviations of kappa by which the best view's h_v must be above 0 for held-out labels to decide
 LABELS = 20  # that count as much as the agreement of the views
+SHARING = 5  # that count as much as what they share without any label
+SURE = 2  # standard deviations above chance, one more than h_v has taken off, from which labels alone decide
 NOTHING, ENOUGH = 0.1, 0.4  # shares of the best view's evidence below which a view is left out, from which it counts
 Opinion = Callable[[np.ndarray], np.ndarray]  # codes of the labels (-1 for none) to a class for each object
 ROUNDS = 2  # of learning from the unlabeled, for views with negative values and for vectors
@@ -74,14 +85,21 @@ def learned_view_weights(
         for v, name in enumerate(some.names)
     }
     opinions = {name: _opinion(some.select(name), n_classes, name in gaussian) for name in some.names}
-    agreement = _agreement(opinions, codes, known, n_classes)
+    sharing = _sharing(some)
+    agreement = _agreement(opinions, codes, known, n_classes, sharing if sharing.any() else ~sharing)
     held_out, n_held = _held_out(opinions, codes, n_classes, rng, deadline)
+    agreeing, sure = LABELS, 1.0
+    if sharing.any():
+        if agreement.max() <= 0:
+            agreement, agreeing = sharing.astype(np.float64), SHARING
+        if n_held:
+            sure = min(float(held_out.max()) * np.sqrt(n_held) / SURE, 1.0)
+            held_out = np.where(sharing, held_out, np.maximum(held_out - 1 / np.sqrt(n_held), 0.0))
     evidence, total = np.zeros(len(some.names)), 0.0
-    sure = min(float(held_out.max()) * np.sqrt(n_held) / SURE, 1.0)
-    for values, weight, trust in ((agreement, LABELS, 1.0), (held_out, n_held, sure)):
+    for values, weight, trust in ((agreement, agreeing, 1.0), (held_out, n_held, sure)):
         if values.max() > 0:
-            share = trust * values / values.max() + 1 - trust
-            evidence, total = evidence + weight * share, total + weight
+            shares = trust * values / values.max() + (1 - trust) * sharing
+            evidence, total = evidence + weight * shares, total + weight
     if not total:
         return dict.fromkeys(views.names, 1.0)
     weights = np.clip((evidence / total - NOTHING) / (ENOUGH - NOTHING), 0.0, 1.0)
@@ -96,16 +114,33 @@ def _some_rows(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.sort(np.concatenate(parts))
 
 
+def _sharing(views: Views) -> np.ndarray:
+    """Which views share something with another, told without labels."""
+    having = n_present(views)
+    counted = [name for name, matrix in views.items() if looks_counted(matrix, having[name])]
+
+    def relate() -> list[bool]:
+        weighed = TfidfViews(views=counted).fit_transform(views) if counted else views
+        return [verdict == "shares" for verdict in relate_views(weighed)["verdict"]]
+
+    made_of = ("views that share", *views.names, *views.values(), views.present)
+    return np.array(remembered(made_of, relate))
+
+
 def _agreement(
-    opinions: Mapping[str, Opinion], codes: np.ndarray, known: dict[str, np.ndarray], n_classes: int
+    opinions: Mapping[str, Opinion],
+    codes: np.ndarray,
+    known: dict[str, np.ndarray],
+    n_classes: int,
+    among: np.ndarray,
 ) -> np.ndarray:
-    """For each view the agreement with the view that it agrees with most, on unlabeled objects."""
+    """For each view the agreement with the view that it agrees with most `among` some, on unlabeled objects."""
     answers = {name: opinion(codes) for name, opinion in opinions.items()}
     best, names = np.zeros(len(answers)), list(answers)
     for v, one in enumerate(names):
         for w, other in enumerate(names[:v]):
             both = (codes < 0) & known[one] & known[other]
-            if both.any():
+            if among[v] and among[w] and both.any():
                 chance = 2 / np.sqrt(both.sum())
                 kappa = _kappa(answers[one][both], answers[other][both], n_classes) - chance
                 best[[v, w]] = np.maximum(best[[v, w]], kappa)

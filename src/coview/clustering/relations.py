@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.auto.candidates import preparation, prepared
 from coview.clustering.affinity import Scaling, row_squares
 from coview.inspection.choice import describe_misaligned
 from coview.utils import fitted_state as rules
@@ -36,10 +35,9 @@ from coview.utils.warn import warn_user
 from coview.views.arrays import unit_rows
 from coview.views.views import Views
 
-__all__ = ["RELATIONS", "check_alignment", "comparable_sample", "relate_views", "structured_views"]
+__all__ = ["RELATIONS", "check_alignment", "relate_views", "structured_views"]
 
 SHARE, LEAST_OBJECTS, MOST_OBJECTS = 0.5, 300, 1000  # of the objects that are compared
-LEARNED_BY = 4000  # objects that views are made comparable by
 FEWEST = 30  # objects that have both of two views
 NEAREST = 10
 SHUFFLES = 40
@@ -64,13 +62,6 @@ def check_alignment(views: Views, seed: int = 0) -> dict[str, list[Any]]:
     if sentence := describe_misaligned(relations):
         warn_user(sentence, UserWarning)
     return relations
-
-
-def comparable_sample(views: Views, seed: int = 0) -> Views:
-    """Some of the objects, counts weighed and measurements scaled, where nobody else needs the views prepared."""
-    rows = sample_positions(len(views), LEARNED_BY, seed)
-    some = views if len(rows) == len(views) else views[rows]
-    return prepared(some, preparation(some))
 
 
 def relate_views(views: Views, seed: int = 0) -> dict[str, list[Any]]:

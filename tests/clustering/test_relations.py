@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from coview import AutoClassifier, AutoClustering, ConcatenatedViews, Ontology, Views, inspect, load, save
-from coview.auto import relations
-from coview.auto.relations import relate_views, structured_views
+from coview.clustering import relations
+from coview.clustering.relations import relate_views, structured_views
 from coview.datasets import make_topic_views
 from coview.inspection.choice import describe_choice
 from coview.metrics import normalized_mutual_info
