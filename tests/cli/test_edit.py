@@ -37,6 +37,40 @@ def files(folder, run):
     return table, model
 
 
+def test_sizes_are_those_of_predict_and_the_report_with_objects_and_of_the_fit_without(run, tmp_path):
+    rng = np.random.default_rng(0)
+    words = " ".join(WORDS.values()).split()
+    rows = [[f"p{i}", " ".join(rng.choice(words, 4))] for i in range(60)]
+    table, model = tmp_path / "t.csv", tmp_path / "m.coview"
+    with open(table, "w", newline="") as stream:
+        csv.writer(stream).writerows([["key", "body"], *rows])
+    options = ("--id", "key", "--text", "words=body", "--clusters", "4", "--set", "max_iter=2", "--out", model)
+    assert run("fit", "LinkPLSA", "--table", table, *options)[0] == 0
+    code, out, _ = run("edit", model, "--merge", "0,1", "--out", model)
+    assert code == 0 and "3 groups of the 60 objects of the fit" in out and "m.coview: 1 edit in its log." in out
+    edited, X = load(model), read_table(table)
+    _, told, _ = run("edit", model, "--json", "--undo")
+    kept = {group["group"]: group["objects"] for group in json.loads(told)["groups"]}
+    before = edited.undo().labels_
+    assert kept == {k: int((before == k).sum()) for k in range(4)}
+    edited = load(model)
+    found = edited.predict(X)
+    moved = int((found != edited.labels_).sum())
+    assert moved  # the fit was ended early: its memberships are not those that predict finds
+    _, told, _ = run("edit", model, "--table", table, "--json", "--rename", "0=zero")
+    given = {group["group"]: group["objects"] for group in json.loads(told)["groups"]}
+    assert given == {k: int((found == k).sum()) for k in edited.numbers_}
+    _, told, _ = run("report", model, "--table", table, "--json", "--no-held-out", "--map", "pca")
+    groups = json.loads(told)["groups"]
+    assert {int(item["name"]): item["size"] for item in groups["items"]} == given and groups["moved"] == moved
+    _, told, _ = run("report", model, "--json")
+    assert {int(item["name"]): item["size"] for item in json.loads(told)["groups"]["items"]} == {
+        k: int((edited.labels_ == k).sum()) for k in edited.numbers_
+    }
+    out = run("edit", model, "--table", table, "--rename", "0=zero")[1]
+    assert "3 groups of the 60 objects that were given" in out
+
+
 def test_objects_without_ids_are_shown_by_their_row(run, files, tmp_path):
     table, _ = files
     model = tmp_path / "m.coview"

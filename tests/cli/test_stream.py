@@ -77,7 +77,7 @@ def test_standard_input_as_json_and_going_on(tmp_path, mail):
         (("-", "--format", "svmlight", "--views", "a=3,b=x"), "'b' has 'x'"),
         (("-", "--format", "svmlight", "--views", "a,b"), "how many belong to each of the views a, b"),
         (("-", "--format", "jsonl", "--update", "fast"), "update must be one of"),
-        (("-", "--format", "jsonl", "--labels", "kind"), "no 'kind' in its first 1 rows; there are 'label', 'v'"),
+        (("-", "--format", "jsonl", "--labels", "kind"), "no 'kind' in its first 1 row; there are 'label', 'v'"),
     ],
 )
 def test_bad_input_ends_with_code_2_and_a_sentence(words, message, monkeypatch, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import jensenshannon, squareform
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.pipeline import make_pipeline
@@ -13,7 +14,7 @@ from coview import ColumnViews, LinkPLSA, MultiViewCCA, Ontology, TableViews, Te
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection.class_matches import match_classes
-from coview.inspection.hierarchy import _divergences, group_distances
+from coview.inspection.hierarchy import GroupHierarchy, _divergences, group_distances
 from coview.plot import HierarchyDisplay
 
 DATA = make_topic_views(n_objects=150, n_clusters=5, random_state=0)
@@ -240,3 +241,42 @@ def test_an_ontology_needs_classes():
     for X in (None, DATA.views):
         with pytest.raises(ViewsError, match="ontology needs classes"):
             inspect(MODEL).hierarchy(X, ontology=animals)
+
+
+def overlapping(texts):
+    """Pairs of texts of a figure that cover each other."""
+    boxes = [text.get_window_extent() for text in texts if text.get_text()]
+    return [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if a.overlaps(b)]
+
+
+@pytest.mark.parametrize("n", [3, 20, 90])
+@pytest.mark.parametrize("given", [False, True])
+def test_names_and_classes_do_not_cover_each_other(n, given):
+    from matplotlib import pyplot
+
+    rng = np.random.default_rng(0)
+    joined = linkage(rng.dirichlet(np.ones(30), n), "average")
+    keys, codes = [str(k) for k in range(n)], rng.integers(0, n, 500)
+    matches = match_classes(joined, keys, codes, [f"class of objects {i % 7}" for i in range(500)])
+    tree = GroupHierarchy(joined, keys, [f"word{k}, another{k}, third" for k in range(n)], matches)
+    ax = pyplot.subplots(figsize=(7, 4))[1] if given else None
+    display = HierarchyDisplay(tree, n_parts=2).plot(ax)
+    display.figure_.draw_without_rendering()
+    names, classes = display.ax_.get_yticklabels(), display.ax_.texts
+    assert not overlapping(names) and not overlapping(classes)
+    assert len(names) == n or (given and n == 90 and len(names) > 20)  # all, where the figure is made for them
+    best = int(np.argmax(matches["f1"][n:])) + n
+    assert f" {tree.match(best)}" in [text.get_text() for text in classes]
+    assert all(text.get_window_extent().x1 <= display.figure_.bbox.x1 for text in classes)
+    width = display.ax_.get_window_extent().width
+    assert width > 0.3 * display.figure_.bbox.width  # the tree has room beside the names
+    pyplot.close(display.figure_)
+
+
+def test_a_part_of_a_figure_has_room_for_a_tree():
+    from matplotlib import pyplot
+
+    left, _ = pyplot.figure(figsize=(12, 4)).subfigures(1, 2)
+    display = HierarchyDisplay.from_estimator(MODEL, DATA.views, classes=DATA.target, ax=left.subplots())
+    assert len(display.ax_.texts) > 0 and len(display.ax_.get_yticklabels()) == 5
+    pyplot.close("all")

@@ -81,7 +81,7 @@ def test_rows_without_any_value_lack_the_view(make):
 def test_a_row_with_some_numbers_is_refused_if_asked_for(make):
     columns = {"a": [1.0, None, 3.0], "b": [4.0, 5.0, 6.0]}
     with pytest.raises(
-        ViewsError, match=r"Column 'a' has no value in 1 rows \(the first is row 1, counting from 0\) .* view 'v'"
+        ViewsError, match=r"Column 'a' has no value in 1 row \(the first is row 1, counting from 0\) .* view 'v'"
     ):
         ColumnViews({"v": ["a", "b"]}, impute=None).fit_transform(make(columns))
 

@@ -112,7 +112,7 @@ def test_an_empty_list_of_arrow_counts_as_one_of_another_length():
 
 def test_a_gap_beside_other_values_of_the_view_is_refused():
     with pytest.raises(
-        ViewsError, match=r"Column 'v' has no vector in 1 rows .the first is row 1, counting from 0. that have other"
+        ViewsError, match=r"Column 'v' has no vector in 1 row .the first is row 1, counting from 0. with other"
     ):
         ColumnViews({"all": ["v", "year"]}).fit_transform({"v": [[1.0], None], "year": [1, 2]})
 

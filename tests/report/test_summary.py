@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from coview import (
     PLSA,
     AutoClustering,
+    LinkPLSA,
     MultiViewNaiveBayes,
     MultiViewPLSA,
     TableViews,
@@ -247,3 +248,16 @@ def test_the_largest_topics_of_a_view_are_listed_and_all_are_counted(data):
         masses = [item["mass"] for item in items]
         assert len(items) == 12 and topics["count"][view] == 20 and masses == sorted(masses, reverse=True)
     assert "the 12 largest of 20 topics" in report.html
+
+
+def test_objects_that_left_their_group_since_the_fit_are_counted_and_others_are_not():
+    data = make_topic_views(n_objects=80, n_clusters=4, random_state=0)
+    X = Views(dict(data.views.items()), ids=[f"p{i}" for i in range(80)])
+    model = LinkPLSA(4, max_iter=1, random_state=0).fit(X)
+    moved = int((model.transform(X).argmax(axis=1) != model.memberships_.argmax(axis=1)).sum())
+    page = make_report(model, X, held_out=False, map_method="pca")
+    assert page.summary["groups"]["moved"] == moved > 1
+    assert f"as predict does: {moved} are in another topic than at the end of the fit." in page.html
+    others = (X[::-1], X[:70], data.views)  # in another order, fewer, without ids
+    for views in others:
+        assert make_report(model, views, held_out=False, map_method="pca").summary["groups"]["moved"] is None

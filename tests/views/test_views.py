@@ -488,7 +488,7 @@ def test_views_do_not_become_one_matrix_by_accident():
         ({"a": pd.DataFrame({"t": ["x", "y"]})}, "View 'a' has column 't' of type String, which is not numeric."),
         ({"a": pd.DataFrame(np.eye(2), columns=["t", "t"])}, "has the column 't' more than once."),
         ({"a": pd.DataFrame({"t": pd.array([1, None], dtype="Int64")})}, "View 'a' has NaN or infinity"),
-        ({"a": pd.DataFrame({"t": pd.array([True, None], dtype="boolean")})}, "has no value in 1 rows of column 't'."),
+        ({"a": pd.DataFrame({"t": pd.array([True, None], dtype="boolean")})}, "has no value in 1 row of column 't'."),
         (
             {"a": pd.DataFrame({"t": [1, 2]}, index=[0, 5]), "b": pd.DataFrame({"t": [1, 2]}, index=[5, 0])},
             "Views 'a' and 'b' have different row indexes.",

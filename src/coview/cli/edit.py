@@ -19,7 +19,7 @@ from coview.cli.files import (
     write_table,
 )
 from coview.cli.options import Data, EscapeFormulas, Json, Sep, Table, View
-from coview.utils.messages import cut, printable
+from coview.utils.messages import cut, printable, quantity
 from coview.utils.progress import progress, tell
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def edit(
         whole = now.moves_from(before, X)
         write_table(_objects(whole, ids), moves, escape_formulas=escape_formulas)
     if as_json:
-        print(json.dumps(_as_json(now, steps, ids)))
+        print(json.dumps(_as_json(now, X, steps, ids)))
         return
     for step in steps:
         _echo(_told(step, ids))
@@ -126,9 +126,10 @@ def edit(
         numbers = [f"  {number}: {what}" for number, what in now.whereabouts().items()]
         _echo("\n".join([*(["log:", *lines] if lines else ["No edits."]), "numbers:", *numbers]))
     if steps or not log:
-        _echo(_groups(now))
+        _echo(_groups(now, X))
     if steps:
-        _echo("Nothing was written: add --out FILE." if out is None else f"{out}: {len(now.edits_)} edits in its log.")
+        written = f"{out}: {quantity(len(now.edits_), 'edit')} in its log."
+        _echo("Nothing was written: add --out FILE." if out is None else written)
 
 
 def _asked(
@@ -170,7 +171,7 @@ def _echo(text: str) -> None:
 
 def _told(step: Moves, ids: Any) -> str:
     """An edit, how many objects go from where to where, and the first of them."""
-    lines = [f"{step.edit}: {len(step['row']):,} of {step.n_objects:,} objects move"]
+    lines = [step.sentence]
     counts = list(zip(*step.counts.values()))
     names = _objects(step, ids)["id"]
     for before, after, n in counts[:SHOWN_MOVES]:
@@ -194,31 +195,36 @@ def _objects(moved: Moves, ids: Any) -> dict[str, list[Any]]:
     return {"id": names, "before": moved["before"], "after": moved["after"]}
 
 
-def _sizes(model: EditedModel) -> list[Any]:
-    """Number, name and number of training objects of each group."""
+def _sizes(model: EditedModel, X: Any) -> tuple[list[Any], str]:
+    """Number, name and number of objects of each group, and which objects these are.
+
+    Objects that are given are sorted as `predict` and the report do; those of the fit are where the fit has left them.
+    """
     import numpy as np
 
     from coview.inspection import inspect
 
     shown = inspect(model)
-    codes = shown.training.codes
-    sizes = [None] * len(shown.groups)
-    if codes is not None:
-        sizes = np.bincount(codes[codes >= 0], minlength=len(shown.groups)).tolist()
-    return list(zip(model.numbers_, shown.group_names, sizes))
+    read = shown.codes(model.predict(X)) if X is not None and hasattr(model, "predict") else None
+    codes = shown.training.codes if read is None else read
+    if codes is None:
+        return list(zip(model.numbers_, shown.group_names, [None] * len(shown.groups))), ""
+    sizes = np.bincount(codes[codes >= 0], minlength=len(shown.groups)).tolist()
+    which = f"{quantity(len(codes), 'object')} {'of the fit' if read is None else 'that were given'}"
+    return list(zip(model.numbers_, shown.group_names, sizes)), which
 
 
-def _groups(model: EditedModel) -> str:
+def _groups(model: EditedModel, X: Any) -> str:
     from coview.utils.tables import ColumnTable
 
-    rows = _sizes(model)
+    rows, which = _sizes(model, X)
     table = ColumnTable(dict(zip(("group", "name", "objects"), map(list, zip(*rows)))))
     lines = str(table).split("\n")
-    return "\n".join([f"{len(rows)} groups", *lines[1:]])
+    return "\n".join([f"{quantity(len(rows), 'group')}{f' of the {which}' if which else ''}", *lines[1:]])
 
 
-def _as_json(model: EditedModel, steps: list[Moves], ids: Any) -> dict[str, Any]:
-    groups = [dict(zip(("group", "name", "objects"), row)) for row in _sizes(model)]
+def _as_json(model: EditedModel, X: Any, steps: list[Moves], ids: Any) -> dict[str, Any]:
+    groups = [dict(zip(("group", "name", "objects"), row)) for row in _sizes(model, X)[0]]
     done = [{"edit": step.edit, "n_objects": step.n_objects, "moves": plain(_objects(step, ids))} for step in steps]
     whereabouts = {str(number): what for number, what in model.whereabouts().items()}
     return {"steps": done, "groups": groups, "edits": model.edits_, "log": model.log(), "numbers": whereabouts}

@@ -23,7 +23,7 @@ from coview.cli.files import (
     write_table,
 )
 from coview.cli.options import Config, Data, EscapeFormulas, Json, Sep, Table, View, merge_config, write_config
-from coview.utils.messages import did_you_mean, listed, printable, short
+from coview.utils.messages import did_you_mean, listed, printable, quantity, short
 from coview.utils.progress import print_line, progress, tell
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def run_to_table(
         answer = work(**options)
     columns = answer if in_file is None else answer[0]
     if out is not None:
-        rows = f"{len(next(iter(columns.values()))):,} rows"
+        rows = quantity(len(next(iter(columns.values()))), "row")
         written, about = (columns, rows) if in_file is None else in_file(answer)
         write_table(written, out, escape_formulas=escape, digits=digits)
         if not as_json:

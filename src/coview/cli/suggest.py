@@ -10,6 +10,7 @@ import typer
 from coview.cli.files import ids_of, plain, read_labels, tell_absent
 from coview.cli.options import Config, Data, EscapeFormulas, Json, Labels, Sep, Table, View
 from coview.cli.predict import AllDigits, Model, Out, load_objects, run_to_table, tell_no_ids
+from coview.utils.messages import quantity
 from coview.utils.progress import tell
 
 __all__ = ["run_suggest", "suggest"]
@@ -83,5 +84,6 @@ def _in_file(answer: tuple[dict[str, list[Any]], dict[str, list[Any]]]) -> tuple
     """The objects to label, and below them those that are labeled, whose other cells are empty; and how many."""
     columns, given = answer
     count = len(given.get("label", ()))
-    about = f"{len(columns['label']):,} objects to label" + (f" and {count:,} labels so far" if given else "")
+    about = f"{quantity(len(columns['label']), 'object')} to label"
+    about += f" and {quantity(count, 'label')} so far" if given else ""
     return {name: [*part, *given.get(name, [None] * count)] for name, part in columns.items()}, about

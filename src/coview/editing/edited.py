@@ -45,7 +45,7 @@ from coview.plsa.link import LinkPLSA
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import fitting
-from coview.utils.messages import cut, did_you_mean, listed, short
+from coview.utils.messages import cut, did_you_mean, listed, quantity, short
 from coview.utils.parameters import ESTIMATOR, NONE
 from coview.utils.warn import same_work, unwarned, warn_user
 from coview.validation import check_count
@@ -326,9 +326,10 @@ class EditedModel(MultiViewEstimator):
                 self.lost_edits_.append(record)
         if self.lost_edits_:
             lost = "; ".join(describe_record(record) for record in self.lost_edits_)
+            count = f"{len(self.lost_edits_)} of {quantity(len(earlier.edits_), 'edit')}"
             warn_user(
-                f"{len(self.lost_edits_)} of {len(earlier.edits_)} edits could not be made again, since this fit has "
-                f"not found their groups: {cut(lost, 200)}. They are in lost_edits_.",
+                f"{count} could not be made again, since this fit has not found their groups: {cut(lost, 200)}. They "
+                "are in lost_edits_.",
                 UserWarning,
             )
 
@@ -456,7 +457,7 @@ class EditedModel(MultiViewEstimator):
         check_count("n", n)
         if n > len(self.edits_):
             count = len(self.edits_)
-            left = f"There {'is' if count == 1 else 'are'} {_n_edits(count)} to undo, got {n}."
+            left = f"There {'is' if count == 1 else 'are'} {quantity(count, 'edit')} to undo, got {n}."
             raise ParameterError(left if count else "There is nothing to undo.")
         kept = self.edits_[:-n]
         n_splits = sum(record["edit"] == "split" for record in kept)
@@ -517,7 +518,7 @@ class EditedModel(MultiViewEstimator):
                 break
             since += 1
         taken_back = len(other.edits_) - since
-        edits = "; ".join([f"undo {_n_edits(taken_back)}"] * bool(taken_back) + self.log()[since:]) or "no edit"
+        edits = "; ".join([f"undo {quantity(taken_back, 'edit')}"] * bool(taken_back) + self.log()[since:]) or "no edit"
         if X is None or (not _reads(inner) and n_training(inner) == _n_rows(self._objects(X))):
             if n_training(inner) is None:
                 raise ParameterError("is needed: the model has kept nothing of the objects of its fit.", parameter="X")
@@ -691,11 +692,13 @@ class EditedModel(MultiViewEstimator):
         labels = self.labels_ if fitted is not None else self._read_objects(objects)[1]
         rows = np.flatnonzero(labels == group)
         if len(rows) < n:
-            raise ParameterError(f"Group {group} has {len(rows)} objects: it cannot be split into {n} parts.")
+            raise ParameterError(
+                f"Group {group} has {quantity(len(rows), 'object')}: it cannot be split into {n} parts."
+            )
         model = _smaller(inner.estimator, n)
         part = objects[rows] if isinstance(objects, Views) else take_rows(objects, rows)
         matrix = isinstance(part, Views) and inner.takes_matrix
-        with unwarned(), fitting(model, f"the {len(rows)} objects of group {group}"):
+        with unwarned(), fitting(model, f"the {quantity(len(rows), 'object')} of group {group}"):
             model.fit(for_sklearn(part[part.names[0]]) if matrix else part)
         found = inspect(model)
         if len(found.groups) != n:
@@ -953,10 +956,6 @@ def _is_number(text: str) -> bool:
 
 def _n_rows(objects: Any) -> int:
     return len(objects) if isinstance(objects, (Views, LazyViews)) else int(objects.shape[0])
-
-
-def _n_edits(n: int) -> str:
-    return f"{n} edit{'' if n == 1 else 's'}"
 
 
 def _merged(groups: Any) -> list[Any]:

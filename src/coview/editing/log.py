@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ParameterError
-from coview.utils.messages import did_you_mean, listed, printable, short
+from coview.utils.messages import did_you_mean, listed, printable, quantity, short
 
 __all__ = ["EDITS", "Ledger", "Record", "checked_record", "describe_record"]
 
@@ -190,7 +190,7 @@ class Ledger:
             raise ParameterError("A reduction merges no group twice.")
         left = len(self.shown) - len(parts) + len(groups)
         if left != n:
-            raise ParameterError(f"A reduction to {n} groups cannot leave {left} of them.")
+            raise ParameterError(f"A reduction to {quantity(n, 'group')} cannot leave {left} of them.")
         for part in groups:
             self._merge(part, None)
 
@@ -299,7 +299,7 @@ def describe_record(record: Record) -> str:
     if kind == "rename":
         return f"rename {record['group']} to {record['name']!r}"
     if kind == "names":
-        return f"name {len(record['names'])} groups as found"
+        return f"name {quantity(len(record['names']), 'group')} as found"
     if kind == "reduce":
         parts = ", ".join(f"{_and(sorted(part))} into {min(part)}" for part in record["groups"])
         return f"reduce to {record['n']}: {parts}" if parts else f"reduce to {record['n']}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from coview.utils.messages import quantity
 from coview.utils.tables import ColumnTable
 
 __all__ = ["NO_GROUP", "Moves", "find_moves"]
@@ -29,6 +30,8 @@ class Moves(ColumnTable):
     ----------
     edit, n_objects
         The same.
+    sentence : str
+        The edit, and how many objects move.
     counts : ColumnTable
         How many objects go from which group to which: "before", "after", "n_objects", the largest number first.
 
@@ -54,8 +57,14 @@ class Moves(ColumnTable):
         before, after = kinds[:, order].tolist()
         return ColumnTable(before=before, after=after, n_objects=n[order].tolist())
 
+    @property
+    def sentence(self) -> str:
+        """The edit, and how many objects move."""
+        n = len(self["row"])
+        return f"{self.edit}: {n:,} of {quantity(self.n_objects, 'object')} {'moves' if n == 1 else 'move'}"
+
     def _title(self) -> str:
-        return f"{self.edit}: {len(self['row']):,} of {self.n_objects:,} objects move"
+        return self.sentence
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
         counts = ColumnTable({name: [*column] for name, column in self.counts.items()})

@@ -39,7 +39,7 @@ from coview.preprocessing.raw_columns import RawTransformer
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
-from coview.utils.messages import did_you_mean, listed, printable, short
+from coview.utils.messages import did_you_mean, listed, printable, quantity, short
 from coview.utils.tables import html_table
 from coview.utils.warn import unwarned
 from coview.validation import base_seed, check_count, check_number
@@ -340,16 +340,16 @@ class Inspection:
         lines, scaled = [self._title()], self._scaled()
         for view, expected in self.views.items():
             taken = "".join(f", {part[view]}" for part in (self.likelihoods, scaled) if view in part)
-            lines.append(f"  view {view!r}: {expected.n_features} features{taken}")
+            lines.append(f"  view {view!r}: {quantity(expected.n_features, 'feature')}{taken}")
         if self.training.codes is not None:
             lines.append(f"  {self._fitted_on()}")
         if self.edits:
-            lines.append(f"  edited by hand: {len(self.edits)} edit{'' if len(self.edits) == 1 else 's'}")
+            lines.append(f"  edited by hand: {quantity(len(self.edits), 'edit')}")
         return "\n".join(lines)
 
     def _fitted_on(self) -> str:
         assert self.training.codes is not None
-        sizes, objects = self.group_sizes, f"fitted on {len(self.training.codes)} objects"
+        sizes, objects = self.group_sizes, f"fitted on {quantity(len(self.training.codes), 'object')}"
         if sizes is None:
             return objects
         most = sorted(zip(self.groups, sizes), key=lambda each: -each[1])[:_SHOWN_GROUPS]

@@ -19,7 +19,7 @@ from scipy.spatial.distance import pdist, squareform
 from coview.exceptions import ViewsError
 from coview.inspection.class_matches import ClassMatches, match_classes
 from coview.inspection.features import holds_vectors, is_measured, readable_features, view_features
-from coview.utils.messages import cut, printable
+from coview.utils.messages import cut, printable, quantity
 from coview.validation import check_count
 from coview.views.views import Views
 
@@ -120,7 +120,7 @@ class GroupHierarchy:
         return [0] if len(self.keys) == 1 else leaves_list(self.linkage).tolist()
 
     def __repr__(self) -> str:
-        title = f"Hierarchy of {len(self.keys)} group{'' if len(self.keys) == 1 else 's'}"
+        title = f"Hierarchy of {quantity(len(self.keys), 'group')}"
         lines = [title, *islice(self._lines(), MOST_LINES + 1)]
         return "\n".join(lines if len(lines) <= MOST_LINES + 1 else [*lines[: MOST_LINES + 1], "  ..."])
 

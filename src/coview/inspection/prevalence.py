@@ -22,7 +22,7 @@ from scipy.stats import norm
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.raw_columns import Column, as_table, is_rows, iso_date, read_dates
-from coview.utils.messages import cut, listed, short
+from coview.utils.messages import cut, listed, quantity, short
 from coview.utils.tables import ColumnTable
 from coview.utils.warn import warn_user
 from coview.views.arrays import is_frame
@@ -140,9 +140,12 @@ class PrevalenceTable(ColumnTable):
     def _title(self) -> str:
         groups = self.shares.shape[1]
         known = self.n_objects - self.n_missing
-        without = f"; {self.n_missing:,} more have no value" if self.n_missing else ""
+        without = (
+            f"; {self.n_missing:,} more {'has' if self.n_missing == 1 else 'have'} no value" if self.n_missing else ""
+        )
         return (
-            f"Prevalence of {groups} groups by {self.by}: {len(self.bins.labels)} values of {known:,} objects{without}"
+            f"Prevalence of {quantity(groups, 'group')} by {self.by}: {quantity(len(self.bins.labels), 'value')} of "
+            f"{quantity(known, 'object')}{without}"
         )
 
 
@@ -188,8 +191,10 @@ def group_prevalence(
         columns["n_objects"] += [len(rows)] * len(keys)
     table = PrevalenceTable(columns, by, bins)
     if table.n_missing:
+        have, are = ("has", "is") if table.n_missing == 1 else ("have", "are")
         warn_user(
-            f"{table.n_missing:,} of {table.n_objects:,} objects have no value of {by!r}, and are left out.",
+            f"{table.n_missing:,} of {quantity(table.n_objects, 'object')} {have} no value of {by!r}, and {are} left "
+            "out.",
             UserWarning,
             inside=True,
         )

@@ -14,6 +14,7 @@ import numpy as np
 
 from coview.inspection.features import readable_features
 from coview.metrics.topics import topic_coherence, topic_diversity, topic_exclusivity
+from coview.utils.messages import quantity
 from coview.utils.sampling import sample_positions
 from coview.utils.tables import ColumnTable
 from coview.views.arrays import take_rows
@@ -72,7 +73,9 @@ class QualityTable(ColumnTable):
     def _title(self) -> str:
         parts = (f"{view} {mean['npmi']:.2f}" for view, mean in self.means.items() if "npmi" in mean)
         coherence = ", ".join(parts)
-        return f"Quality of {len(set(self['group']))} groups" + (f": mean NPMI {coherence}" if coherence else "")
+        return f"Quality of {quantity(len(set(self['group'])), 'group')}" + (
+            f": mean NPMI {coherence}" if coherence else ""
+        )
 
 
 def group_quality(inspection: Inspection, views: Views, codes: np.ndarray | None, n_features: int) -> QualityTable:

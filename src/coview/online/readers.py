@@ -24,7 +24,7 @@ from scipy import sparse
 from coview.exceptions import DataFileError
 from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
-from coview.utils.messages import listed, not_text, one_sentence, short
+from coview.utils.messages import listed, not_text, one_sentence, quantity, short
 from coview.utils.text_files import check_unique, csv_rows, json_rows
 from coview.utils.warn import warn_user
 from coview.validation import check_count
@@ -293,7 +293,8 @@ class _Assembler:
             return [None] * len(rows)
         if not self.label_found and not any(self.label in row for row in rows):
             raise DataFileError(
-                f"{self.called} has no {self.label!r} in its first {len(rows)} rows; there are {_key_names(rows)}.",
+                f"{self.called} has no {self.label!r} in its first {quantity(len(rows), 'row')}; there are "
+                f"{_key_names(rows)}.",
                 python="Name what holds the label with label=, or pass label=None if there is none.",
                 cli='Name what holds the label with --labels, or pass --labels "" if there is none.',
             )

@@ -14,6 +14,9 @@ from coview.utils.messages import cut
 __all__ = ["HierarchyDisplay"]
 
 NAME_LETTERS = 40
+ROW, LETTER = 0.28, 0.075  # inches of a group, and of a letter of its name
+LARGEST, SMALLEST = 10.0, 5.0  # points of a name
+CLASS_SIZE = 7.0  # points of a class at a node
 
 
 class HierarchyDisplay:
@@ -81,6 +84,9 @@ class HierarchyDisplay:
     def plot(self, ax: Any = None) -> HierarchyDisplay:
         """Draw a line for each join, at the distance of what it joins.
 
+        The classes of the groups stand beside their names, those of the joins where there is room, the best matching
+        first. Names are smaller where axes are given that have little room, or every second one is left out, and so on.
+
         Parameters
         ----------
         ax : matplotlib Axes, optional
@@ -88,25 +94,58 @@ class HierarchyDisplay:
         """
         tree = self.hierarchy
         n, order = len(tree.keys), tree.order
-        self.figure_, self.ax_ = one_panel(ax, (7.0, 1.0 + 0.28 * n))
-        parts = np.zeros(n, dtype=np.int64) if self.n_parts is None else tree.cut(self.n_parts)
-        place = {group: float(row) for row, group in enumerate(order)}
-        height, part = dict.fromkeys(range(n), 0.0), dict(enumerate(parts.tolist()))
-        for step, (left, right, distance, _) in enumerate(tree.linkage.tolist()):
-            a, b, node = int(left), int(right), n + step
-            same = part[a] == part[b] and part[a] >= 0
-            part[node] = part[a] if same else -1
-            color = PALETTE[part[a] % len(PALETTE)] if same else "#868e96"
-            xs, ys = [height[a], distance, distance, height[b]], [place[a], place[a], place[b], place[b]]
-            self.ax_.plot(xs, ys, color=color, linewidth=1.4)
-            height[node], place[node] = distance, (place[a] + place[b]) / 2
-            self.ax_.text(distance, place[node], f" {tree.match(node)}", va="center", fontsize=7, color=color)
         labels = [f"{tree.keys[group]}: {cut(tree.names[group], NAME_LETTERS)}" for group in order]
         labels = [
             f"{label} = {tree.match(group)}" if tree.match(group) else label for label, group in zip(labels, order)
         ]
-        self.ax_.set_yticks(range(n), labels)
-        self.ax_.invert_yaxis()
-        self.ax_.set(xlabel="distance", title="Groups that are alike")
+        self.figure_, self.ax_ = one_panel(ax, (4.5 + LETTER * max(map(len, labels)), 1.0 + ROW * n))
+        parts = np.zeros(n, dtype=np.int64) if self.n_parts is None else tree.cut(self.n_parts)
+        place = {group: float(row) for row, group in enumerate(order)}
+        height, part = dict.fromkeys(range(n), 0.0), dict(enumerate(parts.tolist()))
+        colors = {}
+        for step, (left, right, distance, _) in enumerate(tree.linkage.tolist()):
+            a, b, node = int(left), int(right), n + step
+            same = part[a] == part[b] and part[a] >= 0
+            part[node] = part[a] if same else -1
+            colors[node] = PALETTE[part[a] % len(PALETTE)] if same else "#868e96"
+            xs, ys = [height[a], distance, distance, height[b]], [place[a], place[a], place[b], place[b]]
+            self.ax_.plot(xs, ys, color=colors[node], linewidth=1.4)
+            height[node], place[node] = distance, (place[a] + place[b]) / 2
+        self.ax_.set(xlabel="distance", title="Groups that are alike", ylim=(n - 0.5, -0.5))
         bare(self.ax_)
+        self._write_names(labels)
+        if tree.matches is not None and colors:
+            self._write_classes({node: (height[node], place[node], color) for node, color in colors.items()})
         return self
+
+    def _write_names(self, labels: list[str]) -> None:
+        """Names of the groups, in a size that they have room for."""
+        room = 72.0 * self.ax_.get_window_extent().height / self.figure_.dpi / len(labels)
+        every = int(np.ceil(1.3 * SMALLEST / room))
+        shown = range(0, len(labels), every)
+        size = min(LARGEST, max(SMALLEST, room * every / 1.3))
+        self.ax_.set_yticks(shown, [labels[row] for row in shown], fontsize=size)
+
+    def _write_classes(self, nodes: dict[int, tuple[float, float, str]]) -> None:
+        """Classes at the joins, on the line to the next one; none that would cover another or leave the figure."""
+        matches = self.hierarchy.matches
+        assert matches is not None
+        self.figure_.figure.draw_without_rendering()  # so that it is known what lies where
+        right = 0.98 * self.figure_.bbox.x1
+        taken: list[Any] = []
+        width = self.ax_.get_window_extent().width
+        room = 0.6 * CLASS_SIZE / 72.0 * self.figure_.dpi * max(len(self.hierarchy.match(node)) + 2 for node in nodes)
+        farthest = max(x for x, _, _ in nodes.values())
+        self.ax_.set_xlim(0.0, farthest * width / max(width - room, 0.5 * width) or 1.0)  # for that of the root
+        for node in sorted(nodes, key=lambda node: -matches["f1"][node]):
+            match = self.hierarchy.match(node)
+            if not match:
+                continue
+            x, y, color = nodes[node]
+            text = self.ax_.text(x, y, f" {match}", va="bottom", fontsize=CLASS_SIZE, color=color)
+            text.set_in_layout(False)
+            box = text.get_window_extent()
+            if box.x1 > right or any(box.overlaps(other) for other in taken):
+                text.remove()
+            else:
+                taken.append(box)

@@ -16,7 +16,7 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.magnitudes import magnitudes, warn_of_other_units
 from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, check_column_name, read_dates
 from coview.utils import fitted_state as rules
-from coview.utils.messages import did_you_mean, listed, short
+from coview.utils.messages import did_you_mean, listed, quantity, short
 from coview.utils.parameters import COLUMNS, LARGEST, NONE, instance, number, one_of
 from coview.utils.text_files import NUMBER
 from coview.utils.warn import warn_user
@@ -436,8 +436,8 @@ def _vectors(view: str, name: Any, matrix: np.ndarray, missing: np.ndarray, have
     gaps = np.flatnonzero(missing & have)
     if gaps.size:
         raise ViewsError(
-            f"Column {name!r} has no vector in {gaps.size} rows (the first is row {gaps[0]}, counting from 0) that "
-            f"have other values of view {view!r}. Move the column to its own view."
+            f"Column {name!r} has no vector in {quantity(gaps.size, 'row')} (the first is row {gaps[0]}, counting from "
+            f"0) with other values of view {view!r}. Move the column to its own view."
         )
     return matrix
 
@@ -456,9 +456,9 @@ def _numbers(view: str, column: Column, fill_value: float | None, have: np.ndarr
     gaps = np.flatnonzero(column.missing & have)
     if gaps.size and fill_value is None:
         raise ViewsError(
-            f"Column {column.name!r} has no value in {gaps.size} rows (the first is row {gaps[0]}, counting from 0) "
-            f"that have other values of view {view!r}. Fill them with impute='median', or move the column to its own "
-            "view."
+            f"Column {column.name!r} has no value in {quantity(gaps.size, 'row')} (the first is row {gaps[0]}, "
+            f"counting from 0) with other values of view {view!r}. Fill them with impute='median', or move the column "
+            "to its own view."
         )
     values = column.values
     if gaps.size:

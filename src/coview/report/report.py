@@ -19,7 +19,7 @@ from coview.report.page import render_page
 from coview.report.summary import summarize
 from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import plain
-from coview.utils.messages import short
+from coview.utils.messages import quantity, short
 from coview.utils.progress import progress
 from coview.views.checks import check_same_order
 
@@ -77,9 +77,8 @@ class Report:
 
     def __repr__(self) -> str:
         data = self.summary["data"]
-        objects = "" if data["n_objects"] is None else f"{data['n_objects']} objects, "
-        views = len(data["views"])
-        return f"Report of {self.summary['model']['name']}: {objects}{views} view{'' if views == 1 else 's'}"
+        objects = "" if data["n_objects"] is None else f"{quantity(data['n_objects'], 'object')}, "
+        return f"Report of {self.summary['model']['name']}: {objects}{quantity(len(data['views']), 'view')}"
 
     def _repr_html_(self) -> str:
         # in a frame of its own, so that the notebook's styles and the page's do not meet; it may run its script, but

@@ -343,7 +343,21 @@ def _describe_groups(inspection: Inspection, objects: _Objects) -> dict[str, Any
             item["size"], item["share"] = int(sizes[g]), float(sizes[g] / max(sizes.sum(), 1))
             item["label"] = _most_common_label(objects, g) if inspection.kind != "class" else None
         items.append({**item, "features": {view: lists[g] for view, lists in top.items()}})
-    return {**section, "items": items}
+    return {**section, "items": items, "moved": _moved_since_the_fit(inspection, objects)}
+
+
+def _moved_since_the_fit(inspection: Inspection, objects: _Objects) -> int | None:
+    """How many objects of the fit are in another group here than at its end; None where the objects are others.
+
+    A fit ends with memberships that moved along with the topics; `predict` finds them anew from the final ones.
+    """
+    kept, read = inspection.training, objects.reading.codes
+    if kept.codes is None or read is None or objects.views is None or objects.n_objects != len(kept.codes):
+        return None
+    if kept.ids is not None and (objects.views.ids is None or (kept.ids[objects.rows] != objects.views.ids).any()):
+        return None
+    moved = int((kept.codes[objects.rows] != read).sum())
+    return moved if 2 * moved < len(read) else None  # as many objects, but others
 
 
 def _largest_first(codes: np.ndarray | None, n: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import Any
 
 from coview.exceptions import CoviewError, DataFileError
 
-__all__ = ["close_names", "cut", "did_you_mean", "listed", "not_text", "one_sentence", "printable", "short"]
+__all__ = ["close_names", "cut", "did_you_mean", "listed", "not_text", "one_sentence", "printable", "quantity", "short"]
 
 _MOST_NAMES = 20  # of a list; a table may have thousands of columns
 _MOST_COMPARED = 2_000  # names that one is compared with
@@ -105,6 +105,17 @@ def _likely(name: str, known: Collection[str], most: int) -> list[str]:
 def _n_shared(a: str, b: str) -> int:
     """How many letters two texts have in common before the first that differs."""
     return next((i for i, (one, other) in enumerate(zip(a, b)) if one != other), min(len(a), len(b)))
+
+
+def quantity(n: int, noun: str) -> str:
+    """Return how many there are of something, in words that agree.
+
+    Examples
+    --------
+    >>> quantity(1, "edit"), quantity(2_000, "object"), quantity(0, "class")
+    ('1 edit', '2,000 objects', '0 classes')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
 def did_you_mean(name: Any, known: Iterable[Any], most: int = 1) -> str:

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from coview.exceptions import RAW_TABLE, ViewsError
 from coview.utils.limits import text_array
-from coview.utils.messages import cut, short
+from coview.utils.messages import cut, quantity, short
 from coview.views.sparse_format import canonical_csr
 
 __all__ = [
@@ -147,7 +147,8 @@ def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndar
                 "into counts with TextViews and categories into indicators with ColumnViews, or drop the column."
             )
         if column.dtype == nw.Boolean and column.null_count():
-            raise ViewsError(f"View {name!r} has no value in {column.null_count()} rows of column {column.name!r}.")
+            rows = quantity(column.null_count(), "row")
+            raise ViewsError(f"View {name!r} has no value in {rows} of column {column.name!r}.")
     matrix = frame.to_numpy()
     if matrix.dtype == object:  # nullable columns
         matrix = matrix.astype(np.float64)

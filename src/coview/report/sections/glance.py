@@ -55,7 +55,9 @@ def render_glance(summary: Summary) -> Markup:
 
 def _what(summary: Summary) -> str:
     data, groups, name = summary["data"], summary.get("groups"), summary["model"]["name"]
-    objects = "objects" if data["n_objects"] is None else f"{count(data['n_objects'])} objects"
+    objects = (
+        "objects" if data["n_objects"] is None else f"{count(data['n_objects'])} {plural('object', data['n_objects'])}"
+    )
     views = ", ".join(view["name"] for view in data["views"])
     origin = f"from {len(data['views'])} {plural('view', len(data['views']))} ({views})"
     if summary["noun"] == "value":

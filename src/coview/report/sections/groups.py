@@ -41,6 +41,11 @@ def render_groups(summary: Summary) -> Markup:
         remarks.append(f"The {shown} {which} of {groups['count']} {plural(noun)} are shown.")
     if summary["data"]["sampled"] and groups["items"][0].get("size") is not None:
         remarks.append(f"Sizes are those in a random sample of {count(summary['data']['sampled'])} objects.")
+    if moved := groups.get("moved"):
+        remarks.append(
+            f"Objects are sorted anew, as predict does: {count(moved)} {'is' if moved == 1 else 'are'} in another "
+            f"{noun} than at the end of the fit."
+        )
     parts.append(notes(remarks))
     if summary.get("quality"):
         parts.append(_quality(summary))

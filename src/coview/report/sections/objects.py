@@ -94,7 +94,8 @@ def render_outliers(summary: Summary) -> Markup:
         TableColumn(f"nearest {noun}", "text", [(cell, breakable(cell)) for cell in cells]),
     ]
     about = (
-        f"{count(found['count'])} of {count(found['judged'])} objects are explained by no {noun}; by chance it is 1 %."
+        f"{count(found['count'])} of {count(found['judged'])} objects {'is' if found['count'] == 1 else 'are'} "
+        f"explained by no {noun}; by chance it is 1 %."
     )
     why = (
         "One half of each says less of its other half than is usual for its length. The score is the distance from "

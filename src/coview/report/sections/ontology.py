@@ -30,7 +30,7 @@ def render_ontology(summary: Summary) -> Markup:
         ),
     )
     remark = (
-        f"{count(tree['n_objects'])} objects; {count(tree['n_exclusive'])} "
+        f"{count(tree['n_objects'])} {plural('object', tree['n_objects'])}; {count(tree['n_exclusive'])} "
         f"{plural('pair', tree['n_exclusive'])} of mutually exclusive labels; single views violated "
         f"{count(tree['n_broken'])} {plural('constraint', tree['n_broken'])} during the fit."
     )

@@ -85,7 +85,8 @@ def _prevalence(summary: Summary, part: dict[str, Any]) -> Markup:
     if len(keys) < part["count"]:
         some.append(f"The {len(keys)} largest of {part['count']} {plural(noun)} are shown.")
     if part["without"]:
-        some.append(f"{count(part['without'])} objects without a value of {part['by']} are left out.")
+        left = f"{count(part['without'])} {plural('object', part['without'])} without a value of {part['by']}"
+        some.append(f"{left} {'is' if part['without'] == 1 else 'are'} left out.")
     chart = heat_map([called_short(summary, key) for key in keys], heads, cells, f"Prevalence by {part['by']}")
     return card(f"By {part['by']}", chart, notes(some))
 

@@ -127,7 +127,7 @@ function preview(moves, kind, make) {
   const then = ` There are ${plural(moves.groups.length, kind, MANY[kind])} then.`;
   if (!moves.moved) return [h("p", null, h("strong", null, "No object moves."), then), h("div.row", null, make)];
   return [
-    h("p", null, h("strong", null, `${count(moves.moved)} of ${plural(moves.objects, "object")} move.`), then),
+    h("p", null, h("strong", null, `${count(moves.moved)} of ${plural(moves.objects, "object")} ${moves.moved === 1 ? "moves" : "move"}.`), then),
     h("div.row", null, make),
     h("table.plain.numbers", null, h("thead", null, h("tr", null, ["From", "To", "Objects"].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", null, moves.flows.map((flow) => h("tr", null, h("td", null, flow.before), h("td", null, flow.after), h("td.number", null, count(flow.objects)))))),

@@ -99,7 +99,7 @@ export function prevalence(place, { params, page }) {
     draw();
     return h("div", null, picker,
       h("p.soft", null, `Mean membership of the objects of each value, with intervals of 95 % from drawing the objects again (bootstrap). The scale is that of each ${kind}.`,
-        answer.without > 0 && ` ${plural(answer.without, "object")} without a value of ${answer.by} are left out.`),
+        answer.without > 0 && ` ${plural(answer.without, "object")} without a value of ${answer.by} ${answer.without === 1 ? "is" : "are"} left out.`),
       h("div.row", null, column, order, field), charts);
   }, "Comparing the objects ...");
 }
