@@ -18,7 +18,7 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.inspection.prevalence import SEVERAL
-from coview.utils.messages import did_you_mean, short
+from coview.utils.messages import did_you_mean, listed, short
 from coview.utils.missing import is_missing
 from coview.utils.tables import ColumnTable
 
@@ -121,7 +121,8 @@ def _classes_of(cell: Any, ontology: Any, above: dict[Any, list[Any]]) -> list[A
         if name not in above:
             if name not in ontology:
                 raise ViewsError(
-                    f"classes has {name!r}, which is no label of the ontology.{did_you_mean(name, ontology.labels)}"
+                    f"classes has {short(name)}, which is no label of the ontology."
+                    f"{did_you_mean(name, ontology.labels) or ' Its labels are ' + listed(ontology.labels) + '.'}"
                 )
             above[name] = sorted(ontology.close([name]), key=ontology.index)
     return list(dict.fromkeys(higher for name in known for higher in above[name]))
