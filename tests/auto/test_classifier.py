@@ -207,14 +207,18 @@ def test_an_object_without_any_view_gets_the_shares_of_the_classes(counts, fitte
     assert_allclose(fitted.predict_proba(gap)[1], fitted.class_prior_)
 
 
-def test_frequent_classes_are_favored_by_several_candidates_only(counts, fitted):
+def test_default_candidates_favor_frequent_classes(counts, fitted):
     assert_allclose(fitted.class_factors_, 1)  # as many labels of each class
     y = np.where(counts.target == 0, counts.target, few(counts.target, 4))
     names = ["latent", "centers"]
     model = AutoClassifier(names, random_state=0).fit(counts.views, y)
     assert model.class_factors_[0] == 1 and (model.class_factors_[1:] < 0.6).all()
-    alone = AutoClassifier(names[:1], random_state=0).fit(counts.views, y)
-    assert_allclose(alone.class_factors_, 1)
+    plain = copy.copy(model)
+    plain.class_factors_ = np.ones(3)
+    ahead = model.predict_proba(counts.views)[:, 0] - plain.predict_proba(counts.views)[:, 0]
+    assert ahead.min() > -1e-12 and ahead.max() > 0.01
+    for others in (names[:1], [*names, ("mine", LINEAR)]):  # who may know how frequent classes are
+        assert_allclose(AutoClassifier(others, random_state=0).fit(counts.views, y).class_factors_, 1)
 
 
 def test_a_file_gives_the_same_answers(counts, fitted, tmp_path):

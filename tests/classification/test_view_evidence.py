@@ -10,6 +10,7 @@ from coview import MultiViewPLSAClassifier, SeededKMeansClassifier, Views
 from coview.classification import view_evidence
 from coview.classification.view_evidence import MOST_OBJECTS, _kappa, _some_rows, learned_view_weights
 from coview.datasets import make_topic_views
+from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.views.lazy import LazyViews
 
 
@@ -66,11 +67,31 @@ def test_views_that_share_something_are_left_out_by_many_labels_only(corpus, mon
     assert weights == {"words": 1.0, other: weight}
 
 
-@pytest.mark.parametrize("found", [0.0, 0.2])
-def test_a_view_that_shares_nothing_is_not_taken_in_by_a_few_labels_that_it_finds(corpus, monkeypatch, found):
+def test_a_view_that_shares_nothing_is_not_taken_in_by_a_few_labels_that_it_finds(corpus, monkeypatch):
     _, noisy, codes = corpus
-    monkeypatch.setattr(view_evidence, "_held_out", lambda *given: (np.array([0.1, 0.0, found]), 9))
+    monkeypatch.setattr(view_evidence, "_held_out", lambda *given: (np.array([0.1, 0.0, 0.2]), 9))
     assert learned_view_weights(noisy, codes, 3, seed=0) == {"words": 1.0, "tags": 1.0, "noise": 0.0}
+    monkeypatch.setattr(view_evidence, "_held_out", lambda *given: (np.array([0.1, 0.0, 0.8]), 200))
+    assert learned_view_weights(noisy, codes, 3, seed=0)["noise"] == 1.0
+
+
+def test_a_view_of_few_objects_is_no_stranger():
+    data = make_topic_views(1200, {"words": 60, "tags": 40, "rare": 50}, n_clusters=3, quality=0.25, random_state=0)
+    has = np.arange(1200) % 20 == 0  # of the objects that views are related by, too few
+    rare = sparse.csr_array(data.views["rare"].toarray() * has[:, None])
+    views = Views({**dict(data.views.items()), "rare": rare}, present={"rare": has})
+    codes = np.where(np.arange(1200) % 15 == 0, data.target, -1)
+    assert learned_view_weights(views, codes, 3, seed=0)["rare"] > 0
+
+
+@pytest.mark.parametrize("why", ["views", "time"])
+def test_pairs_of_many_views_are_not_compared_nor_is_anything_after_the_deadline(corpus, monkeypatch, why):
+    _, noisy, codes = corpus
+    views = Views({f"{name}{i}": noisy[name] for name in noisy.names for i in range(5)}) if why == "views" else noisy
+    monkeypatch.setattr(view_evidence, "relate_views", lambda *given: pytest.fail("views were compared"))
+    deadline = Deadline.after(1e-9) if why == "time" else NO_DEADLINE
+    weights = learned_view_weights(views, codes, 3, 0, deadline)
+    assert set(weights) == set(views.names)
 
 
 def test_views_with_negative_values_are_judged_by_class_means(corpus):

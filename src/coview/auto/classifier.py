@@ -55,7 +55,7 @@ from coview.auto.pooling import (
     log_loss,
     pool,
     sharpened,
-    tilted,
+    with_class_factors,
 )
 from coview.auto.subsets import (
     ALONE,
@@ -212,17 +212,17 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "partner", "own", and "verdict", one word for each view: "shares" (it belongs to the others), "alone" (structure
         of its own, and nothing shared: a warning asks whether its rows are in the order of the others), "noise"
         (neither: half of its columns says nothing of the other half, or there are no halves) and "unknown" (nothing
-        shared, and why cannot be told: few objects, or no other view with structure). It is told, and decides nothing:
-        labels do.
+        shared, and why cannot be told: few objects, or no other view with structure). With few labels "topics" and
+        "centers" ask the same of the views to choose their `view_weights_`; other candidates take all views.
     class_prior_ : ndarray (n_classes,)
         Share of each class among the labels: the answer for an object without any view. With an ontology, of the lowest
         labels with examples, and the answer is that of the levels.
     class_factors_ : ndarray (n_classes,)
-        What the candidates' mean probability of each class is multiplied by before it is brought to sum one: the third
-        root of its number of labels, plus five, relative to the most frequent class. Most candidates treat all classes
-        alike, so where they differ the frequent class is the better guess. All are 1 where every class has as many
-        labels, and where there is one candidate only. With an ontology they are in the models of the levels, and 1
-        here.
+        What the candidates' mean probability of each class is multiplied by before it is brought to sum one:
+        ``((n + 5) / (n.max() + 5)) ** (1 / 3)`` for n labels of each class. Default candidates treat all classes alike,
+        and a frequent class is the better guess where they hardly know. All are 1 where every class has as many labels,
+        where there is one candidate only, and where some of yours are among them. With an ontology they are in the
+        models of the levels, and 1 here.
     class_means_ : dict of ndarray (n_classes, n_features of the view)
         Mean of each feature over the objects of a class, rows brought to sum one first: what the classes are about.
     class_frequencies_ : dict of ndarray (n_classes, n_features of the view)
@@ -562,12 +562,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         reliable = np.nan_to_num([judged[i].reliability for i in alive])
         if reliable.max() > 0:
             prior = prior * np.maximum(reliable / reliable.max(), LEAST_RELIABLE) ** TRUST
-        # one alone may know how frequent the classes are
-        self.class_factors_ = (
-            class_factors(np.bincount(codes[codes >= 0], minlength=len(self.classes_)))
-            if len(alive) > 1
-            else np.ones(len(self.classes_))
-        )
+        counts = np.bincount(codes[codes >= 0], minlength=len(self.classes_))
+        by_default = len(alive) > 1 and not any(judged[i].candidate.as_given for i in alive)
+        self.class_factors_ = class_factors(counts) if by_default else np.ones(len(self.classes_))
         probabilities = np.array([judged[i].probabilities(rows) for i in alive])
         weights = np.zeros(len(judged))
         weights[alive] = fit_weights(probabilities, own, prior, STRENGTH)
@@ -579,7 +576,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         for number in np.unique(folds):
             here = folds == number
             learned = fit_weights(probabilities[:, ~here], own[~here], prior, STRENGTH)
-            combined[here] = tilted(combine(probabilities[:, here], learned), self.class_factors_)
+            combined[here] = with_class_factors(combine(probabilities[:, here], learned), self.class_factors_)
         self.pool_temperature_ = 1.0
         if len(probabilities) > 1:  # one alone is calibrated already
             self.pool_temperature_ = fit_pool_temperature(combined, own)

@@ -77,7 +77,8 @@ class PipelineCandidate:
 
     `views` are the names of those that it sees, None for all, and `why` says why it leaves the others out.
     `prior` is its factor before any evidence, `cost` its rank where time is short. `per_class` is how many unlabeled
-    objects of a class are enough to judge it with, where every one of them takes time; None for all.
+    objects of a class are enough to judge it with, where every one of them takes time; None for all. One that is
+    `as_given`, by the user, may know how frequent the classes are; default ones treat them alike.
     """
 
     name: str
@@ -87,6 +88,7 @@ class PipelineCandidate:
     cost: int = 0
     why: str | None = None
     per_class: int | None = None
+    as_given: bool = False
 
     @property
     def method(self) -> str:
@@ -172,7 +174,7 @@ def given_pipelines(
     """Candidates from a list of names of default ones and (name, classifier), those cloned and seeded; as `pick`."""
 
     def own(name: str, estimator: Any) -> PipelineCandidate:
-        return PipelineCandidate(name, with_seed(clone(estimator), seed))
+        return PipelineCandidate(name, with_seed(clone(estimator), seed), as_given=True)
 
     missing = dict.fromkeys(LINKED, "no view holds links among the objects")
     return pick(asked_pipelines(given), proposed, {**missing, **skipped}, own)

@@ -11,9 +11,9 @@ has a temperature too: p to the power 1 / T, brought to sum one. It minimizes th
 of them it stays near what suited other data, and without any the combination is as sure as its parts agree with it.
 Of new objects, and from some of the views, it is as sure as it agrees with the fit (`subsets.py`).
 
-Most candidates treat all classes alike, however often they are labeled, which pays while labels are few. The mean of
-their probabilities is then multiplied by a power of each class's share of the labels: where opinions differ, the
-frequent class is the better guess. Where all classes have as many labels nothing changes.
+Default candidates treat all classes alike, however many labels each has. Their mean is multiplied by a power of the
+number of labels of each class, below one since labels may not have been drawn at random: an object of which candidates
+hardly know anything goes to the frequent class. Where all classes have as many labels nothing changes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
     "own_temperature",
     "pool",
     "sharpened",
-    "tilted",
+    "with_class_factors",
 ]
 
 ROUNDS = 200  # of EM
@@ -46,8 +46,8 @@ POOL_BOUNDS = (-5.0, 3.0)  # of its logarithm
 SUREST = 0.95  # mean probability of the likeliest class, where no label says more
 SUBSET_SPREAD = 2.0  # of the logarithm of a temperature about that of all views
 SUBSET_BOUNDS = (-6.0, 6.0)  # of the same
-TILT = 1 / 3  # power of a class's share of the labels
-EVEN = 5  # labels of each class that are counted beside those given, so that one more says little
+PRIOR_POWER = 1 / 3  # of a class's number of labels
+PSEUDO_LABELS = 5  # of each class beside those given, so that one more says little
 TINY = 1e-12
 
 
@@ -124,16 +124,16 @@ def class_factors(counts: np.ndarray) -> np.ndarray:
     >>> class_factors(np.array([4, 4])).tolist(), class_factors(np.array([95, 20, 1])).round(2).tolist()
     ([1.0, 1.0], [1.0, 0.63, 0.39])
     """
-    shares = (counts + EVEN) / (counts + EVEN).max()
-    return np.asarray(shares**TILT, dtype=np.float64)
+    shares = (counts + PSEUDO_LABELS) / (counts.max() + PSEUDO_LABELS)
+    return np.asarray(shares**PRIOR_POWER, dtype=np.float64)
 
 
-def tilted(probabilities: np.ndarray, factors: np.ndarray) -> np.ndarray:
+def with_class_factors(probabilities: np.ndarray, factors: np.ndarray) -> np.ndarray:
     """Probabilities (objects x classes) times a factor of each class, brought to sum one.
 
     Examples
     --------
-    >>> tilted(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([1.0, 0.25])).tolist()
+    >>> with_class_factors(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([1.0, 0.25])).tolist()
     [[0.8, 0.2], [0.0, 1.0]]
     """
     weighed = probabilities * factors
@@ -224,7 +224,7 @@ def pool(
     factors: np.ndarray,
     temperature: float | np.ndarray = 1.0,
 ) -> np.ndarray:
-    """Mean of probabilities (objects x classes) by weights, tilted and sharpened; the prior where all weights are 0.
+    """Mean of probabilities (objects x classes) by weights, times factors, sharpened; the prior without any weight.
 
     The temperature may be a column, one for each object.
 
@@ -240,7 +240,7 @@ def pool(
         total += weights[:, None] * probabilities
         share += weights
     mean = np.where(share[:, None] > 0, total, 1.0)
-    known = sharpened(tilted(mean, factors), temperature)
+    known = sharpened(with_class_factors(mean, factors), temperature)
     return np.where(share[:, None] > 0, known, prior)
 
 

@@ -11,16 +11,19 @@ each as a share of its largest and joined, h_v with the weight of its m labels a
 Bayes after two rounds of EM; of a view with negative values those of the nearest class mean by the cosine, and of one
 that a model takes for Gaussian vectors those of the nearest class mean by the distance, wherever 0 is. What is left is
 no measure of how good a view is: good views may agree little. So a view whose share is at least 0.4 keeps the weight 1,
-one below 0.1 gets 0, and those between stand between. Where nothing rises above chance, all views keep theirs.
+one below 0.1 gets 0, and those between stand between. Where nothing is known of any view, all keep theirs.
 
 Opinions from a few labels are poor, and so are their agreements. Whether views share anything at all can be told
-without labels (`coview.clustering.relations`). Where some do, ten labels are no reason to leave one of them out, and no
-reason to take in another:
+without labels (`coview.clustering.relations`). Where some do, a view that could share something with them and does not
+is a stranger: noise, or other rows. Ten labels are no reason to leave one of the others out, and no reason to take in a
+stranger, unless it is the only one that knows of the classes and there are labels enough to see it:
 
-- a_v is looked for among them only; if nobody's rises above chance, all of them have the same, with the weight of 5
-  labels;
+- a_v is looked for among the others only; if nobody's rises above chance, all of them have the same, with the weight of
+  5 labels;
 - their shares of h_v are moved towards 1 as far as the largest h_v is less than two standard deviations, 2 / sqrt(m);
-- h_v of a view that shares nothing is less by 1 / sqrt(m) once more.
+- h_v of a stranger is less by 1 / sqrt(m) once more.
+
+Views of few objects are no strangers, nor are any of more than 12 views, whose pairs would take too long.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from coview.clustering.relations import relate_views
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.preprocessing.weighting import TfidfViews
 from coview.utils.remembered import remembered
+from coview.utils.sampling import sample_positions
 from coview.views.arrays import looks_counted, unit_rows
 from coview.views.views import Views, n_present
 
@@ -46,7 +50,9 @@ MOST_OBJECTS = 5000  # that are looked at
 FOLDS = 5
 LABELS = 20  # that count as much as the agreement of the views
 SHARING = 5  # that count as much as what they share without any label
-SURE = 2  # standard deviations above chance, one more than h_v has taken off, from which labels alone decide
+CLEAR = 2  # standard deviations above chance, beside the one that h_v has taken off, from which labels alone decide
+STRANGERS = ("alone", "noise")  # verdicts on views that share nothing, though they could
+RELATED, MOST_VIEWS = 2000, 12  # objects by which views are related to each other, and how many views at most
 NOTHING, ENOUGH = 0.1, 0.4  # shares of the best view's evidence below which a view is left out, from which it counts
 Opinion = Callable[[np.ndarray], np.ndarray]  # codes of the labels (-1 for none) to a class for each object
 ROUNDS = 2  # of learning from the unlabeled, for views with negative values and for vectors
@@ -85,20 +91,22 @@ def learned_view_weights(
         for v, name in enumerate(some.names)
     }
     opinions = {name: _opinion(some.select(name), n_classes, name in gaussian) for name in some.names}
-    sharing = _sharing(some)
-    agreement = _agreement(opinions, codes, known, n_classes, sharing if sharing.any() else ~sharing)
+    verdicts = _verdicts(some if len(some) == len(views) else views, gaussian, deadline)
+    related = "shares" in verdicts
+    trusted = np.array([not related or verdict not in STRANGERS for verdict in verdicts])
+    agreement = _agreement(opinions, codes, known, n_classes, trusted)
     held_out, n_held = _held_out(opinions, codes, n_classes, rng, deadline)
-    agreeing, sure = LABELS, 1.0
-    if sharing.any():
+    agreement_weight, confidence = LABELS, 1.0
+    if related:
         if agreement.max() <= 0:
-            agreement, agreeing = sharing.astype(np.float64), SHARING
+            agreement, agreement_weight = trusted.astype(np.float64), SHARING
         if n_held:
-            sure = min(float(held_out.max()) * np.sqrt(n_held) / SURE, 1.0)
-            held_out = np.where(sharing, held_out, np.maximum(held_out - 1 / np.sqrt(n_held), 0.0))
+            confidence = min(float(held_out.max()) * np.sqrt(n_held) / CLEAR, 1.0)
+            held_out = np.where(trusted, held_out, np.maximum(held_out - 1 / np.sqrt(n_held), 0.0))
     evidence, total = np.zeros(len(some.names)), 0.0
-    for values, weight, trust in ((agreement, agreeing, 1.0), (held_out, n_held, sure)):
+    for values, weight, sure in ((agreement, agreement_weight, 1.0), (held_out, n_held, confidence)):
         if values.max() > 0:
-            shares = trust * values / values.max() + (1 - trust) * sharing
+            shares = sure * values / values.max() + (1 - sure) * trusted
             evidence, total = evidence + weight * shares, total + weight
     if not total:
         return dict.fromkeys(views.names, 1.0)
@@ -114,17 +122,20 @@ def _some_rows(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.sort(np.concatenate(parts))
 
 
-def _sharing(views: Views) -> np.ndarray:
-    """Which views share something with another, told without labels."""
-    having = n_present(views)
-    counted = [name for name, matrix in views.items() if looks_counted(matrix, having[name])]
+def _verdicts(views: Any, gaussian: Collection[str], deadline: Deadline) -> list[str]:
+    """What `relate_views` says of each view, the same whatever the labels are; "unknown" where it would take long."""
+    if len(views.names) > MOST_VIEWS or deadline.is_over():
+        return ["unknown"] * len(views.names)
+    rows = sample_positions(len(views), RELATED, 0)
+    some = views[rows] if len(rows) < len(views) else views
+    having = n_present(some)
+    counted = [name for name in some.names if name not in gaussian and looks_counted(some[name], having[name])]
 
-    def relate() -> list[bool]:
-        weighed = TfidfViews(views=counted).fit_transform(views) if counted else views
-        return [verdict == "shares" for verdict in relate_views(weighed)["verdict"]]
+    def relate() -> list[str]:
+        weighed = TfidfViews(views=counted).fit_transform(some) if counted else some
+        return list(relate_views(weighed)["verdict"])
 
-    made_of = ("views that share", *views.names, *views.values(), views.present)
-    return np.array(remembered(made_of, relate))
+    return remembered(("verdicts", *counted, *some.names, *some.values(), some.present), relate)
 
 
 def _agreement(
