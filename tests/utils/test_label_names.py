@@ -70,6 +70,7 @@ def test_nearly_as_many_classes_as_objects_are_told_of_unless_labels_are_few():
     assert sentence.startswith("80 objects have 40 different labels ('T00000', ...)")
     assert describe_doubtful(ids, [2] * 40, 100) == [sentence]  # most objects have a label
     assert describe_doubtful(ids, [2] * 40, 1000) == []  # two labels of each class, as one begins with
+    assert describe_doubtful(ids, [1] * 40, 1000) == []  # or one
     assert describe_doubtful(ids, [3] * 40) == []
     assert describe_doubtful(ids[:10], [2] * 10) == []
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
 from coview import (
     AutoClassifier,
     MultiViewNaiveBayes,
     MultiViewPassiveAggressiveClassifier,
     MultiViewPLSAClassifier,
+    TableViews,
     Views,
     compare,
     make_report,
@@ -47,6 +49,28 @@ def test_a_series_in_another_order_is_refused_whatever_holds_the_rows(X, sentenc
     assert sentence in str(told.value)
     for values in (Y, SHUFFLED.to_numpy(), SHUFFLED.reset_index(drop=True), SHUFFLED.add_prefix("other "), None):
         check_same_order(X, values, "y")
+
+
+def test_a_frame_of_labels_has_an_order_too():
+    check_same_order(WORDS, Y.to_frame(), "y")
+    with pytest.raises(ViewsError, match="y have the index of the table, but in another order"):
+        check_same_order(WORDS, SHUFFLED.to_frame(), "y")
+
+
+def test_numbers_of_a_column_of_ids_are_not_taken_for_the_index_of_a_table():
+    rows = pd.DataFrame({"id": RNG.permutation(24), "text": ["ship sail", "bread oven"] * 12, "y": ["a", "b"] * 12})
+    rows = rows.sample(frac=1, random_state=1)
+    model = make_pipeline(TableViews(text="text", id="id", min_df=1), MultiViewNaiveBayes()).fit(rows, rows["y"])
+    assert model.predict(rows).tolist() == rows["y"].tolist()
+    with pytest.raises(ViewsError, match="index of the table, but in another order"):
+        model.fit(rows, rows["y"].sample(frac=1, random_state=2))
+
+
+def test_rows_that_share_a_name_cannot_be_looked_up_by_it():
+    frame = pd.DataFrame({"w": [1, 2, 3]}, index=["p", "p", "q"])
+    with pytest.raises(ViewsError, match=r"another order. It has values more than once.* pass y.to_numpy\(\)") as told:
+        check_same_order(frame, pd.Series(["a", "b", "a"], index=["p", "q", "p"]), "y")
+    assert ".loc" not in str(told.value)
 
 
 def test_rows_that_are_counted_have_an_order_too():

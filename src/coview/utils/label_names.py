@@ -84,11 +84,11 @@ def _ids_not_classes(classes: Sequence[Any], counts: Sequence[int], n_objects: i
     """
     single, n_labels = sum(count == 1 for count in counts), sum(counts)
     looks = f"({short(classes[0])}, ...): these look like ids, dates or amounts, not classes." if classes else ""
-    if len(classes) < MANY_CLASSES:
+    if len(classes) < MANY_CLASSES or 2 * n_labels <= (n_objects or n_labels):
         return []
     if 2 * single > len(classes):
         return [f"{single:,} of {len(classes):,} classes have a single object {looks}"]
-    if n_labels <= PER_CLASS * len(classes) and 2 * n_labels > (n_objects or n_labels):
+    if n_labels <= PER_CLASS * len(classes):
         return [f"{n_labels:,} objects have {len(classes):,} different labels {looks}"]
     return []
 

@@ -128,28 +128,30 @@ def counts_rows(source: Any) -> bool:
 
 
 def check_same_order(X: Any, values: Any, name: str) -> None:
-    """Refuse a pandas Series with the rows of X in another order: by position it would mix up objects.
+    """Refuse a pandas Series or frame with the rows of X in another order: by position it would mix up objects.
 
-    X is a frame, a mapping or a list of frames, or views, whose ids count. A Series whose rows are merely counted is
-    taken by position, as an array is.
+    X is a frame, a mapping or a list of frames, or views, whose ids count where they are texts: numbers may be those of
+    a column of ids, and the index of the values may count rows. A Series whose rows are merely counted is taken by
+    position, as an array is.
     """
-    if not _is_of_pandas(values, "Series") or counts_rows(values):
+    if not (_is_of_pandas(values, "Series") or _is_of_pandas(values, "DataFrame")) or counts_rows(values):
         return
     what, own, get = _row_names(X)
     if own is None or len(own) != len(values):
         return
     index = values.index.tolist()
     if own != index and set(own) == set(index):
-        raise ViewsError(
-            f"The rows of {name} have the {what}, but in another order. Put them in its order with "
-            f"{name}.loc[{get}], or pass {name}.to_numpy() if they already match."
-        )
+        advice = f"Put them in its order with {name}.loc[{get}], or pass {name}.to_numpy() if they already match."
+        if len(set(own)) < len(own):  # .loc would repeat rows
+            advice = f"It has values more than once, so put them in order yourself and pass {name}.to_numpy()."
+        raise ViewsError(f"The rows of {name} have the {what}, but in another order. {advice}")
 
 
 def _row_names(X: Any) -> tuple[str, list[Any] | None, str]:
     """What names the rows of X, in words, the names, and how Python gets at them; None where nothing does."""
     if isinstance(X, NamedViews):
-        return "ids of the views", None if X.ids is None else X.ids.tolist(), "X.ids"
+        ids = [] if X.ids is None else X.ids.tolist()
+        return "ids of the views", ids if all(isinstance(key, str) for key in ids) else None, "X.ids"
     if _is_of_pandas(X, "DataFrame"):
         return "index of the table", X.index.tolist(), "table.index"
     named = X.items() if isinstance(X, Mapping) else enumerate(X) if isinstance(X, (list, tuple)) else ()
