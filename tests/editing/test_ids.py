@@ -11,10 +11,14 @@ from sklearn.cluster import KMeans
 from sklearn.pipeline import make_pipeline
 
 from coview import (
+    PLSA,
     AutoClustering,
+    CoPLSA,
+    DualPLSA,
     EditedModel,
     LinkPLSA,
     MultiViewNaiveBayes,
+    MultiViewPLSA,
     SphericalKMeans,
     TableViews,
     Views,
@@ -51,6 +55,24 @@ def test_a_model_names_the_objects_of_its_fit(make, tmp_path):
         assert edit(each).merge([0, 2]).fit(X[:40]).preview("drop", group=1)["id"][0] in IDS[:40]
     assert inspect(make().fit(DATA.views)).training.ids is None
     assert inspect(make().fit(X).fit(DATA.views)).training.ids is None  # those of the last fit
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PLSA(3, random_state=0),
+        LinkPLSA(3, random_state=0),
+        DualPLSA(3, 3, random_state=0),
+        MultiViewPLSA(3, 3, random_state=0),
+        CoPLSA(3, random_state=0),
+        SphericalKMeans(3, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_model_that_learns_from_batches_names_the_objects_of_the_last(model):
+    model.partial_fit(X[:30]).partial_fit(X[30:])  # as many in both
+    assert inspect(model).training.ids.tolist() == IDS[30:]
+    assert inspect(model.partial_fit(DATA.views[:30])).training.ids is None
 
 
 def test_rows_of_a_table_are_named_by_its_column_of_ids():

@@ -261,3 +261,7 @@ def test_objects_that_left_their_group_since_the_fit_are_counted_and_others_are_
     others = (X[::-1], X[:70], data.views)  # in another order, fewer, without ids
     for views in others:
         assert make_report(model, views, held_out=False, map_method="pca").summary["groups"]["moved"] is None
+    unnamed = make_topic_views(n_objects=80, n_clusters=2, random_state=1).views
+    model = LinkPLSA(2, max_iter=3, random_state=0).fit(unnamed[:40])
+    new = make_report(model, unnamed[40:], held_out=False, map_method="pca")  # as many, but others
+    assert new.summary["groups"]["moved"] is None

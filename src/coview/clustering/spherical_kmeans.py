@@ -170,7 +170,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         labels = rows.cosines(centers).argmax(axis=1)
         rows.move(np.arange(len(views)), np.full(len(views), -1), labels, sums)
         self._remember(sums, centers.dtype, centers)
-        self.labels_ = labels
+        self.labels_, self._object_ids = labels, self._ids_of(views)
         self.n_iter_ = 1 if fresh else self.n_iter_ + 1
         return self
 

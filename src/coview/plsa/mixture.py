@@ -724,6 +724,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             missing = ", ".join(repr(name) for name in self.view_names_ if name not in views)
             raise ViewsError(f"partial_fit needs every view of the first batch, but X lacks {missing}.")
         first = not self._has_learned()
+        ids = self._ids_of(views)  # pseudo-objects have none
         seeds = self._read_seeds(views)
         if seeds is not None:
             extra = self._of_seeds(views, seeds) if first else {"labels": seeds.labels(len(views))}
@@ -779,6 +780,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         if moments:
             new = {**new, **update_means(shared, moments, engine, steps.spread_cost)}
         self._keep(self._attributes(State(mixtures, new), holder))
+        self._object_ids = ids
         if seeds is not None and first:
             self.group_names_ = seeds.group_names()
         self.n_batches_ += 1

@@ -347,17 +347,16 @@ def _describe_groups(inspection: Inspection, objects: _Objects) -> dict[str, Any
 
 
 def _moved_since_the_fit(inspection: Inspection, objects: _Objects) -> int | None:
-    """How many objects of the fit are in another group here than at its end; None where the objects are others.
+    """How many objects of the fit are in another group here than at its end; None unless ids say they are the same.
 
     A fit ends with memberships that moved along with the topics; `predict` finds them anew from the final ones.
     """
     kept, read = inspection.training, objects.reading.codes
     if kept.codes is None or read is None or objects.views is None or objects.n_objects != len(kept.codes):
         return None
-    if kept.ids is not None and (objects.views.ids is None or (kept.ids[objects.rows] != objects.views.ids).any()):
+    if kept.ids is None or objects.views.ids is None or (kept.ids[objects.rows] != objects.views.ids).any():
         return None
-    moved = int((kept.codes[objects.rows] != read).sum())
-    return moved if 2 * moved < len(read) else None  # as many objects, but others
+    return int((kept.codes[objects.rows] != read).sum())
 
 
 def _largest_first(codes: np.ndarray | None, n: int) -> np.ndarray:
