@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import tempfile
+import time
+import tracemalloc
+
 import httpx
 import numpy as np
 import pytest
@@ -25,6 +30,7 @@ from coview.cli import serve as commands
 from coview.exceptions import ParameterError, ViewsError
 from coview.web.api import make_app
 from coview.web.editing import Editing
+from coview.web.limits import Limits
 from coview.web.run import running
 from coview.web.service import Service
 
@@ -170,21 +176,19 @@ def test_the_edited_model_can_be_downloaded(small, model, tmp_path):
     X, _ = small
     editing = Editing(Service(model, X, title='my "new" model.coview'))
     with pytest.raises(ViewsError, match="no edits to download"):
-        editing.download()
+        editing.write(tmp_path / "sent.coview")
     editing.apply(MERGE)
-    name, content = editing.download()
-    assert name == "my__new__model-edited.coview"
-    (tmp_path / name).write_bytes(content)
-    found = load(tmp_path / name)
+    assert editing.write(tmp_path / "sent.coview") == "my__new__model-edited.coview"
+    found = load(tmp_path / "sent.coview")
     assert found.edits_ == edit(model).apply(MERGE).edits_
     np.testing.assert_array_equal(found.predict(X), edit(model).apply(MERGE).predict(X))
     assert editing.state()["unsaved"]  # in the file of --save-edits, of which there is none
     named = Editing(Service(model, X), tmp_path / "edited.coview")
     named.apply(MERGE)
-    assert named.download()[0] == "edited.coview" and not (tmp_path / "edited.coview").exists()
+    assert named.write(tmp_path / "sent.coview") == "edited.coview" and not (tmp_path / "edited.coview").exists()
     editing.undo()
     with pytest.raises(ViewsError, match="no edits to download"):
-        editing.download()
+        editing.write(tmp_path / "sent.coview")
 
 
 def test_a_place_that_is_none_is_refused_at_the_start(small, model, tmp_path):
@@ -298,6 +302,43 @@ def test_a_download_is_a_model_file_with_a_name(client, small, tmp_path):
     assert not list(tmp_path.iterdir())  # nothing is kept here
     (tmp_path / "mine.coview").write_bytes(answer.content)
     assert load(tmp_path / "mine.coview").numbers_ == [0, 1, 2, 4]
+
+
+def _is_soon_empty(folder):
+    for _ in range(100):
+        if not list(folder.iterdir()):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_download_takes_its_time_but_no_memory_and_leaves_no_file(small, model, tmp_path, monkeypatch):
+    kept = tmp_path / "temporary"
+    kept.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(kept))
+
+    def save_slowly(model, path):
+        time.sleep(0.8)
+        with open(path, "wb") as stream:
+            stream.truncate(2**26)
+
+    monkeypatch.setattr("coview.web.editing.save", save_slowly)
+    edited = edit(model).apply(MERGE)
+    app = make_app(Service(edited, small[0]), page=True, limits=Limits(seconds=0.4))
+    tracemalloc.start()
+    with running(app) as url, httpx.Client(base_url=url, timeout=30) as client:
+        with client.stream("POST", "/api/edits/download", json={}) as answer:
+            assert answer.status_code == 200 and int(answer.headers["content-length"]) == 2**26
+            assert len(list(kept.iterdir())) == 1
+            assert sum(len(part) for part in answer.iter_raw()) == 2**26
+        assert tracemalloc.get_traced_memory()[1] < 2**25
+        assert _is_soon_empty(kept)
+        with client.stream("POST", "/api/edits/download", json={}) as answer:
+            next(answer.iter_raw())  # and goes away
+        assert _is_soon_empty(kept)
+        app._places.answers = asyncio.Semaphore(0)  # all turns are taken
+        assert client.post("/api/edits/download", json={}).status_code == 503 and not list(kept.iterdir())
+    tracemalloc.stop()
 
 
 def test_an_answer_is_that_of_one_model(small, model):

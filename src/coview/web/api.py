@@ -7,6 +7,8 @@ nothing but edits, in the one file that was named when it was started.
 from __future__ import annotations
 
 import asyncio
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -23,6 +25,7 @@ from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from coview._version import __version__
 from coview.exceptions import CoviewError
@@ -482,10 +485,26 @@ def _add_editing(app: FastAPI, current: Editing, in_thread: InThread) -> None:
         return await in_thread(_rendered, current.save)
 
     @app.post("/api/edits/download", tags=["explorer"], dependencies=[Depends(_check_own_page)])
-    async def download() -> Response:
-        name, content = await in_thread(current.download)
-        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return Response(content, media_type="application/octet-stream", headers=headers)
+    async def download(request: Request) -> Response:
+        await request.scope["coview.turn"].take()  # before there is a file, so that there are few of them
+        request.scope["coview.deadline"].reschedule(None)  # a large model takes its time, and no other edit meanwhile
+        folder = Path(tempfile.mkdtemp(prefix="coview-"))
+        try:
+            name = await in_thread(current.write, folder / "model.coview")
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return _PassingFile(folder / "model.coview", media_type="application/octet-stream", filename=name)
+
+
+class _PassingFile(FileResponse):
+    """A file that is read as it is sent, and then removed with its folder, also where the client goes away."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            shutil.rmtree(Path(self.path).parent, ignore_errors=True)
 
 
 def _check_own_page(request: Request) -> None:

@@ -9,7 +9,6 @@ can have the edited model as a file of its own.
 from __future__ import annotations
 
 import re
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -191,16 +190,15 @@ class Editing:
             self._saved_log = list(self._shown.log)
         return self.state()
 
-    def download(self) -> tuple[str, bytes]:
-        """Return the model with its edits as a model file: a name for it, and its bytes."""
+    def write(self, path: Path) -> str:
+        """Write the model with its edits to a file that is sent to the browser; return a name for it there."""
         with self._alone():
             model = self._shown.model
             if model is None or not model.edits_:
                 raise ViewsError("There are no edits to download.")
-            with tempfile.TemporaryDirectory(prefix="coview-") as folder, unwarned():
-                path = Path(folder) / "model.coview"
+            with unwarned():
                 save(model, path)
-                return self._file_name, path.read_bytes()
+            return self._file_name
 
     @property
     def _file_name(self) -> str:

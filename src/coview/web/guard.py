@@ -121,6 +121,7 @@ class Guard:
             scope["coview.turn"] = Turn(self._places.answers, until, receive)
             try:
                 async with asyncio.timeout(self.limits.seconds) as deadline:
+                    scope["coview.deadline"] = deadline
                     await (refusal or self.app)(scope, body.receive, send_guarded)
             except TimeoutError:
                 refusal = refuse(
