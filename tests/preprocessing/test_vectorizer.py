@@ -227,11 +227,14 @@ def test_a_view_of_short_texts_takes_the_second_language_of_the_others():
     table = {"body": ENGLISH * 40 + GERMAN * 20, "title": ["The end of the war", "A hat"] * 40 + ["Der Fluss"] * 40}
     model = TextViews(min_df=1, max_df=1.0).fit(table)
     assert model.stop_words_["body"] == model.stop_words_["title"] == "english+german"
+    french = TextViews(min_df=1, max_df=1.0).fit({**table, "title": [SENTENCES["french"]] * 120})
+    assert french.stop_words_ == {"body": "english+german", "title": "french"}
 
 
 def test_languages_may_be_given_by_code():
     words = TextVectorizer("en+de").build_analyzer()
     assert words(GERMAN[0]) == ["ende", "stadt", "fluss"] and words("the war and the hat") == ["war", "hat"]
+    assert words("die hard war") == ["die", "hard", "war"] and words("hat man") == ["hat", "man"]
     with pytest.raises(ValueError, match=r"stop_words must be a language .*'en\+klingon'"):
         TextVectorizer("en+klingon").fit(["red fox"])
 

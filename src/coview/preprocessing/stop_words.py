@@ -17,7 +17,7 @@ __all__ = ["LANGUAGES", "STOP_WORDS", "detect_language", "detect_languages", "fu
 _SAMPLE = 2000  # texts that are looked at
 _LEAST = 0.08  # share of function words below which texts are in none of the languages: prose has 30 to 50 %
 _LEAST_TEXTS, _LEAST_TEXT_SHARE = 5, 0.05  # texts in another language than most, from which on it counts
-_LEAST_WORDS = 3  # different function words of the other language that such a text has, to begin with
+_LEAST_WORDS = 3  # different function words of the other language that such a text has, at least
 _TIMES = 2  # as many of them as of the first language
 _WORD = re.compile(r"[^\W\d_]+")
 _ANYWHERE = "http https www com org html etc"
@@ -163,7 +163,7 @@ def detect_languages(texts: Iterable[str]) -> list[str]:
     if first is None:
         return []
     others = [language for language in _LISTS if language != first]
-    counts = Counter(_other_language(_WORD.findall(text.lower()), first, others, _LEAST_WORDS) for text in some)
+    counts = Counter(_other_language(_WORD.findall(text.lower()), first, others) for text in some)
     least = max(_LEAST_TEXTS, _LEAST_TEXT_SHARE * len(some))
     return [first, *(language for language in others if counts[language] >= least)]
 
@@ -179,24 +179,24 @@ def function_words_by_text(languages: Sequence[str]) -> Callable[[Iterable[str]]
     >>> words_of = function_words_by_text(["english", "german"])
     >>> "war" in words_of("he had seen the war in the city".split())
     False
-    >>> "war" in words_of("es war nicht das ende".split())
-    True
+    >>> "war" in words_of("es war nicht das ende".split()), "war" in words_of("die hard war".split())
+    (True, False)
     """
     first, *others = languages
     if not others:
         return lambda words: STOP_WORDS[first]
     joined = {language: STOP_WORDS[first] | STOP_WORDS[language] for language in others}
-    return lambda words: joined.get(_other_language(words, first, others, 2) or first, STOP_WORDS[first])
+    return lambda words: joined.get(_other_language(words, first, others) or first, STOP_WORDS[first])
 
 
-def _other_language(words: Iterable[str], first: str, others: Iterable[str], least: int) -> str | None:
+def _other_language(words: Iterable[str], first: str, others: Iterable[str]) -> str | None:
     """The language that a text is in, where it is another one than the first: by words that the two do not share."""
     counts = Counter(words)
     there = {word for word in counts if len(word) > 1}
     best, most = None, 0
     for language in others:
         own = _not_in(first, language) & there
-        if len(own) < least:
+        if len(own) < _LEAST_WORDS:
             continue
         n_own = sum(counts[word] for word in own)
         n_first = sum(counts[word] for word in _not_in(language, first) & there)

@@ -306,14 +306,13 @@ class TextViews(RawTransformer):
         if not isinstance(self.stop_words, str) or self.stop_words != "auto":
             return dict.fromkeys(texts, self.stop_words)
         found = {view: detect_languages(values) for view, values in texts.items()}
-        second = dict.fromkeys(language for languages in found.values() for language in languages[1:])
+        second: dict[str, dict[str, None]] = {}  # of views with the same first language: short texts show it less
+        for own, *others in filter(None, found.values()):
+            second.setdefault(own, {}).update(dict.fromkeys(others))
         common = {languages[0] for languages in found.values() if languages}
         first = {view: languages[0] if languages else None for view, languages in found.items()}
         first = {view: own or (min(common) if len(common) == 1 else None) for view, own in first.items()}
-        return {
-            view: own and "+".join([own, *(language for language in second if language != own)])
-            for view, own in first.items()
-        }
+        return {view: own and "+".join([own, *second[own]]) for view, own in first.items()}
 
     def _views(self, table: Table, counts: Mapping[str, tuple[Any, np.ndarray]]) -> Views:
         arrays, present, names = {}, {}, {}
