@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
+from coview import PLSA, TextViews, inspect
 from coview.inspection.captions import caption_column
+from coview.report.summary import _texts
+from coview.web.service import Service
 
 N = 60
 TITLE = [f"how object {i} came to be" for i in range(N)]
@@ -21,6 +26,9 @@ MAIL = [f"someone.number.{i}@some.example.org" for i in range(N)]
         ({"tags": TAGS, "betreff": TITLE, "body": BODY}, "betreff"),
         ({"mail": MAIL, "body": BODY}, "body"),
         ({"summary": [text[:9] + text[9:15] for text in TITLE], "lead": TITLE}, "summary"),
+        ({"summary": BODY, "lead": TITLE}, "lead"),
+        ({"lead": [f"{text}, in many words" for text in TITLE], "jobTitle": TITLE}, "jobTitle"),
+        ({"lead": [f"{text}, in many words" for text in TITLE], "subtitle": TITLE}, "lead"),
         ({"body": BODY, "longer": [text * 2 for text in BODY]}, "body"),
         ({"tags": TAGS}, "tags"),
         ({"kind": ["one kind of them"] * N, "date": [f"2019-01-{i:02}" for i in range(N)]}, None),
@@ -41,3 +49,21 @@ def test_what_the_model_reads_as_lists_or_texts_is_taken_as_such():
 
 def test_names_of_the_objects_tell_nothing_new():
     assert caption_column({"key": TITLE, "body": BODY}, TITLE) == "body"
+    gaps = [None if i == 3 else text for i, text in enumerate(TITLE)]
+    assert caption_column({"key": gaps, "body": BODY}, TITLE) == "body"
+
+
+class Unread(list):
+    """A column of which only the first rows may be read."""
+
+    def __iter__(self):
+        raise AssertionError("all of the column is read")
+
+
+def test_only_the_column_that_is_chosen_is_read_as_a_whole():
+    title = [f"how object {i} came to be" for i in range(600)]
+    notes = Unread([f"object {i} came a long way" for i in range(600)])
+    table = {"body": [f"{text} fox" for text in BODY] * 10, "title": title, "notes": notes}
+    model = make_pipeline(TextViews({"words": "body"}, min_df=1), PLSA(2, max_iter=2, random_state=0)).fit(table)
+    assert _texts(inspect(model), table, np.array([0, 599])) == [title[0], title[-1]]
+    assert Service(model, model[0].transform(table), table=table).caption(599) == title[-1]

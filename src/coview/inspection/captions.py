@@ -18,7 +18,9 @@ LOOKED_AT = 500  # objects by which the column is chosen
 LONGEST_LINE = 90  # characters, at the median
 MOST_ALIKE = 0.2  # share of the texts that may be alike, or have no letters
 LEAST_WORDS = 3  # of a line that no model reads, at the median: fewer are addresses of mail and pages, and names
-_TITLE = re.compile(r"(?:^|[^a-z])(?:title|headline|subject|caption|summary)$", re.IGNORECASE)
+# "job_title", "jobTitle" and "JOB TITLE", but no "subtitle"
+_TITLE = re.compile(r"((?:^|[^a-zA-Z])(?i:title|headline|subject|caption)|[a-z](?:Title|Headline|Subject|Caption))$")
+_SUMMARY = re.compile(r"((?:^|[^a-zA-Z])(?i:summary)|[a-z]Summary)$")  # a title where it is as short as one
 
 
 def caption_column(
@@ -48,16 +50,18 @@ def caption_column(
     ranks: dict[Any, tuple[Any, ...]] = {}
     for name, values in columns.items():
         own = [value for value in values[:LOOKED_AT] if isinstance(value, str)]
-        if len(own) < 2 or own == [str(key) for key in ids[: len(own)]]:
+        named = zip(values[:LOOKED_AT], ids)
+        if len(own) < 2 or all(value == str(key) for value, key in named if isinstance(value, str)):
             continue
         lettered = sum(any(map(str.isalpha, text)) for text in own)
         if min(len(set(own)), lettered) <= (1 - MOST_ALIKE) * len(own):
             continue
         length, words = (float(np.median(list(map(size, own)))) for size in (len, lambda text: len(text.split())))
-        read, titled = name in texts, bool(_TITLE.search(str(name)))
-        line = length <= LONGEST_LINE and (read or titled or words >= LEAST_WORDS)
+        read, short = name in texts, length <= LONGEST_LINE
+        titled = bool(_TITLE.search(str(name)) or (short and _SUMMARY.search(str(name))))
+        line = short and (read or titled or words >= LEAST_WORDS)
         is_list = name in lists or (not read and _are_lists(own))
-        ranks[name] = (not is_list, titled, line, read, length if length <= LONGEST_LINE else -length)
+        ranks[name] = (not is_list, titled, line, read, length if short else -length)
     return max(ranks, key=lambda name: ranks[name], default=None)
 
 

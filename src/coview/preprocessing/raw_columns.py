@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -133,6 +133,10 @@ class Column:
     values: np.ndarray  # numbers, with zeros where missing; objects for the other kinds
     missing: np.ndarray
 
+    def cells(self) -> list[Any]:
+        """Values as a list, None where there is none."""
+        return [None if gap else value for value, gap in zip(self.values.tolist(), self.missing)]
+
 
 @dataclass(frozen=True)
 class Table:
@@ -159,6 +163,11 @@ class Table:
         if isinstance(source, np.ndarray) and source.dtype.kind in "iuf" and source.ndim == 1:
             return _number(name, str(source.dtype), source)
         return _of_values(name, list(source))
+
+    def head(self, n: int) -> Table:
+        """Return the first rows, without reading the others."""
+        rows = {name: _first(source, n) for name, source in self.sources.items()}
+        return replace(self, sources=rows, n_rows=min(n, self.n_rows), ids=None if self.ids is None else self.ids[:n])
 
     def has_vectors(self, name: Any) -> bool:
         """Tell whether the column holds lists or arrays of numbers, one for each row."""
@@ -345,6 +354,12 @@ def _checked(table: Table) -> Table:
     if not table.n_rows or not table.sources:
         raise ViewsError(f"{table.who} got an empty table: {table.n_rows} rows x {len(table.sources)} columns.")
     return table
+
+
+def _first(source: Any, n: int) -> Any:
+    if hasattr(source, "iter_columns"):
+        return source.head(n)
+    return source[:n] if isinstance(source, (list, tuple, np.ndarray)) else list(islice(source, n))
 
 
 def _of_series(name: Any, frame: Any) -> Column:

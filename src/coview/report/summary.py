@@ -17,7 +17,7 @@ from scipy import sparse
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection, Reading
 from coview.inspection.by_view import ViewReadings, read_as_fitted, read_by_view, read_objects
-from coview.inspection.captions import caption_column
+from coview.inspection.captions import LOOKED_AT, caption_column
 from coview.inspection.features import feature_names, features_by_view, group_names, holds_vectors, top_features
 from coview.inspection.hierarchy import group_hierarchy
 from coview.inspection.labels import label_tree
@@ -224,13 +224,13 @@ def _texts(inspection: Inspection, X: Any, rows: np.ndarray) -> list[str] | None
         return None
     read = front.text_columns()
     table = as_table(X, "report", bare=read[0] if read else None)
-    columns: dict[Any, Sequence[Any]] = {}
-    for name in table.names:
-        if name != inspection.id_column and not table.has_vectors(name):
-            column = table.column(name)
-            columns[name] = [None if gap else value for value, gap in zip(column.values.tolist(), column.missing)]
+    first = table.head(LOOKED_AT)
+    names = [name for name in first.names if name != inspection.id_column and not first.has_vectors(name)]
+    columns: dict[Any, Sequence[Any]] = {name: first.column(name).cells() for name in names}
     chosen = caption_column(columns, range(table.n_rows), read, inspection.list_columns)
-    if chosen is None:  # texts that are much alike are better than none
+    if chosen is not None:
+        columns = {chosen: table.column(chosen).cells()}
+    else:  # texts that are much alike are better than none
         columns = dict(inspection.raw_texts(X))
         chosen = min(columns, key=lambda view: sum(map(len, columns[view])), default=None)
     if chosen is None:

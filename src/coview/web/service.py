@@ -159,9 +159,7 @@ class Service:
         """Return the values of a column of the table, None where there is none."""
         if name not in self._cells:
             assert self.table is not None
-            column = self.table.column(name)
-            values = plain(np.asarray(column.values).tolist())
-            self._cells[name] = [None if gap else value for value, gap in zip(values, column.missing)]
+            self._cells[name] = plain(self.table.column(name).cells())
         return self._cells[name]
 
     @cached_property
@@ -185,7 +183,8 @@ class Service:
         """The column whose texts tell an object in a line."""
         if self.table is None:
             return None
-        columns = {name: self.cells(name)[:LOOKED_AT] for name in self.table.names}
+        first = self.table.head(LOOKED_AT)
+        columns = {name: first.column(name).cells() for name in first.names}
         texts = {name for each in self.models for name in each.text_columns}
         return caption_column(columns, self.ids, texts, self.lists)
 
