@@ -280,3 +280,13 @@ def test_a_part_of_a_figure_has_room_for_a_tree():
     display = HierarchyDisplay.from_estimator(MODEL, DATA.views, classes=DATA.target, ax=left.subplots())
     assert len(display.ax_.texts) > 0 and len(display.ax_.get_yticklabels()) == 5
     pyplot.close("all")
+
+
+def test_joins_are_read_once_for_a_walk_and_a_print(monkeypatch):
+    n, read = 50, []
+    joins = np.array([[0, 1, 1.0, 2], *([n + i, i + 2, i + 2.0, i + 3] for i in range(n - 2))])
+    children = GroupHierarchy.children.fget
+    monkeypatch.setattr(GroupHierarchy, "children", property(lambda tree: read.append(1) or children(tree)))
+    tree = GroupHierarchy(joins, range(n), [f"group {k}" for k in range(n)])
+    assert len(list(tree.walk())) == 2 * n - 1 and len(read) == 1
+    assert repr(tree).startswith("Hierarchy of 50 groups") and len(read) == 3

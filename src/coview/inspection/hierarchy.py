@@ -140,7 +140,8 @@ class GroupHierarchy:
         """
         n = len(self.keys)
         least = list(range(n))  # group of each node by which children are put in order
-        for left, right in self.children:
+        children = self.children
+        for left, right in children:
             least.append(min(least[left], least[right]))
         first = n if n_parts is None else max(2 * n - n_parts, n)  # of the joins that are made last
         waiting = [(2 * n - 2, 0)]
@@ -148,7 +149,7 @@ class GroupHierarchy:
             node, depth = waiting.pop()
             yield node, depth
             if node >= first:
-                below = sorted(self.children[node - n], key=least.__getitem__, reverse=True)
+                below = sorted(children[node - n], key=least.__getitem__, reverse=True)
                 waiting += [(child, depth + 1) for child in below]
 
     @property
@@ -166,14 +167,14 @@ class GroupHierarchy:
 
     def _lines(self) -> Iterator[str]:
         """A line for a group and for each join; two groups that are joined with each other stand on one line."""
-        n, told = len(self.keys), set()
+        n, told, children = len(self.keys), set(), self.children
         for node, depth in self.walk():
             pad = "  " * min(depth + 1, DEEPEST)
             if node < n:
                 if node not in told:
                     yield f"{pad}{self._leaf(node)}"
                 continue
-            pair, height = self.children[node - n], self.linkage[node - n, 2]
+            pair, height = children[node - n], self.linkage[node - n, 2]
             if max(pair) < n and self.matches is None:
                 told.update(pair)
                 yield f"{pad}{self._leaf(min(pair))}, {self._leaf(max(pair))} at {height:.2f}"
