@@ -102,6 +102,10 @@ def test_labels_are_the_classes_on_the_tree_with_those_above_them(small, model, 
     expected = inspect(model).hierarchy(X, classes=labels, ontology=kinds).matches
     assert [one and one["name"] for one in answer["matches"]] == expected["class"] and "any" in expected["class"]
     assert Explorer(service).insights.tree("topic", "")["matches"] is None
+    own = Service(model, X, table={**table, "labels": table["venue"]}, labels=labels)
+    tree = Explorer(own).insights.tree
+    assert tree("topic")["by"] == "given labels" and tree("topic")["classes"] == ["given labels", "venue", "labels"]
+    assert tree("topic", "labels")["matches"] == tree("topic", "venue")["matches"] != tree("topic")["matches"]
     edited = Editing(service)
     edited.apply({"edit": "merge", "groups": [0, 1]})
     after = edited.explorer.insights.tree("topic")

@@ -29,7 +29,7 @@ from coview.web.service import Service
 
 __all__ = ["Insights"]
 
-LABELS = "labels"  # that were given beside the table
+LABELS = "labels"  # that were given beside the table, unless a column of it is called so
 N_FEATURES = 10  # of each group, that its quality is judged by
 
 
@@ -152,7 +152,14 @@ class Insights:
     @cached_property
     def classes(self) -> list[str]:
         """What can be mapped onto the tree: the labels, where some are given, and columns of categories."""
-        return list(dict.fromkeys([LABELS] * self._labeled + self._colors.categories))
+        return [self._labels_name] * self._labeled + self._colors.categories
+
+    @cached_property
+    def _labels_name(self) -> str:
+        name = LABELS
+        while name in self._colors.categories:
+            name = f"given {name}"
+        return name
 
     @cached_property
     def _labeled(self) -> bool:
@@ -169,10 +176,11 @@ class Insights:
         kind : str
             Kind of the groups.
         classes : str, optional
-            "labels" or a column of the table; by default the labels, where some are given; "" for none.
+            "labels" ("given labels" where a column is called so) or a column of the table; by default the labels,
+            where some are given; "" for none.
         """
         model = self._model(kind)
-        name = (LABELS if self._labeled else "") if classes is None else classes
+        name = (self._labels_name if self._labeled else "") if classes is None else classes
         if name and name not in self.classes:
             known = listed(tuple(self.classes)) if self.classes else "none"
             raise ViewsError(f"Classes for the tree are {known}, not {name!r:.60}.")
@@ -203,7 +211,7 @@ class Insights:
         service = self._service
         if not classes:
             return None, None
-        if classes == LABELS and self._labeled:
+        if classes == self._labels_name and self._labeled:
             unlabeled = unlabeled_rows(service.labels)
             return [None if gap else label for gap, label in zip(unlabeled, service.labels)], service.label_ontology
         table = service.table
