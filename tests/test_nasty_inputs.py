@@ -126,6 +126,12 @@ def test_functions_refuse_nonsense_in_place_of_any_argument():
     assert functions.main(seed=0, count=300) == []
 
 
+@pytest.mark.parametrize(("answer", "told"), [(np.nan, ""), (np.inf, "NaN or infinity in the answer"), (0.5, "")])
+def test_infinity_is_told_of_where_nan_is_an_answer(answer, told, monkeypatch):
+    monkeypatch.setattr(functions, "_call", lambda *case: np.array([answer, 1.0]))
+    assert functions.run_case(("topic_diversity", "topics", None)) == told
+
+
 def test_a_case_does_not_change_the_models_of_others():
     model = functions.calls()["set_group_names"][1]["model"]
     before = inspect(model).group_names
