@@ -252,6 +252,9 @@ def test_the_report_begins_with_what_held_out_labels_say(counts, fitted):
     assert held_out["n_hidden"] == fitted.n_held_out_
     figure = page.html.split('<div class="figure main">')[1].split("</div>")[0]
     assert "held-out labels" in figure and f"{fitted.accuracy_:.3f}"[:4] in figure
+    largest = f"{100 * fitted.class_prior_.max():.1f} %"
+    assert f"largest class {largest}" in figure
+    assert f"; the largest class has {largest} of the labels." in page.html.split('<section id="glance">')[1]
 
 
 def test_a_time_budget_drops_what_there_is_no_time_for(counts):

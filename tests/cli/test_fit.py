@@ -117,7 +117,11 @@ def test_fit_auto_with_labels_says_how_far_to_trust_it_and_what_to_do_next(run, 
         text = " ".join(out.replace("│", " ").split())
         assert "\\n" not in out
         assert code == 0 and f"labels {n_labels} of 60 objects" in text and calibration in text
-        assert re.search(rf"accuracy {model.accuracy_:.2f}( ± [0-9.]+)? on {model.n_held_out_} labels", text)
+        measured = (
+            rf"accuracy {model.accuracy_:.2f}( ± [0-9.]+)? on {model.n_held_out_} labels hidden from the candidates"
+        )
+        share = np.bincount(data.target[:n_labels]).max() / n_labels
+        assert re.search(rf"{measured}; the largest class has {100 * share:.0f} % of the labels", text)
     for command in ("suggest", "explore"):
         line = next(line.split() for line in out.splitlines() if f"coview {command}" in line)
         assert line[-2:] == ["--labels", str(tmp_path / "y.csv")] and str(tmp_path / "views") in line

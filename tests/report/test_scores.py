@@ -143,6 +143,7 @@ def test_the_matrix_of_a_classifier_counts_hidden_labels(three):
     X, y = three
     scores = make_report(MultiViewNaiveBayes().fit(X, y), X, y).summary["scores"]
     assert np.sum(scores["held_out"]["confusion"]["counts"]) == 15 and np.sum(scores["confusion"]["counts"]) == 60
+    assert scores["held_out"]["largest_class"] == np.bincount(y).max() / 60
     hits = np.trace(scores["held_out"]["confusion"]["counts"]) / 15
     assert hits == pytest.approx(scores["held_out"]["measures"][0]["value"])
 

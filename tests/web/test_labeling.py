@@ -75,6 +75,7 @@ def test_held_out_accuracy_is_told_where_the_model_knows_it(labeled):
     again = AutoClassifier([("bayes", MultiViewNaiveBayes())], random_state=0).fit(X, more)
     assert found["accuracy"] == [pytest.approx(auto.accuracy_, abs=1e-4), pytest.approx(again.accuracy_, abs=1e-4)]
     assert found["held_out"] == [auto.n_held_out_, again.n_held_out_] and auto.n_held_out_ > 0
+    assert found["largest_class"] == again.class_prior_.max()
 
 
 def test_steps_before_the_classifier_stay_and_the_classifier_is_fitted_behind_them(labeled):

@@ -475,6 +475,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             "accuracy": self.accuracy_,
             "standard_error": _standard_error(self.accuracy_, self.n_held_out_),
             "n_labels": self.n_held_out_,
+            "largest_class": float(self.class_prior_.max()),
             "calibration_error": self.calibration_error_,
         }
         return replace(

@@ -190,7 +190,8 @@ class Inspection:
         What the model was chosen from, with the evidence; empty where there was no choice.
     held_out : dict of float
         What the fit itself measured on labels that it hid: "accuracy", its "standard_error", "n_labels", their
-        number, and where the model has it "calibration_error", NaN where they are too few; empty where it did not.
+        number, "largest_class", the share of all labels that the most frequent class has, and where the model has it
+        "calibration_error", NaN where they are too few; empty where it did not.
     accuracy_by_view : dict of float
         Share of objects that the model classifies rightly from each view alone, as far as it can tell; empty where it
         does not say.

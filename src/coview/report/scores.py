@@ -219,7 +219,13 @@ def score_labels(
     if isinstance(held, str) and inspection.held_out:
         value = measure("accuracy", inspection.held_out["accuracy"], "share of labels hidden in the fit that it found")
         n_hidden = int(inspection.held_out["n_labels"])
-        scores["held_out"] = {"measures": [value], "n_hidden": n_hidden, "refitted": False, "by_fit": True}
+        scores["held_out"] = {
+            "measures": [value],
+            "n_hidden": n_hidden,
+            "refitted": False,
+            "by_fit": True,
+            "largest_class": inspection.held_out["largest_class"],
+        }
     elif isinstance(held, str) and inspection.kind == "class":
         scores["held_out"] = {"note": held}
     elif isinstance(held, Holdout) and inspection.kind == "class" and views is not None:
@@ -227,6 +233,7 @@ def score_labels(
         scores["held_out"] = {
             **held.describe(),
             "measures": list(label_measures(held.inspection, hidden, truth, classes)),
+            "largest_class": float(np.bincount(known).max() / len(known)),
             "confusion": None if hidden.codes is None else confusion(held.inspection, hidden.codes, truth, classes),
         }
     return scores

@@ -137,6 +137,7 @@ class Labeling:
             "right": int(right),
             "accuracy": [_held_out(each) for each in (model, after)],
             "held_out": [int(each.held_out.get("n_labels", 0)) for each in (model, after)],
+            "largest_class": after.held_out.get("largest_class"),
             "next": named,
         }
 

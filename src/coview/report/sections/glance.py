@@ -21,7 +21,8 @@ def key_figures(summary: Summary) -> Markup:
         if held_out.get("measures"):
             first, n_hidden = held_out["measures"][0], held_out["n_hidden"]
             hidden = f"{count(n_hidden)} held-out {truths_noun(scores, n_hidden)}"
-            boxes.append((" main", number(first["value"]), f"{first['name']}, {hidden}"))
+            base = f" (largest class {percent(held_out['largest_class'])})" if "largest_class" in held_out else ""
+            boxes.append((" main", number(first["value"]), f"{first['name']}, {hidden}{base}"))
         else:
             caveat = ", labels may be of the fit" if summary["noun"] == "class" else ""
             measures = zip((" main", ""), scores["measures"])
@@ -76,6 +77,8 @@ def _how_well(summary: Summary) -> str:
     measured = ", ".join(f"{m['name']} {number(m['value'])}" for m in scores["measures"][:2])
     if held_out.get("measures"):
         hidden = ", ".join(f"{m['name']} {number(m['value'])}" for m in held_out["measures"][:2])
+        if "largest_class" in held_out:
+            hidden += f"; the largest class has {percent(held_out['largest_class'])} of the {truths}"
         return (
             f"On {count(held_out['n_hidden'])} held-out {truths}: {hidden}. On all {count(scores['n_labeled'])}, which "
             f"include those that it learned from and so look better: {measured}."

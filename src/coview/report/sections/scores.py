@@ -70,6 +70,8 @@ def _measured_in_fit(held_out: dict[str, Any]) -> Markup:
     ]
     if "standard_error" in held_out:
         lines.append(("standard error of the accuracy", number(held_out["standard_error"])))
+    if "largest_class" in held_out:
+        lines.append(("share of the largest class", number(held_out["largest_class"])))
     about = [f"Measured on {count(held_out['n_labels'])} labels, each hidden once during the fit and then predicted."]
     if "calibration_error" in held_out:
         lines.append(("calibration error", number(held_out["calibration_error"])))
