@@ -198,6 +198,38 @@ def test_periods_and_intervals_keep_their_order():
     assert make_bins(cut, 4).labels == [str(part) for part in cut.cat.categories]
 
 
+@pytest.mark.parametrize(
+    ("n_months", "n_bins", "labels"),
+    [
+        (12, 4, ["2025 Q1", "2025 Q2", "2025 Q3", "2025 Q4"]),
+        (12, 3, ["2025 H1", "2025 H2"]),
+        (5, 2, ["2025 Q1", "2025 Q2"]),
+        (3, 2, ["2025-01", "2025-02", "2025-03"]),
+        (36, 4, ["2025", "2026", "2027"]),
+        (36, 6, ["2025 H1", "2025 H2", "2026 H1", "2026 H2", "2027 H1", "2027 H2"]),
+    ],
+)
+def test_few_bins_of_dates_are_two_at_least(n_months, n_bins, labels):
+    days = [
+        f"{2025 + i // 12 % (n_months // 12 or 1)}-{1 + i % min(n_months, 12):02d}-{1 + i % 28:02d}" for i in range(720)
+    ]
+    assert make_bins(days, 720, n_bins=n_bins).labels == labels
+
+
+def test_dates_of_one_month_are_days_and_those_of_one_day_one_bin():
+    assert len(make_bins([f"2025-03-{1 + i % 31:02d}" for i in range(310)], 310).labels) == 31
+    assert make_bins(["2025-03-01"] * 9, 9, n_bins=2).labels == ["2025-03-01"]
+
+
+@pytest.mark.parametrize(
+    ("n_groups", "words"), [(6, None), (7, "; 1 more group is not shown"), (8, "; 2 more groups are")]
+)
+def test_a_printed_table_says_how_many_groups_it_leaves_out(n_groups, words):
+    names = [f"topic {g}" for g in range(n_groups)]
+    text = repr(group_prevalence(range(n_groups), names, np.eye(n_groups), ["a"] * n_groups))
+    assert ("not shown" not in text) if words is None else (words in text.split("\n")[0])
+
+
 def test_dates_with_dots_are_periods_and_a_report_says_what_is_no_category():
     n = len(DATA.views)
     dotted = [f"{1 + i % 28}.{1 + i % 12}.2024" for i in range(n)]
@@ -205,6 +237,21 @@ def test_dates_with_dots_are_periods_and_a_report_says_what_is_no_category():
     assert report.summary["prevalence"][0]["values"][0].startswith("2024")
     with pytest.warns(UserWarning, match="'when' has .* different values"):
         make_report(MODEL, DATA.views, by={"when": [f"{i}/1/2024" for i in range(n)]}, held_out=False)
+
+
+def test_dates_with_dots_and_the_month_first_are_kept_as_written():
+    days = [f"{1 + i % 12:02d}.{1 + i % 28:02d}.2025" for i in range(84)]
+    with pytest.warns(
+        UserWarning, match="'when' holds texts that look like dates with the month first, such as '01.13.2025'"
+    ):
+        bins = make_bins(days, 84, "when", n_bins=100)
+    assert bins.kind == "category" and sorted(bins.labels) == sorted(set(days))
+
+
+def test_a_date_with_dots_that_cannot_be_is_left_out_alone():
+    with pytest.warns(UserWarning, match="1 of 41 values of 'when' are no dates, such as '12.31.2024'"):
+        bins = make_bins([*[f"{20 + i % 8}.03.2024" for i in range(40)], "12.31.2024"], 41, "when")
+    assert bins.kind == "time" and len(bins.labels) == 8 and bins.codes[-1] == -1
 
 
 @pytest.mark.parametrize("by", [["venue", "year"], ["venue"], {"venue": ["a"], "year": [2020]}])

@@ -911,7 +911,8 @@ class Inspection:
             object with a list of values counts for each of them. Missing and blank values are left out, with a warning.
         n_bins : int, optional
             Most bins: by default 24 periods of time (days, months, quarters, years, ... as it takes), 8 bins of
-            numbers with equally many objects, or 30 categories, the rare ones together.
+            numbers with equally many objects, or 30 categories, the rare ones together. Different dates are in two
+            periods at least, also where the shortest that are not a single one are more than `n_bins`.
         confidence : float, default=0.95
             Level of the intervals, by bootstrap over the objects; for more than 2,000 objects in a bin, by the normal
             distribution of their mean.

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.stats import norm
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.raw_columns import Column, as_table, is_rows, iso_date, read_dates
+from coview.preprocessing.raw_columns import Column, as_table, is_rows, iso_date, month_first, read_dates
 from coview.utils.messages import cut, listed, quantity, short
 from coview.utils.tables import ColumnTable
 from coview.utils.warn import warn_user
@@ -38,7 +38,7 @@ N_BOOTSTRAP = 1_000
 SHOWN_GROUPS, NAME_LETTERS = 6, 24  # of a printed table
 FEW = 20  # objects of a period, on average: with fewer, longer periods say more
 MANY = 2_000  # objects of a bin whose mean is as good as normal
-PERIODS = ("D", "M", "Q", "Y", "decade", "century", "millennium")
+PERIODS = ("D", "M", "Q", "H", "Y", "decade", "century", "millennium")
 MOSTLY = 0.5  # share of dates above which other texts are mistakes
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}([T ]|$)")
 SEVERAL = (list, tuple, set, frozenset, np.ndarray)  # cells of several values
@@ -143,6 +143,8 @@ class PrevalenceTable(ColumnTable):
         without = (
             f"; {self.n_missing:,} more {'has' if self.n_missing == 1 else 'have'} no value" if self.n_missing else ""
         )
+        if (hidden := groups - SHOWN_GROUPS) > 0:
+            without += f"; {quantity(hidden, 'more group')} {'is' if hidden == 1 else 'are'} not shown"
         return (
             f"Prevalence of {quantity(groups, 'group')} by {self.by}: {quantity(len(self.bins.labels), 'value')} of "
             f"{quantity(known, 'object')}{without}"
@@ -317,7 +319,10 @@ def make_bins(values: Any, n_objects: int, by: str = "value", n_bins: int | None
     column, shortest = _whole_dates(_without_bad_dates(column, by))
     years = read_dates(column)
     if years is not None:
-        return _periods(years, n_bins or MOST_PERIODS, PERIODS[PERIODS.index(shortest) :])
+        periods = PERIODS[PERIODS.index(shortest) :]
+        if n_bins is None:  # half-years are for who asks for few
+            periods = tuple(period for period in periods if period != "H")
+        return _periods(years, n_bins or MOST_PERIODS, periods)
     if column.kind == "number":
         if not np.isfinite(column.values.astype(np.float64)).all():
             raise ViewsError("by must hold finite numbers, got an infinite one. Leave such values out.")
@@ -346,10 +351,21 @@ def _whole_dates(column: Column) -> tuple[Column, str]:
 
 
 def _without_bad_dates(column: Column, by: str) -> Column:
-    """A column of texts that are dates but for a few, which count as missing, with a warning."""
+    """A column of texts that are dates but for a few, which count as missing, with a warning.
+
+    Where dates with dots have the month first, all are kept as they are written: 02.03.2026 would be another day.
+    """
     if column.kind != "text":
         return column
     there = np.flatnonzero(~column.missing)
+    if (such := month_first(column.values[there])) is not None:
+        warn_user(
+            f"{by!r} holds texts that look like dates with the month first, such as {short(such)}, which are taken for "
+            "categories. Write dates as 2026-11-15.",
+            UserWarning,
+            inside=True,
+        )
+        return column
     column = replace(column, values=column.values.copy())
     column.values[there] = [iso_date(text) for text in column.values[there]]
     fit = np.array([bool(_MONTH.fullmatch(text) or _DAY.match(text)) for text in column.values[there]])
@@ -368,12 +384,13 @@ def _without_bad_dates(column: Column, by: str) -> Column:
 
 
 def _periods(years: Column, most: int, periods: Sequence[str]) -> Bins:
-    """The shortest periods of which there are not too many, with enough objects."""
+    """The shortest periods of which there are not too many, with enough objects, but two where dates differ."""
     known = ~years.missing
     first = np.floor(years.values[known]).astype(np.int64)
     begin = (first - 1970).astype("datetime64[Y]").astype("datetime64[D]")
     length = ((first - 1969).astype("datetime64[Y]").astype("datetime64[D]") - begin).astype(np.int64)
     days = begin + np.floor((years.values[known] - first) * length + 1e-6).astype(np.int64)
+    periods = [period for period in periods if len(np.unique(_period_of(days, period))) > 1] or periods[:1]
     for period, next_one in zip(periods, [*periods[1:], periods[-1]]):
         found, codes = np.unique(_period_of(days, period), return_inverse=True)
         longer = len(np.unique(_period_of(days, next_one)))
@@ -390,7 +407,7 @@ def _period_of(days: np.ndarray, period: str) -> np.ndarray:
     if period == "D":
         return days.astype(np.int64)
     months = days.astype("datetime64[M]").astype(np.int64)
-    per = {"M": 1, "Q": 3, "Y": 12, "decade": 120, "century": 1200, "millennium": 12000}[period]
+    per = {"M": 1, "Q": 3, "H": 6, "Y": 12, "decade": 120, "century": 1200, "millennium": 12000}[period]
     return (months + 1970 * 12) // per
 
 
@@ -401,6 +418,8 @@ def _period_label(value: int, period: str) -> str:
         return f"{value // 12:04d}-{value % 12 + 1:02d}"
     if period == "Q":
         return f"{value // 4:04d} Q{value % 4 + 1}"
+    if period == "H":
+        return f"{value // 2:04d} H{value % 2 + 1}"
     return {
         "Y": f"{value:04d}",
         "decade": f"{10 * value}s",

@@ -35,6 +35,7 @@ __all__ = [
     "columns_by_view",
     "is_rows",
     "iso_date",
+    "month_first",
     "no_columns",
     "read_dates",
 ]
@@ -308,14 +309,45 @@ def is_rows(X: Any) -> bool:
 
 
 def iso_date(text: str) -> str:
-    """Return a text that is a date with dots as 2026-11-15 has it, and any other as it is.
+    """Return a text that is a date with dots as 2026-11-15 has it, and any other as it is, as 02.24.2026.
 
     Examples
     --------
     >>> iso_date("5.11.2026"), iso_date("15.11.2026 08:30"), iso_date("2026-11-15"), iso_date("1.2.10")
     ('2026-11-05', '2026-11-15 08:30', '2026-11-15', '1.2.10')
     """
-    return _DOTTED.sub(lambda match: f"{match[3]}-{match[2]:0>2}-{match[1]:0>2}", text, count=1)
+    found = _DOTTED.match(text)
+    if found is None or not _is_day(found[3], found[2], found[1]):
+        return text
+    return f"{found[3]}-{found[2]:0>2}-{found[1]:0>2}{text[found.end() :]}"
+
+
+def month_first(texts: Iterable[str]) -> str | None:
+    """Return a date with dots whose first number can only be the month, where none can only have the day first.
+
+    Examples
+    --------
+    >>> month_first(["02.03.2026", "02.24.2026"]), month_first(["24.02.2026", "02.24.2026"])
+    ('02.24.2026', None)
+    """
+    only = None
+    for text in texts:
+        if (found := _DOTTED.match(text)) is None:
+            continue
+        fits = _is_day(found[3], found[2], found[1]), _is_day(found[3], found[1], found[2])
+        if fits == (True, False):
+            return None
+        if fits == (False, True) and only is None:
+            only = text
+    return only
+
+
+def _is_day(year: str, month: str, day: str) -> bool:
+    try:
+        date(int(year), int(month), int(day))
+    except ValueError:  # such as the 31st of February
+        return False
+    return True
 
 
 def read_dates(column: Column) -> Column | None:
