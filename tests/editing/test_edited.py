@@ -41,6 +41,7 @@ from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.exceptions import ModelFileError, ParameterError
 from coview.plsa.likelihood import GAUSSIAN
+from coview.web.service import Service
 
 DATA = make_topic_views(n_objects=90, n_clusters=4, random_state=0)
 X = DATA.views
@@ -615,6 +616,17 @@ def test_a_report_tells_the_edits_and_how_to_make_them_again(model):
     exec("\n".join(lines[start:end]), scope)
     assert_same(answers(scope["model"]), answers(model))
     assert repr(inspect(model)).endswith("edited by hand: 3 edits")
+
+
+def test_headlines_name_the_model_that_was_fitted(model):
+    assert inspect(model).title == "LinkPLSA" and repr(inspect(model)).startswith("LinkPLSA: ")
+    chain = edit(make_pipeline(StandardScaler(), KMeans(3, n_init=1, random_state=0)).fit(np.eye(9)))
+    for edited, name in ((model, "LinkPLSA"), (chain, "KMeans")):
+        edited.merge([0, 1])
+        assert inspect(edited).title == f"Edited {name}" and inspect(edited).name == "EditedModel"
+    page = make_report(model, X, held_out=False)
+    assert page.summary["title"] == "Edited LinkPLSA report" and "<li>Edited LinkPLSA sorts" in page.html
+    assert Service(model).title == "Edited LinkPLSA"
 
 
 def test_means_and_deviations_of_measurements_stay_those_of_all_objects():

@@ -80,7 +80,7 @@ def summarized(about: dict[str, Any]) -> dict[str, Any]:
     from coview.inspection.choice import describe_scaling
 
     fitted = about["fitted"]
-    rows: dict[str, Any] = {"model": about["model"]}
+    rows: dict[str, Any] = {"model": _called(about)}
     rows["parameters"] = {
         name: cut(_text("parameters", name, value), CUT // 5)
         for name, value in about["parameters"].items()
@@ -104,6 +104,16 @@ def summarized(about: dict[str, Any]) -> dict[str, Any]:
     rest = [name for name in fitted if name not in TOLD and name not in plain]
     rows |= {"also fitted": ", ".join(rest)} if rest else {}
     return rows | {name: value for name, value in about.items() if name not in ("model", "parameters", "fitted")}
+
+
+def _called(about: dict[str, Any]) -> Any:
+    """The class of a model; of an edited one that of the model inside, as `Inspection.title` has it."""
+    inside = about["parameters"].get("estimator") if about["model"] == "EditedModel" else None
+    if isinstance(inside, dict) and inside.get("steps"):
+        inside = inside["steps"][-1]["model"]
+    if not isinstance(inside, str):
+        return about["model"]
+    return f"Edited {inside}" if about["fitted"].get("edits_") else inside
 
 
 def _candidate_lines(table: dict[str, Any]) -> list[str]:

@@ -910,6 +910,7 @@ class EditedModel(MultiViewEstimator):
             labels=list(ledger.shown),
             given_names={key: name for key, name in called.items() if int(key) in ledger.shown},
             edits=list(self.edits_),
+            _name_inside=inner.name,
             training=training,
             topics=topics,
             variance_explained=explained,

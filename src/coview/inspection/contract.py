@@ -294,6 +294,7 @@ class Inspection:
     given_names: dict[str, str] = field(default_factory=dict)
     edits: list[dict[str, Any]] = field(default_factory=list)
 
+    _name_inside: str = ""
     _features: Callable[[str], Features | None] = lambda view: None
     _memberships: Answer | None = None
     _memberships_by_view: Callable[[Any], dict[str, np.ndarray]] | None = None
@@ -321,7 +322,7 @@ class Inspection:
     def _title(self) -> str:
         more = ", ..." if len(self.groups) > _SHOWN_GROUPS else ""
         shown = printable(", ".join(self.groups[:_SHOWN_GROUPS])) + more
-        return f"{self.name}: {len(self.groups)} {GROUP_NOUNS[self.kind]} ({shown})" if self.groups else self.name
+        return f"{self.title}: {len(self.groups)} {GROUP_NOUNS[self.kind]} ({shown})" if self.groups else self.title
 
     def _repr_html_(self) -> str:
         objects = "" if self.training.codes is None else f", {self._fitted_on()}"
@@ -371,6 +372,12 @@ class Inspection:
     def name(self) -> str:
         """Name of the estimator's class."""
         return type(self.estimator).__name__
+
+    @property
+    def title(self) -> str:
+        """What headlines call the model: its name, of an `EditedModel` that of the one inside, "Edited LinkPLSA"."""
+        inside = self._name_inside or self.name
+        return f"Edited {inside}" if self._name_inside and self.edits else inside
 
     @property
     def predicts(self) -> bool:

@@ -47,6 +47,7 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
     alone = inspection.model is inspection.estimator or len(stages) == 1
     return {
         "name": inspection.name,
+        "title": inspection.title,
         "kind": entry.kind if entry else "estimator",
         "summary": entry.summary if entry else "",
         "sentence": describe_choice(

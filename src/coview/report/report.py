@@ -182,7 +182,7 @@ def make_report(
         summary = {
             "format": FORMAT,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "title": title or f"{inspection.name} report",
+            "title": title or f"{inspection.title} report",
             "model": describe_model(inspection, saved_with),
             "reproduce": describe_reproduction(
                 inspection,

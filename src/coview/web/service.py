@@ -106,7 +106,7 @@ class Service:
         self.sorter = next((each for each in self.models if sorts(each)), None)
         # a model that only places objects leaves predictions to the next
         self.predictor = next((each for each in self.models if sorts(each) or each.predicts), self.model)
-        self.title = title or self.model.name
+        self.title = title or self.model.title
         self.data = data if data is None else in_fitted_order(self.model.name, data, self.model.inputs)
         self.labels, self.label_ontology = labels, ontology
         if ontology is not None:

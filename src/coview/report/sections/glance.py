@@ -55,7 +55,7 @@ def render_glance(summary: Summary) -> Markup:
 
 
 def _what(summary: Summary) -> str:
-    data, groups, name = summary["data"], summary.get("groups"), summary["model"]["name"]
+    data, groups, name = summary["data"], summary.get("groups"), summary["model"]["title"]
     objects = (
         "objects" if data["n_objects"] is None else f"{count(data['n_objects'])} {plural('object', data['n_objects'])}"
     )
