@@ -34,8 +34,8 @@ _MATH = ("reassoc", "contract", "nsz", "arcp")  # as in the kernels that use it
 def weigh_rows(typing, A, i, B, columns, counts):
     """Return s = A[i] . B[c] and r = count / s, 0 where s is not above 0, by rows c of B; 2-D, C order, one type."""
     _check(A, B)
-    each = types.UniTuple(A.dtype, len(columns))
-    signature = types.Tuple((each, each))(A, i, B, columns, counts)
+    numbers = types.UniTuple(A.dtype, len(columns))
+    signature = types.Tuple((numbers, numbers))(A, i, B, columns, counts)
 
     def code(context, builder, signature, arguments):
         one, many, width = _operands(context, builder, signature, arguments)
@@ -61,7 +61,7 @@ def weigh_rows(typing, A, i, B, columns, counts):
 
         done = _blocks(builder, width, lanes, multiply, narrow)
         total = cgutils.alloca_once(builder, ir.VectorType(scalar, len(many)))
-        builder.store(_totals(builder, [builder.load(each) for each in sums]), total)
+        builder.store(_totals(builder, [builder.load(part) for part in sums]), total)
         with cgutils.for_range_slice(builder, done, width, width.type(1)) as (k, _):
             a = _spread(builder, builder.load(builder.gep(one, [k])), len(many))
             b = _gathered(builder, [builder.load(builder.gep(row, [k])) for row in many])
@@ -71,7 +71,7 @@ def weigh_rows(typing, A, i, B, columns, counts):
         x = _gathered(builder, [context.cast(builder, count, kind, number) for count, kind in kinds])
         zeros = _zeros(scalar, len(many))
         r = builder.select(builder.fcmp_ordered(">", s, zeros), builder.fdiv(x, s, flags=_MATH), zeros)
-        parts = [context.make_tuple(builder, each, _scattered(builder, vector)) for vector in (s, r)]
+        parts = [context.make_tuple(builder, numbers, _scattered(builder, vector)) for vector in (s, r)]
         return context.make_tuple(builder, signature.return_type, parts)
 
     return signature, code
