@@ -202,4 +202,7 @@ def test_a_classifier_is_refused(run, files, tmp_path):
     options = ("--table", table, "--text", "words=body", "--labels", "kind", "-o", tmp_path / "c.coview")
     assert run("fit", "MultiViewNaiveBayes", *options)[0] == 0
     code, _, err = run("edit", tmp_path / "c.coview", "--drop", "a")
-    assert code == 2 and "topics or clusters to edit" in err
+    told = (
+        f"coview edit changes topics or clusters, but the model of {tmp_path / 'c.coview'}, MultiViewNaiveBayes, is a"
+    )
+    assert code == 2 and told in err and "estimator" not in err

@@ -89,4 +89,5 @@ def test_a_model_that_is_no_classifier_is_refused(tmp_path, monkeypatch, capsys)
     )
     with pytest.raises(SystemExit) as end:
         cli.main()
-    assert end.value.code == 2 and "needs a fitted classifier" in capsys.readouterr().err
+    told = f"coview suggest needs a classifier of at least two classes, but the model of {tmp_path / 'm.coview'} is Sph"
+    assert end.value.code == 2 and told in capsys.readouterr().err

@@ -46,6 +46,19 @@ def test_vectors_beside_a_table(run, pages, tmp_path):
         assert [row["label"] for row in csv.DictReader(stream)] == LABELS
 
 
+def test_predictions_without_the_vectors_say_how_to_pass_them(run, pages, tmp_path):
+    model = tmp_path / "m.coview"
+    words = options(pages, "--text", "words=body", "--labels", "kind")
+    assert run("fit", "SeededKMeansClassifier", *words, "--out", model)[0] == 0
+    code, _, err = run("predict", model, "--table", pages, "--out", tmp_path / "out.csv")
+    assert code == 0 and "; pass its vectors with --view meaning=FILE.npy.\n" in err
+    (tmp_path / "other.csv").write_text("kind\nland\n")
+    np.save(tmp_path / "one.npy", VECTORS[:1])
+    view = ("--view", f"meaning={tmp_path / 'one.npy'}")
+    code, _, err = run("predict", model, "--table", tmp_path / "other.csv", *view, "--out", tmp_path / "out.csv")
+    assert code == 0 and "without view 'words'" in err and "--view" not in err
+
+
 def test_the_vectors_alone_are_enough(run, pages, tmp_path):
     code, _, error = run("fit", "SphericalKMeans", *options(pages, "--clusters", "2"), "--out", tmp_path / "m.coview")
     assert code == 0, error

@@ -90,7 +90,14 @@ def edit(
 
     with progress(verbose=0 if as_json else None):
         tell("loading the model")
-        before = edited(load(model))
+        fitted = load(model)
+        about = inspect(fitted)
+        if about.kind == "class":
+            raise ValueError(
+                f"coview edit changes topics or clusters, but the model of {model}, {about.title}, is a classifier, "
+                "whose classes are those of its labels: change the labels, and fit it again."
+            )
+        before = edited(fitted)
         shown = inspect(before)
         X = None
         if has_objects:

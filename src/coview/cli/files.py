@@ -267,8 +267,10 @@ def tell_absent(front: Any, X: Any, done: str) -> None:
     absent, renamed = front.absent_views(X), front.renamed_views(X)
     if len(absent) == len(front.view_inputs()):
         return
+    widths = getattr(getattr(front, "columns_", None), "widths_", {})  # columns of vectors
     parts = [
         f"without view {view!r}: {no_columns(names).replace('The', 'the', 1)}"
+        + (f"; pass its vectors with --view {view}=FILE.npy" if names == [view] == list(widths.get(view, ())) else "")
         for view, names in absent.items()
         if view not in renamed
     ]

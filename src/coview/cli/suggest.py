@@ -56,6 +56,11 @@ def run_suggest(
 ) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
     """Return the columns that `coview suggest` writes: of the objects to label, and of those that are labeled."""
     fitted, X = load_objects(model, "suggest", view, data, table, sep)
+    if fitted.kind != "class" or len(fitted.groups) < 2:
+        raise ValueError(
+            f"coview suggest needs a classifier of at least two classes, but the model of {model} is {fitted.title}. "
+            "Fit one with labels: coview fit auto --labels ..."
+        )
 
     from coview.model_selection.suggest import suggest_labels
     from coview.validation import minus_one_is_unlabeled, unlabeled_rows
