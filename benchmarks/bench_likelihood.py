@@ -275,9 +275,12 @@ def perplexities(here: str, folder: str) -> dict[str, Any]:
 def main(quick: bool, large: bool) -> None:
     here = str(Path(__file__))
     corpora = {"cora": CLIMBS["cora"]} if quick else {**CLIMBS, **(LARGE if large else {})}
+    name = "likelihood_quick" if quick else "likelihood"
     with tempfile.TemporaryDirectory() as folder:
-        tables = [climbs(here, folder, corpora), perplexities(here, folder)]
-    write_parts("likelihood_quick" if quick else "likelihood", tables)
+        tables = [climbs(here, folder, corpora)]
+        write_parts(name, tables)  # before peers are asked, one of which may fail
+        tables.append(perplexities(here, folder))
+    write_parts(name, tables)
 
 
 if __name__ == "__main__":
