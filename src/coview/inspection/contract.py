@@ -219,6 +219,8 @@ class Inspection:
         Names that people gave to groups, by key; they stand in `group_names` in place of those made of features.
     edits : list of dict
         What people changed in the groups after the fit, as in `EditedModel.edits_`; empty where nothing.
+    _name_inside : str
+        Class of the model that was edited; empty where the estimator is no `EditedModel`.
     _features : function of a view
         Returns `Features`, or None.
     _memberships : function of X or None
