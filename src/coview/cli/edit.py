@@ -210,9 +210,11 @@ def _sizes(model: EditedModel, X: Any) -> tuple[list[Any], str]:
     import numpy as np
 
     from coview.inspection import inspect
+    from coview.utils.fitted_state import ask
 
     shown = inspect(model)
-    read = shown.codes(model.predict(X)) if X is not None and hasattr(model, "predict") else None
+    predict = ask(model, "predict")
+    read = shown.codes(predict(X)) if X is not None and predict is not None else None
     codes = shown.training.codes if read is None else read
     if codes is None:
         return list(zip(model.numbers_, shown.group_names, [None] * len(shown.groups))), ""

@@ -261,13 +261,14 @@ def tell_absent(front: Any, X: Any, done: str) -> None:
     Of columns that were renamed a warning says more, and of a table that gives no view an error.
     """
     from coview.preprocessing.raw_columns import RawTransformer, no_columns
+    from coview.utils.fitted_state import ask
 
     if not isinstance(front, RawTransformer) or _is_views(X):
         return
     absent, renamed = front.absent_views(X), front.renamed_views(X)
     if len(absent) == len(front.view_inputs()):
         return
-    widths = getattr(getattr(front, "columns_", None), "widths_", {})  # columns of vectors
+    widths = ask(front, "columns_.widths_") or {}  # columns of vectors
     parts = [
         f"without view {view!r}: {no_columns(names).replace('The', 'the', 1)}"
         + (f"; pass its vectors with --view {view}=FILE.npy" if names == [view] == list(widths.get(view, ())) else "")

@@ -159,7 +159,7 @@ class Table:
         if self.has_vectors(name):
             none = np.full(self.n_rows, None, dtype=object)
             return Column(name, "vector", "vectors", none, np.zeros(self.n_rows, dtype=bool))
-        if hasattr(source, "iter_columns"):
+        if _is_frame(source):
             return _of_series(name, source)
         if isinstance(source, np.ndarray) and source.dtype.kind in "iuf" and source.ndim == 1:
             return _number(name, str(source.dtype), source)
@@ -388,8 +388,13 @@ def _checked(table: Table) -> Table:
     return table
 
 
+def _is_frame(source: Any) -> bool:
+    """Whether a column came with a frame: it is a frame of narwhals with that column alone."""
+    return hasattr(source, "iter_columns")
+
+
 def _first(source: Any, n: int) -> Any:
-    if hasattr(source, "iter_columns"):
+    if _is_frame(source):
         return source.head(n)
     return source[:n] if isinstance(source, (list, tuple, np.ndarray)) else list(islice(source, n))
 

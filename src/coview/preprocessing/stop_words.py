@@ -155,7 +155,7 @@ def detect_languages(texts: Iterable[str]) -> list[str]:
     Examples
     --------
     >>> english, german = "The fox is in the garden", "Der Fuchs ist mit uns in dem Garten, aber nicht im Haus"
-    >>> detect_languages([english] * 20), detect_languages([english] * 20 + [german] * 8), detect_languages(["fox"])
+    >>> detect_languages([english] * 20), detect_languages([english] * 40 + [german] * 8), detect_languages(["fox"])
     (['english'], ['english', 'german'], [])
     """
     some = list(islice(texts, _SAMPLE))
