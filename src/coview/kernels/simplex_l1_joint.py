@@ -34,7 +34,8 @@ __all__ = ["l1_joint_rows"]
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
 
-_STEPS = 60
+_STEPS = 60  # of Newton; a few are enough, unless all views nearly tie
+_WORK = 16_000  # steps of few views times the square of their number
 _CLOSE = 1e-12  # how far from one the sum of a mixture may be
 _FLAT = 0.2  # share of the slope along a step that may be left at its end
 _FREE = 1e-15  # a weight this small beside the data changes no digit of h
@@ -266,7 +267,7 @@ def _many(q, totals, weights, views, damping, h):
     eta = totals
     _respond(q, eta, pairs, even, h, sums, fall, scratch, order, other, stack)
     step, new, over = np.empty(m), np.empty(m), np.empty(m)
-    for _ in range(_STEPS):
+    for _ in range(max(_STEPS, _WORK // (m * m))):
         if _farthest(sums) <= _CLOSE:
             return damping
         for a in range(m):
