@@ -55,6 +55,7 @@ from coview.views.views import Views, n_present
 
 __all__ = [
     "LINKED",
+    "PER_CLASS",
     "PipelineCandidate",
     "asked_pipelines",
     "comparable",
@@ -67,6 +68,7 @@ __all__ = [
 LINKED = ("near centers", "near latent", "near linear")  # candidates that smooth over links
 FEW, MANY = 50, 200  # singular vectors
 SWEEPS = 60  # of PLSA
+PER_CLASS = 100  # unlabeled objects of a class that topics and centers are judged with
 NARROW = 2  # columns whose directions say little: the middle of three classes has none
 GRAPH_OBJECTS = 5000  # above which neighbors of all objects take too long
 
@@ -149,9 +151,9 @@ def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[
         skipped["graph"] = f"there are more than {GRAPH_OBJECTS:,} objects"
     centers = make_pipeline(*_weighing(views.select(*kind)), SeededKMeansClassifier(view_weights="auto", engine="cpu"))
     some, prior = fewer_views(kind, views), 2 if counted else 4
-    candidates.append(PipelineCandidate("centers", centers, some, prior, cost=1, why=OTHER_ANGLES, per_class=100))
+    candidates.append(PipelineCandidate("centers", centers, some, prior, cost=1, why=OTHER_ANGLES, per_class=PER_CLASS))
     if counted:
-        candidates.append(PipelineCandidate("topics", _topics(views, counted), prior=20, cost=2, per_class=100))
+        candidates.append(PipelineCandidate("topics", _topics(views, counted), prior=20, cost=2, per_class=PER_CLASS))
     else:
         skipped["topics"] = "no view holds counts, and in vectors or measurements alone other candidates find more"
     if links is not None and plain:

@@ -37,7 +37,7 @@ from sklearn.pipeline import Pipeline
 
 from coview.auto.candidates import FAILURES
 from coview.auto.cross_validation import LARGE, class_scores, few_unlabeled, fit_candidate, last_step, reads_links
-from coview.auto.pipelines import PipelineCandidate, needed_view
+from coview.auto.pipelines import PER_CLASS, PipelineCandidate, needed_view
 from coview.auto.pooling import matching_temperature, pool
 from coview.classification.label_spreading import LabelSpreadingClassifier
 from coview.plsa.multiview import MultiViewPLSAClassifier
@@ -57,7 +57,7 @@ __all__ = [
 
 ASKED = 120  # objects
 ALL_ASKED = 3  # views: of more, all without one are asked for the best view only
-SWEEPS, PER_CLASS = 15, 100  # of topics that are fitted without them, and unlabeled objects of a class that are enough
+SWEEPS = 15  # of topics that are fitted without them
 HEARD = 0.9  # least share of the weights that must have been asked with all views
 ALONE, WITHOUT = "alone", "without"
 
