@@ -39,6 +39,7 @@ from sklearn.preprocessing import normalize
 from coview.auto.links import with_smoothed
 from coview.auto.objects import Objects
 from coview.base import MultiViewEstimator
+from coview.classification.wrapper import last_step
 from coview.clustering.affinity import metric_by_default
 from coview.clustering.anchor_graphs import AnchorGraphClustering
 from coview.clustering.cca import CCAClustering
@@ -152,8 +153,7 @@ class Candidate:
     @property
     def method(self) -> str:
         """Name of the estimator's class; of a pipeline, that of its last step."""
-        last = self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
-        return type(last).__name__
+        return type(last_step(self.estimator)).__name__
 
     def fit(self, views: Views) -> np.ndarray:
         """Fit the estimator; the cluster of each object, -1 for noise and for objects without any view."""

@@ -30,6 +30,7 @@ from coview.auto.candidates import within
 from coview.auto.pipelines import PipelineCandidate
 from coview.auto.pooling import fit_temperature, own_temperature
 from coview.classification.label_spreading import LabelSpreadingClassifier
+from coview.classification.wrapper import last_step
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
 from coview.preprocessing.neighbors import NeighborViews
@@ -52,7 +53,6 @@ __all__ = [
     "few_unlabeled",
     "fit_candidate",
     "fitted_scores",
-    "last_step",
 ]
 
 CLEARLY = 3.5  # standard deviations of a difference between two candidates that is no accident
@@ -118,11 +118,6 @@ def _of_all_classes(known: np.ndarray, own: np.ndarray, classes: np.ndarray) -> 
     scores = np.repeat(known.min(axis=1, keepdims=True), len(classes), axis=1)
     scores[:, np.searchsorted(classes, own)] = known
     return scores
-
-
-def last_step(estimator: Any) -> Any:
-    """Last step of a pipeline; an estimator that is none itself."""
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
 @dataclass

@@ -43,6 +43,7 @@ from coview.assignment.seeded_kmeans import SeededKMeansClassifier
 from coview.auto.candidates import OTHER_ANGLES, counted_views, fewer_views, named_estimators, pick, with_seed
 from coview.classification.concatenated import ConcatenatedViews
 from coview.classification.label_spreading import LabelSpreadingClassifier
+from coview.classification.wrapper import last_step
 from coview.plsa.likelihood import GAUSSIAN
 from coview.plsa.multiview import MultiViewPLSAClassifier
 from coview.plsa.row_mass import uneven
@@ -95,7 +96,7 @@ class PipelineCandidate:
     @property
     def method(self) -> str:
         """Name of the class of the classifier, of one matrix where views are put side by side."""
-        last = self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
+        last = last_step(self.estimator)
         inner = last.estimator if isinstance(last, ConcatenatedViews) else last
         return type(inner).__name__
 

@@ -36,10 +36,11 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from coview.auto.candidates import FAILURES
-from coview.auto.cross_validation import LARGE, class_scores, few_unlabeled, fit_candidate, last_step, reads_links
+from coview.auto.cross_validation import LARGE, class_scores, few_unlabeled, fit_candidate, reads_links
 from coview.auto.pipelines import PER_CLASS, PipelineCandidate, needed_view
 from coview.auto.pooling import matching_temperature, pool
 from coview.classification.label_spreading import LabelSpreadingClassifier
+from coview.classification.wrapper import last_step
 from coview.plsa.multiview import MultiViewPLSAClassifier
 from coview.views.views import Views
 
@@ -119,8 +120,11 @@ def asked_of(
 
 
 def _with_last(model: Any, last: Any) -> Any:
-    """Give a pipeline another last step; of one that is none, the step."""
-    return Pipeline([*model.steps[:-1], (model.steps[-1][0], last)]) if isinstance(model, Pipeline) else last
+    """Give a pipeline another last step, also one inside a pipeline; of one that is none, the step."""
+    if not isinstance(model, Pipeline):
+        return last
+    name, inner = model.steps[-1]
+    return Pipeline([*model.steps[:-1], (name, _with_last(inner, last))])
 
 
 def _without_neighbors(graph: LabelSpreadingClassifier, rows: np.ndarray) -> LabelSpreadingClassifier:

@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from coview.classification.wrapper import last_step
 from coview.editing.edited import EditedModel, edit
 from coview.inspection.contract import answers
 
@@ -62,15 +63,11 @@ def _copy(model: Any, prepared: bool) -> Any:
     if isinstance(model, EditedModel):
         copy = edit(model)
         if prepared:
-            copy.estimator_ = _last_step(model.estimator_)  # what the edits are made again by
+            copy.estimator_ = last_step(model.estimator_)  # what the edits are made again by
         return copy.set_params(estimator=_copy(copy.estimator_, False))
     if isinstance(model, Pipeline) and prepared:
-        return _copy(_last_step(model), False)
+        return _copy(last_step(model), False)
     copy = clone(model)
     if isinstance(model, Pipeline):
         copy.steps[-1] = (model.steps[-1][0], _copy(model.steps[-1][1], False))
     return copy
-
-
-def _last_step(model: Any) -> Any:
-    return _last_step(model.steps[-1][1]) if isinstance(model, Pipeline) else model
