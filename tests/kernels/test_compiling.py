@@ -106,8 +106,8 @@ def test_a_numba_that_is_made_otherwise_inside_keeps_its_own_cache(tmp_path, mon
 def test_environments_of_a_user_share_kernels_that_are_the_same(tmp_path):
     script = (
         "import numpy as np\n"
-        "from coview.kernels.ratio import tile_cuts as kernel\n"
-        "kernel(np.zeros(3, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros((1, 2), np.int64))\n"
+        "from coview.kernels.shares import column_scale as kernel\n"
+        "kernel(np.ones((3, 2)), np.ones(2), 0.0, 0, 3)\n"
         "print(sum(kernel.stats.cache_hits.values()), kernel.stats.cache_path)\n"
     )
     home = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home" / ".cache")}

@@ -10,10 +10,9 @@ import pytest
 from numba import njit
 from scipy import sparse
 
-from coview.engines import cpu
-from coview.engines.cpu import CpuEngine
+from coview.kernels.lanes import weighted_logs
 from coview.kernels.memory import empty_rows
-from coview.kernels.ratio import fast_log, ratio, tile_cuts
+from coview.kernels.ratio import _LOGS, fast_log, ratio
 
 
 @njit
@@ -24,20 +23,39 @@ def _logs(values):
     return out
 
 
-def _bounds(indptr):
-    return indptr[:-1], indptr[1:]
-
-
 def test_fast_log_is_accurate_over_the_whole_range():
     rng = np.random.default_rng(0)
     values = np.concatenate([np.exp(rng.uniform(-700, 700, 20_000)), 1 + rng.uniform(-0.02, 0.02, 20_000), [1.0, 2.0]])
     np.testing.assert_allclose(_logs(values), np.log(values), rtol=4e-15, atol=4e-15 * 700)
 
 
+@njit
+def _four(values, counts):
+    return weighted_logs(
+        (values[0], values[1], values[2], values[3]), (counts[0], counts[1], counts[2], counts[3]), _LOGS
+    )
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_four_weighted_logs_are_those_of_the_four_values(kind):
+    reach = 80 if kind == np.float32 else 700
+    rng = np.random.default_rng(6)
+    for spread in (reach, 0.02):
+        for values in np.exp(rng.uniform(-spread, spread, (200, 4))).astype(kind):
+            for counts in (*np.eye(4), np.array([1.0, 2.0, 0.5, 7.0])):
+                terms = counts * np.log(values.astype(np.float64))
+                bound = 2e-13 * counts.sum() + 1e-15 * np.abs(terms).sum()
+                assert abs(_four(values, counts.astype(kind)) - terms.sum()) < bound
+
+
+def test_values_not_above_0_have_no_log():
+    assert _four(np.array([0.0, -1.0, np.nan, 2.0]), np.ones(4)) == pytest.approx(np.log(2), rel=1e-13)
+
+
 def test_zero_model_gives_zero_weight_not_infinity():
     X = sparse.csr_array(np.array([[3.0, 2.0]]))
     A, B, out = np.zeros((1, 2)), np.ones((2, 2)), np.empty((1, 2))
-    value = ratio(*_bounds(X.indptr), X.indices, X.data, A, B, out, 0, 1, False, True, 0)
+    value = ratio(X.indptr, X.indices, X.data, A, B, out, 0, 1, False, True, 0)
     assert value == 0.0
     assert (out == 0).all()
 
@@ -48,53 +66,58 @@ def test_prefetch_changes_no_bit():
     A, B = rng.random((50, 24)), rng.random((40, 24))
     outs = [np.empty_like(A) for _ in range(2)]
     values = [
-        ratio(*_bounds(X.indptr), X.indices, X.data, A, B, out, 0, 50, False, True, ahead)
-        for out, ahead in zip(outs, (0, 8))
+        ratio(X.indptr, X.indices, X.data, A, B, out, 0, 50, False, True, ahead) for out, ahead in zip(outs, (0, 8))
     ]
     np.testing.assert_array_equal(*outs)
     assert values[0] == values[1]
 
 
-def test_cuts_part_every_row_at_the_same_columns():
-    X = sparse.random_array((50, 40), density=0.3, format="csr", rng=np.random.default_rng(4))
-    X.sort_indices()
-    edges = np.array([0, 13, 25, 40])
-    cuts = np.empty((4, 50), dtype=np.int64)
-    tile_cuts(X.indptr, X.indices, edges, cuts)
-    for t in range(3):
-        for i in range(50):
-            columns = X.indices[X.indptr[i] : X.indptr[i + 1]]
-            expected = columns[(columns >= edges[t]) & (columns < edges[t + 1])]
-            np.testing.assert_array_equal(X.indices[cuts[t, i] : cuts[t + 1, i]], expected)
+def _uneven_rows(rng):
+    """Rows of 0 to 9 non-zeros, several empty ones at both ends and in between."""
+    lengths = np.array([0, 0, 3, 9, 0, 1, 4, 0, 0, 8, 2, 5, 0, 7, 6, 0, 0])
+    columns = [np.sort(rng.permutation(12)[:n]) for n in lengths]
+    values = rng.integers(1, 5, lengths.sum()).astype(np.float64)
+    return sparse.csr_array(
+        (values, np.concatenate(columns), np.concatenate([[0], np.cumsum(lengths)])), shape=(len(lengths), 12)
+    )
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_tiles_give_what_one_pass_gives(monkeypatch, n_jobs):
-    rng = np.random.default_rng(5)
-    X = sparse.random_array((60, 200), density=0.3, format="csr", rng=rng)
-    X.sort_indices()
-    A, B = rng.random((60, 48)), rng.random((200, 48))
-    engine = CpuEngine(n_jobs)
-    whole, value = engine.ratio_rows(engine.prepare(X), A, B)
-    monkeypatch.setattr(cpu, "_TILE", 200 * 48 * 8 // 3)
-    handle = engine.prepare(X)
-    assert len(handle.tiles(48 * 8)) == 3
-    tiled, tiled_value = engine.ratio_rows(handle, A, B)
-    np.testing.assert_allclose(tiled, whole, rtol=1e-12)
-    np.testing.assert_allclose(tiled_value, value, rtol=1e-12)
+@pytest.mark.parametrize("ahead", [0, 4, 16])
+def test_any_run_of_rows_gives_its_part_and_touches_no_other(ahead):
+    rng = np.random.default_rng(7)
+    X = _uneven_rows(rng)
+    n = X.shape[0]
+    A, B = rng.random((n, 9)), rng.random((12, 9))
+    model = A @ B.T
+    expected, logs = (X.toarray() / model) @ B, (X.toarray() * np.log(model)).sum(axis=1)
+    for start in range(n + 1):
+        for stop in range(start, n + 1):
+            for add in (False, True):
+                out = np.full_like(A, 3.0)
+                value = ratio(X.indptr, X.indices, X.data, A, B, out, start, stop, add, True, ahead)
+                right = np.full_like(A, 3.0)
+                right[start:stop] = expected[start:stop] + (3.0 if add else 0.0)
+                np.testing.assert_allclose(out, right, rtol=1e-12)
+                np.testing.assert_allclose(value, logs[start:stop].sum(), rtol=1e-12)
 
 
-def test_rows_in_no_order_are_not_cut(monkeypatch):
-    monkeypatch.setattr(cpu, "_TILE", 1)
-    X = sparse.csr_array((np.ones(48), np.arange(48)[::-1].copy(), np.array([0, 48])), shape=(1, 48))
-    assert len(CpuEngine(1).prepare(X).tiles(512)) == 1
+def test_a_factor_that_is_no_number_stays_within_the_rows_that_have_the_feature():
+    rng = np.random.default_rng(8)
+    X = _uneven_rows(rng)
+    A, B = rng.random((X.shape[0], 9)), rng.random((12, 9))
+    for feature in range(12):
+        bad = B.copy()
+        bad[feature] = np.nan
+        out = np.zeros_like(A)
+        ratio(X.indptr, X.indices, X.data, A, bad, out, 0, len(A), False, True, 4)
+        np.testing.assert_array_equal(np.isnan(out).any(axis=1), X.toarray()[:, feature] > 0)
 
 
 def test_64_bit_indices_work():
     rng = np.random.default_rng(2)
     X = sparse.random_array((20, 30), density=0.3, format="csr", rng=rng)
     A, B, out = rng.random((20, 5)), rng.random((30, 5)), np.empty((20, 5))
-    ratio(*_bounds(X.indptr.astype(np.int64)), X.indices.astype(np.int64), X.data, A, B, out, 0, 20, False, False, 4)
+    ratio(X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data, A, B, out, 0, 20, False, False, 4)
     R = X.toarray() / (A @ B.T)
     np.testing.assert_allclose(out, R @ B)
 
@@ -111,7 +134,7 @@ def test_any_number_of_columns_gives_the_formula_and_the_same_bits_again(width, 
     found = []
     for add in (False, True, False):
         out = np.ones_like(A)
-        value = ratio(*_bounds(X.indptr), X.indices, X.data, A, B, out, 0, 23, add, True, 8)
+        value = ratio(X.indptr, X.indices, X.data, A, B, out, 0, 23, add, True, 8)
         found.append((out - kind(add), value))
     model = A.astype(np.float64) @ B.T.astype(np.float64)
     R = np.divide(X.toarray(), model, out=np.zeros_like(model), where=model > 0)
@@ -134,7 +157,7 @@ def test_rows_of_factors_at_any_place_in_memory_give_the_same_bits():
         moved = room[shift:].reshape(B.shape)
         moved[:] = B
         outs.append(np.empty_like(A))
-        ratio(*_bounds(X.indptr), X.indices, X.data, A, moved, outs[-1], 0, 20, False, False, 8)
+        ratio(X.indptr, X.indices, X.data, A, moved, outs[-1], 0, 20, False, False, 8)
     np.testing.assert_array_equal(outs[0], outs[1])
     np.testing.assert_array_equal(outs[0], outs[2])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,14 +29,11 @@ from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, un
 
 __all__ = ["CpuEngine", "CpuMatrix"]
 
-_BLOCK = 8192  # rows per block: the part of the row factor that the feature side gathers from stays in cache
+_BLOCK = 8192  # rows per block at least: the part of the row factor that the feature side gathers from stays in cache
 _ROWS = 32_768  # rows per chunk of the dense passes
 _CHUNK = 1024  # rows per product with anchors or centers: what comes out stays in cache
-_TILE = 6 << 20  # bytes of the feature factor that one pass over the rows gathers from, where its rows are long
-_LONG = 384  # bytes of a long row
 _SMALL, _DENSE_SHARE = 300, 20  # matrices, or shares of the vectors, from which on Lanczos is quicker than all vectors
 _PIECE = 64  # MiB of distances at a time, which is also quicker than more
-_LEAST = 12  # non-zeros of a row per tile: with fewer, going over the rows again costs more than the cache gives
 
 
 class CpuMatrix:
@@ -45,7 +41,6 @@ class CpuMatrix:
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
-        self._cuts: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -75,20 +70,6 @@ class CpuMatrix:
             out[i:j] = np.einsum("ij,ij->i", part, part)
         return out
 
-    def tiles(self, row_bytes: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Where each row begins and ends in each tile of columns; one tile where the feature factor is small."""
-        wanted = -(-self.shape[1] * row_bytes // _TILE) if row_bytes >= _LONG else 1
-        count = int(min(wanted, self.csr.nnz // (_LEAST * max(self.shape[0], 1))))
-        if count < 2 or not self.csr.has_sorted_indices:
-            return [_bounds(self.csr.indptr)]
-        if count not in self._cuts:
-            edges = np.linspace(0, self.shape[1], count + 1).astype(np.int64)
-            cuts = np.empty((count + 1, self.shape[0]), dtype=self.csr.indptr.dtype)
-            indptr, indices, _ = self.row_parts[0]
-            kernels.tile_cuts(indptr, indices, edges, cuts)
-            self._cuts[count] = [(_fixed(a), _fixed(b)) for a, b in pairwise(cuts)]
-        return self._cuts[count]
-
     @cached_property
     def row_parts(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], list[tuple[int, int]]]:
         return _parts(self.csr), balanced_chunks(self.csr.indptr)
@@ -99,13 +80,10 @@ class CpuMatrix:
         return _parts(csc), balanced_chunks(csc.indptr)
 
 
-def _ahead(n_components: int) -> int:
-    """Non-zeros to look ahead: short rows further, long rows less; very long ones the hardware streams by itself."""
-    return 8 if n_components <= 32 else 4 if n_components <= 256 else 0
-
-
-def _bounds(indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return _fixed(indptr[:-1]), _fixed(indptr[1:])
+def _ahead(factor: np.ndarray) -> int:
+    """Non-zeros to look ahead: enough that a row has come when it is read, few enough that the cache holds them all."""
+    size = factor.shape[1] * factor.itemsize
+    return 16 if size <= 384 else 8 if size <= 1024 else 4
 
 
 def _even_chunks(n_rows: int, size: int = _ROWS) -> list[tuple[int, int]]:
@@ -169,7 +147,8 @@ class CpuEngine:
         return CpuMatrix(matrix)
 
     def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
-        return _BLOCK
+        # a small rest would go through all features for few non-zeros: it is shared out
+        return max(_BLOCK, -(-n_rows // max(1, n_rows // _BLOCK)))
 
     def asarray(self, array: Any, dtype: Any = None) -> np.ndarray:
         return np.ascontiguousarray(array, dtype=dtype)
@@ -179,32 +158,21 @@ class CpuEngine:
 
     def ratio_rows(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, float]:
         _check_factors(X, A, B)
-        (_, indices, counts), chunks = X.row_parts
+        parts, chunks = X.row_parts
         A, B, out = _fixed(A), _fixed(B), empty_rows(A.shape, A.dtype)
-        tiles = X.tiles(A.shape[1] * A.itemsize)
-        ahead = _ahead(A.shape[1]) if len(tiles) == 1 else 0
-        kernel: Any = kernels.ratio
+        kernel, ahead = kernels.ratio, _ahead(B)
         announce(kernel)
-        total = 0.0
-        for t, tile in enumerate(tiles):
-
-            def work(i: int, j: int, tile: Any = tile, add: bool = t > 0) -> float:
-                return kernel(*tile, indices, counts, A, B, out, i, j, add, True, ahead)
-
-            total += float(np.sum(self.team.map(work, chunks)))
-        return out, total
+        values = self.team.map(lambda i, j: kernel(*parts, A, B, out, i, j, False, True, ahead), chunks)
+        return out, float(np.sum(values))
 
     def ratio_features(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
         _check_factors(X, A, B)
-        (indptr, indices, counts), chunks = X.feature_parts
-        bounds = _bounds(indptr)
+        parts, chunks = X.feature_parts
         # what is empty, unlike numpy.zeros, asks for large pages: gathering from the new factor is faster
         out = empty_rows(B.shape, B.dtype) if into is None else into
         add = into is not None
-        A, B = _fixed(A), _fixed(B)
-        # a block of the row factor mostly stays in cache; asking ahead pays only where its rows are short
-        ahead = _ahead(A.shape[1]) if A.shape[1] <= 64 else 0
-        self.team.map(lambda i, j: kernels.ratio(*bounds, indices, counts, B, A, out, i, j, add, False, ahead), chunks)
+        A, B, ahead = _fixed(A), _fixed(B), _ahead(A)
+        self.team.map(lambda i, j: kernels.ratio(*parts, B, A, out, i, j, add, False, ahead), chunks)
         return out
 
     def row_shares(self, old: np.ndarray, pull: np.ndarray, floor: float) -> np.ndarray:

@@ -1,8 +1,7 @@
 """Sums over rows of factors, written in the processor's vectors.
 
-    weigh_rows(A, i, B, (c, ...), (x, ...))    s = A[i] . B[c] and r = x / s (0 where s is 0) for each c
-    add_rows(out, i, B, (c, ...), (r, ...))    out[i] += sum of r B[c]
-    ask_rows(B, (c, ...))                      a hint that rows c of B will be read soon
+    weigh_and_add(A, a, B, rows, counts, soon, out, o, others, weights, place)    one step of `coview.kernels.ratio`
+    weighted_logs(values, counts, table)                                          sum of count x log(value)
 
 Columns are taken in blocks of 64 bytes, then one of 32 and one of 16, then the rest one by one: every number of columns
 has its own fixed order of adding up. A compiler that is left to find vectors in loops over columns takes two at a time
@@ -12,7 +11,8 @@ sums of four rows one by one: that takes 1.3 x the time for 20 columns, 1.1 x fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Iterable
 from typing import Any
 
 from llvmlite import ir
@@ -23,146 +23,161 @@ from numba.extending import intrinsic
 
 from coview.kernels.memory import ask
 
-__all__ = ["add_rows", "ask_rows", "weigh_rows"]
+__all__ = ["weigh_and_add", "weighted_logs"]
 
 _BLOCK = 64  # bytes
 _written: Any = intrinsic  # whose types no checker understands
+_PARTS = 7  # bits that name a row of the table of logarithms
 _MATH = ("reassoc", "contract", "nsz", "arcp")  # as in the kernels that use it
 
 
 @_written
-def weigh_rows(typing, A, i, B, columns, counts):
-    """Return s = A[i] . B[c] and r = count / s, 0 where s is not above 0, by rows c of B; 2-D, C order, one type."""
-    _check(A, B)
-    numbers = types.UniTuple(A.dtype, len(columns))
-    signature = types.Tuple((numbers, numbers))(A, i, B, columns, counts)
+def weigh_and_add(typing, A, a, B, rows, counts, soon, out, o, others, weights, place):
+    """Weigh some rows of B while others, whose weights are known, are added up: neither waits for the other.
+
+    A row is named by where it begins (its number x columns): `a` of A, `o` of out, those in `rows`, `others` and `soon`
+    of B. Returns s = A[a] . B[row] for each of `rows`. Adds `others` by `weights[place]` to out[o]; after that,
+    `weights[place]` are count / s of `rows`, 0 where s is not above 0. Gives a hint that the rows in `soon` will be
+    read, a line at a time. `out` overlaps neither A nor B.
+    """
+    _check(A, B, out, weights)
+    numbers = types.UniTuple(A.dtype, len(rows))
+    signature = numbers(A, a, B, rows, counts, soon, out, o, others, weights, place)
 
     def code(context, builder, signature, arguments):
-        one, many, width = _operands(context, builder, signature, arguments)
-        number = signature.args[0].dtype
+        kinds, number = signature.args, signature.args[0].dtype
         scalar = context.get_value_type(number)
         lanes = _BLOCK // context.get_abi_sizeof(scalar)
-        sums = [cgutils.alloca_once(builder, ir.VectorType(scalar, lanes)) for _ in many]
+        width = builder.extract_value(context.make_array(kinds[0])(context, builder, arguments[0]).shape, 1)
+        first, second, third, held = (
+            context.make_array(kinds[n])(context, builder, arguments[n]).data for n in (0, 2, 6, 9)
+        )
+        one, target = builder.gep(first, [arguments[1]]), builder.gep(third, [arguments[7]])
+        read, asked, added = (
+            [builder.gep(second, [row]) for row in cgutils.unpack_tuple(builder, arguments[n])] for n in (3, 5, 8)
+        )
+        x = [
+            context.cast(builder, count, kind, number)
+            for count, kind in zip(cgutils.unpack_tuple(builder, arguments[4]), kinds[4].types)
+        ]
+        kept = builder.mul(context.cast(builder, arguments[10], kinds[10], types.intp), width.type(len(read)))
+        before = _read(builder, held, kept, len(read))
+        sums = [cgutils.alloca_once(builder, ir.VectorType(scalar, lanes // 2)) for _ in read]
         for total in sums:
-            builder.store(_zeros(scalar, lanes), total)
+            builder.store(_zeros(scalar, lanes // 2), total)
 
-        def multiply(k, size):
-            a = _read(builder, one, k, size)
-            for total, row in zip(sums, many):
+        def take(k, size, hints):
+            """Both sums over some columns; hints in between, since many at once would wait for each other."""
+            a, total = _read(builder, one, k, size), _read(builder, target, k, size)
+            for n, (part, row, other) in enumerate(zip(sums, read, added)):
                 product = builder.fmul(a, _read(builder, row, k, size), flags=_MATH)
-                builder.store(builder.fadd(builder.load(total), product, flags=_MATH), total)
+                builder.store(builder.fadd(builder.load(part), product, flags=_MATH), part)
+                for line in hints[n : n + 1]:
+                    ask(builder, builder.bitcast(line, ir.IntType(8).as_pointer()), 3)
+                product = builder.fmul(_pick(builder, before, [n] * size), _read(builder, other, k, size), flags=_MATH)
+                total = builder.fadd(total, product, flags=_MATH)
+            builder.store(total, _place(builder, target, k, size), align=_align(scalar))
 
-        def narrow(size):
-            for place, total in enumerate(sums):
-                whole = builder.load(total)
-                halves = [_pick(builder, whole, range(start, start + size)) for start in (0, size)]
-                sums[place] = cgutils.alloca_once(builder, halves[0].type)
-                builder.store(builder.fadd(*halves, flags=_MATH), sums[place])
-
-        done = _blocks(builder, width, lanes, multiply, narrow)
-        total = cgutils.alloca_once(builder, ir.VectorType(scalar, len(many)))
+        done = builder.and_(width, width.type(-lanes))
+        with cgutils.for_range_slice(builder, width.type(0), done, width.type(lanes)) as (k, _):
+            lines = [builder.gep(row, [k]) for row in asked]
+            take(k, lanes // 2, lines[: len(lines) // 2])
+            take(builder.add(k, k.type(lanes // 2)), lanes // 2, lines[len(lines) // 2 :])
+        with builder.if_then(builder.icmp_unsigned("!=", done, width)):
+            for row in asked:
+                ask(builder, builder.bitcast(builder.gep(row, [done]), ir.IntType(8).as_pointer()), 3)
+        for size in (lanes // 2, lanes // 4):
+            if size < sums[0].type.pointee.count:
+                for place, total in enumerate(sums):
+                    whole = builder.load(total)
+                    halves = [_pick(builder, whole, range(start, start + size)) for start in (0, size)]
+                    sums[place] = cgutils.alloca_once(builder, halves[0].type)
+                    builder.store(builder.fadd(*halves, flags=_MATH), sums[place])
+            left = builder.and_(width, width.type(size))
+            with builder.if_then(builder.icmp_unsigned("!=", left, width.type(0))):
+                take(done, size, [])
+            done = builder.add(done, left)
+        total = cgutils.alloca_once(builder, ir.VectorType(scalar, len(read)))
         builder.store(_totals(builder, [builder.load(part) for part in sums]), total)
         with cgutils.for_range_slice(builder, done, width, width.type(1)) as (k, _):
-            a = _spread(builder, builder.load(builder.gep(one, [k])), len(many))
-            b = _gathered(builder, [builder.load(builder.gep(row, [k])) for row in many])
+            a = _spread(builder, builder.load(builder.gep(one, [k])), len(read))
+            b = _gathered(builder, [builder.load(builder.gep(row, [k])) for row in read])
             builder.store(builder.fadd(builder.load(total), builder.fmul(a, b, flags=_MATH), flags=_MATH), total)
-        s = builder.load(total)
-        kinds = zip(cgutils.unpack_tuple(builder, arguments[4]), signature.args[4].types)
-        x = _gathered(builder, [context.cast(builder, count, kind, number) for count, kind in kinds])
-        zeros = _zeros(scalar, len(many))
-        r = builder.select(builder.fcmp_ordered(">", s, zeros), builder.fdiv(x, s, flags=_MATH), zeros)
-        parts = [context.make_tuple(builder, numbers, _scattered(builder, vector)) for vector in (s, r)]
-        return context.make_tuple(builder, signature.return_type, parts)
+            place = builder.gep(target, [k])
+            value = builder.load(place)
+            for n, other in enumerate(added):
+                weight = builder.extract_element(before, ir.IntType(32)(n))
+                product = builder.fmul(weight, builder.load(builder.gep(other, [k])), flags=_MATH)
+                value = builder.fadd(value, product, flags=_MATH)
+            builder.store(value, place)
+        s, zeros = builder.load(total), _zeros(scalar, len(read))
+        quotient = builder.fdiv(_gathered(builder, x), s, flags=_MATH)
+        r = builder.select(builder.fcmp_ordered(">", s, zeros), quotient, zeros)
+        builder.store(r, _place(builder, held, kept, len(read)), align=_align(scalar))
+        return context.make_tuple(builder, numbers, _scattered(builder, s))
 
     return signature, code
 
 
 @_written
-def add_rows(typing, out, i, B, columns, weights):
-    """Add some rows of B, by their weights, to row i of out; both are 2-D, in C order, of one type."""
-    _check(out, B)
-    signature = types.void(out, i, B, columns, weights)
+def weighted_logs(typing, values, counts, table):
+    """Return the sum of count x log(value) in float64, each log to 2e-13; a value that is not above 0 gives 0.
+
+    Row t of `table`, of 2^n rows: 1 / c and log c of the center c of part t of 2^n of the numbers from 1 to 2.
+    """
+    signature = types.float64(values, counts, table)
 
     def code(context, builder, signature, arguments):
-        one, many, width = _operands(context, builder, signature, arguments)
-        scalar = context.get_value_type(signature.args[0].dtype)
-        lanes = _BLOCK // context.get_abi_sizeof(scalar)
-        factors = [
-            context.cast(builder, factor, kind, signature.args[0].dtype)
-            for factor, kind in zip(cgutils.unpack_tuple(builder, arguments[4]), signature.args[4].types)
-        ]
+        numbers = cgutils.unpack_tuple(builder, arguments[0])
+        given, n, kind = _gathered(builder, numbers), len(numbers), signature.args[0].dtype
+        x = _gathered(
+            builder,
+            [
+                context.cast(builder, count, kind, types.float64)
+                for count, kind in zip(cgutils.unpack_tuple(builder, arguments[1]), signature.args[1].types)
+            ],
+        )
+        rows = context.make_array(signature.args[2])(context, builder, arguments[2]).data
+        double, pair = ir.DoubleType(), ir.VectorType(ir.DoubleType(), 2)
+        whole, digits, bias = (ir.IntType(32), 23, 127) if kind == types.float32 else (ir.IntType(64), 52, 1023)
 
-        def add(k, size):
-            total = _read(builder, one, k, size)
-            for factor, row in zip(factors, many):
-                product = builder.fmul(_spread(builder, factor, size), _read(builder, row, k, size), flags=_MATH)
-                total = builder.fadd(total, product, flags=_MATH)
-            builder.store(total, _place(builder, one, k, size), align=_align(scalar))
+        def all_of(kind, number):
+            return ir.Constant(ir.VectorType(kind, n), [number] * n)
 
-        done = _blocks(builder, width, lanes, add, lambda size: None)
-        with cgutils.for_range_slice(builder, done, width, width.type(1)) as (k, _):
-            add(k, 1)
-        return context.get_dummy_value()
+        bits = builder.bitcast(given, ir.VectorType(whole, n))
+        exponent = builder.sub(builder.lshr(bits, all_of(whole, digits)), all_of(whole, bias))
+        if whole.width > 32:
+            exponent = builder.trunc(exponent, ir.VectorType(ir.IntType(32), n))
+        e = builder.sitofp(exponent, x.type)
+        rest = builder.or_(builder.and_(bits, all_of(whole, (1 << digits) - 1)), all_of(whole, bias << digits))
+        m = builder.bitcast(rest, given.type)
+        m = m if given.type == x.type else builder.fpext(m, x.type)
+        part = builder.and_(builder.lshr(bits, all_of(whole, digits - _PARTS)), all_of(whole, (1 << _PARTS) - 1))
+        found = []
+        for lane in _scattered(builder, part):
+            row = builder.mul(builder.zext(lane, ir.IntType(64)), ir.IntType(64)(2))
+            found.append(builder.load(builder.bitcast(builder.gep(rows, [row]), pair.as_pointer()), align=8))
+        found = _side_by_side(builder, found)
+        inverse, center = (_pick(builder, found, range(start, 2 * n, 2)) for start in (0, 1))
+        r = builder.fsub(builder.fmul(m, inverse, flags=_MATH), all_of(double, 1.0), flags=_MATH)
+        series = all_of(double, -0.25)
+        for factor in (1.0 / 3.0, -0.5, 1.0):
+            series = builder.fadd(builder.fmul(series, r, flags=_MATH), all_of(double, factor), flags=_MATH)
+        logs = builder.fadd(builder.fmul(e, all_of(double, math.log(2.0)), flags=_MATH), center, flags=_MATH)
+        logs = builder.fadd(builder.fmul(series, r, flags=_MATH), logs, flags=_MATH)
+        above = builder.fcmp_ordered(">", given, _zeros(given.type.element, n))
+        logs = builder.select(above, logs, _zeros(double, n))
+        total = _totals(builder, [builder.fmul(x, logs, flags=_MATH)])
+        return builder.extract_element(total, ir.IntType(32)(0))
 
     return signature, code
 
 
-@_written
-def ask_rows(typing, B, columns):
-    """Ask for some rows of B (2-D, in C order), which will be read soon."""
-    _check(B, B)
-    signature = types.void(B, columns)
-
-    def code(context, builder, signature, arguments):
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        width = builder.extract_value(array.shape, 1)
-        step = width.type(_BLOCK // context.get_abi_sizeof(context.get_value_type(signature.args[0].dtype)))
-        kinds = zip(cgutils.unpack_tuple(builder, arguments[1]), signature.args[1].types)
-        rows = [
-            builder.gep(array.data, [builder.mul(context.cast(builder, row, kind, types.intp), width)])
-            for row, kind in kinds
-        ]
-        with cgutils.for_range_slice(builder, width.type(0), width, step) as (k, _):
-            for row in rows:
-                ask(builder, builder.bitcast(builder.gep(row, [k]), ir.IntType(8).as_pointer()), 3)
-        return context.get_dummy_value()
-
-    return signature, code
-
-
-def _check(one: Any, other: Any) -> None:
-    """Refuse arrays whose rows do not lie one behind the other, and two of other types, when they are compiled."""
-    for array in (one, other):
-        if array.ndim != 2 or array.layout != "C" or array.dtype != one.dtype:
-            raise TypingError(f"2-D arrays in C order of one type are needed, got {one} and {other}.")
-
-
-def _operands(context: Any, builder: Any, signature: Any, arguments: Any) -> tuple[Any, list[Any], Any]:
-    """Return where row i of the first array begins, where the rows of the second do, and the number of columns."""
-    first, second = (context.make_array(signature.args[n])(context, builder, arguments[n]) for n in (0, 2))
-    width = builder.extract_value(first.shape, 1)
-
-    def begin(array: Any, row: Any, kind: Any) -> Any:
-        return builder.gep(array.data, [builder.mul(context.cast(builder, row, kind, types.intp), width)])
-
-    rows = zip(cgutils.unpack_tuple(builder, arguments[3]), signature.args[3].types)
-    return begin(first, arguments[1], signature.args[1]), [begin(second, row, kind) for row, kind in rows], width
-
-
-def _blocks(
-    builder: Any, width: Any, lanes: int, take: Callable[[Any, int], None], narrow: Callable[[int], None]
-) -> Any:
-    """Write code that takes columns in blocks of 64 bytes, then one of 32 and one of 16; return how many it takes."""
-    done = builder.and_(width, width.type(-lanes))
-    with cgutils.for_range_slice(builder, width.type(0), done, width.type(lanes)) as (k, _):
-        take(k, lanes)
-    for size in (lanes // 2, lanes // 4):
-        narrow(size)
-        left = builder.and_(width, width.type(size))
-        with builder.if_then(builder.icmp_unsigned("!=", left, width.type(0))):
-            take(done, size)
-        done = builder.add(done, left)
-    return done
+def _check(*arrays: Any) -> None:
+    """Refuse arrays whose rows do not lie one behind the other, or of several types, when they are compiled."""
+    for array in arrays:
+        if array.ndim != 2 or array.layout != "C" or array.dtype != arrays[0].dtype:
+            raise TypingError(f"2-D arrays in C order of one type are needed, got {', '.join(map(str, arrays))}.")
 
 
 def _align(scalar: Any) -> int:
@@ -193,14 +208,19 @@ def _pick(builder: Any, vector: Any, lanes: Iterable[int], other: Any = None) ->
 def _totals(builder: Any, vectors: list[Any]) -> Any:
     """Sums of the lanes of one, two or four vectors, as one vector."""
     n = len(vectors)
-    while len(vectors) > 1:
-        pairs = zip(vectors[::2], vectors[1::2])
-        vectors = [_pick(builder, a, range(2 * a.type.count), b) for a, b in pairs]
-    found = vectors[0]
+    found = _side_by_side(builder, vectors)
     while found.type.count > n:
         even, odd = (_pick(builder, found, range(start, found.type.count, 2)) for start in (0, 1))
         found = builder.fadd(even, odd, flags=_MATH)
     return found
+
+
+def _side_by_side(builder: Any, vectors: list[Any]) -> Any:
+    """One vector of all lanes of one, two or four."""
+    while len(vectors) > 1:
+        pairs = zip(vectors[::2], vectors[1::2])
+        vectors = [_pick(builder, a, range(2 * a.type.count), b) for a, b in pairs]
+    return vectors[0]
 
 
 def _spread(builder: Any, scalar: Any, size: int) -> Any:

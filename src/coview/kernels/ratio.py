@@ -7,14 +7,15 @@ For a compressed matrix X (CSR with A = row factor and B = feature factor, or CS
 
 Four non-zeros are handled at a time, in vectors (`coview.kernels.lanes`); nothing of size non-zeros x topics exists.
 A call owns the rows start to stop.
-Where B is larger than the cache, `tile_cuts` cuts every row of X at the same columns: the rows are then passed over
-once per tile of B, which stays in cache meanwhile.
 
-With K = 20 the logarithm takes a sixth of a sweep, with K = 64 and more the gathering of rows of B does most of it, for
-which B should begin at a cache line (`empty_rows`). What was tried and hardly helped, on a Neoverse N1 with 1 MB of
-second cache: tiles of B smaller than 6 MB; B at a cache line at K = 20; asking 16 non-zeros ahead instead of 8; pairs
-for what is left of a row (2 % of the features' half); logarithms in vectors (the table is read one by one anyway).
-Kernels of a fixed K were a tenth faster in C, but would be compiled for every K.
+Each step weighs one group of four and adds up the group two steps before it: while the one waits for its sums and its
+division, the other has work. Rows of B come from far away (60,000 features with K = 64 are 15 MB), so each step also
+asks for the rows of a later group, a line at a time between the sums; asked for all at once, they wait for each other,
+which takes 1.2 x the time with K = 64 and 1.4 x with K = 128. B should begin at a cache line (`empty_rows`).
+
+What was tried and hardly helped after that, on a Neoverse N1 with 1 MB of second cache: tiles of B that fit it;
+features or objects in an order that brings rows of B together (5 % if the order were known); hints into the second
+cache first; blocks of 128 bytes. With K = 20 the logarithm takes a fifth of a sweep.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ import math
 import numpy as np
 
 from coview.kernels.compiling import njit
-from coview.kernels.lanes import add_rows, ask_rows, weigh_rows
+from coview.kernels.lanes import weigh_and_add, weighted_logs
 
-__all__ = ["accumulate", "fast_log", "log_likelihood", "project", "ratio", "tile_cuts"]
+__all__ = ["accumulate", "fast_log", "log_likelihood", "project", "ratio"]
 
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -34,8 +35,7 @@ _1, _2, _3, _4 = (np.uint64(i) for i in range(1, 5))
 
 _TABLE = 128
 _CENTER = 1.0 + (np.arange(_TABLE) + 0.5) / _TABLE
-_INVERSE = 1.0 / _CENTER
-_LOG_CENTER = -np.log(_INVERSE)
+_LOGS = np.column_stack([1.0 / _CENTER, -np.log(1.0 / _CENTER)])
 _LOG2 = math.log(2.0)
 
 
@@ -45,75 +45,94 @@ def fast_log(x):
     bits = np.float64(x).view(np.int64)
     cell = (bits >> 45) & 127
     mantissa = np.int64((bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
-    r = mantissa * _INVERSE[cell] - 1.0
+    r = mantissa * _LOGS[cell, 0] - 1.0
     series = r * (1.0 + r * (-0.5 + r * (1.0 / 3.0 + r * (-0.25 + r * 0.2))))
-    return ((bits >> 52) - 1023) * _LOG2 + _LOG_CENTER[cell] + series
+    return ((bits >> 52) - 1023) * _LOG2 + _LOGS[cell, 1] + series
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
-def ratio(begins, ends, indices, counts, A, B, out, start, stop, add, logs, ahead):
+def ratio(indptr, indices, counts, A, B, out, start, stop, add, logs, ahead):
     """Write (or add) sum_j r_j B[j] to rows start..stop of out; return their log-likelihood if `logs`, else 0.
 
-    Row i takes the non-zeros begins[i] to ends[i]. `ahead` is how many non-zeros before its turn a row of B is asked
-    for; 0 asks for none.
+    `ahead` is how many non-zeros before its turn a row of B is asked for.
     """
     K = A.shape[1]
     zero = A.dtype.type(0)
-    one = A.dtype.type(1)
+    nothing = counts.dtype.type(0)
+    first = indptr[start]
+    if first == indptr[stop]:
+        if not add:
+            out[start:stop] = zero
+        return 0.0
     end = np.uint64(len(indices))
     further = np.uint64(ahead)
+    j = last = np.uint64(first)  # unsigned: of a signed position it would be asked whether it counts from the end
+    # the two groups that are weighed but not yet added: where their rows of B and of out begin, and their weights;
+    # to begin with, the first non-zero with no weight, for the row that it belongs to
+    i = start
+    while indptr[i + 1] == first:
+        i += 1
+    begun = np.empty((2, 5), dtype=np.int64)
+    begun[:, :4] = np.int64(indices[j]) * K
+    begun[:, 4] = i * K
+    weights = np.zeros((2, 4), dtype=A.dtype)
+    place = np.uint64(0)
+    left = 2
     total = 0.0
-    for i in range(start, stop):
-        if not add:
-            for k in range(K):
-                out[i, k] = zero
-        j = np.uint64(begins[i])  # unsigned: of a signed position it would be asked whether it counts from the end
-        last = np.uint64(ends[i])
-        while j + _4 <= last:
-            c0 = indices[j]
-            c1 = indices[j + _1]
-            c2 = indices[j + _2]
-            c3 = indices[j + _3]
-            t = j + further
-            if ahead and t + _4 <= end:
-                ask_rows(B, (indices[t], indices[t + _1], indices[t + _2], indices[t + _3]))
+    b0 = b1 = b2 = b3 = begun[0, 0]
+    i = start - 1
+    while True:
+        while j == last and i + 1 < stop:  # on to the next row that has non-zeros
+            i += 1
+            last = np.uint64(indptr[i + 1])
+            if not add:
+                for k in range(K):
+                    out[i, k] = zero
+        if j + _4 <= last:
+            b0 = np.int64(indices[j]) * K
+            b1 = np.int64(indices[j + _1]) * K
+            b2 = np.int64(indices[j + _2]) * K
+            b3 = np.int64(indices[j + _3]) * K
             x0 = counts[j]
             x1 = counts[j + _1]
             x2 = counts[j + _2]
             x3 = counts[j + _3]
-            columns = (c0, c1, c2, c3)
-            s, weights = weigh_rows(A, i, B, columns, (x0, x1, x2, x3))
-            if logs:
-                s0, s1, s2, s3 = s
-                # where the model is 0 the term is 0; chosen without a branch
-                l0 = x0 * fast_log(s0 if s0 > 0 else one)
-                l1 = x1 * fast_log(s1 if s1 > 0 else one)
-                l2 = x2 * fast_log(s2 if s2 > 0 else one)
-                l3 = x3 * fast_log(s3 if s3 > 0 else one)
-                total += (l0 + l1) + (l2 + l3)
-            add_rows(out, i, B, columns, weights)
-            j += _4
-        while j < last:
-            c0 = indices[j]
+        elif j < last:  # what is left of a row, filled up with counts of 0
+            b0 = b1 = b2 = b3 = np.int64(indices[j]) * K
             x0 = counts[j]
-            s, weights = weigh_rows(A, i, B, (c0,), (x0,))
-            if logs and s[0] > 0:
-                total += x0 * fast_log(s[0])
-            add_rows(out, i, B, (c0,), weights)
-            j += _1
+            x1 = x2 = x3 = nothing
+            if j + _1 < last:
+                b1 = np.int64(indices[j + _1]) * K
+                x1 = counts[j + _1]
+            if j + _2 < last:
+                b2 = np.int64(indices[j + _2]) * K
+                x2 = counts[j + _2]
+        elif left:  # no more non-zeros: only the last two groups are still to be added
+            left -= 1
+            x0 = x1 = x2 = x3 = nothing
+        else:
+            break
+        t = j + further
+        if t + _4 <= end:
+            t0 = np.int64(indices[t]) * K
+            t1 = np.int64(indices[t + _1]) * K
+            t2 = np.int64(indices[t + _2]) * K
+            t3 = np.int64(indices[t + _3]) * K
+        else:
+            t0, t1, t2, t3 = b0, b1, b2, b3
+        read, x, asked = (b0, b1, b2, b3), (x0, x1, x2, x3), (t0, t1, t2, t3)
+        before = (begun[place, 0], begun[place, 1], begun[place, 2], begun[place, 3])
+        s = weigh_and_add(A, i * K, B, read, x, asked, out, begun[place, 4], before, weights, place)
+        begun[place, 0] = b0
+        begun[place, 1] = b1
+        begun[place, 2] = b2
+        begun[place, 3] = b3
+        begun[place, 4] = i * K
+        place ^= _1
+        if logs:
+            total += weighted_logs(s, x, _LOGS)
+        j = min(j + _4, last)
     return total
-
-
-@njit(nogil=True, cache=True)
-def tile_cuts(indptr, indices, edges, out):
-    """Write to out[t, i] where row i (sorted columns) passes column edges[t]; out[t] and out[t + 1] bound tile t."""
-    for i in range(len(indptr) - 1):
-        j = np.int64(indptr[i])
-        last = np.int64(indptr[i + 1])
-        for t in range(len(edges)):
-            while j < last and indices[j] < edges[t]:
-                j += 1
-            out[t, i] = j
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
@@ -121,7 +140,6 @@ def log_likelihood(indptr, indices, counts, A, B, out, start, stop):
     """Write sum_j x_ij log(A[i] . B[j]) of rows start..stop to out (float64)."""
     K = A.shape[1]
     zero = A.dtype.type(0)
-    one = A.dtype.type(1)
     for i in range(start, stop):
         total = 0.0
         j = np.int64(indptr[i])
@@ -141,11 +159,8 @@ def log_likelihood(indptr, indices, counts, A, B, out, start, stop):
                 s1 += a * B[c1, k]
                 s2 += a * B[c2, k]
                 s3 += a * B[c3, k]
-            l0 = counts[j] * fast_log(s0 if s0 > 0 else one)
-            l1 = counts[j + 1] * fast_log(s1 if s1 > 0 else one)
-            l2 = counts[j + 2] * fast_log(s2 if s2 > 0 else one)
-            l3 = counts[j + 3] * fast_log(s3 if s3 > 0 else one)
-            total += (l0 + l1) + (l2 + l3)
+            x = (counts[j], counts[j + 1], counts[j + 2], counts[j + 3])
+            total += weighted_logs((s0, s1, s2, s3), x, _LOGS)
             j += 4
         while j < last:
             c0 = np.int64(indices[j])
