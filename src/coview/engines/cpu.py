@@ -17,6 +17,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from coview.engines.coupled import coupled_rows
 from coview.engines.memory import bytes_of
+from coview.engines.pages import LargePages
 from coview.engines.pair_field import HostPairField, PairField
 from coview.engines.reference import comparable
 from coview.engines.threads import Team, balanced_chunks, few_threads, thread_count, thread_pools
@@ -24,7 +25,6 @@ from coview.exceptions import EngineError
 from coview.kernels import anchors as anchor_kernels
 from coview.kernels import announce, shares, simplex_quadratic
 from coview.kernels import ratio as kernels
-from coview.kernels.memory import empty_rows
 from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, unit_rows
 
 __all__ = ["CpuEngine", "CpuMatrix"]
@@ -138,6 +138,7 @@ class CpuEngine:
         self.team = Team(thread_count(n_jobs))
         self.memory_limit = None if memory_limit is None else bytes_of(memory_limit)
         self.host_memory_limit = self.memory_limit
+        self._pages = LargePages()
 
     def limits(self) -> AbstractContextManager[Any]:
         # one BLAS thread: its products would be added up in another order with more
@@ -159,7 +160,7 @@ class CpuEngine:
     def ratio_rows(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, float]:
         _check_factors(X, A, B)
         parts, chunks = X.row_parts
-        A, B, out = _fixed(A), _fixed(B), empty_rows(A.shape, A.dtype)
+        A, B, out = _fixed(A), _fixed(B), self._pages.empty(A.shape, A.dtype)
         kernel, ahead = kernels.ratio, _ahead(B)
         announce(kernel)
         values = self.team.map(lambda i, j: kernel(*parts, A, B, out, i, j, False, True, ahead), chunks)
@@ -168,15 +169,14 @@ class CpuEngine:
     def ratio_features(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
         _check_factors(X, A, B)
         parts, chunks = X.feature_parts
-        # what is empty, unlike numpy.zeros, asks for large pages: gathering from the new factor is faster
-        out = empty_rows(B.shape, B.dtype) if into is None else into
+        out = self._pages.empty(B.shape, B.dtype) if into is None else into
         add = into is not None
         A, B, ahead = _fixed(A), _fixed(B), _ahead(A)
         self.team.map(lambda i, j: kernels.ratio(*parts, B, A, out, i, j, add, False, ahead), chunks)
         return out
 
     def row_shares(self, old: np.ndarray, pull: np.ndarray, floor: float) -> np.ndarray:
-        old, pull, out = _fixed(old), _fixed(pull), empty_rows(old.shape, old.dtype)
+        old, pull, out = _fixed(old), _fixed(pull), self._pages.empty(old.shape, old.dtype)
         floor = old.dtype.type(floor)
         self.team.map(lambda i, j: shares.row_shares(old, pull, out, floor, i, j), _even_chunks(len(old)))
         return out

@@ -1,0 +1,70 @@
+"""Memory of large factors."""
+
+import mmap
+import pickle
+
+import numpy as np
+import pytest
+
+from coview.engines.cpu import CpuEngine
+from coview.engines.pages import LargePages
+
+SHAPE = (1 << 15, 40)  # of 5 MB in float32
+large = pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="the system has no large pages")
+
+
+@large
+def test_a_large_array_begins_at_a_large_page_and_holds_what_is_written():
+    array = LargePages().empty(SHAPE, np.float32)
+    assert array.ctypes.data % (2 << 20) == 0
+    assert (array.shape, array.dtype) == (SHAPE, np.float32)
+    assert array.flags.c_contiguous and array.flags.writeable
+    expected = np.arange(array.size, dtype=np.float32).reshape(SHAPE)
+    array[:] = expected
+    np.testing.assert_array_equal(array, expected)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(array)), expected)
+
+
+@large
+def test_memory_goes_to_the_next_array_of_its_size_once_no_part_of_it_is_in_use():
+    pages = LargePages()
+    first = pages.empty(SHAPE, np.float32)
+    place = first.ctypes.data
+    part = first[5:7]
+    part[:] = 3.0
+    del first
+    second = pages.empty(SHAPE, np.float32)
+    assert second.ctypes.data != place
+    second[:] = 4.0
+    assert (part == 3.0).all()
+    del part
+    assert pages.empty((SHAPE[0] // 2, SHAPE[1]), np.float64).ctypes.data == place  # as many bytes
+    assert pages.empty((SHAPE[0] + 1, SHAPE[1]), np.float32).shape[0] == SHAPE[0] + 1
+
+
+@large
+def test_only_the_memory_of_a_few_sizes_is_kept():
+    pages = LargePages()
+    for n in range(20):
+        arrays = [pages.empty((SHAPE[0] + n, SHAPE[1]), np.float32) for _ in range(4)]
+        del arrays
+    assert [len(waiting) for waiting in pages._free.values()] == [2] * 8
+
+
+@large
+def test_arrays_outlive_the_engine_that_made_them():
+    engine = CpuEngine(1)
+    old, pull = np.full(SHAPE, 0.025, np.float32), np.ones(SHAPE, np.float32)
+    new = engine.row_shares(old, pull, 1e-12)
+    assert new.ctypes.data % (2 << 20) == 0
+    copy = pickle.loads(pickle.dumps(engine))
+    del engine
+    np.testing.assert_allclose(new, old, rtol=1e-6)
+    np.testing.assert_array_equal(copy.row_shares(old, pull, 1e-12), new)
+
+
+def test_without_large_pages_arrays_are_ordinary_ones(monkeypatch):
+    monkeypatch.delattr(mmap, "MADV_HUGEPAGE", raising=False)
+    array = LargePages().empty(SHAPE, np.float32)
+    assert array.shape == SHAPE
+    assert array.ctypes.data % 64 == 0
