@@ -7,8 +7,8 @@ _NEEDS = {
     "fastapi": [f"src/coview/web/{name}.py" for name in ("api", "connections", "guard", "run")],
     "torch": [
         "src/coview/engines/cuda.py",
-        *(f"{KERNELS}/torch_{name}.py" for name in ("kmeans", "pairs", "simplex", "svd")),
+        *(f"{KERNELS}/torch_{name}.py" for name in ("kmeans", "pairs", "simplex", "split", "svd")),
     ],
-    "triton": [f"{KERNELS}/triton_{name}.py" for name in ("pairs", "ratio", "shares", "simplex")],
+    "triton": [f"{KERNELS}/triton_{name}.py" for name in ("eight", "pairs", "ratio", "shares", "simplex", "split")],
 }
 collect_ignore = [path for library, paths in _NEEDS.items() if find_spec(library) is None for path in paths]

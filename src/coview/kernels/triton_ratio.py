@@ -4,19 +4,10 @@ once.
 A program keeps a tile of gathered rows in registers, uses it for the scalar products and again for the sum. Rows with
 many non-zeros (a word that is in every document) are cut into segments, whose sums meet by atomic addition.
 
-What bounds it: at K = 1,024 in half precision (200,000 x 100,000, 26 M non-zeros, an H200) a sweep takes 20.6 ms,
-1.26 G non-zeros a second. The half-step of the rows gathers 6.5 TB/s, more than memory gives, so much of it must come
-from the cache; that of the features 4.9 TB/s, about what memory gives. Tried there, and not faster:
-
-- other tiles and more warps a program;
-- factors of 8 bits, scaled by row: 19.6 ms, the half-step of the rows no faster than with 16 bits, so that bytes no
-  longer bound it; after 100 sweeps the objective is 1.1e-3 higher (e5m2) or 1.7e-3 lower (e4m3);
-- lists of the topics that a feature has (18 on average after 50 sweeps; the objective ends 1e-4 lower): frequent
-  features have hundreds, a non-zero meets 150, and reading and adding these one by one takes 73 ms.
-
-By figures alone, not built: to gather only the sectors of a row in which the mixture has weight (after 50 sweeps an
-object has 70 topics, which lie in 44 of the 64 sectors); the most frequent features as a dense block (2,048 of them
-hold 36 % of the non-zeros, some 7 ms, and the four products of matrices with what lies between them take 5).
+What bounds it: at K = 1,024 in half precision (200,000 x 100,000, 26 M non-zeros, an H200) a sweep takes 20.8 ms,
+1.25 G non-zeros a second. The half-step of the rows gathers 6.5 TB/s, more than memory gives, so much of it must come
+from the cache; that of the features 4.9 TB/s, about what memory gives. Other tiles and more warps a program are not
+faster. Hundreds of topics are therefore gone over in other ways, which `torch_split.py` tells.
 """
 
 from __future__ import annotations
@@ -33,15 +24,15 @@ LONGEST = 2048  # non-zeros of one segment
 TILE = 2048  # bytes of B that a program holds: one warp, so that sums stay within it
 
 
-def segments(indptr: Any) -> tuple[Any, Any, Any, Any]:
-    """Runs of at most LONGEST non-zeros: (row, first, last, whether the row has other runs), the longest first."""
+def segments(indptr: Any, longest: int = LONGEST) -> tuple[Any, Any, Any, Any]:
+    """Runs of at most so many non-zeros: (row, first, last, whether the row has other runs), the longest first."""
     counts = indptr[1:] - indptr[:-1]
-    pieces = torch.clamp((counts + LONGEST - 1) // LONGEST, min=1)
+    pieces = torch.clamp((counts + longest - 1) // longest, min=1)
     row = torch.repeat_interleave(torch.arange(len(counts), device=indptr.device), pieces)
     offsets = torch.cumsum(pieces, 0) - pieces
     number = torch.arange(len(row), device=indptr.device) - offsets[row]
-    first = indptr[row] + number * LONGEST
-    last = torch.minimum(first + LONGEST, indptr[row + 1])
+    first = indptr[row] + number * longest
+    last = torch.minimum(first + longest, indptr[row + 1])
     order = torch.argsort(last - first, descending=True)
     shared = pieces[row] > 1
     return row[order].contiguous(), first[order].contiguous(), last[order].contiguous(), shared[order].contiguous()
@@ -79,8 +70,10 @@ def _ratio(
         if LOGS:
             likelihood += x.to(likelihood.dtype) * tl.log(safe).to(likelihood.dtype)
     where = out + row * K + k
-    if shared or ADD:
+    if shared:
         tl.atomic_add(where, total, mask=inside)
+    elif ADD:
+        tl.store(where, tl.load(where, mask=inside, other=0.0) + total, mask=inside)
     else:
         tl.store(where, total, mask=inside)
     if LOGS:
@@ -110,7 +103,7 @@ def _run_ratio(X: Any, A: Any, B: Any, into: Any, logs: bool) -> tuple[Any, Any]
     _ratio[(len(row),)](
         row, first, last, shared, X.indices, X.values, A, B, out, likelihoods,
         K=K, WIDTH=width, TILE=tile, LOGS=logs, ADD=into is not None,
-        HALF=B.dtype == torch.float16, num_warps=1,
+        HALF=B.element_size() == 2, num_warps=1,
     )  # fmt: skip
     return out, likelihoods
 
