@@ -10,9 +10,11 @@ import pytest
 from numba import njit
 from scipy import sparse
 
+from coview.engines import cpu
+from coview.engines.cpu import CpuEngine
 from coview.kernels.lanes import weighted_logs
 from coview.kernels.memory import empty_rows
-from coview.kernels.ratio import _LOGS, fast_log, ratio
+from coview.kernels.ratio import _LOGS, fast_log, ratio, tile_cuts
 
 
 @njit
@@ -21,6 +23,10 @@ def _logs(values):
     for i in range(len(values)):
         out[i] = fast_log(values[i])
     return out
+
+
+def _bounds(indptr):
+    return indptr[:-1], indptr[1:]
 
 
 def test_fast_log_is_accurate_over_the_whole_range():
@@ -55,7 +61,7 @@ def test_values_not_above_0_have_no_log():
 def test_zero_model_gives_zero_weight_not_infinity():
     X = sparse.csr_array(np.array([[3.0, 2.0]]))
     A, B, out = np.zeros((1, 2)), np.ones((2, 2)), np.empty((1, 2))
-    value = ratio(X.indptr, X.indices, X.data, A, B, out, 0, 1, False, True, 0)
+    value = ratio(*_bounds(X.indptr), X.indices, X.data, A, B, out, 0, 1, False, True, 0)
     assert value == 0.0
     assert (out == 0).all()
 
@@ -66,10 +72,46 @@ def test_prefetch_changes_no_bit():
     A, B = rng.random((50, 24)), rng.random((40, 24))
     outs = [np.empty_like(A) for _ in range(2)]
     values = [
-        ratio(X.indptr, X.indices, X.data, A, B, out, 0, 50, False, True, ahead) for out, ahead in zip(outs, (0, 8))
+        ratio(*_bounds(X.indptr), X.indices, X.data, A, B, out, 0, 50, False, True, ahead)
+        for out, ahead in zip(outs, (0, 8))
     ]
     np.testing.assert_array_equal(*outs)
     assert values[0] == values[1]
+
+
+def test_cuts_part_every_row_at_the_same_columns():
+    X = sparse.random_array((50, 40), density=0.3, format="csr", rng=np.random.default_rng(4))
+    X.sort_indices()
+    edges = np.array([0, 13, 25, 40])
+    cuts = np.empty((4, 50), dtype=np.int64)
+    tile_cuts(X.indptr, X.indices, edges, cuts)
+    for t in range(3):
+        for i in range(50):
+            columns = X.indices[X.indptr[i] : X.indptr[i + 1]]
+            expected = columns[(columns >= edges[t]) & (columns < edges[t + 1])]
+            np.testing.assert_array_equal(X.indices[cuts[t, i] : cuts[t + 1, i]], expected)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_tiles_give_what_one_pass_gives(monkeypatch, n_jobs):
+    rng = np.random.default_rng(5)
+    X = sparse.random_array((60, 200), density=0.3, format="csr", rng=rng)
+    X.sort_indices()
+    A, B = rng.random((60, 48)), rng.random((200, 48))
+    engine = CpuEngine(n_jobs)
+    whole, value = engine.ratio_rows(engine.prepare(X), A, B)
+    monkeypatch.setattr(cpu, "_TILE", 200 * 48 * 8 // 3)
+    handle = engine.prepare(X)
+    assert len(handle.tiles(48 * 8)) == 3
+    tiled, tiled_value = engine.ratio_rows(handle, A, B)
+    np.testing.assert_allclose(tiled, whole, rtol=1e-12)
+    np.testing.assert_allclose(tiled_value, value, rtol=1e-12)
+
+
+def test_rows_in_no_order_are_not_cut(monkeypatch):
+    monkeypatch.setattr(cpu, "_TILE", 1)
+    X = sparse.csr_array((np.ones(48), np.arange(48)[::-1].copy(), np.array([0, 48])), shape=(1, 48))
+    assert len(CpuEngine(1).prepare(X).tiles(512)) == 1
 
 
 def _uneven_rows(rng):
@@ -94,7 +136,7 @@ def test_any_run_of_rows_gives_its_part_and_touches_no_other(ahead):
         for stop in range(start, n + 1):
             for add in (False, True):
                 out = np.full_like(A, 3.0)
-                value = ratio(X.indptr, X.indices, X.data, A, B, out, start, stop, add, True, ahead)
+                value = ratio(*_bounds(X.indptr), X.indices, X.data, A, B, out, start, stop, add, True, ahead)
                 right = np.full_like(A, 3.0)
                 right[start:stop] = expected[start:stop] + (3.0 if add else 0.0)
                 np.testing.assert_allclose(out, right, rtol=1e-12)
@@ -109,7 +151,7 @@ def test_a_factor_that_is_no_number_stays_within_the_rows_that_have_the_feature(
         bad = B.copy()
         bad[feature] = np.nan
         out = np.zeros_like(A)
-        ratio(X.indptr, X.indices, X.data, A, bad, out, 0, len(A), False, True, 4)
+        ratio(*_bounds(X.indptr), X.indices, X.data, A, bad, out, 0, len(A), False, True, 4)
         np.testing.assert_array_equal(np.isnan(out).any(axis=1), X.toarray()[:, feature] > 0)
 
 
@@ -117,7 +159,7 @@ def test_64_bit_indices_work():
     rng = np.random.default_rng(2)
     X = sparse.random_array((20, 30), density=0.3, format="csr", rng=rng)
     A, B, out = rng.random((20, 5)), rng.random((30, 5)), np.empty((20, 5))
-    ratio(X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data, A, B, out, 0, 20, False, False, 4)
+    ratio(*_bounds(X.indptr.astype(np.int64)), X.indices.astype(np.int64), X.data, A, B, out, 0, 20, False, False, 4)
     R = X.toarray() / (A @ B.T)
     np.testing.assert_allclose(out, R @ B)
 
@@ -134,7 +176,7 @@ def test_any_number_of_columns_gives_the_formula_and_the_same_bits_again(width, 
     found = []
     for add in (False, True, False):
         out = np.ones_like(A)
-        value = ratio(X.indptr, X.indices, X.data, A, B, out, 0, 23, add, True, 8)
+        value = ratio(*_bounds(X.indptr), X.indices, X.data, A, B, out, 0, 23, add, True, 8)
         found.append((out - kind(add), value))
     model = A.astype(np.float64) @ B.T.astype(np.float64)
     R = np.divide(X.toarray(), model, out=np.zeros_like(model), where=model > 0)
@@ -157,7 +199,7 @@ def test_rows_of_factors_at_any_place_in_memory_give_the_same_bits():
         moved = room[shift:].reshape(B.shape)
         moved[:] = B
         outs.append(np.empty_like(A))
-        ratio(X.indptr, X.indices, X.data, A, moved, outs[-1], 0, 20, False, False, 8)
+        ratio(*_bounds(X.indptr), X.indices, X.data, A, moved, outs[-1], 0, 20, False, False, 8)
     np.testing.assert_array_equal(outs[0], outs[1])
     np.testing.assert_array_equal(outs[0], outs[2])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ __all__ = ["CpuEngine", "CpuMatrix"]
 _BLOCK = 8192  # rows per block at least: the part of the row factor that the feature side gathers from stays in cache
 _ROWS = 32_768  # rows per chunk of the dense passes
 _CHUNK = 1024  # rows per product with anchors or centers: what comes out stays in cache
+_TILE = 16 << 20  # bytes of the feature factor that one pass over the rows gathers from
+_LEAST = 16  # non-zeros of a row per tile: with fewer, going over the rows again costs more than the cache gives
 _SMALL, _DENSE_SHARE = 300, 20  # matrices, or shares of the vectors, from which on Lanczos is quicker than all vectors
 _PIECE = 64  # MiB of distances at a time, which is also quicker than more
 
@@ -41,6 +44,7 @@ class CpuMatrix:
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
+        self._cuts: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -70,6 +74,20 @@ class CpuMatrix:
             out[i:j] = np.einsum("ij,ij->i", part, part)
         return out
 
+    def tiles(self, row_bytes: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Where each row begins and ends in each tile of columns; one tile where the feature factor is small."""
+        wanted = -(-self.shape[1] * row_bytes // _TILE)
+        count = int(min(wanted, self.csr.nnz // (_LEAST * max(self.shape[0], 1))))
+        if count < 2 or not self.csr.has_sorted_indices:
+            return [_bounds(self.csr.indptr)]
+        if count not in self._cuts:
+            edges = np.linspace(0, self.shape[1], count + 1).astype(np.int64)
+            cuts = np.empty((count + 1, self.shape[0]), dtype=self.csr.indptr.dtype)
+            indptr, indices, _ = self.row_parts[0]
+            kernels.tile_cuts(indptr, indices, edges, cuts)
+            self._cuts[count] = [(_fixed(a), _fixed(b)) for a, b in pairwise(cuts)]
+        return self._cuts[count]
+
     @cached_property
     def row_parts(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], list[tuple[int, int]]]:
         return _parts(self.csr), balanced_chunks(self.csr.indptr)
@@ -84,6 +102,10 @@ def _ahead(factor: np.ndarray) -> int:
     """Non-zeros to look ahead: enough that a row has come when it is read, few enough that the cache holds them all."""
     size = factor.shape[1] * factor.itemsize
     return 16 if size <= 384 else 8 if size <= 1024 else 4
+
+
+def _bounds(indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return _fixed(indptr[:-1]), _fixed(indptr[1:])
 
 
 def _even_chunks(n_rows: int, size: int = _ROWS) -> list[tuple[int, int]]:
@@ -159,20 +181,27 @@ class CpuEngine:
 
     def ratio_rows(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, float]:
         _check_factors(X, A, B)
-        parts, chunks = X.row_parts
+        (_, indices, counts), chunks = X.row_parts
         A, B, out = _fixed(A), _fixed(B), self._pages.empty(A.shape, A.dtype)
         kernel, ahead = kernels.ratio, _ahead(B)
         announce(kernel)
-        values = self.team.map(lambda i, j: kernel(*parts, A, B, out, i, j, False, True, ahead), chunks)
-        return out, float(np.sum(values))
+        total = 0.0
+        for t, tile in enumerate(X.tiles(B.shape[1] * B.itemsize)):
+
+            def work(i: int, j: int, tile: Any = tile, add: bool = t > 0) -> float:
+                return kernel(*tile, indices, counts, A, B, out, i, j, add, True, ahead)
+
+            total += float(np.sum(self.team.map(work, chunks)))
+        return out, total
 
     def ratio_features(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
         _check_factors(X, A, B)
-        parts, chunks = X.feature_parts
+        (indptr, indices, counts), chunks = X.feature_parts
+        bounds = _bounds(indptr)
         out = self._pages.empty(B.shape, B.dtype) if into is None else into
         add = into is not None
         A, B, ahead = _fixed(A), _fixed(B), _ahead(A)
-        self.team.map(lambda i, j: kernels.ratio(*parts, B, A, out, i, j, add, False, ahead), chunks)
+        self.team.map(lambda i, j: kernels.ratio(*bounds, indices, counts, B, A, out, i, j, add, False, ahead), chunks)
         return out
 
     def row_shares(self, old: np.ndarray, pull: np.ndarray, floor: float) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Sums over rows of factors, written in the processor's vectors.
 
     weigh_and_add(A, a, B, rows, counts, soon, out, o, others, weights, place)    one step of `coview.kernels.ratio`
+    ask_row(one, other, begin)                                                    a hint of a row of two arrays
     weighted_logs(values, counts, table)                                          sum of count x log(value)
 
 Columns are taken in blocks of 64 bytes, then one of 32 and one of 16, then the rest one by one: every number of columns
@@ -23,7 +24,7 @@ from numba.extending import intrinsic
 
 from coview.kernels.memory import ask
 
-__all__ = ["weigh_and_add", "weighted_logs"]
+__all__ = ["ask_row", "weigh_and_add", "weighted_logs"]
 
 _BLOCK = 64  # bytes
 _written: Any = intrinsic  # whose types no checker understands
@@ -115,6 +116,25 @@ def weigh_and_add(typing, A, a, B, rows, counts, soon, out, o, others, weights, 
         r = builder.select(builder.fcmp_ordered(">", s, zeros), quotient, zeros)
         builder.store(r, _place(builder, held, kept, len(read)), align=_align(scalar))
         return context.make_tuple(builder, numbers, _scattered(builder, s))
+
+    return signature, code
+
+
+@_written
+def ask_row(typing, one, other, begin):
+    """Give a hint that the row of two arrays that begins at a place, in both or behind them, will be read soon."""
+    _check(one, other)
+    signature = types.void(one, other, begin)
+
+    def code(context, builder, signature, arguments):
+        arrays = [context.make_array(signature.args[n])(context, builder, arguments[n]) for n in (0, 1)]
+        width = builder.extract_value(arrays[0].shape, 1)
+        step = width.type(_BLOCK // context.get_abi_sizeof(context.get_value_type(signature.args[0].dtype)))
+        end = builder.add(arguments[2], width)
+        with cgutils.for_range_slice(builder, arguments[2], end, step) as (k, _):
+            for array in arrays:
+                ask(builder, builder.bitcast(builder.gep(array.data, [k]), ir.IntType(8).as_pointer()), 3)
+        return context.get_dummy_value()
 
     return signature, code
 

@@ -12,10 +12,13 @@ Each step weighs one group of four and adds up the group two steps before it: wh
 division, the other has work. Rows of B come from far away (60,000 features with K = 64 are 15 MB), so each step also
 asks for the rows of a later group, a line at a time between the sums; asked for all at once, they wait for each other,
 which takes 1.2 x the time with K = 64 and 1.4 x with K = 128. B should begin at a cache line (`empty_rows`).
+Where B fills the last cache, `tile_cuts` cuts every row of X at the same columns: the rows are then passed over once
+per tile of B.
 
-What was tried and hardly helped after that, on a Neoverse N1 with 1 MB of second cache: tiles of B that fit it;
-features or objects in an order that brings rows of B together (5 % if the order were known); hints into the second
-cache first; blocks of 128 bytes. With K = 20 the logarithm takes a fifth of a sweep.
+What was tried and hardly helped after that, on a Neoverse N1 with 1 MB of second and 32 MB of last cache: tiles of B
+that fit the second; features or objects in an order that brings rows of B together (5 % if the order were known); hints
+into the second cache first, or line after line of one row; blocks of 128 bytes. With K = 20 the logarithm takes a fifth
+of a sweep.
 """
 
 from __future__ import annotations
@@ -25,13 +28,13 @@ import math
 import numpy as np
 
 from coview.kernels.compiling import njit
-from coview.kernels.lanes import weigh_and_add, weighted_logs
+from coview.kernels.lanes import ask_row, weigh_and_add, weighted_logs
 
-__all__ = ["accumulate", "fast_log", "log_likelihood", "project", "ratio"]
+__all__ = ["accumulate", "fast_log", "log_likelihood", "project", "ratio", "tile_cuts"]
 
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
-_1, _2, _3, _4 = (np.uint64(i) for i in range(1, 5))
+_0, _1, _2, _3, _4 = (np.uint64(i) for i in range(5))
 
 _TABLE = 128
 _CENTER = 1.0 + (np.arange(_TABLE) + 0.5) / _TABLE
@@ -51,40 +54,43 @@ def fast_log(x):
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
-def ratio(indptr, indices, counts, A, B, out, start, stop, add, logs, ahead):
+def ratio(begins, ends, indices, counts, A, B, out, start, stop, add, logs, ahead):
     """Write (or add) sum_j r_j B[j] to rows start..stop of out; return their log-likelihood if `logs`, else 0.
 
-    `ahead` is how many non-zeros before its turn a row of B is asked for.
+    Row i takes the non-zeros begins[i] to ends[i]. `ahead` is how many non-zeros before its turn a row of B is asked
+    for.
     """
     K = A.shape[1]
     zero = A.dtype.type(0)
     nothing = counts.dtype.type(0)
-    first = indptr[start]
-    if first == indptr[stop]:
+    i = start
+    while i < stop and begins[i] == ends[i]:
+        i += 1
+    if i == stop:
         if not add:
             out[start:stop] = zero
         return 0.0
     end = np.uint64(len(indices))
     further = np.uint64(ahead)
-    j = last = np.uint64(first)  # unsigned: of a signed position it would be asked whether it counts from the end
     # the two groups that are weighed but not yet added: where their rows of B and of out begin, and their weights;
     # to begin with, the first non-zero with no weight, for the row that it belongs to
-    i = start
-    while indptr[i + 1] == first:
-        i += 1
     begun = np.empty((2, 5), dtype=np.int64)
-    begun[:, :4] = np.int64(indices[j]) * K
+    begun[:, :4] = np.int64(indices[begins[i]]) * K
     begun[:, 4] = i * K
     weights = np.zeros((2, 4), dtype=A.dtype)
     place = np.uint64(0)
     left = 2
     total = 0.0
     b0 = b1 = b2 = b3 = begun[0, 0]
+    j = last = skipped = np.uint64(0)  # unsigned: of a signed position it would be asked whether it counts from the end
     i = start - 1
     while True:
         while j == last and i + 1 < stop:  # on to the next row that has non-zeros
             i += 1
-            last = np.uint64(indptr[i + 1])
+            j = np.uint64(begins[i])
+            last = np.uint64(ends[i])
+            skipped = np.uint64(begins[i + 1]) - last if i + 1 < stop else _0  # to the next row, in other tiles
+            ask_row(A, out, (i + 2) * K)
             if not add:
                 for k in range(K):
                     out[i, k] = zero
@@ -113,13 +119,18 @@ def ratio(indptr, indices, counts, A, B, out, start, stop, add, logs, ahead):
         else:
             break
         t = j + further
-        if t + _4 <= end:
-            t0 = np.int64(indices[t]) * K
-            t1 = np.int64(indices[t + _1]) * K
-            t2 = np.int64(indices[t + _2]) * K
-            t3 = np.int64(indices[t + _3]) * K
-        else:
-            t0, t1, t2, t3 = b0, b1, b2, b3
+        t0, t1, t2, t3 = b0, b1, b2, b3
+        if t + _4 + skipped <= end:
+            if t + _4 <= last or skipped == 0:
+                t0 = np.int64(indices[t]) * K
+                t1 = np.int64(indices[t + _1]) * K
+                t2 = np.int64(indices[t + _2]) * K
+                t3 = np.int64(indices[t + _3]) * K
+            else:
+                t0 = np.int64(indices[t if t < last else t + skipped]) * K
+                t1 = np.int64(indices[t + _1 if t + _1 < last else t + _1 + skipped]) * K
+                t2 = np.int64(indices[t + _2 if t + _2 < last else t + _2 + skipped]) * K
+                t3 = np.int64(indices[t + _3 if t + _3 < last else t + _3 + skipped]) * K
         read, x, asked = (b0, b1, b2, b3), (x0, x1, x2, x3), (t0, t1, t2, t3)
         before = (begun[place, 0], begun[place, 1], begun[place, 2], begun[place, 3])
         s = weigh_and_add(A, i * K, B, read, x, asked, out, begun[place, 4], before, weights, place)
@@ -133,6 +144,18 @@ def ratio(indptr, indices, counts, A, B, out, start, stop, add, logs, ahead):
             total += weighted_logs(s, x, _LOGS)
         j = min(j + _4, last)
     return total
+
+
+@njit(nogil=True, cache=True)
+def tile_cuts(indptr, indices, edges, out):
+    """Write to out[t, i] where row i (sorted columns) passes column edges[t]; out[t] and out[t + 1] bound tile t."""
+    for i in range(len(indptr) - 1):
+        j = np.int64(indptr[i])
+        last = np.int64(indptr[i + 1])
+        for t in range(len(edges)):
+            while j < last and indices[j] < edges[t]:
+                j += 1
+            out[t, i] = j
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
