@@ -69,7 +69,7 @@ __all__ = [
 LINKED = ("near centers", "near latent", "near linear")  # candidates that smooth over links
 FEW, MANY = 50, 200  # singular vectors
 SWEEPS = 60  # of PLSA
-PER_CLASS = 100  # unlabeled objects of a class that topics and centers are judged with
+PER_CLASS = 40  # unlabeled objects of a class that topics and centers are judged with
 NARROW = 2  # columns whose directions say little: the middle of three classes has none
 GRAPH_OBJECTS = 5000  # above which neighbors of all objects take too long
 

@@ -46,8 +46,8 @@ from coview.views.views import Views, n_present
 __all__ = ["LEARNED", "learned_view_weights"]
 
 LEARNED = "auto"  # what asks for weights of this kind
-MOST_OBJECTS = 5000  # that are looked at
-FOLDS = 5
+MOST_OBJECTS = 2000  # that are looked at
+FOLDS = 3
 LABELS = 20  # that count as much as the agreement of the views
 SHARING = 5  # that count as much as what they share without any label
 CLEAR = 2  # standard deviations above chance, beside the one that h_v has taken off, from which labels alone decide

@@ -162,9 +162,9 @@ def fold_in(
     for number in range(max_iter):
         new, unrest = step(part, rows, number)
         whole = going.all()
-        for name, array in new.items():
-            fresh = ops.to_numpy(array)
-            result[name][active if whole else active[going]] = fresh if whole else fresh[going]
+        for name, known in result.items():
+            fresh = ops.to_numpy(new[name])
+            known[active if whole else active[going]] = fresh if whole else fresh[going]
         going &= unrest > tol
         rows = new
         if not going.any():

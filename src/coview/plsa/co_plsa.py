@@ -437,9 +437,13 @@ class CoPLSA(ByViewModel):
         That is all for an object of one view. Where there are several, what it drove to zero must be free to grow.
         """
         start = fold_rows(MixtureSteps(steps.width, gaussian=steps.gaussian), block, None, shared, engine)
-        several = engine.to_numpy(block.extra["have"]).sum(axis=1) > 1
-        start[several] = softened(start[several])
-        return fold_rows(steps, block, np.tile(start, len(block.views)), shared, engine)
+        table = np.tile(start, len(block.views))
+        several = np.flatnonzero(engine.to_numpy(block.extra["have"]).sum(axis=1) > 1)
+        if several.size:
+            part = block if len(several) == len(block) else block.take(several, engine)
+            freed = np.tile(softened(start[several]), len(block.views))
+            table[several] = fold_rows(steps, part, freed, shared, engine)
+        return table
 
     @blockwise
     def _tables(self, X: Any, engine: Engine | None = None) -> np.ndarray:

@@ -88,6 +88,7 @@ __all__ = ["FitContext", "MixtureModel", "MixtureSteps", "WeightedModel"]
 
 FOLD_IN_SWEEPS = 200  # at most
 FOLD_IN_TOL = 1e-5
+STAYS = 0.8  # least share of a weight that momentum leaves
 FIRST_SWEEPS = 10  # of the first minibatch: what it teaches is all there is to fold the second one into
 EVIDENCE_SHARE = 0.5  # of the time of the start, for weights of vectors
 PHASES = ("start", "sweeps", "end")  # of a fit
@@ -170,10 +171,22 @@ class MixtureSteps:
         return [name for name in self.gaussian if name in block.views or PRODUCTS + name in block.extra]
 
     def fold_step(self, block: Block, rows: Tree, shared: Tree, ops: Engine, number: int) -> tuple[Tree, np.ndarray]:
-        """Row step `number` of new objects, and how far each was from rest: by how much its largest entry moved."""
-        new, _ = self.row_step(block, rows, shared, ops, None)
-        moved = np.abs(ops.to_numpy(new["mixture"]) - ops.to_numpy(rows["mixture"]))
-        return new, moved.max(axis=1, initial=0.0)
+        """Row step `number` of new objects, and how far each was from rest: by how much its largest entry moved.
+
+        A step is taken from ahead of where an object stands (Nesterov's momentum), and the momentum of an object begins
+        anew where the step leads back (O'Donoghue and Candes, 2015). It takes a fifth of a weight at most: a weight
+        that was all but lost would come back so slowly that the object seems to be at rest.
+        """
+        mixture, ahead = rows["mixture"], rows["mixture"]
+        pace = rows.get("pace", mixture[:, :1] * 0)
+        if "behind" in rows:
+            ahead = ops.xp.maximum(mixture + pace / (pace + 3) * (mixture - rows["behind"]), STAYS * mixture)
+            ahead = ahead / ahead.sum(1)[:, None]
+        new = self.row_step(block, {"mixture": ahead}, shared, ops, None)[0]["mixture"]
+        step, moved = new - ahead, new - mixture
+        leads_on = (step * moved).sum(1)[:, None] >= 0
+        unrest = np.maximum(*(np.abs(ops.to_numpy(part)).max(axis=1, initial=0.0) for part in (step, moved)))
+        return {"mixture": new, "behind": mixture, "pace": (pace + 1) * leads_on}, unrest
 
     def folding_block(self, block: Block, shared: Tree, ops: Engine) -> Block:
         """What fold-in goes over again and again: of vectors, their products with the means alone."""

@@ -16,6 +16,7 @@ __all__ = [
     "as_matrix",
     "check_magnitude",
     "check_not_negative",
+    "counts_in_single",
     "density",
     "fits_single",
     "for_sklearn",
@@ -308,6 +309,20 @@ def fits_single(matrix: Any, most: float | None = None) -> bool:
     """Tell whether products of values stay within the range of single precision; `most` as in `check_magnitude`."""
     most = largest(matrix) if most is None else most
     return most == 0 or SINGLE_SMALLEST <= most <= SINGLE_LARGEST
+
+
+def counts_in_single(matrix: Any) -> Any:
+    """Return the matrix in single precision (float32) where it is sparse and loses no digit by that, else as it is.
+
+    Examples
+    --------
+    >>> [counts_in_single(sparse.csr_array([[value, 0]])).dtype.name for value in (3, 2.5, 0.1, 2**24 + 1)]
+    ['float32', 'float32', 'float64', 'int64']
+    """
+    if not sparse.issparse(matrix) or matrix.dtype == np.float32 or not fits_single(matrix):
+        return matrix
+    single = matrix.astype(np.float32)
+    return single if (single.data == matrix.data).all() else matrix
 
 
 def holds_measurements(matrix: Any, n_present: int | None = None) -> bool:
