@@ -6,9 +6,10 @@ object of a class is never held out: nothing could be learned of the class witho
 
 A candidate costs several fits, so what need not be done in each of them is not. Steps that read no labels are fitted
 once, for all folds, the final fit and all candidates that begin with them. Topics and centers, whose time every
-unlabeled object takes, are judged with some thousands of them: they find their classes by the profiles of those. What
-labels that were spread over a graph say of its objects is read from it. Weights of views that are learned from labels
-are learned in every fold: those of the first fold have seen the labels that later ones hold out.
+unlabeled object takes, are judged with some thousands of them: they find their classes by the profiles of those. Topics
+make fewer sweeps there: which objects they get right is settled long before they have converged. What labels that were
+spread over a graph say of its objects is read from it. Weights of views that are learned from labels are learned in
+every fold: those of the first fold have seen the labels that later ones hold out.
 """
 
 from __future__ import annotations
@@ -266,6 +267,9 @@ class LabeledSample:
     def behind(self, candidate: PipelineCandidate) -> tuple[Any, Views, np.ndarray, np.ndarray]:
         """What is left of a candidate behind steps that read no labels, and its views, codes and rows to judge with."""
         _, rest, views = self.prepared.behind(candidate)
+        if candidate.judged_with:
+            rest = clone(rest)
+            last_step(rest).set_params(**candidate.judged_with)
         some = self.judging(candidate)
         if len(some) == len(self.rows):
             return rest, views, self.codes, self.rows

@@ -6,7 +6,7 @@
 | centers | weighted views, seeded k-means; beside counts, measurements are left out | labels are few |
 | latent | weighted views, 50 singular vectors of each, logistic regression | there are some labels of each class |
 | latent: VIEW | the same of one view | the other views say little |
-| graph | the same singular vectors, labels spread over a graph of neighbors | classes are no blobs |
+| graph | the same singular vectors, labels spread over a graph of neighbors | classes are no blobs, no links join |
 | margins | weighted views side by side, linear support vector machine | there are many labels |
 | near centers | singular vectors smoothed over links, seeded k-means | links join alike objects, labels are few |
 | near latent | the same, logistic regression | links join alike objects |
@@ -27,7 +27,7 @@ topics of counts are then the best or near it, centers and graphs of measurement
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ __all__ = [
 
 LINKED = ("near centers", "near latent", "near linear")  # candidates that smooth over links
 FEW, MANY = 50, 200  # singular vectors
-SWEEPS = 60  # of PLSA
+SWEEPS, JUDGED_SWEEPS = 60, 25  # of PLSA; of one that is judged only
 PER_CLASS = 40  # unlabeled objects of a class that topics and centers are judged with
 NARROW = 2  # columns whose directions say little: the middle of three classes has none
 GRAPH_OBJECTS = 5000  # above which neighbors of all objects take too long
@@ -80,8 +80,9 @@ class PipelineCandidate:
 
     `views` are the names of those that it sees, None for all, and `why` says why it leaves the others out.
     `prior` is its factor before any evidence, `cost` its rank where time is short. `per_class` is how many unlabeled
-    objects of a class are enough to judge it with, where every one of them takes time; None for all. One that is
-    `as_given`, by the user, may know how frequent the classes are; default ones treat them alike.
+    objects of a class are enough to judge it with, where every one of them takes time; None for all. `judged_with` are
+    parameters of the classifier in fits that are made to judge it. One that is `as_given`, by the user, may know how
+    frequent the classes are; default ones treat them alike.
     """
 
     name: str
@@ -91,6 +92,7 @@ class PipelineCandidate:
     cost: int = 0
     why: str | None = None
     per_class: int | None = None
+    judged_with: Mapping[str, Any] = field(default_factory=dict)
     as_given: bool = False
 
     @property
@@ -145,7 +147,10 @@ def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[
             )
             for name in plain
         ]
-    if len(views) <= GRAPH_OBJECTS:
+    joined = links is not None and bool(plain)
+    if joined:
+        skipped["graph"] = "the links are its graph; with links=False it makes one of neighbors"
+    elif len(views) <= GRAPH_OBJECTS:
         spread = make_pipeline(*_latent(views, FEW), LabelSpreadingClassifier(metric="euclidean"))
         candidates.append(PipelineCandidate("graph", spread, prior=1 if counted else 4, cost=1))
     else:
@@ -154,12 +159,13 @@ def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[
     some, prior = fewer_views(kind, views), 2 if counted else 4
     candidates.append(PipelineCandidate("centers", centers, some, prior, cost=1, why=OTHER_ANGLES, per_class=PER_CLASS))
     if counted:
-        candidates.append(PipelineCandidate("topics", _topics(views, counted), prior=20, cost=2, per_class=PER_CLASS))
+        settings = {"per_class": PER_CLASS, "judged_with": {"max_iter": JUDGED_SWEEPS}}
+        candidates.append(PipelineCandidate("topics", _topics(views, counted), prior=20, cost=2, **settings))
     else:
         skipped["topics"] = "no view holds counts, and in vectors or measurements alone other candidates find more"
-    if links is not None and plain:
+    if joined:
         candidates = [replace(candidate, prior=candidate.prior / 4) for candidate in candidates]
-        candidates += _with_links(views.select(*plain), links)
+        candidates += _with_links(views.select(*plain), str(links))
     for candidate in candidates:
         with_seed(candidate.estimator, seed)
     return candidates, skipped
