@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from coview import AutoClassifier, ConcatenatedViews, TableViews, TfidfViews
-from coview.auto.cross_validation import LabeledSample, class_scores, fit_candidate
+from coview.auto.cross_validation import class_scores, fit_candidate
 from coview.auto.pipelines import PipelineCandidate, propose_pipelines
 from coview.datasets import (
     load_citeseer,
@@ -109,8 +109,8 @@ def measure(views: Any, target: np.ndarray, share: float, seed: int) -> dict[str
             continue
         clock = time.process_time()
         try:
-            _, rest, ready = LabeledSample.of(views, y, len(y), 0).prepared.behind(candidate)
-            scores = class_scores(fit_candidate(rest, ready, y, classes), ready, classes)
+            seen = candidate.seen(views)
+            scores = class_scores(fit_candidate(candidate.estimator, seen, y, classes), seen, classes)
         except ValueError:  # told of in candidates_
             continue
         found["candidates"][candidate.name] = float(np.mean(scores[hidden].argmax(axis=1) == codes[hidden]))

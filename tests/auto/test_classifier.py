@@ -182,6 +182,7 @@ def test_links_among_alike_objects_are_used_and_may_be_absent_later():
         and model.links_["join"]
         and any(name.startswith("near") for name in model.estimators_)
     )
+    assert "links are its graph" in why_dropped(model)["graph"]
     assert_allclose(model.predict_proba(X.select("words")).sum(axis=1), 1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import make_pipeline
 
@@ -11,6 +12,7 @@ from coview import (
     EachView,
     LabelSpreadingClassifier,
     MultiViewNaiveBayes,
+    MultiViewPLSAClassifier,
     NeighborViews,
     SeededKMeansClassifier,
     TfidfViews,
@@ -52,7 +54,7 @@ def test_folds_are_even_in_every_class_and_spare_lone_labels():
 def test_scores_are_those_of_a_fit_without_the_labels_of_the_fold():
     codes, classes = np.where(np.arange(60) < 30, DATA.target, -1), np.arange(3)
     fold = np.arange(60) < 10
-    candidate = PipelineCandidate("bayes", make_pipeline(TfidfViews(), MultiViewNaiveBayes()))
+    candidate = PipelineCandidate("bayes", make_pipeline(TfidfViews(), MultiViewNaiveBayes()), as_given=True)
     each = FoldScores(candidate, np.full((60, 3), np.nan))
     each.judge(LabeledSample.of(DATA.views, codes, 60, seed=0), classes, fold)
     labels = np.where(fold | (codes < 0), np.nan, codes)
@@ -90,7 +92,9 @@ def test_who_learns_from_every_object_is_judged_with_some(monkeypatch):
     codes, classes = np.where(np.arange(60) < 30, DATA.target, -1), np.arange(3)
     fold = np.arange(60) < 10
     sample = LabeledSample.of(DATA.views, codes, 60, seed=0)
-    all_of_them, few = (PipelineCandidate("seeded", SeededKMeansClassifier(), per_class=n) for n in (None, 5))
+    all_of_them, few = (
+        PipelineCandidate("seeded", SeededKMeansClassifier(), per_class=n, as_given=True) for n in (None, 5)
+    )
     some = sample.judging(few)
     assert len(sample.judging(all_of_them)) == 60
     assert_array_equal(some[:30], np.arange(30))  # whoever is labeled
@@ -204,8 +208,8 @@ class Shift(TransformerMixin, BaseEstimator):
 
 def test_only_what_candidates_still_need_is_kept():
     prepared = PreparedViews(DATA.views)
-    short = PipelineCandidate("short", make_pipeline(TfidfViews(), MultiViewNaiveBayes()))
-    long = PipelineCandidate("long", make_pipeline(TfidfViews(), UnitRows("l1"), MultiViewNaiveBayes()))
+    short = PipelineCandidate("short", make_pipeline(TfidfViews(), MultiViewNaiveBayes()), as_given=True)
+    long = PipelineCandidate("long", make_pipeline(TfidfViews(), UnitRows("l1"), MultiViewNaiveBayes()), as_given=True)
     first = prepared.behind(long)[2]
     prepared.behind(short)
     prepared.keep([long])
@@ -223,3 +227,31 @@ def test_the_best_is_who_finds_the_most_of_what_was_asked():
     assert best_so_far([judged(half, "half"), judged(right, "right")], codes).candidate.name == "right"
     assert best_so_far([judged(half, "half"), judged(some, "some")], codes).candidate.name == "some"
     assert best_so_far([judged(np.full((4, 2), np.nan), "none")], codes) is None
+
+
+def test_default_candidates_get_counts_in_single_precision_and_given_ones_as_they_are():
+    whole, halves = np.eye(60, 4, dtype=np.int64) + 1, np.full((60, 3), 0.1)
+    X = Views(words=sparse.csr_array(whole), shares=sparse.csr_array(halves), sizes=halves)
+    prepared = LabeledSample.of(X, np.arange(60) % 2, 60, seed=0).prepared
+    _, _, ready = prepared.behind(PipelineCandidate("default", MultiViewNaiveBayes()))
+    _, _, given = prepared.behind(PipelineCandidate("given", MultiViewNaiveBayes(), as_given=True))
+    assert [matrix.dtype.name for matrix in ready.values()] == ["float32", "float64", "float64"]
+    assert given is X
+
+
+def test_steps_of_default_and_given_candidates_are_fitted_apart():
+    X = Views(words=sparse.csr_array(np.eye(60, 4, dtype=np.int64) + 1))
+    prepared = LabeledSample.of(X, np.arange(60) % 2, 60, seed=0).prepared
+    pipeline = make_pipeline(TfidfViews(), MultiViewNaiveBayes())
+    found = {
+        as_given: prepared.behind(PipelineCandidate("both", pipeline, as_given=as_given))[2]["words"].dtype
+        for as_given in (False, True)
+    }
+    assert found == {False: np.float32, True: np.float64}
+
+
+def test_what_is_judged_may_have_lighter_settings_than_what_is_kept():
+    sample = LabeledSample.of(DATA.views, DATA.target, 60, seed=0)
+    candidate = PipelineCandidate("topics", MultiViewPLSAClassifier(max_iter=7), judged_with={"max_iter": 3})
+    assert sample.behind(candidate)[0].max_iter == 3
+    assert sample.prepared.behind(candidate)[1].max_iter == candidate.estimator.max_iter == 7

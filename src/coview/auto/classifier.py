@@ -87,7 +87,6 @@ from coview.utils.remembered import remembering
 from coview.utils.sampling import sample_positions
 from coview.utils.warn import silenced
 from coview.validation import LabeledScoreMixin, base_seed, encode_labels, warn_of_lone_labels
-from coview.views.arrays import counts_in_single
 from coview.views.views import Views
 
 __all__ = ["AutoClassifier"]
@@ -165,7 +164,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     estimators_ : dict
         Fitted pipelines of the candidates that were kept, each of the views in `seen_views_`:
         ``estimators_[name].predict(X.select(*seen_views_[name]))``. One of almost no weight answers where the others
-        cannot, as those that need links where links are not given. With an ontology an `AutoClassifier`
+        cannot, as those that need links where links are not given. Default ones were fitted to counts in single
+        precision (float32), where that loses no digit. With an ontology an `AutoClassifier`
         by level, "leaves" and those above such as "level 1", whose classes are positions in `classes_`.
     level_weights_ : dict of float
         With an ontology, the exponent of each level's probabilities; else empty.
@@ -363,7 +363,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             )
         warn_of_lone_labels(codes, self.classes_)
         self.view_relations_ = check_alignment(comparable_sample(views, seed), seed)
-        self._fit_codes(views, codes, FoldPlan.of(self._worked_on(views), codes, self.cv, seed), seed, deadline)
+        self._fit_codes(views, codes, FoldPlan.of(views, codes, self.cv, seed), seed, deadline)
         return self
 
     def _fit_codes(
@@ -499,7 +499,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.classes_ = label_array(self.ontology)
         warn_of_lone_labels(labels.given, self.classes_)
         self.view_relations_ = check_alignment(comparable_sample(views, seed), seed)
-        plan = FoldPlan.of(self._worked_on(views), labels.given, self.cv, seed)
+        plan = FoldPlan.of(views, labels.given, self.cv, seed)
         self.estimators_, self.level_weights_, held_out = {}, {}, {}
         for turn, level in enumerate(labels.levels):
             codes, positions = labels.codes(level)
@@ -538,10 +538,6 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         return levels.label_sets(self.memberships_[:, levels.ends], self.confidence)
 
     # -- pieces
-
-    def _worked_on(self, views: Views) -> Views:
-        """Views as the candidates get them: default ones work on counts in single precision, in half of the time."""
-        return views.map(counts_in_single) if self.candidates is None else views
 
     def _choose_links(self, views: Views, seed: int) -> tuple[str | None, dict[str, str]]:
         """View of links to smooth over: the one that was named, or one that joins alike objects; or why not."""

@@ -159,8 +159,8 @@ def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[
     some, prior = fewer_views(kind, views), 2 if counted else 4
     candidates.append(PipelineCandidate("centers", centers, some, prior, cost=1, why=OTHER_ANGLES, per_class=PER_CLASS))
     if counted:
-        settings = {"per_class": PER_CLASS, "judged_with": {"max_iter": JUDGED_SWEEPS}}
-        candidates.append(PipelineCandidate("topics", _topics(views, counted), prior=20, cost=2, **settings))
+        topics = PipelineCandidate("topics", _topics(views, counted), prior=20, cost=2, per_class=PER_CLASS)
+        candidates.append(replace(topics, judged_with={"max_iter": JUDGED_SWEEPS}))
     else:
         skipped["topics"] = "no view holds counts, and in vectors or measurements alone other candidates find more"
     if joined:
