@@ -148,3 +148,25 @@ def test_functions_that_are_no_kernels_of_coview_are_not_shared(tmp_path, monkey
     monkeypatch.setattr(compiling.numba.config, "CACHE_DIR", "")
     kernel()
     assert not (tmp_path / "shared").exists()
+
+
+def test_kernels_in_a_named_folder_are_compiled_again_when_any_of_them_changes(only_temporary, monkeypatch):
+    """A kernel may hold parts of other files, and numba asks for its own file alone."""
+    assert kernel()(2) == 6
+    known = kernel()
+    assert known(2) == 6 and known.stats.cache_hits
+    monkeypatch.setattr(compiling, "_content", lambda: "other kernels")
+    changed = kernel()
+    assert changed(2) == 6 and changed.stats.cache_misses and not changed.stats.cache_hits
+
+
+def test_the_folder_that_numba_is_told_of_has_the_same_stamp(tmp_path, monkeypatch):
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    (locator,) = [
+        each
+        for each in compiling._lenient_cache()._impl_class._locator_classes
+        if each.__name__.strip("_") == "UserProvidedCacheLocator"
+    ]
+    assert compiling._content() in locator.from_function(triple, __file__).get_source_stamp()

@@ -111,7 +111,15 @@ def _lenient_cache() -> Any:
     """Return the class of our caches, built on numba's."""
     from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
-    known = CompileResultCacheImpl._locator_classes
+    def stamped(locator: Any) -> Any:
+        """Return numba's locator with the stamp of all kernels: the file of one alone says nothing of its parts."""
+
+        def stamp(self: Any) -> tuple[Any, str]:
+            return locator.get_source_stamp(self), _content()
+
+        return type(locator.__name__, (locator,), {"get_source_stamp": stamp})
+
+    known = [stamped(locator) for locator in CompileResultCacheImpl._locator_classes]
     in_tree = next(locator for locator in known if locator.__name__.strip("_") == "InTreeCacheLocator")
 
     class TemporaryLocator(in_tree):  # type: ignore[misc, valid-type]
