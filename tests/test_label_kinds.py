@@ -214,3 +214,12 @@ def test_minus_one_fits_in_whatever_is_hidden_already(names):
     target = unlabeled_as_minus_one(Y, classes)
     target[~SHOWN] = -1
     assert_array_equal(encode_labels(target)[0], np.where(SHOWN, Y, -1))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_whole_numbers_with_gaps_stay_whole(library):
+    frames = pytest.importorskip(library)
+    y = frames.Series([0, 1, None, 2], dtype="Int64") if library == "pandas" else frames.Series([0, 1, None, 2])
+    codes, classes = encode_labels(y)
+    assert_array_equal(codes, [0, 1, -1, 2])
+    assert classes.dtype.kind == "i" and classes.tolist() == [0, 1, 2]

@@ -412,7 +412,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Compute calibrated class probabilities from some or all of the fitted views; rows sum to one.
 
-        They are those of new objects; `memberships_` has those of the training objects.
+        They are those of new objects; `memberships_` has those of the training objects. Candidates that smooth over
+        links do so among the objects of one call, too, where these link to each other.
         With an ontology those of its leaves do, and every other label has the sum of the leaves below it.
         """
         check_is_fitted(self, "estimators_")

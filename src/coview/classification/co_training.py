@@ -200,7 +200,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         if self.combine == "mean":
             return in_type_of(views, mean_posterior(posteriors, have, chosen, self.class_prior_))
         logs = sum(
-            weight * have[:, v, None] * np.log(np.maximum(posterior, 1e-300))
+            weight * have[:, v, None] * np.log(np.maximum(posterior, np.finfo(posterior.dtype).tiny))
             for v, (weight, posterior) in enumerate(zip(chosen, posteriors.values()))
         )
         product = np.exp(logs - np.max(logs, axis=1, keepdims=True))

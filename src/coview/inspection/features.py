@@ -107,7 +107,9 @@ def rank_features(features: Features, n: int = 10, *, by: str = "distinctive", a
     elif by == "weight" or len(weights) == 1:
         ranks = weights
     elif features.probabilities:
-        ranks = np.where(weights > 0, weights * np.log(np.maximum(_lift(weights, mean), 1e-300)), 0.0)
+        ranks = np.where(
+            weights > 0, weights * np.log(np.maximum(_lift(weights, mean), np.finfo(np.float32).tiny)), 0.0
+        )
     else:
         ranks = weights - mean
     return [best[row[best] > above] for row in ranks for best in [_largest(row, n)]]
@@ -259,7 +261,8 @@ def _means(matrix: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
     belongs = sparse.csr_array((np.ones(len(known)), (codes[known], known)), shape=(n_groups, len(codes)))
     counts = np.maximum(np.asarray(belongs.sum(axis=1)).reshape(-1, 1), 1)
     mass = np.asarray(abs(matrix).sum(axis=1)).reshape(-1)
-    scaled = sparse.dia_array((1 / np.maximum(mass, 1e-300)[None], [0]), shape=(len(mass), len(mass))) @ matrix
+    scales = np.divide(1, mass, out=np.zeros(len(mass), np.result_type(mass, np.float32)), where=mass > 0)
+    scaled = sparse.dia_array((scales[None], [0]), shape=(len(mass), len(mass))) @ matrix
     total = belongs @ scaled
     return np.asarray(total.toarray() if sparse.issparse(total) else total) / counts
 

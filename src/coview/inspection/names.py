@@ -145,6 +145,7 @@ def _ranked(
 
 def _worth(weights: np.ndarray, sizes: np.ndarray | None, frequencies: bool = False) -> np.ndarray:
     """What each feature says of each group (groups x features), by weights or by frequencies."""
+    weights = np.asarray(weights, dtype=np.float64)
     if len(weights) == 1:
         return np.maximum(weights, 0)
     shares = np.ones(len(weights)) if sizes is None or not np.any(sizes) else np.asarray(sizes, dtype=np.float64)

@@ -37,6 +37,7 @@ MOST_TIES = 0.5  # share of objects at the place of another, above which feature
 FEATURE_SHARE = 0.25  # of the variance, of features beside memberships
 DISC_AREA = 0.25  # of the map, at most, for the discs of objects at one place
 SPACING = 0.01  # of the map, at most, from one such object to the next
+TINY = float(np.finfo(np.float32).tiny)  # what may be divided by, in single precision too
 ROUNDED = 9  # decimals to which two objects are at one place: rounding errors alone tell them apart
 METHODS = ("pca", "tsne", "umap", "auto")
 
@@ -91,7 +92,7 @@ def place(
         return _ties_spread(PCA(2, random_state=seed).fit_transform(matrix)), f"PCA of {what}"
     if what != "features" and views is not None and enough and _share_of_ties(matrix) > MOST_TIES:
         features = _features(views, seed)
-        scale = np.sqrt(FEATURE_SHARE * matrix.var(axis=0).sum() / max(features.var(axis=0).sum(), 1e-300))
+        scale = np.sqrt(FEATURE_SHARE * matrix.var(axis=0).sum() / max(features.var(axis=0).sum(), TINY))
         matrix, what = np.hstack([matrix, scale * features]), f"{what} and features"
     if by_umap:
         return _ties_spread(_by_umap(matrix, seed)), f"UMAP of {what}"
@@ -127,7 +128,7 @@ def typical_objects(reading: Reading, n_groups: int, n: int = 3, views: Views | 
 def _different(parts: Sequence[sparse.csr_array], share: np.ndarray, n: int) -> list[int]:
     """Positions of n typical objects that differ; `parts` are their rows in each view, of length one."""
     means = [np.asarray(part.mean(axis=0)).reshape(-1) for part in parts]
-    central = sum(part @ (mean / max(float(np.linalg.norm(mean)), 1e-300)) for part, mean in zip(parts, means))
+    central = sum(part @ (mean / max(float(np.linalg.norm(mean)), TINY)) for part, mean in zip(parts, means))
     worth = share * central / len(parts)
     worth[worth < LEAST_TYPICAL * worth.max()] -= 2.0  # an outlier differs from all others, but is not typical
     nearest = np.zeros(len(worth))
@@ -160,7 +161,7 @@ def disputed_objects(readings: ViewReadings, n: int = 10) -> list[dict[str, Any]
     codes = np.column_stack([np.asarray(alone[name].codes) for name in names])
     have = np.column_stack([readings.described[name] for name in names])
     margins = [alone[name].margins() for name in names]
-    sure = np.column_stack([np.zeros(len(codes)) if m is None else m / max(m.max(initial=0), 1e-300) for m in margins])
+    sure = np.column_stack([np.zeros(len(codes)) if m is None else m / max(m.max(initial=0), TINY) for m in margins])
     sure = np.where(have, sure, -1.0)
     first = sure.argmax(axis=1)
     other = np.where((codes != codes[np.arange(len(codes)), first][:, None]) & have, sure, -1.0)
@@ -263,7 +264,7 @@ def _by_tsne(matrix: np.ndarray, seed: int) -> np.ndarray:
     mapper = TSNE(2, perplexity=perplexity, init="pca", max_iter=500, random_state=seed, n_jobs=1)
     placed = mapper.fit_transform(np.ascontiguousarray(matrix[rows]))
     distances, near = NearestNeighbors(n_neighbors=BESIDE).fit(matrix[rows]).kneighbors(matrix)
-    weights = np.exp(-4.5 * (distances / np.maximum(distances[:, -1:], 1e-300)) ** 2)  # the last is three sigma away
+    weights = np.exp(-4.5 * (distances / np.maximum(distances[:, -1:], TINY)) ** 2)  # the last is three sigma away
     weights /= weights.sum(axis=1, keepdims=True)
     return np.einsum("ij,ijk->ik", weights, placed[near]).astype(np.float64)
 

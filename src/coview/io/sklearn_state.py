@@ -117,7 +117,7 @@ def _check_finite(value: Any, where: str, gaps: bool) -> None:
         for key, part in value.items():
             _check_finite(part, f"{where}[{key!r}]", gaps)
     elif isinstance(value, (int, float, np.floating)):
-        size: Any = abs(value)
+        size: Any = abs(value if isinstance(value, int) else float(value))
         if not size <= _LARGEST[8] and not (gaps and not math.isfinite(size)):
             raise rules.StateMismatch(f"{where} is {value}, but must be finite, and no larger than {_LARGEST[8]:g}")
     else:

@@ -145,7 +145,7 @@ class Groups:
         assert model.topics is not None
         names, groups = self.names(model.kind), []
         for view, topics in model.topics.features.items():
-            shares = model.topics.shares[view]
+            shares = np.asarray(model.topics.shares[view], dtype=np.float64)
             shares = shares / np.maximum(shares.sum(axis=0, keepdims=True), 1e-300)
             called = model.topic_names(view)
             for k, row in enumerate(_listed(Features(topics, True), model.feature_names(view))):
