@@ -12,7 +12,6 @@ from coview import (
     EachView,
     LabelSpreadingClassifier,
     MultiViewNaiveBayes,
-    MultiViewPLSAClassifier,
     NeighborViews,
     SeededKMeansClassifier,
     TfidfViews,
@@ -229,7 +228,7 @@ def test_the_best_is_who_finds_the_most_of_what_was_asked():
     assert best_so_far([judged(np.full((4, 2), np.nan), "none")], codes) is None
 
 
-def test_default_candidates_get_counts_in_single_precision_and_given_ones_as_they_are():
+def test_default_candidates_get_sparse_in_single_precision_and_given_ones_as_they_are():
     whole, halves = np.eye(60, 4, dtype=np.int64) + 1, np.full((60, 3), 0.1)
     X = Views(words=sparse.csr_array(whole), shares=sparse.csr_array(halves), sizes=halves)
     prepared = LabeledSample.of(X, np.arange(60) % 2, 60, seed=0).prepared
@@ -248,10 +247,3 @@ def test_steps_of_default_and_given_candidates_are_fitted_apart():
         for as_given in (False, True)
     }
     assert found == {False: np.float32, True: np.float64}
-
-
-def test_what_is_judged_may_have_lighter_settings_than_what_is_kept():
-    sample = LabeledSample.of(DATA.views, DATA.target, 60, seed=0)
-    candidate = PipelineCandidate("topics", MultiViewPLSAClassifier(max_iter=7), judged_with={"max_iter": 3})
-    assert sample.behind(candidate)[0].max_iter == 3
-    assert sample.prepared.behind(candidate)[1].max_iter == candidate.estimator.max_iter == 7

@@ -16,7 +16,7 @@ from coview.auto.cross_validation import class_scores
 from coview.auto.pooling import matching_temperature, sharpened
 from coview.auto.subsets import SubsetEvidence, temperature_of_new, temperatures_of_objects
 from coview.metrics import expected_calibration_error
-from coview.views.arrays import counts_in_single
+from coview.views.arrays import sparse_in_single
 
 NOTHING = {"alone": {}, "without": {}}
 
@@ -186,7 +186,7 @@ def test_topics_are_surer_of_new_objects_than_their_words_alone_make_them(topics
 
 def test_memberships_have_the_temperature_of_the_fit(topics):
     model, X, _ = topics
-    fitted_to = X[:300].map(counts_in_single)
+    fitted_to = X[:300].map(sparse_in_single)
     assert_allclose(
         model.memberships_[32:], sharpened(pooled(model, fitted_to), model.pool_temperature_)[32:], rtol=1e-6
     )

@@ -52,6 +52,24 @@ def test_only_the_memory_of_a_few_sizes_is_kept():
 
 
 @large
+def test_the_size_that_was_used_last_is_kept_longest():
+    pages = LargePages()
+    for n in range(20):
+        for rows in (SHAPE[0], SHAPE[0] + 1 + n):
+            pages.empty((rows, SHAPE[1]), np.float32)
+    assert SHAPE[0] * SHAPE[1] * 4 in pages._free
+
+
+@large
+def test_an_engine_with_a_limit_keeps_no_memory_between_arrays():
+    engine = CpuEngine(1, memory_limit="4 GB")
+    engine.row_shares(np.full(SHAPE, 0.025, np.float32), np.ones(SHAPE, np.float32), 1e-12)
+    again = pickle.loads(pickle.dumps(engine))
+    again.row_shares(np.full(SHAPE, 0.025, np.float32), np.ones(SHAPE, np.float32), 1e-12)
+    assert not engine._pages._free and not again._pages._free
+
+
+@large
 def test_arrays_outlive_the_engine_that_made_them():
     engine = CpuEngine(1)
     old, pull = np.full(SHAPE, 0.025, np.float32), np.ones(SHAPE, np.float32)

@@ -102,3 +102,17 @@ def test_a_small_rest_goes_to_the_block():
     assert len(split.block.features) > before
     assert len(split.rest.values) == 0
     check(split, parts, shape, topics)
+
+
+def test_features_that_nobody_has_are_in_no_part():
+    """They take no time, however many there are, and however many topics they seem to have."""
+    parts, (n, _) = view()
+    split = Split(*parts, (n, 20_000), WIDTH)
+    there = torch.bincount(parts[1], minlength=20_000) > 0
+    assert not split.is_rest[~there].any()
+    topics = torch.where(there, 3, WIDTH).to(torch.int32)
+    topics[there.nonzero().flatten()[::5]] = WIDTH  # some of those that there are have all topics
+    assert split.renew(numbers_of(split, topics), topics)
+    assert not split.is_rest[~there].any()
+    assert there[split.block.features].sum() >= len(split.block.features) - 128  # the rest fills it up to whole tiles
+    check(split, parts, (n, 20_000), topics)

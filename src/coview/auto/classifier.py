@@ -164,8 +164,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     estimators_ : dict
         Fitted pipelines of the candidates that were kept, each of the views in `seen_views_`:
         ``estimators_[name].predict(X.select(*seen_views_[name]))``. One of almost no weight answers where the others
-        cannot, as those that need links where links are not given. Default ones were fitted to counts in single
-        precision (float32), where that loses no digit. With an ontology an `AutoClassifier`
+        cannot, as those that need links where links are not given. Default ones were fitted to sparse views in
+        single precision (float32), where that loses no digit. With an ontology an `AutoClassifier`
         by level, "leaves" and those above such as "level 1", whose classes are positions in `classes_`.
     level_weights_ : dict of float
         With an ontology, the exponent of each level's probabilities; else empty.

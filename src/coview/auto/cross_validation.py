@@ -6,10 +6,11 @@ object of a class is never held out: nothing could be learned of the class witho
 
 A candidate costs several fits, so what need not be done in each of them is not. Steps that read no labels are fitted
 once, for all folds, the final fit and all candidates that begin with them. Topics and centers, whose time every
-unlabeled object takes, are judged with some thousands of them: they find their classes by the profiles of those. Topics
-make fewer sweeps there: which objects they get right is settled long before they have converged. What labels that were
-spread over a graph say of its objects is read from it. Weights of views that are learned from labels are learned in
-every fold: those of the first fold have seen the labels that later ones hold out.
+unlabeled object takes, are judged with some thousands of them: they find their classes by the profiles of those. But
+they make as many sweeps as in the final fit: with 25 in place of 60, as accurate, they were surer than held-out labels
+told (calibration error .040 for .025 on Wikipedia). What labels that were spread over a graph say of its objects is
+read from it. Weights of views that are learned from labels are learned in every fold: those of the first fold have seen
+the labels that later ones hold out.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from coview.preprocessing.neighbors import NeighborViews
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed
 from coview.utils.sampling import sample_positions
-from coview.views.arrays import counts_in_single
+from coview.views.arrays import sparse_in_single
 from coview.views.views import Views
 
 __all__ = [
@@ -127,7 +128,8 @@ def _of_all_classes(known: np.ndarray, own: np.ndarray, classes: np.ndarray) -> 
 class PreparedViews:
     """Views after steps that read no labels, each kind of them fitted once.
 
-    Default candidates get counts in single precision, which takes half of the time; those of the user as they are.
+    Default candidates get sparse views in single precision where that loses no digit: it takes half of the time. Those
+    of the user get views as they are.
     """
 
     views: Views
@@ -136,7 +138,7 @@ class PreparedViews:
 
     @cached_property
     def _in_single(self) -> Views:
-        return self.views.map(counts_in_single)
+        return self.views.map(sparse_in_single)
 
     def _seen(self, candidate: PipelineCandidate) -> Views | None:
         return candidate.seen(self.views if candidate.as_given else self._in_single)
@@ -280,9 +282,6 @@ class LabeledSample:
     def behind(self, candidate: PipelineCandidate) -> tuple[Any, Views, np.ndarray, np.ndarray]:
         """What is left of a candidate behind steps that read no labels, and its views, codes and rows to judge with."""
         _, rest, views = self.prepared.behind(candidate)
-        if candidate.judged_with:
-            rest = clone(rest)
-            last_step(rest).set_params(**candidate.judged_with)
         some = self.judging(candidate)
         if len(some) == len(self.rows):
             return rest, views, self.codes, self.rows

@@ -27,7 +27,7 @@ topics of counts are then the best or near it, centers and graphs of measurement
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ __all__ = [
 
 LINKED = ("near centers", "near latent", "near linear")  # candidates that smooth over links
 FEW, MANY = 50, 200  # singular vectors
-SWEEPS, JUDGED_SWEEPS = 60, 25  # of PLSA; of one that is judged only
+SWEEPS = 60  # of PLSA
 PER_CLASS = 40  # unlabeled objects of a class that topics and centers are judged with
 NARROW = 2  # columns whose directions say little: the middle of three classes has none
 GRAPH_OBJECTS = 5000  # above which neighbors of all objects take too long
@@ -80,9 +80,9 @@ class PipelineCandidate:
 
     `views` are the names of those that it sees, None for all, and `why` says why it leaves the others out.
     `prior` is its factor before any evidence, `cost` its rank where time is short. `per_class` is how many unlabeled
-    objects of a class are enough to judge it with, where every one of them takes time; None for all. `judged_with` are
-    parameters of the classifier in fits that are made to judge it. One that is `as_given`, by the user, may know how
-    frequent the classes are; default ones treat them alike.
+    objects of a class are enough to judge it with, where every one of them takes time; None for all. One that is
+    `as_given`, by the user, may know how frequent the classes are, where default ones treat them alike, and gets views
+    in their own precision.
     """
 
     name: str
@@ -92,7 +92,6 @@ class PipelineCandidate:
     cost: int = 0
     why: str | None = None
     per_class: int | None = None
-    judged_with: Mapping[str, Any] = field(default_factory=dict)
     as_given: bool = False
 
     @property
@@ -159,13 +158,13 @@ def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[
     some, prior = fewer_views(kind, views), 2 if counted else 4
     candidates.append(PipelineCandidate("centers", centers, some, prior, cost=1, why=OTHER_ANGLES, per_class=PER_CLASS))
     if counted:
-        topics = PipelineCandidate("topics", _topics(views, counted), prior=20, cost=2, per_class=PER_CLASS)
-        candidates.append(replace(topics, judged_with={"max_iter": JUDGED_SWEEPS}))
+        candidates.append(PipelineCandidate("topics", _topics(views, counted), prior=20, cost=2, per_class=PER_CLASS))
     else:
         skipped["topics"] = "no view holds counts, and in vectors or measurements alone other candidates find more"
     if joined:
+        assert links is not None
         candidates = [replace(candidate, prior=candidate.prior / 4) for candidate in candidates]
-        candidates += _with_links(views.select(*plain), str(links))
+        candidates += _with_links(views.select(*plain), links)
     for candidate in candidates:
         with_seed(candidate.estimator, seed)
     return candidates, skipped

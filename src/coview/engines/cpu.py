@@ -160,7 +160,7 @@ class CpuEngine:
         self.team = Team(thread_count(n_jobs))
         self.memory_limit = None if memory_limit is None else bytes_of(memory_limit)
         self.host_memory_limit = self.memory_limit
-        self._pages = LargePages()
+        self._pages = LargePages(handed_on=memory_limit is None)
 
     def limits(self) -> AbstractContextManager[Any]:
         # one BLAS thread: its products would be added up in another order with more

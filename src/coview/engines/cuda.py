@@ -59,6 +59,7 @@ class CudaMatrix:
     def __init__(self, indptr: Any, indices: Any, values: Any, shape: tuple[int, int]) -> None:
         self.indptr, self.indices, self.values, self.shape = indptr, indices, values, shape
         self._divided: Any = None
+        self.teaches = False  # whether topics are learned from these rows
 
     @classmethod
     def moved(cls, csr: Any, device: Any) -> CudaMatrix:
@@ -208,8 +209,8 @@ class CudaEngine:
         A torch device; "cpu" works too, slowly.
     precision : {"single", "mixed"}, default="single"
         "mixed" gathers half-precision copies of the factors; the factors themselves stay in float32. From 512
-        components on, it skips the topics that a feature hardly has, multiplies frequent features as dense matrices,
-        and gathers the others in eight bits.
+        components on, fits skip the topics that a feature hardly has, which it then loses, multiply frequent features
+        as dense matrices, and gather the others in eight bits.
     memory_limit : int, str or None, default=None
         Most device memory that the data may take, in bytes or as text such as "20 GB"; what goes beyond is streamed
         from the host. None takes 70 % of what is free.
@@ -352,19 +353,23 @@ class CudaEngine:
         return self._ratio(self._on_device(X), A, B, None, logs=True)
 
     def ratio_features(self, X: Rows, A: Any, B: Any, into: Any = None) -> Any:
+        self._on_device(X).teaches = True
         divided = self._divided(X, A)
         if divided is not None:
             return divided.features(A, B, into)
         return self._ratio(self._on_device(X).transposed, B, A, into, logs=False)[0]
 
     def _divided(self, X: Rows, A: Any) -> Any:
-        """The half-steps over rows that stay on the device, divided by what they cost; None if that is not worth it."""
+        """The half-steps over rows that stay on the device, divided by what they cost; None if that is not worth it.
+
+        Rows that topics are learned from alone: what a new object gets must not depend on how many there are.
+        """
         if self.precision != "mixed" or self._kernels is None or isinstance(X, StreamedMatrix):
             return None
         if not self._many(A):
             return None
         matrix, width = self._on_device(X), A.shape[1]
-        return matrix.divided(width) if len(matrix.values) * width >= _WORK else None
+        return matrix.divided(width) if matrix.teaches and len(matrix.values) * width >= _WORK else None
 
     def _many(self, A: Any) -> bool:
         """Whether these are mixtures of so many components that views may be divided."""

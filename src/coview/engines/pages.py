@@ -26,6 +26,12 @@ class LargePages:
     time. A system that is asked for large pages gives them to memory that is new; what an allocator hands out again has
     the pages that it had. Where large pages cannot be asked for, arrays are NumPy's.
 
+    Parameters
+    ----------
+    handed_on : bool, default=True
+        Whether memory waits for the next array. It counts as taken until the system wants it back, which does not go
+        with a limit.
+
     Examples
     --------
     >>> pages = LargePages()
@@ -33,7 +39,8 @@ class LargePages:
     (3, 2)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, handed_on: bool = True) -> None:
+        self._handed_on = handed_on
         self._free: dict[int, list[mmap.mmap]] = {}
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -43,7 +50,8 @@ class LargePages:
         if memory is None:
             return empty_rows(shape, dtype)
         room = np.frombuffer(memoryview(memory), dtype=np.uint8)
-        weakref.finalize(room, _set_free, self._free, size, memory).atexit = False
+        if self._handed_on:
+            weakref.finalize(room, _set_free, self._free, size, memory).atexit = False
         start = int(-addresses([room])[0] % _PAGE)
         return room[start : start + size].view(dtype).reshape(shape)
 
@@ -63,14 +71,14 @@ class LargePages:
         return memory
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LargePages, ()
+        return LargePages, (self._handed_on,)
 
 
 def _set_free(free: dict[int, list[mmap.mmap]], size: int, memory: mmap.mmap) -> None:
     """Keep memory for the next array of its size; until then the system may take its pages back."""
-    if size not in free and len(free) >= _SIZES:
-        free.pop(next(iter(free)), None)
-    waiting = free.setdefault(size, [])
+    waiting = free[size] = free.pop(size, [])  # the newest last
+    for oldest in list(free)[:-_SIZES]:
+        free.pop(oldest, None)
     if len(waiting) < _KEPT:
         with suppress(AttributeError, OSError):  # older systems take no pages back
             memory.madvise(mmap.MADV_FREE)

@@ -119,7 +119,7 @@ class Split:
         lengths = torch.zeros_like(topics)
         for length in reversed(LENGTHS[:longest]):
             lengths = torch.where(topics <= length, length, lengths)
-        block = self._frequent | (lengths == 0) if absorbed else self._frequent
+        block = self._frequent | ((lengths == 0) & (self.others > 0)) if absorbed else self._frequent
         self._divide(lengths.to(torch.int32), block)
         self._cost = cost
         return True
@@ -147,7 +147,7 @@ class Split:
         self.lengths = torch.where(block, 0, lengths)
         self.bases = torch.cumsum(self.lengths, 0, dtype=torch.int32) - self.lengths
         self.total = int(self.lengths.sum())
-        self.is_rest = ~block & (self.lengths == 0)
+        self.is_rest = ~block & (self.lengths == 0) & (self.others > 0)
         number = torch.cumsum(block, 0, dtype=torch.int32) - 1
         rows, columns, values = self._of(block)
         self.block = Block(block.nonzero().flatten(), rows, number[columns], values)

@@ -81,13 +81,19 @@ def row_shares(old: Any, pull: Any, floor: float, half: bool = False) -> Any:
     out: Any = torch.empty_like(old)
     coarse = torch.empty_like(old, dtype=torch.bfloat16) if half else out
     _row_shares[(triton.cdiv(n, rows),)](old, pull, out, coarse, floor, n, K=K, WIDTH=width, ROWS=rows, HALF=half)
-    if half:
+    if half and not out.is_inference():
         out.halved = out._version, coarse
     return out
 
 
 def halved(factor: Any) -> Any:
-    """A factor in bfloat16, made once and kept with it for as long as it stays as it is."""
+    """A factor in bfloat16, made once and kept with it for as long as torch does not change it.
+
+    Tensors of `torch.inference_mode` do not say whether they were changed, so theirs is made every time. A kernel that
+    writes to a factor in place must not leave this with it: none does.
+    """
+    if factor.is_inference():
+        return factor.bfloat16()
     version, coarse = getattr(factor, "halved", (None, None))
     if version != factor._version:
         coarse = factor.bfloat16()

@@ -16,7 +16,6 @@ __all__ = [
     "as_matrix",
     "check_magnitude",
     "check_not_negative",
-    "counts_in_single",
     "density",
     "fits_single",
     "for_sklearn",
@@ -35,6 +34,7 @@ __all__ = [
     "read_only",
     "scatter_rows",
     "side_by_side",
+    "sparse_in_single",
     "stack",
     "take_rows",
     "unit_rows",
@@ -311,12 +311,12 @@ def fits_single(matrix: Any, most: float | None = None) -> bool:
     return most == 0 or SINGLE_SMALLEST <= most <= SINGLE_LARGEST
 
 
-def counts_in_single(matrix: Any) -> Any:
+def sparse_in_single(matrix: Any) -> Any:
     """Return the matrix in single precision (float32) where it is sparse and loses no digit by that, else as it is.
 
     Examples
     --------
-    >>> [counts_in_single(sparse.csr_array([[value, 0]])).dtype.name for value in (3, 2.5, 0.1, 2**24 + 1)]
+    >>> [sparse_in_single(sparse.csr_array([[value, 0]])).dtype.name for value in (3, 2.5, 0.1, 2**24 + 1)]
     ['float32', 'float32', 'float64', 'int64']
     """
     if not sparse.issparse(matrix) or matrix.dtype == np.float32 or not fits_single(matrix):
