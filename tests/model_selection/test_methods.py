@@ -31,7 +31,8 @@ def test_every_method_of_the_catalog_takes_part(classify):
 
 def test_candidates_are_those_that_auto_classifier_chooses_among():
     y = np.arange(6) % 2
-    auto = AutoClassifier(links="links", random_state=0).fit(X, y).candidates_["name"]
+    table = AutoClassifier(links="links", random_state=0).fit(X, y).candidates_
+    auto = [name for name, method in zip(table["name"], table["method"]) if method is not None]  # who had a chance
     found = {method.name for method in applicable_methods(True, X, 2, "links") if method.group == "candidate"}
     assert found == {f"AutoClassifier: {name}" for name in auto}
     assert not [method for method in applicable_methods(False, X, 2) if method.group == "candidate"]

@@ -57,7 +57,7 @@ class LargePages:
 
     def _memory(self, size: int) -> mmap.mmap | None:
         """Return memory for `size` bytes and up to a page before them, used or new; None where there is none."""
-        if not hasattr(mmap, "MADV_HUGEPAGE"):
+        if "MADV_HUGEPAGE" not in vars(mmap):
             return None
         try:
             return self._free[size].pop()

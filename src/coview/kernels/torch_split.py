@@ -63,7 +63,7 @@ class Rest:
 
 
 @dataclass
-class Block:
+class FrequentFeatures:
     """Non-zeros of the features of the block, by its columns."""
 
     features: Any
@@ -150,7 +150,7 @@ class Split:
         self.is_rest = ~block & (self.lengths == 0) & (self.others > 0)
         number = torch.cumsum(block, 0, dtype=torch.int32) - 1
         rows, columns, values = self._of(block)
-        self.block = Block(block.nonzero().flatten(), rows, number[columns], values)
+        self.block = FrequentFeatures(block.nonzero().flatten(), rows, number[columns], values)
         rows, columns, values = self._of(self.is_rest)
         indptr = torch.zeros(self.shape[0] + 1, dtype=torch.int64, device=rows.device)
         torch.cumsum(torch.bincount(rows, minlength=self.shape[0]), 0, out=indptr[1:])

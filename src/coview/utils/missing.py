@@ -55,10 +55,11 @@ def label_array(labels: Any) -> np.ndarray:
         whole = labels.data.astype(object)
         whole[np.ma.getmaskarray(labels)] = None
         return whole
-    kind = getattr(getattr(labels, "dtype", None), "kind", None)
-    if kind in ("i", "u") and hasattr(labels, "isna") and labels.isna().any():  # NumPy would turn them into floats
+    library = type(labels).__module__.partition(".")[0]
+    # NumPy would turn whole numbers with gaps into floats
+    if library == "pandas" and labels.ndim == 1 and labels.dtype.kind in "iu" and labels.isna().any():
         return np.asarray(labels.to_numpy(dtype=object, na_value=None))
-    if hasattr(labels, "null_count") and hasattr(labels, "to_list") and labels.null_count():  # polars, likewise
+    if library == "polars" and type(labels).__name__ == "Series" and labels.null_count():
         labels = labels.to_list()
     if isinstance(labels, (list, tuple)):
         kinds = {"text" if isinstance(label, str) else "gap" if label is None else "other" for label in labels}
