@@ -7,10 +7,9 @@ object of a class is never held out: nothing could be learned of the class witho
 A candidate costs several fits, so what need not be done in each of them is not. Steps that read no labels are fitted
 once, for all folds, the final fit and all candidates that begin with them. Topics and centers, whose time every
 unlabeled object takes, are judged with some thousands of them: they find their classes by the profiles of those. But
-they make as many sweeps as in the final fit: with 25 in place of 60, as accurate, they were surer than held-out labels
-told (calibration error .040 for .025 on Wikipedia). What labels that were spread over a graph say of its objects is
-read from it. Weights of views that are learned from labels are learned in every fold: those of the first fold have seen
-the labels that later ones hold out.
+they make as many sweeps as in the final fit, since what is calibrated here must be as sure as what is kept. What labels
+that were spread over a graph say of its objects is read from it. Weights of views that are learned from labels are
+learned in every fold: those of the first fold have seen the labels that later ones hold out.
 """
 
 from __future__ import annotations
@@ -128,8 +127,8 @@ def _of_all_classes(known: np.ndarray, own: np.ndarray, classes: np.ndarray) -> 
 class PreparedViews:
     """Views after steps that read no labels, each kind of them fitted once.
 
-    Default candidates get sparse views in single precision where that loses no digit: it takes half of the time. Those
-    of the user get views as they are.
+    Default candidates get sparse views in single precision where that loses no digit: it takes less time. Those of the
+    user get views as they are.
     """
 
     views: Views
