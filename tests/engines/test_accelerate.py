@@ -33,9 +33,9 @@ def test_the_objective_never_falls(views, seed, acceleration):
 @pytest.mark.parametrize("seed", range(3))
 def test_reaches_a_plain_fit_in_fewer_sweeps(views, seed, acceleration):
     # from a common point on the slope, so that both climb the same hill
-    early = PLSA(8, max_iter=30, tol=0, random_state=seed).fit(views)
+    early = PLSA(8, max_iter=30, tol=0, acceleration=None, random_state=seed).fit(views)
     init = {name: getattr(early, name + "_") for name in ("memberships", "topic_feature", "topic_view")}
-    plain = PLSA(8, max_iter=150, tol=0, init=init).fit(views).history_["objective"]
+    plain = PLSA(8, max_iter=150, tol=0, init=init, acceleration=None).fit(views).history_["objective"]
     fast = PLSA(8, max_iter=150, tol=0, init=init, acceleration=acceleration).fit(views).history_["objective"]
     reached = np.flatnonzero(np.array(fast) >= plain[-1])
     assert len(reached)

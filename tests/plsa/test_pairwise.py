@@ -320,7 +320,9 @@ def test_the_start_is_a_consensus_clustering_moved_by_link_plsa():
     mine = PairwiseCoPLSA(3, max_iter=4, tol=0, random_state=5).fit(X)
     memberships = softened(likeliest_start(X, 3, base_seed(5), {}, None, graphs=False))
     sums = {name: (matrix.T @ memberships).T for name, matrix in X.items()}
-    link = LinkPLSA(3, init={"memberships": memberships, "topic_feature": sums}, max_iter=20, tol=0).fit(X)
+    link = LinkPLSA(
+        3, init={"memberships": memberships, "topic_feature": sums}, max_iter=20, tol=0, acceleration=None
+    ).fit(X)
     given = {"memberships_by_view": link.memberships_, "topic_feature": link.topic_feature_}
     same = PairwiseCoPLSA(3, init=given, max_iter=4, tol=0, random_state=5).fit(X)
     assert_allclose(mine.history_["objective"], same.history_["objective"], rtol=1e-12)
@@ -337,7 +339,7 @@ def test_of_several_consensus_starts_the_highest_is_taken(monkeypatch):
 
     monkeypatch.setattr(pairwise, "likeliest_arrays", noted)
     found = PairwiseCoPLSA(3, n_init=4, n_jobs=1)._warm_arrays(X, FitContext(0))
-    ends = [LinkPLSA(3, init=init, max_iter=20, tol=0).fit(X) for init in begun]
+    ends = [LinkPLSA(3, init=init, max_iter=20, tol=0, acceleration=None).fit(X) for init in begun]
     highest = max(ends, key=lambda model: model.history_["objective"][-1])
     assert len({round(model.history_["objective"][-1], 6) for model in ends}) > 1
     assert_allclose(found["memberships_by_view"]["view1"], highest.memberships_, rtol=1e-12)

@@ -392,7 +392,12 @@ def default_candidates(
         skipped["latent"] = f"no view of counts has more than {LATENT} objects and columns"
     if counted:  # rows of unit length: neither a long text nor a long view dominates
         topics = LinkPLSA(
-            n_clusters, init="likeliest", max_iter=60, engine="cpu" if here == "auto" else here, random_state=seed
+            n_clusters,
+            init="likeliest",
+            max_iter=60,
+            acceleration=None,
+            engine="cpu" if here == "auto" else here,
+            random_state=seed,
         )
         model = make_pipeline(UnitRows(), topics)
         some = fewer_views(counted, views)

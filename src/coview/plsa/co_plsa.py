@@ -419,6 +419,7 @@ class CoPLSA(ByViewModel):
             tol=0,
             n_init=self.n_init,
             init="random",
+            acceleration=self.acceleration,
             likelihood=dict(self.likelihood_),
             engine=self.engine,
             n_jobs=self.n_jobs,

@@ -38,7 +38,7 @@ class LinkPLSA(WeightedModel, PLSA):
         the counts, "likeliest" from the most likely, after a few sweeps, of several consensus clusterings of
         the views. A dict holds any of ``memberships`` and ``topic_feature`` (an array where there is
         one view, else ``{view: array}``) in the shapes of the fitted attributes; the rest is random.
-    <shared: likelihood, schedule, acceleration, engine, n_jobs>
+    <shared: likelihood, schedule, acceleration of topics, engine, n_jobs>
     <shared: learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 
@@ -80,7 +80,7 @@ class LinkPLSA(WeightedModel, PLSA):
         init: Any = "random",
         likelihood: Any = "auto",
         schedule: str = "alternating",
-        acceleration: str | None = None,
+        acceleration: str | None = "momentum",
         engine: Any = "auto",
         n_jobs: int | None = None,
         learning_decay: float = 0.7,

@@ -79,7 +79,7 @@ class PLSA(MixtureModel):
         those lead; "random" starts from `n_init` random mixtures, as published, "nndsvd" from the singular vectors of
         the counts. A dict holds any of ``memberships``, ``topic_feature`` (an array where there is one view, else
         ``{view: array}``) and ``topic_view`` in the shapes of the fitted attributes; the rest is random.
-    <shared: likelihood, schedule, acceleration, engine, n_jobs>
+    <shared: likelihood, schedule, acceleration of topics, engine, n_jobs>
     <shared: learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 
@@ -132,7 +132,7 @@ class PLSA(MixtureModel):
         init: Any = "random",
         likelihood: Any = "auto",
         schedule: str = "alternating",
-        acceleration: str | None = None,
+        acceleration: str | None = "momentum",
         engine: Any = "auto",
         n_jobs: int | None = None,
         learning_decay: float = 0.7,
