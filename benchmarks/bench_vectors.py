@@ -64,9 +64,9 @@ def main(words: list[str]) -> None:
     for k in TOPICS:
 
         def fit(views: Views, sweeps: int, k: int = k) -> Any:
-            return LinkPLSA(k, init="random", max_iter=sweeps, tol=0, engine=engine, n_jobs=1, random_state=0).fit(
-                views
-            )
+            return LinkPLSA(
+                k, init="random", max_iter=sweeps, tol=0, acceleration=None, engine=engine, n_jobs=1, random_state=0
+            ).fit(views)
 
         def sweep(views: Views) -> float:
             fit(views, 1)
