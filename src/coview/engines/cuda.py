@@ -48,6 +48,8 @@ _SLICE = 1 << 22  # values gathered at a time by the plain path: never non-zeros
 _PRECISIONS = ("single", "mixed")
 _SHARE = 0.7  # of the free memory that data may take
 _FORMS = 2.5  # rows, the same by feature, and what belongs to them
+_DIVIDED = 1.5  # of the same, where features are divided by what they cost
+_STATES = 5  # copies of the mixtures at the height of a sweep: old, pulls, new, and two that momentum keeps
 _MANY = 512  # components from which features are divided by what they cost, with precision="mixed"
 _WORK = 1 << 30  # non-zeros x components from which that pays
 _BLOCKS = 16  # parts that data which do not fit are cut into, counted on the whole limit
@@ -303,8 +305,9 @@ class CudaEngine:
 
     def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
         limit = self.memory_limit
-        per_row = _FORMS * row_bytes
-        if limit is None or n_rows * (per_row + 3 * n_components * itemsize) <= limit:
+        divided = self.precision == "mixed" and n_components >= _MANY
+        per_row = (_FORMS + _DIVIDED * divided) * row_bytes
+        if limit is None or n_rows * (per_row + _STATES * n_components * itemsize) <= limit:
             return max(n_rows, 1)
         return max(1, min(n_rows, int(limit / _BLOCKS / per_row)))
 

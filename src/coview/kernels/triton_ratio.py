@@ -18,7 +18,7 @@ import torch
 import triton
 import triton.language as tl
 
-__all__ = ["log_likelihood", "products", "ratio", "segments"]
+__all__ = ["log_likelihood", "products", "ratio", "run_of", "segments"]
 
 LONGEST = 2048  # non-zeros of one segment
 TILE = 2048  # bytes of B that a program holds: one warp, so that sums stay within it
@@ -39,16 +39,24 @@ def segments(indptr: Any, longest: int = LONGEST) -> tuple[Any, Any, Any, Any]:
 
 
 @triton.jit
+def run_of(program, row_of, first_of, last_of, shared_of):
+    """Return the run of one program, as `segments` makes them."""
+    return (
+        tl.load(row_of + program),
+        tl.load(first_of + program),
+        tl.load(last_of + program),
+        tl.load(shared_of + program),
+    )
+
+
+@triton.jit
 def _ratio(
     row_of, first_of, last_of, shared_of, indices, values, A, B, out, logs,
     K: tl.constexpr, WIDTH: tl.constexpr, TILE: tl.constexpr, LOGS: tl.constexpr, ADD: tl.constexpr,
     HALF: tl.constexpr,
 ):  # fmt: skip
     program = tl.program_id(0)
-    row = tl.load(row_of + program)
-    first = tl.load(first_of + program)
-    last = tl.load(last_of + program)
-    shared = tl.load(shared_of + program)
+    row, first, last, shared = run_of(program, row_of, first_of, last_of, shared_of)
     k = tl.arange(0, WIDTH)
     inside = k < K
     a = tl.load(A + row * K + k, mask=inside, other=0.0)
@@ -114,10 +122,7 @@ def _products(
     K: tl.constexpr, WIDTH: tl.constexpr, TILE: tl.constexpr, ADD: tl.constexpr, DOUBLE: tl.constexpr,
 ):  # fmt: skip
     program = tl.program_id(0)
-    row = tl.load(row_of + program)
-    first = tl.load(first_of + program)
-    last = tl.load(last_of + program)
-    shared = tl.load(shared_of + program)
+    row, first, last, shared = run_of(program, row_of, first_of, last_of, shared_of)
     k = tl.arange(0, WIDTH)
     inside = k < K
     total = tl.zeros((WIDTH,), dtype=tl.float64 if DOUBLE else tl.float32)
