@@ -341,13 +341,26 @@ class CudaEngine:
             return matrix
 
     def asarray(self, array: Any, dtype: Any = None) -> Any:
-        tensor = array if isinstance(array, torch.Tensor) else torch.from_numpy(np.array(array))
+        tensor = array if isinstance(array, torch.Tensor) else self._host_tensor(np.asarray(array))
         if dtype is not None and not isinstance(dtype, torch.dtype):
             dtype = torch.from_numpy(np.empty(0, dtype=dtype)).dtype
         return tensor.to(self.device, dtype).contiguous()
 
+    def _host_tensor(self, array: np.ndarray) -> Any:
+        """Return an array as a tensor on the host: on a GPU it is only read, elsewhere it would be shared."""
+        lent = self.device.type == "cuda" and array.flags.writeable and min(array.strides, default=0) >= 0
+        return torch.from_numpy(array if lent else np.array(array))
+
     def to_numpy(self, array: Any) -> np.ndarray:
-        return array.detach().cpu().numpy() if isinstance(array, torch.Tensor) else np.asarray(array)
+        if not isinstance(array, torch.Tensor):
+            return np.asarray(array)
+        if not array.is_cuda:
+            return array.detach().numpy()
+        host = np.empty(
+            array.shape, dtype=torch.empty(0, dtype=array.dtype).numpy().dtype
+        )  # NumPy asks for large pages
+        torch.from_numpy(host).copy_(array.detach())
+        return host
 
     def ratio_rows(self, X: Rows, A: Any, B: Any) -> tuple[Any, Any]:
         divided = self._divided(X, A)

@@ -59,7 +59,8 @@ class MemoryHolder:
         self.blocks = []
 
     def collect(self, rows: list[Tree], name: str) -> np.ndarray:
-        return np.concatenate([self.ops.to_numpy(part[name]) for part in rows])
+        parts = [self.ops.to_numpy(part[name]) for part in rows]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def bytes_of(amount: int | float | str) -> int:

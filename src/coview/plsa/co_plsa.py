@@ -82,7 +82,7 @@ class CoSteps(ByViewSteps):
         """Given rows, or the same random mixture in every view; even where an object has no view at all."""
         dtype = type_of(shared)
         if "start" in block.extra:
-            return self.normalize_rows({"mixture": ops.asarray(ops.to_numpy(block.extra["start"]), dtype)})
+            return self.normalize_rows({"mixture": ops.asarray(block.extra["start"], dtype)})
         rows = random_matrix(seed, block.start, block.stop, self.width, np.float64)
         rows[~ops.to_numpy(block.extra["have"]).any(axis=1)] = 1.0 / self.width
         return {"mixture": ops.asarray(np.tile(rows, len(block.views)), dtype)}

@@ -48,12 +48,16 @@ def random_matrix(seed: int, start: int, stop: int, width: int, dtype: Any) -> n
 
     Each stripe of rows has its own stream, so that a row is the same however the rows are cut into blocks.
     """
-    first = start // _STRIPE
-    parts = [
-        np.random.default_rng([seed, stripe]).random((_STRIPE, width)) for stripe in range(first, -(-stop // _STRIPE))
-    ]
-    values = np.concatenate(parts)[start - first * _STRIPE : stop - first * _STRIPE] + 1e-3
-    return (values / values.sum(axis=1, keepdims=True)).astype(dtype)
+    values = np.empty((stop - start, width), dtype=dtype)
+    for stripe in range(start // _STRIPE, -(-stop // _STRIPE)):
+        part = np.random.default_rng([seed, stripe]).random((_STRIPE, width))
+        first = stripe * _STRIPE
+        part = part[max(start - first, 0) : stop - first]
+        part += 1e-3
+        part /= part.sum(axis=1, keepdims=True)
+        begin = max(first - start, 0)
+        values[begin : begin + len(part)] = part
+    return values
 
 
 def stream_of(view: str) -> int:

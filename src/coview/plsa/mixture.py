@@ -121,7 +121,7 @@ class MixtureSteps:
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Given or random rows; an object without any feature is an even mixture and stays so."""
         if "start" in block.extra:
-            rows = ops.to_numpy(block.extra["start"]).clip(min=ROW_FLOOR)
+            rows = ops.xp.clip(ops.asarray(block.extra["start"], type_of(shared)), ROW_FLOOR, None)
         else:
             rows = random_matrix(seed, block.start, block.stop, self.width, np.float64)
             masses = [ops.to_numpy(ops.row_sums(part)) for _, part in self.counts(block)]
