@@ -136,7 +136,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         With an ontology: least probability of a label that is predicted. Where none of the lowest labels is so
         probable, the answer is the lowest of all labels that is, and likelier than not; and none (-1 or None) where not
         even one of the top is. May be set after the fit.
-    cv : int, default=5
+    cv : int, default=4
         Largest number of folds in which labels are held out.
     time_budget : float or None, default=None
         Seconds that `fit` may take. Cheap candidates come first, and one whose turn never comes is dropped
@@ -326,7 +326,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         links: Any = None,
         ontology: Ontology | None = None,
         confidence: float = 0.0,
-        cv: int = 5,
+        cv: int = 4,
         time_budget: float | None = None,
         random_state: Any = None,
         verbose: int | None = None,

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.classification.naive_bayes import label_start
+from coview.classification.naive_bayes import ViewOpinion
 from coview.clustering.relations import relate_views
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.preprocessing.weighting import TfidfViews
@@ -193,7 +193,7 @@ def _opinion(one: Views, n_classes: int, is_gaussian: bool) -> Opinion:
     matrix: Any = next(iter(one.values()))
     values = matrix.data if sparse.issparse(matrix) else matrix
     if not is_gaussian and (not values.size or values.min() >= 0):
-        return lambda codes: label_start(one, codes, n_classes)(one).argmax(axis=1)
+        return ViewOpinion(one, n_classes)
     nearest = _nearest_means if is_gaussian else _nearest_directions
     there = one.present[:, 0] if is_gaussian else np.ones(len(one), dtype=bool)
     rows = matrix.astype(np.float64) if is_gaussian else unit_rows(matrix)
