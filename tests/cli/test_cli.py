@@ -10,7 +10,9 @@ import sys
 
 from rich.console import Console
 
+from coview import LinkPLSA, inspect, save
 from coview.cli.demo import show_demo
+from coview.datasets import make_topic_views
 
 
 def coview(*words: str) -> subprocess.CompletedProcess[str]:
@@ -55,6 +57,19 @@ def test_the_demo_as_people_see_it():
 def test_info_and_datasets_as_json():
     assert "PLSA" in json.loads(coview("info", "--json").stdout)["models"]
     assert "load_python_packages" in json.loads(coview("datasets", "--json").stdout)
+
+
+def test_the_groups_of_a_model_are_shown_as_a_tree(tmp_path):
+    X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    model = LinkPLSA(4, max_iter=20, random_state=0).fit(X)
+    save(model, tmp_path / "topics.coview")
+    assert coview("info", str(tmp_path / "topics.coview"), "--hierarchy").stdout.strip() == repr(
+        inspect(model).hierarchy()
+    )
+    told = json.loads(coview("info", str(tmp_path / "topics.coview"), "--hierarchy", "--json").stdout)["hierarchy"]
+    assert told["groups"] == ["0", "1", "2", "3"]
+    assert [join["size"] for join in told["joins"]] == inspect(model).hierarchy().linkage[:, 3].tolist()
+    assert "--hierarchy needs a model file" in coview("info", "--hierarchy").stderr
 
 
 def test_bad_input_ends_with_code_2_and_help_shows_an_example():

@@ -25,18 +25,27 @@ def info(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show all parameters and fitted attributes of a model, at length.")
     ] = False,
+    hierarchy: Annotated[
+        bool, typer.Option("--hierarchy", help="Show the topics, clusters or classes of a model as a tree.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show versions, cores, engines and models; or what is inside a model file."""
     from coview.io.models import outline
 
+    if hierarchy and model is None:
+        raise ValueError("--hierarchy needs a model file. Example: coview info model.coview --hierarchy")
+    tree = _tree_of(model) if hierarchy and model is not None else None
     about = about_here() if model is None else outline(model)
     if as_json:
-        print(json.dumps(about))
+        print(json.dumps(about | ({} if tree is None else {"hierarchy": _tree_as_json(tree)})))
         return
     from rich.console import Console
 
     console = Console(highlight=False, markup=False)
+    if tree is not None:
+        console.print(repr(tree), soft_wrap=True)
+        return
     shown = (lambda part: part) if verbose or model is None else summarized
     console.print(grid("coview" if model is None else str(model), shown(about)))
     for step in about.get("steps", []):
@@ -47,6 +56,19 @@ def info(
         console.print(
             printable(f"All that was fitted: coview info {shlex.quote(str(model))} --verbose"), soft_wrap=True
         )
+
+
+def _tree_of(path: Path) -> Any:
+    from coview.inspection import inspect
+    from coview.io.models import load
+
+    return inspect(load(path)).hierarchy()
+
+
+def _tree_as_json(tree: Any) -> dict[str, Any]:
+    """Groups, and which two are joined at which distance: the groups are numbered first, then the joins."""
+    joins = [{"joined": [int(a), int(b)], "distance": float(d), "size": int(n)} for a, b, d, n in tree.linkage]
+    return {"groups": [str(key) for key in tree.keys], "names": tree.names, "joins": joins}
 
 
 def _groups_of(path: Path) -> dict[str, str]:
