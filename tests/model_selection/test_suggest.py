@@ -265,3 +265,9 @@ def test_a_long_reason_is_shortened_and_no_id_is():
     )
     assert "T00700" in text and "login" in text and "0.50" in text
     assert "views disagree" in text and why not in text
+
+
+def test_no_object_is_called_uncertain_of_which_the_model_is_sure():
+    whole = np.array([[0.97, 0.02, 0.01], [0.6, 0.3, 0.1]])
+    told = [suggest._why(["ant", "bee", "cat"], row, {}, np.array([1.0, 0.0])) for row in whole]
+    assert told == ["less sure than of others: ant before bee", "uncertain: ant or bee"]

@@ -47,6 +47,7 @@ MOST_LABELED = 2_000  # labeled objects that landmarks are compared with
 WIDTH = 30  # directions in which objects are compared
 DIVIDED = 1 / 3  # weight of disagreement beside uncertainty
 HIGH = 0.75  # rank from which uncertainty or disagreement is told as the reason
+SURE = 0.95  # probability from which no object is called uncertain, though the others be surer
 WHY_LETTERS = 100  # of a reason that is printed
 FIGURES = ("probability", "uncertainty", "disagreement", "coverage")
 COLUMNS = ("row", "id", "predicted", *FIGURES, "why")
@@ -355,6 +356,8 @@ def _why(groups: list[str], whole: np.ndarray, alone: dict[str, np.ndarray], ran
         return "views disagree: " + ", ".join(f"{view} says {name}" for view, name in spoken.items())
     if ranks[0] >= HIGH:
         first, second = np.argsort(-whole, kind="stable")[:2]
+        if whole[first] >= SURE:
+            return f"less sure than of others: {groups[first]} before {groups[second]}"
         return f"uncertain: {groups[first]} or {groups[second]}"
     return "stands for objects that no label covers"
 
