@@ -50,9 +50,9 @@ fig.supxlabel("p(feature | topic, view)", fontsize=10)
 # Progress of the fit. ``history_["objective"]`` is the log-likelihood, entry 0 is the initial state. It never
 # decreases, with any schedule.
 runs = {
-    "joint": PLSA(**settings, schedule="joint").fit(corpus.views),
-    "alternating (default)": PLSA(**settings).fit(corpus.views),
-    "alternating + SQUAREM": model,
+    "joint": PLSA(**settings, schedule="joint", acceleration=None).fit(corpus.views),
+    "alternating": PLSA(**settings, acceleration=None).fit(corpus.views),
+    "alternating, momentum (default)": model,
 }
 tokens = sum(float(matrix.sum()) for matrix in corpus.views.values())
 

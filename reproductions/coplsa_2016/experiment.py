@@ -105,7 +105,14 @@ def _link(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.nda
     # the paper scales every object to sum to one in each modality
     model = make_pipeline(
         UnitRows("l1"),
-        LinkPLSA(options["topics"], likelihood="multinomial", init="random", max_iter=SWEEPS, random_state=seed),
+        LinkPLSA(
+            options["topics"],
+            likelihood="multinomial",
+            init="random",
+            max_iter=SWEEPS,
+            acceleration=None,
+            random_state=seed,
+        ),
     )
     return _search(model, corpus)
 
@@ -157,7 +164,14 @@ def _joint(method: str, corpus: Bunch, options: dict[str, Any], seed: int) -> di
     if method == "Link PLSA":
         link = make_pipeline(
             UnitRows("l1"),
-            LinkPLSA(options["topics"], likelihood="multinomial", init="random", max_iter=SWEEPS, random_state=seed),
+            LinkPLSA(
+                options["topics"],
+                likelihood="multinomial",
+                init="random",
+                max_iter=SWEEPS,
+                acceleration=None,
+                random_state=seed,
+            ),
         )
         link.fit(corpus.train)
         places = [dict.fromkeys(("image", "text"), link.transform(X)) for X in (corpus.train, corpus.test)]
@@ -292,7 +306,14 @@ def tagger(method: str, corpus: Bunch, options: dict[str, Any], seed: int) -> Cr
     if method == "Link PLSA":
         model = make_pipeline(
             UnitRows("l1"),
-            LinkPLSA(options["topics"], likelihood="multinomial", init="random", max_iter=SWEEPS, random_state=seed),
+            LinkPLSA(
+                options["topics"],
+                likelihood="multinomial",
+                init="random",
+                max_iter=SWEEPS,
+                acceleration=None,
+                random_state=seed,
+            ),
         )
     return CrossModalRetriever(model).fit(corpus.train)
 

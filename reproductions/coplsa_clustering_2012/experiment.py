@@ -98,7 +98,11 @@ def _plsa(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str,
 
 def _plsa_of(views: Views, k: int, seed: int, options: dict[str, Any]) -> np.ndarray:
     """EM from a random start."""
-    return PLSA(k, init="random", schedule="joint", **_loop(options, seed)).fit(views).memberships_.argmax(axis=1)
+    return (
+        PLSA(k, init="random", schedule="joint", acceleration=None, **_loop(options, seed))
+        .fit(views)
+        .memberships_.argmax(axis=1)
+    )
 
 
 def _cca(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -108,7 +112,7 @@ def _cca(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, 
     """
     two, reduced = views.select(*options["two"]), {}
     for name in two.names:
-        model = PLSA(REDUCED, init="random", max_iter=50, random_state=seed, n_jobs=1)
+        model = PLSA(REDUCED, init="random", max_iter=50, acceleration=None, random_state=seed, n_jobs=1)
         reduced[name] = model.fit(two.select(name)).memberships_
     other = next(name for name in two.names if name != options["best"])
     variates = _canonical_variates(reduced[options["best"]], reduced[other], k)
@@ -212,7 +216,10 @@ def _pairwise(number: int, form: str = "") -> Method:
 def _plsa_half_steps(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
     """PLSA as it is by default in coview, in alternating half-steps."""
     forms = {"BOVF": views.select(options["best"]), "CTVF": views.select(*options["two"])}
-    models = {name: PLSA(k, init="random", **_loop(options, seed)).fit(form) for name, form in forms.items()}
+    models = {
+        name: PLSA(k, init="random", acceleration=None, **_loop(options, seed)).fit(form)
+        for name, form in forms.items()
+    }
     return {f"PLSA in half-steps+{name}": model.memberships_.argmax(axis=1) for name, model in models.items()}
 
 
@@ -262,7 +269,9 @@ def _drawn_to_each_other(views: Views, k: int, seed: int, options: dict[str, Any
 def _side_by_side(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
     return {
         "K-means, side by side": _kmeans_of(views, k, seed),
-        "PLSA, side by side": PLSA(k, init="random", **_loop(options, seed)).fit(views).memberships_.argmax(axis=1),
+        "PLSA, side by side": PLSA(k, init="random", acceleration=None, **_loop(options, seed))
+        .fit(views)
+        .memberships_.argmax(axis=1),
         "Spherical k-means, side by side": SphericalKMeans(k, random_state=seed).fit(views).labels_,
     }
 

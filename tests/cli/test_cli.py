@@ -68,7 +68,8 @@ def test_the_groups_of_a_model_are_shown_as_a_tree(tmp_path):
     )
     told = json.loads(coview("info", str(tmp_path / "topics.coview"), "--hierarchy", "--json").stdout)["hierarchy"]
     assert told["groups"] == ["0", "1", "2", "3"]
-    assert [join["size"] for join in told["joins"]] == inspect(model).hierarchy().linkage[:, 3].tolist()
+    joins = [[*join["joined"], join["distance"], join["size"]] for join in told["joins"]]
+    assert joins == inspect(model).hierarchy().linkage.tolist()
     assert "--hierarchy needs a model file" in coview("info", "--hierarchy").stderr
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coview import PLSA
+from coview import PLSA, CoPLSA, LinkPLSA, MultiViewPLSA, PairwiseCoPLSA
 from coview.datasets import make_topic_views
 from coview.engines.accelerate import SLOW, start_accelerator
 from coview.engines.memory import MemoryHolder
@@ -91,3 +91,8 @@ def test_the_early_climb_is_that_of_plain_sweeps(views):
     slow = np.flatnonzero(np.diff(plain) < SLOW * np.abs(plain[1:]))[0]
     np.testing.assert_array_equal(fast[: slow + 2], plain[: slow + 2])
     assert fast[-1] > plain[-1]
+
+
+def test_topic_models_sweep_with_momentum_and_others_plainly():
+    assert PLSA().acceleration == LinkPLSA().acceleration == "momentum"
+    assert MultiViewPLSA().acceleration is PairwiseCoPLSA().acceleration is CoPLSA().acceleration is None

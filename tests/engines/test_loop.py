@@ -159,7 +159,7 @@ def checkpointed(path, **settings):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"acceleration": "squarem"}, {"acceleration": "momentum"}, {"n_init": 2}],
+    [{"acceleration": None}, {"acceleration": "squarem"}, {"acceleration": "momentum"}, {"n_init": 2}],
     ids=["plain", "squarem", "momentum", "n_init"],
 )
 def test_a_killed_fit_resumes_bit_for_bit(settings, tmp_path):

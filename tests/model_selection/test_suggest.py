@@ -270,4 +270,4 @@ def test_a_long_reason_is_shortened_and_no_id_is():
 def test_no_object_is_called_uncertain_of_which_the_model_is_sure():
     whole = np.array([[0.97, 0.02, 0.01], [0.6, 0.3, 0.1]])
     told = [suggest._why(["ant", "bee", "cat"], row, {}, np.array([1.0, 0.0])) for row in whole]
-    assert told == ["less sure than of others: ant before bee", "uncertain: ant or bee"]
+    assert told == ["less certain than most: ant, then bee", "uncertain: ant or bee"]

@@ -48,8 +48,8 @@ _SLICE = 1 << 22  # values gathered at a time by the plain path: never non-zeros
 _PRECISIONS = ("single", "mixed")
 _SHARE = 0.7  # of the free memory that data may take
 _FORMS = 2.5  # rows, the same by feature, and what belongs to them
-_DIVIDED = 1.5  # of the same, where features are divided by what they cost
-_STATES = 5  # copies of the mixtures at the height of a sweep: old, pulls, new, and two that momentum keeps
+_DIVIDED = 4.0  # the same with precision="mixed", where features may be divided by what they cost
+_STATES = 5  # most copies of the mixtures at the height of a sweep: old, pulls, new, and two that momentum keeps
 _MANY = 512  # components from which features are divided by what they cost, with precision="mixed"
 _WORK = 1 << 30  # non-zeros x components from which that pays
 _BLOCKS = 16  # parts that data which do not fit are cut into, counted on the whole limit
@@ -152,8 +152,8 @@ class DenseCudaMatrix:
 class StreamedMatrix:
     """Rows of one view that stay on the host, in pinned memory, and come to the device when they are worked on."""
 
-    def __init__(self, matrix: Any, device: Any) -> None:
-        self.shape, self.size = matrix.shape, _device_bytes(matrix)
+    def __init__(self, matrix: Any, device: Any, size: int) -> None:
+        self.shape, self.size = matrix.shape, size
         self.parts = [part.pin_memory() if device.type == "cuda" else part for part in _host_parts(matrix)]
 
     def moved(self, device: Any) -> CudaMatrix | DenseCudaMatrix:
@@ -193,10 +193,10 @@ def _log_terms(values: Any, model: Any) -> Any:
 
 
 def _device_bytes(matrix: Any) -> int:
-    """Bytes that rows may come to take on the device; those of dense rows, as if all their values were non-zeros."""
+    """Bytes of rows on the device, in one form; those of dense rows, as if all their values were non-zeros."""
     if not sparse.issparse(matrix):
-        return int(_FORMS * (matrix.nbytes + 4 * matrix.size + 8 * (len(matrix) + 1)))
-    return int(_FORMS * (matrix.data.nbytes + matrix.indices.nbytes + 8 * len(matrix.indptr)))
+        return int(matrix.nbytes + 4 * matrix.size + 8 * (len(matrix) + 1))
+    return int(matrix.data.nbytes + matrix.indices.nbytes + 8 * len(matrix.indptr))
 
 
 Rows = CudaMatrix | DenseCudaMatrix | StreamedMatrix
@@ -303,20 +303,24 @@ class CudaEngine:
         free, _ = torch.cuda.mem_get_info(self.device)
         return int(_SHARE * (free + self._resident.bytes))
 
+    @property
+    def _forms(self) -> float:
+        """How many times over rows may come to lie on the device."""
+        return _DIVIDED if self.precision == "mixed" else _FORMS
+
     def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
         limit = self.memory_limit
-        divided = self.precision == "mixed" and n_components >= _MANY
-        per_row = (_FORMS + _DIVIDED * divided) * row_bytes
+        per_row = self._forms * row_bytes
         if limit is None or n_rows * (per_row + _STATES * n_components * itemsize) <= limit:
             return max(n_rows, 1)
         return max(1, min(n_rows, int(limit / _BLOCKS / per_row)))
 
     def prepare(self, matrix: Any) -> Rows:
         rows = matrix if sparse.issparse(matrix) else np.asarray(matrix)
-        size = _device_bytes(rows)
+        size = int(self._forms * _device_bytes(rows))
         limit = self.memory_limit
         if limit is not None and self._resident.bytes + size > limit * (1 - 2 / _BLOCKS):
-            return StreamedMatrix(rows, self.device)
+            return StreamedMatrix(rows, self.device, size)
         form = CudaMatrix if sparse.issparse(rows) else DenseCudaMatrix
         return self._resident.count(form.moved(rows, self.device), size)
 
@@ -348,17 +352,16 @@ class CudaEngine:
 
     def _host_tensor(self, array: np.ndarray) -> Any:
         """Return an array as a tensor on the host: on a GPU it is only read, elsewhere it would be shared."""
-        lent = self.device.type == "cuda" and array.flags.writeable and min(array.strides, default=0) >= 0
+        lent = self.device.type == "cuda" and array.flags.writeable and array.flags.forc
         return torch.from_numpy(array if lent else np.array(array))
 
     def to_numpy(self, array: Any) -> np.ndarray:
         if not isinstance(array, torch.Tensor):
             return np.asarray(array)
         if not array.is_cuda:
-            return array.detach().numpy()
-        host = np.empty(
-            array.shape, dtype=torch.empty(0, dtype=array.dtype).numpy().dtype
-        )  # NumPy asks for large pages
+            return array.detach().cpu().numpy()
+        # NumPy asks for large pages, torch does not
+        host = np.empty(array.shape, dtype=torch.empty(0, dtype=array.dtype).numpy().dtype)
         torch.from_numpy(host).copy_(array.detach())
         return host
 

@@ -31,7 +31,7 @@ from coview.views.lazy import LazyViews
 __all__ = ["DiskHolder", "StoredTree", "TreeStore"]
 
 _LEAST = 64  # rows of a block: with fewer, a sweep is all overhead
-_PARAMETERS = 6  # copies at the height of a sweep: old, statistics, new, one in passing, and two that momentum keeps
+_PARAMETERS = 6  # most copies at the height of a sweep: old, statistics, new, one in passing, two that momentum keeps
 _ROW_STATES = 6  # copies of a block's row state at the height of a step
 _SLACK = 0.8  # of what is left; the rest goes to small things and to what the allocator keeps
 

@@ -136,7 +136,8 @@ class _Run:
         if options.tol > 0 and abs(change) <= options.tol and (accelerator is None or accelerator.confirms()):
             fit.converged, fit.stopped_by = True, "tol"
             return True
-        if options.deadline.left() < NEXT * took:
+        refused = accelerator is not None  # a sweep ahead may be, and then a plain one follows
+        if options.deadline.left() < (NEXT + refused) * took:
             fit.stopped_by = "time"
             return True
         return False

@@ -60,6 +60,7 @@ class MemoryHolder:
 
     def collect(self, rows: list[Tree], name: str) -> np.ndarray:
         parts = [self.ops.to_numpy(part[name]) for part in rows]
+        # the state itself, if it is one block: nobody writes to it any more
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 

@@ -13,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from coview.kernels.triton_ratio import run_of
+from coview.kernels.triton_ratio import segment_of
 
 __all__ = ["Eight", "add_ratio", "eight_bits"]
 
@@ -41,7 +41,7 @@ def _ratio(
     BITS: tl.constexpr = 0x0FF00000
     UP: tl.constexpr = 5192296858534827628530496329220096.0  # 2 ** 112
     program = tl.program_id(0)
-    row, first, last, shared = run_of(program, row_of, first_of, last_of, shared_of)
+    row, first, last, shared = segment_of(program, row_of, first_of, last_of, shared_of)
     q = tl.arange(0, WIDTH)
     inside = q < WORDS
     k = 4 * q

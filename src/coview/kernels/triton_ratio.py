@@ -18,7 +18,7 @@ import torch
 import triton
 import triton.language as tl
 
-__all__ = ["log_likelihood", "products", "ratio", "run_of", "segments"]
+__all__ = ["log_likelihood", "products", "ratio", "segment_of", "segments"]
 
 LONGEST = 2048  # non-zeros of one segment
 TILE = 2048  # bytes of B that a program holds: one warp, so that sums stay within it
@@ -39,8 +39,8 @@ def segments(indptr: Any, longest: int = LONGEST) -> tuple[Any, Any, Any, Any]:
 
 
 @triton.jit
-def run_of(program, row_of, first_of, last_of, shared_of):
-    """Return the run of one program, as `segments` makes them."""
+def segment_of(program, row_of, first_of, last_of, shared_of):
+    """Return the segment that a program goes over: one of those that `segments` gives."""
     return (
         tl.load(row_of + program),
         tl.load(first_of + program),
@@ -56,7 +56,7 @@ def _ratio(
     HALF: tl.constexpr,
 ):  # fmt: skip
     program = tl.program_id(0)
-    row, first, last, shared = run_of(program, row_of, first_of, last_of, shared_of)
+    row, first, last, shared = segment_of(program, row_of, first_of, last_of, shared_of)
     k = tl.arange(0, WIDTH)
     inside = k < K
     a = tl.load(A + row * K + k, mask=inside, other=0.0)
@@ -122,7 +122,7 @@ def _products(
     K: tl.constexpr, WIDTH: tl.constexpr, TILE: tl.constexpr, ADD: tl.constexpr, DOUBLE: tl.constexpr,
 ):  # fmt: skip
     program = tl.program_id(0)
-    row, first, last, shared = run_of(program, row_of, first_of, last_of, shared_of)
+    row, first, last, shared = segment_of(program, row_of, first_of, last_of, shared_of)
     k = tl.arange(0, WIDTH)
     inside = k < K
     total = tl.zeros((WIDTH,), dtype=tl.float64 if DOUBLE else tl.float32)

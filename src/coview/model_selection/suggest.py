@@ -47,7 +47,7 @@ MOST_LABELED = 2_000  # labeled objects that landmarks are compared with
 WIDTH = 30  # directions in which objects are compared
 DIVIDED = 1 / 3  # weight of disagreement beside uncertainty
 HIGH = 0.75  # rank from which uncertainty or disagreement is told as the reason
-SURE = 0.95  # probability from which no object is called uncertain, though the others be surer
+SURE = 0.95  # probability from which an object is not called uncertain, even if the model is surer of the others
 WHY_LETTERS = 100  # of a reason that is printed
 FIGURES = ("probability", "uncertainty", "disagreement", "coverage")
 COLUMNS = ("row", "id", "predicted", *FIGURES, "why")
@@ -357,7 +357,7 @@ def _why(groups: list[str], whole: np.ndarray, alone: dict[str, np.ndarray], ran
     if ranks[0] >= HIGH:
         first, second = np.argsort(-whole, kind="stable")[:2]
         if whole[first] >= SURE:
-            return f"less sure than of others: {groups[first]} before {groups[second]}"
+            return f"less certain than most: {groups[first]}, then {groups[second]}"
         return f"uncertain: {groups[first]} or {groups[second]}"
     return "stands for objects that no label covers"
 

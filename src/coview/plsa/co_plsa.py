@@ -249,7 +249,8 @@ class CoPLSA(ByViewModel):
         ``topic_feature`` (``{view: array}``) in the shapes of the fitted attributes; the rest is random.
     acceleration : {None, "momentum", "squarem"}, default=None
         Sweep from a point ahead once sweeps gain little, or extrapolate every second sweep; never lowers the objective.
-        Worth it where `coupling` is large: mixtures that hold each other tightly take short steps.
+        Either holds two more copies of mixtures and topics. Worth it where `coupling` is large: mixtures that hold each
+        other tightly take short steps.
     <shared: engine, n_jobs, learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 
@@ -419,7 +420,7 @@ class CoPLSA(ByViewModel):
             tol=0,
             n_init=self.n_init,
             init="random",
-            acceleration=self.acceleration,
+            acceleration=None,
             likelihood=dict(self.likelihood_),
             engine=self.engine,
             n_jobs=self.n_jobs,

@@ -485,7 +485,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
             n_init=n_init,
             max_iter=WARM_SWEEPS,
             tol=0,
-            acceleration=self.acceleration,
+            acceleration=None,
             engine=self.engine,
             n_jobs=self.n_jobs,
             time_budget=deadline.seconds(),

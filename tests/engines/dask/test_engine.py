@@ -65,10 +65,10 @@ def processes():
 
 
 MODELS = [
-    PLSA(4, **SETTINGS),
+    PLSA(4, acceleration=None, **SETTINGS),
     PLSA(4, acceleration="squarem", **SETTINGS),
     PLSA(4, acceleration="momentum", **{**SETTINGS, "max_iter": 30}),
-    LinkPLSA(4, **SETTINGS),
+    LinkPLSA(4, acceleration=None, **SETTINGS),
     DualPLSA(3, 5, init="random", **SETTINGS),
     MultiViewPLSA(3, 5, init="random", **SETTINGS),
     MultiViewPLSAClassifier(5, **SETTINGS),
@@ -146,14 +146,18 @@ def test_a_lost_scheduler_is_survived_by_the_checkpoint(threads, tmp_path):
     assert_allclose(resumed.history_["objective"], straight.history_["objective"], rtol=1e-10)
 
 
-@pytest.mark.parametrize(("copies", "acceleration"), [(False, None), (True, "squarem")], ids=["replayed", "copied"])
-def test_a_killed_worker_changes_nothing(copies, acceleration, processes, tmp_path):
+@pytest.mark.parametrize(
+    ("copies", "acceleration", "sweeps"),
+    [(False, None, 8), (True, "squarem", 8), (True, "momentum", 30)],
+    ids=["replayed", "copied", "momentum"],
+)
+def test_a_killed_worker_changes_nothing(copies, acceleration, sweeps, processes, tmp_path):
     processes.wait_for_workers(2)
-    settings = {"max_iter": 8, "tol": 0, "random_state": 0, "acceleration": acceleration}
+    settings = {"max_iter": sweeps, "tol": 0, "random_state": 0, "acceleration": acceleration}
     killed = []
 
     def kill(sweep):
-        if sweep.number == 5 and not killed:
+        if sweep.number == sweeps - 3 and not killed:
             killed.append(min(processes.run(os.getpid).values()))
             os.kill(killed[0], signal.SIGKILL)
 

@@ -191,7 +191,7 @@ class DaskHolder:
     def combine(self, function: Callable[..., Tree], *rows: SpreadRows) -> SpreadRows:
         states = self._each(work.combine, *(part.futures for part in rows), function=function)
         files = [file for part in rows for file in part.files]
-        return self._copied(SpreadRows(self._finished(states), max(part.n_steps for part in rows) + 1, files))
+        return SpreadRows(self._finished(states), max(part.n_steps for part in rows), files)
 
     def total(self, function: Callable[..., np.ndarray], *rows: SpreadRows) -> np.ndarray:
         totals = self._each(work.total, *(part.futures for part in rows), function=function)
