@@ -472,3 +472,35 @@ def test_objects_are_scored_alone_as_among_all_others(counts):
         some = np.array([1, 70, 149])
         whole = class_scores(model, ready, np.arange(3))[some]
         assert_allclose(class_scores(model, ready[some], np.arange(3)), whole, atol=1e-9, err_msg=candidate.name)
+
+
+@pytest.mark.parametrize("labels", [1, 5])
+@pytest.mark.parametrize("kind", ["measurements", "counts", "other rows"])
+def test_a_view_of_noise_changes_nothing(counts, kind, labels):
+    rng, n = np.random.default_rng(4), len(counts.views)
+    noise = {
+        "measurements": rng.normal(size=(n, 20)),
+        "counts": rng.poisson(0.5, size=(n, 30)),
+        "other rows": counts.views["view0"][rng.permutation(n)],
+    }[kind]
+    y = few(counts.target, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the view may be in another order
+        beside = AutoClassifier(random_state=0).fit(Views(**counts.views, noise=noise), y)
+    assert all("noise" not in seen for seen in beside.seen_views_.values())
+    assert all("noise" in without for without in beside.candidates_["without"] if without is not None)
+    plain = AutoClassifier(random_state=0).fit(counts.views, y)
+    assert_array_equal(beside.transduction_, plain.transduction_)
+
+
+def test_a_view_that_shares_nothing_is_kept_where_labels_speak_for_it():
+    rng = np.random.default_rng(0)
+    side, classes = np.arange(300) % 2, np.repeat(np.arange(3), 100)  # two views know the side, one the class
+    one, two = (rng.normal(size=(300, 8)) + 3 * np.eye(8)[side] for _ in range(2))
+    three = rng.normal(size=(300, 8)) + 3 * np.eye(8)[classes]
+    y = np.where(np.arange(300) % 5 == 0, classes, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = AutoClassifier(random_state=0).fit(Views(one=one, two=two, three=three), y)
+    assert model.view_relations_["verdict"] == ["shares", "shares", "alone"]
+    assert np.mean(model.transduction_ == classes) > 0.9

@@ -41,6 +41,7 @@ from coview.auto.pipelines import (
     LINKED,
     PipelineCandidate,
     asked_pipelines,
+    comparable,
     given_pipelines,
     needed_view,
     propose_pipelines,
@@ -70,6 +71,7 @@ from coview.auto.subsets import (
 )
 from coview.auto.table import CandidateTable, candidate_table, left_out
 from coview.base import MultiViewEstimator
+from coview.classification.view_evidence import STRANGERS, strange_views
 from coview.classification.wrapper import in_type_of
 from coview.clustering.relations import RELATIONS, check_alignment
 from coview.engines.deadline import NO_DEADLINE, Deadline
@@ -91,9 +93,11 @@ from coview.views.views import Views
 
 __all__ = ["AutoClassifier"]
 
+FOLDS, MANY_LABELS = 5, 100  # one fold fewer of fewer labels: every fold takes a fit of each candidate
 CALIBRATED = 30  # fewest of them that a calibration error is measured by
 SPARE = 1e-6  # weight of a candidate that answers only where no other can
 TABLE = ("name", "method", "weight", "accuracy", "log_loss", "reliability", "seconds", "without", "dropped")
+STRANGE = {"alone": "shares nothing with the others, and labels do not speak for it"}
 UNLIKELY = "the views do not support its classes as well as those of the others"
 LEAST_RELIABLE = 1e-3  # share of the largest reliability that every candidate has
 TRUST = 3  # power of the reliability, where it is all that is known
@@ -136,8 +140,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         With an ontology: least probability of a label that is predicted. Where none of the lowest labels is so
         probable, the answer is the lowest of all labels that is, and likelier than not; and none (-1 or None) where not
         even one of the top is. May be set after the fit.
-    cv : int, default=4
-        Largest number of folds in which labels are held out.
+    cv : int or None, default=None
+        Largest number of folds in which labels are held out. None: 5, and 4 of fewer than 100 labels.
     time_budget : float or None, default=None
         Seconds that `fit` may take. Cheap candidates come first, and one whose turn never comes is dropped
         (`candidates_` says so).
@@ -213,8 +217,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "partner", "own", and "verdict", one word for each view: "shares" (it belongs to the others), "alone" (structure
         of its own, and nothing shared: a warning asks whether its rows are in the order of the others), "noise"
         (neither: half of its columns says nothing of the other half, or there are no halves) and "unknown" (nothing
-        shared, and why cannot be told: few objects, or no other view with structure). With few labels "topics" and
-        "centers" ask the same of the views to choose their `view_weights_`; other candidates take all views.
+        shared, and why cannot be told: few objects, or no other view with structure). Where others
+        share, default candidates leave out a view that is "alone" or "noise", unless held-out labels can be told from
+        it; "topics" and "centers" ask the same again to choose their `view_weights_`.
     class_prior_ : ndarray (n_classes,)
         Share of each class among the labels: the answer for an object without any view. With an ontology, of the lowest
         labels with examples, and the answer is that of the levels.
@@ -316,7 +321,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "links": TEXT | one_of(False) | NONE,
         "ontology": instance("an Ontology", Ontology) | NONE,
         "confidence": real_number(most=1),
-        "cv": integer(2),
+        "cv": integer(2) | NONE,
     }
 
     def __init__(
@@ -326,7 +331,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         links: Any = None,
         ontology: Ontology | None = None,
         confidence: float = 0.0,
-        cv: int = 4,
+        cv: int | None = None,
         time_budget: float | None = None,
         random_state: Any = None,
         verbose: int | None = None,
@@ -363,7 +368,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             )
         warn_of_lone_labels(codes, self.classes_)
         self.view_relations_ = check_alignment(comparable_sample(views, seed), seed)
-        self._fit_codes(views, codes, FoldPlan.of(views, codes, self.cv, seed), seed, deadline)
+        self._fit_codes(views, codes, FoldPlan.of(views, codes, self._n_folds(codes), seed), seed, deadline)
         return self
 
     def _fit_codes(
@@ -379,7 +384,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         candidates: list[PipelineCandidate] = []
         if asked is None or any(estimator is None for _, estimator in asked):
             links, why = self._choose_links(views, seed)
-            candidates, dropped = propose_pipelines(views, links, seed)
+            strangers = self._strangers(views, codes, seed)
+            candidates, dropped = propose_pipelines(views, links, seed, set(strangers) - {links})
             dropped.update(why)
         if asked is not None:
             candidates, dropped = given_pipelines(self.candidates, candidates, dropped, seed)
@@ -397,6 +403,19 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.class_means_ = cluster_means(views, own, len(counts))
         self.class_frequencies_ = cluster_frequencies(views, own, len(counts))
         return held_out
+
+    def _n_folds(self, codes: np.ndarray) -> int:
+        """Number of folds for these labels, -1 for none."""
+        if self.cv is not None:
+            return int(self.cv)
+        return FOLDS if np.count_nonzero(codes >= 0) >= MANY_LABELS else FOLDS - 1
+
+    def _strangers(self, views: Views, codes: np.ndarray, seed: int) -> list[str]:
+        """Views that share nothing with the others, and from which the labels cannot be told."""
+        verdicts = self.view_relations_["verdict"]
+        if not {*verdicts} & {*STRANGERS}:
+            return []
+        return strange_views(comparable(views), verdicts, codes, len(self.classes_), seed)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable class of each object from some or all of the fitted views.
@@ -500,7 +519,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.classes_ = label_array(self.ontology)
         warn_of_lone_labels(labels.given, self.classes_)
         self.view_relations_ = check_alignment(comparable_sample(views, seed), seed)
-        plan = FoldPlan.of(views, labels.given, self.cv, seed)
+        plan = FoldPlan.of(views, labels.given, self._n_folds(labels.given), seed)
         self.estimators_, self.level_weights_, held_out = {}, {}, {}
         for turn, level in enumerate(labels.levels):
             codes, positions = labels.codes(level)
@@ -514,7 +533,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.links_, self.scaling_ = lowest.links_, lowest.scaling_
         self.temperatures_, self.seen_views_, self.pool_temperature_, self.new_temperature_ = {}, {}, 1.0, 1.0
         self.subset_temperatures_, self.accuracy_by_view_ = {ALONE: {}, WITHOUT: {}}, {}
-        evidence = self._levels().weigh(held_out, labels.codes(LEAVES)[0], self.cv)
+        evidence = self._levels().weigh(held_out, labels.codes(LEAVES)[0], self._n_folds(labels.given))
         self.level_weights_ = evidence.weights
         self._score(evidence.codes, evidence.probabilities)
         levels = self._levels()
@@ -575,7 +594,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 
     def _score_combination(self, probabilities: np.ndarray, own: np.ndarray, prior: np.ndarray) -> np.ndarray:
         """Combine by weights that were learned without an object's own fold, and score the result."""
-        combined, folds = np.empty((len(own), len(self.classes_))), deal_folds(own, self.cv, 0)
+        combined, folds = np.empty((len(own), len(self.classes_))), deal_folds(own, self._n_folds(own), 0)
         for number in np.unique(folds):
             here = folds == number
             learned = fit_weights(probabilities[:, ~here], own[~here], prior, STRENGTH)
@@ -720,6 +739,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self, judged: list[FoldScores], skipped: Mapping[str, str], views: Views, codes: np.ndarray
     ) -> None:
         table: dict[str, list[Any]] = {key: [] for key in TABLE}
+        by_any = {name for each in judged for name in each.candidate.views or views.names}
+        verdicts = zip(self.view_relations_["view"], self.view_relations_["verdict"])
+        strangers = {name: STRANGE.get(verdict, verdict) for name, verdict in verdicts if name not in by_any}
         for each in judged:
             seen = each.candidate.views or views.names
             rows = np.flatnonzero(each.judged)
@@ -732,7 +754,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 log_loss(each.probabilities(rows), codes[rows]) if rows.size else float("nan"),
                 each.reliability,
                 float(np.median(each.seconds)) if each.seconds else float("nan"),
-                left_out(views.names, seen, each.candidate.why),
+                left_out(views.names, seen, each.candidate.why, strangers),
                 each.dropped if each.weight == 0 and each.dropped else None if each.weight > 0 else self._why_light(),
             )
             for key, value in zip(TABLE, line):

@@ -507,7 +507,7 @@ class AutoClustering(BaseConsensus):
         self, judged: list[Judged], views: Sequence[str], others: dict[str, str], methods: dict[str, str]
     ) -> None:
         """Fill `candidates_`: those that were fitted, and why others were not."""
-        noise = set(views) - set(structured_views(self.view_relations_))
+        noise = dict.fromkeys(set(views) - set(structured_views(self.view_relations_)), "noise")
         rows = [
             (one.candidate.name, one.weight, one.reliability, one.completion, one.stability, one.agreement,
              left_out(views, one.candidate.sources or one.candidate.views or views, one.candidate.why, noise),

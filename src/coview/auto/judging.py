@@ -114,7 +114,9 @@ class Judge:
         if len(opinions) < 2:
             return
         tell("evidence")
-        views, told = comparable(sample.prepared.views), list(opinions.values())
+        views, told = sample.prepared.views, list(opinions.values())
+        seen = {name for each in turns for name in each.candidate.views or views.names}  # no stranger has a say
+        views = comparable(views.select(*(name for name in views.names if name in seen)))
         found = reliabilities(views, told, len(self.classes), self.seed, self.deadline.share(JUDGED))
         for i, value, own in zip(opinions, found, told):
             each = turns[i]

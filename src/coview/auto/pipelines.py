@@ -26,7 +26,7 @@ topics of counts are then the best or near it, centers and graphs of measurement
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -125,8 +125,17 @@ def needed_view(estimator: Any) -> str | None:
     return next((step.links for step in steps if isinstance(step, NeighborViews)), None)
 
 
-def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[PipelineCandidate], dict[str, str]]:
-    """Candidates for these views, and why others do not apply; `links` joins alike objects, or is None."""
+def propose_pipelines(
+    views: Views, links: str | None, seed: int, noise: Collection[str] = ()
+) -> tuple[list[PipelineCandidate], dict[str, str]]:
+    """Candidates for these views, and why others do not apply; `links` joins alike objects, or is None.
+
+    None of them looks at the views of `noise`.
+    """
+    if noise:
+        named = [name for name in views.names if name not in noise]
+        proposed, why_not = propose_pipelines(views.select(*named), links, seed)
+        return [replace(each, views=each.views or tuple(named)) for each in proposed], why_not
     counted = counted_views(views)
     kind = counted or list(views.names)  # angles are compared among views of one kind
     skipped: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from coview.utils import fitted_state as rules
 from coview.utils.tables import ColumnTable
@@ -29,22 +29,26 @@ class CandidateTable(ColumnTable):
 
 
 def left_out(
-    views: Iterable[str], seen: Iterable[str], why: str | None = None, noise: Iterable[str] = ()
+    views: Iterable[str], seen: Iterable[str], why: str | None = None, others: Mapping[str, str] | None = None
 ) -> str | None:
     """Names of the views that a candidate does not see, and why, in one text; None where it sees all.
+
+    Views in `others` have their own reasons.
 
     Examples
     --------
     >>> left_out(["words", "image"], ["words"], "no counts"), left_out(["words"], ["words"])
     ('image (no counts)', None)
-    >>> left_out(["words", "image", "size"], ["words"], "no counts", ["size"])
+    >>> left_out(["words", "image", "size"], ["words"], "no counts", {"size": "noise"})
     'image (no counts), size (noise)'
     """
-    seen, noise = set(seen), set(noise)
-    missing = [name for name in views if name not in seen]
-    parts = [(", ".join(name for name in missing if name not in noise), why)]
-    parts.append((", ".join(name for name in missing if name in noise), "noise"))
-    return ", ".join(f"{names} ({reason})" if reason else names for names, reason in parts if names) or None
+    seen = set(seen)
+    by_reason: dict[str | None, list[str]] = {why: []}
+    for name in views:
+        if name not in seen:
+            by_reason.setdefault((others or {}).get(name, why), []).append(name)
+    parts = ((", ".join(names), reason) for reason, names in by_reason.items() if names)
+    return ", ".join(f"{names} ({reason})" if reason else names for names, reason in parts) or None
 
 
 def candidate_table(*figures: str) -> rules.Rule:

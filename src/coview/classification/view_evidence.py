@@ -28,7 +28,7 @@ Views of few objects are no strangers, nor are any of more than 12 views, whose 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ from coview.utils.sampling import sample_positions
 from coview.views.arrays import looks_counted, unit_rows
 from coview.views.views import Views, n_present
 
-__all__ = ["LEARNED", "learned_view_weights"]
+__all__ = ["LEARNED", "learned_view_weights", "strange_views"]
 
 LEARNED = "auto"  # what asks for weights of this kind
 MOST_OBJECTS = 2000  # that are looked at
@@ -52,6 +52,7 @@ LABELS = 20  # that count as much as the agreement of the views
 SHARING = 5  # that count as much as what they share without any label
 CLEAR = 2  # standard deviations above chance, beside the one that h_v has taken off, from which labels alone decide
 STRANGERS = ("alone", "noise")  # verdicts on views that share nothing, though they could
+HALVED = 4  # columns from which two halves of a view say whether it has structure
 RELATED, MOST_VIEWS = 2000, 12  # objects by which views are related to each other, and how many views at most
 NOTHING, ENOUGH = 0.1, 0.4  # shares of the best view's evidence below which a view is left out, from which it counts
 Opinion = Callable[[np.ndarray], np.ndarray]  # codes of the labels (-1 for none) to a class for each object
@@ -112,6 +113,37 @@ def learned_view_weights(
         return dict.fromkeys(views.names, 1.0)
     weights = np.clip((evidence / total - NOTHING) / (ENOUGH - NOTHING), 0.0, 1.0)
     return dict(zip(views.names, weights.tolist()))
+
+
+def strange_views(views: Views, verdicts: Sequence[str], codes: np.ndarray, n_classes: int, seed: int) -> list[str]:
+    """Strangers, by what `relate_views` says of each view, that labels do not speak for: none where no views share.
+
+    A view of few columns has no two halves to tell its structure by, and is none.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> classes = np.arange(90) % 3
+    >>> X = Views(means=np.eye(3)[classes].repeat(2, axis=1) + rng.normal(size=(90, 6)), noise=rng.normal(size=(90, 6)))
+    >>> codes = np.where(np.arange(90) < 45, classes, -1)
+    >>> strange_views(X, ["shares", "noise"], codes, 3, seed=0), strange_views(X, ["alone", "shares"], codes, 3, seed=0)
+    (['noise'], [])
+    """
+    if "shares" not in verdicts:
+        return []
+    doubtful = [
+        name
+        for name, verdict in zip(views.names, verdicts)
+        if verdict in STRANGERS and views.n_features[name] >= HALVED
+    ]
+    if not doubtful:
+        return []
+    rng = np.random.default_rng(seed)
+    rows = _some_rows(codes, rng)
+    some, codes = views[rows], codes[rows]
+    opinions = {name: _opinion(some.select(name), n_classes, False) for name in doubtful}
+    kappas, n_held = _held_out(opinions, codes, n_classes, rng, NO_DEADLINE)
+    return [name for name, kappa in zip(doubtful, kappas) if not n_held or kappa <= 1 / np.sqrt(n_held)]
 
 
 def _some_rows(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
