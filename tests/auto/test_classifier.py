@@ -454,12 +454,12 @@ def test_names_that_are_no_candidates_are_refused(asked, sentence, counts):
 
 def test_vectors_beside_counts_are_seen_by_topics_and_left_out_by_centers_with_a_reason(counts):
     rng = np.random.default_rng(0)
-    X = Views({**dict(counts.views.items()), "vector": rng.normal(size=(150, 6))})
+    X = Views({**dict(counts.views.items()), "vector": rng.normal(size=(150, 6)) + 3 * np.eye(6)[counts.target]})
     model = AutoClassifier(["topics", "centers"], random_state=0, cv=2).fit(X, few(counts.target, 5))
     without = dict(zip(model.candidates_["name"], model.candidates_["without"]))
     assert without["topics"] is None and without["centers"].startswith("vector (angles between vectors")
     topics = model.estimators_["topics"][-1]
-    assert topics.likelihood_["vector"] == "gaussian" and topics.view_weights_["vector"] == 0  # it says nothing
+    assert topics.likelihood_["vector"] == "gaussian" and topics.view_weights_["vector"] > 0
     assert_allclose(model.predict_proba(X.select("vector")).sum(axis=1), 1)
 
 
