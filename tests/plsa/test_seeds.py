@@ -291,3 +291,10 @@ def test_objects_that_are_not_there_are_refused(objects, message):
     X = Views(words=X["words"], ids=["a", "b", "c"])
     with pytest.raises(ValueError, match=message):
         seeds_from_objects(X, objects)
+
+
+def test_columns_of_a_view_without_names_need_no_view():
+    counts = np.random.default_rng(0).poisson(1.0, (20, 6))
+    settings = {"random_state": 0, "max_iter": 5}
+    plain, named = (PLSA(2, seeds=seeds, **settings).fit(counts) for seeds in ({0: [1, 2]}, {0: {"x": [1, 2]}}))
+    np.testing.assert_array_equal(plain.topic_feature_["x"], named.topic_feature_["x"])

@@ -33,7 +33,8 @@ class Checkpoint:
     Parameters
     ----------
     path : str or Path
-        Path of the file. If it exists when a fit begins, the fit resumes from it; it is removed when the fit ends.
+        Path of the file. If it exists when a fit begins, the fit resumes from it. It is removed when the fit ends by
+        itself, at `max_iter` or by a callback, and stays after Ctrl-C, an error or `time_budget`.
     every : int, default=10
         Number of sweeps between two writes.
 

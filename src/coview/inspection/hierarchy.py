@@ -54,9 +54,9 @@ class GroupHierarchy:
     >>> distances = np.array([[0.0, 0.1, 0.9], [0.1, 0.0, 0.8], [0.9, 0.8, 0.0]])
     >>> tree = GroupHierarchy(linkage(squareform(distances), "average"), ["0", "1", "2"], ["cat", "dog", "tax"])
     >>> tree
-    Hierarchy of 3 groups
+    Hierarchy of 3 groups, joined at these distances
       0.85
-        0: cat, 1: dog at 0.10
+        0: cat + 1: dog at 0.10
         2: tax
     >>> tree.cut(2).tolist()
     [0, 0, 1]
@@ -120,7 +120,8 @@ class GroupHierarchy:
         return [0] if len(self.keys) == 1 else leaves_list(self.linkage).tolist()
 
     def __repr__(self) -> str:
-        title = f"Hierarchy of {quantity(len(self.keys), 'group')}"
+        joined = ", joined at these distances" if len(self.keys) > 1 else ""
+        title = f"Hierarchy of {quantity(len(self.keys), 'group')}{joined}"
         lines = [title, *islice(self._lines(), MOST_LINES + 1)]
         return "\n".join(lines if len(lines) <= MOST_LINES + 1 else [*lines[: MOST_LINES + 1], "  ..."])
 
@@ -177,12 +178,14 @@ class GroupHierarchy:
             pair, height = children[node - n], self.linkage[node - n, 2]
             if max(pair) < n and self.matches is None:
                 told.update(pair)
-                yield f"{pad}{self._leaf(min(pair))}, {self._leaf(max(pair))} at {height:.2f}"
+                yield f"{pad}{self._leaf(min(pair))} + {self._leaf(max(pair))} at {height:.2f}"
                 continue
             yield f"{pad}{height:.2f}{self._matched(node)}"
 
     def _leaf(self, group: int) -> str:
-        return f"{self.keys[group]}: {cut(printable(self.names[group]), NAME_LETTERS)}{self._matched(group)}"
+        key, name = str(self.keys[group]), str(self.names[group])
+        called = "" if name == key else f": {cut(printable(name), NAME_LETTERS)}"
+        return f"{printable(key)}{called}{self._matched(group)}"
 
     def _matched(self, node: int) -> str:
         match = self.match(node)

@@ -48,6 +48,7 @@ WIDTH = 30  # directions in which objects are compared
 DIVIDED = 1 / 3  # weight of disagreement beside uncertainty
 HIGH = 0.75  # rank from which uncertainty or disagreement is told as the reason
 SURE = 0.95  # probability from which an object is not called uncertain, even if the model is surer of the others
+LEAD = 0.05  # of the likeliest class over the next, by one view alone, from which that view has a say
 WHY_LETTERS = 100  # of a reason that is printed
 FIGURES = ("probability", "uncertainty", "disagreement", "coverage")
 COLUMNS = ("row", "id", "predicted", *FIGURES, "why")
@@ -293,8 +294,20 @@ def _opinions(
     if not alone:
         return np.zeros((0, *shape)), np.zeros((0, shape[0]))
     parts = np.stack(list(alone.values()))
-    shares = np.array([max(weights.get(view, 1.0), 0.0) for view in alone])[:, None] * parts.any(axis=2)
+    shares = np.array([max(weights.get(view, 1.0), 0.0) for view in alone])[:, None] * _speaks(parts)
     return parts, shares / np.maximum(shares.sum(axis=0), 1e-300)
+
+
+def _speaks(memberships: np.ndarray) -> np.ndarray:
+    """Whether one class leads: a view of noise has nearly the same for all.
+
+    Examples
+    --------
+    >>> _speaks(np.array([[0.34, 0.33, 0.33], [0.6, 0.3, 0.1], [0.0, 0.0, 0.0]])).tolist()
+    [False, True, False]
+    """
+    best = np.partition(memberships, -2, axis=-1)
+    return np.asarray(best[..., -1] - best[..., -2] >= LEAD)
 
 
 def _uncertainty(memberships: np.ndarray) -> np.ndarray:
@@ -351,7 +364,7 @@ def _rank(values: np.ndarray) -> np.ndarray:
 
 def _why(groups: list[str], whole: np.ndarray, alone: dict[str, np.ndarray], ranks: np.ndarray) -> str:
     """The main reason, in words."""
-    spoken = {view: groups[int(part.argmax())] for view, part in alone.items() if part.any()}
+    spoken = {view: groups[int(part.argmax())] for view, part in alone.items() if _speaks(part)}
     if len(set(spoken.values())) > 1 and ranks[1] >= max(HIGH, ranks[0]):
         return "views disagree: " + ", ".join(f"{view} says {name}" for view, name in spoken.items())
     if ranks[0] >= HIGH:

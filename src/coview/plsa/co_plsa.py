@@ -248,9 +248,9 @@ class CoPLSA(ByViewModel):
         make of that. A dict holds any of ``memberships_by_view`` (``{view: array}``, or one array for all views) and
         ``topic_feature`` (``{view: array}``) in the shapes of the fitted attributes; the rest is random.
     acceleration : {None, "momentum", "squarem"}, default=None
-        Sweep from a point ahead once sweeps gain little, or extrapolate every second sweep; never lowers the objective.
-        Either holds two more copies of mixtures and topics. Worth it where `coupling` is large: mixtures that hold each
-        other tightly take short steps.
+        Sweep from a point ahead once sweeps gain little, or extrapolate every second sweep. Neither lowers the
+        objective, but for rounding; either holds two more copies of mixtures and topics. Worth it where `coupling` is
+        large: mixtures that hold each other tightly take short steps.
     <shared: engine, n_jobs, learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 

@@ -255,7 +255,7 @@ def _lookup(
 ) -> list[tuple[str, int, float]]:
     """View, column and weight of each seed of a topic; notes those that are nowhere."""
     found: list[tuple[str, int, float]] = []
-    by_view = given if isinstance(given, Mapping) else dict.fromkeys(columns, given)
+    by_view = given if isinstance(given, Mapping) else dict.fromkeys(widths, given)
     if not _are_features(given):
         raise ParameterError(
             f"must have a list of features, or {{view: features}}, for topic {short(topic)}, got {short(given)}.",

@@ -65,9 +65,12 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
     if matrix.ndim != 2:
         if isinstance(matrix, np.ndarray) and matrix.ndim == 1 and matrix.size and isinstance(matrix[0], str):
             raise _texts(name, matrix[0])
+        shapes = "one feature is a column, reshape(-1, 1), one object a row, reshape(1, -1)."
+        if matrix.ndim > 2:
+            shapes = f"one row for each of the {len(matrix):,} objects, reshape({len(matrix)}, -1)."
         raise ViewsError(
             f"View {name!r} must be two-dimensional (objects x features), got {matrix.ndim} dimension(s). Reshape your "
-            "data: one feature is a column, reshape(-1, 1), one object a row, reshape(1, -1)."
+            f"data: {shapes}"
         )
     if matrix.shape[0] == 0 or matrix.shape[1] == 0:
         lacking = "0 feature(s)" if matrix.shape[0] else "0 row(s)"
