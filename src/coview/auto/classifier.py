@@ -93,7 +93,7 @@ from coview.views.views import Views
 
 __all__ = ["AutoClassifier"]
 
-FOLDS, MANY_LABELS = 5, 100  # one fold fewer of fewer labels: every fold takes a fit of each candidate
+FOLDS, MANY_LABELS = 5, 200  # one fold fewer of fewer labels: every fold takes a fit of each candidate
 CALIBRATED = 30  # fewest of them that a calibration error is measured by
 SPARE = 1e-6  # weight of a candidate that answers only where no other can
 TABLE = ("name", "method", "weight", "accuracy", "log_loss", "reliability", "seconds", "without", "dropped")
@@ -141,7 +141,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         probable, the answer is the lowest of all labels that is, and likelier than not; and none (-1 or None) where not
         even one of the top is. May be set after the fit.
     cv : int or None, default=None
-        Largest number of folds in which labels are held out. None: 5, and 4 of fewer than 100 labels.
+        Largest number of folds in which labels are held out. None: 5, and 4 of fewer than 200 labels.
     time_budget : float or None, default=None
         Seconds that `fit` may take. Cheap candidates come first, and one whose turn never comes is dropped
         (`candidates_` says so).
