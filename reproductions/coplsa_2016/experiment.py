@@ -101,20 +101,21 @@ def _load(text: str) -> Bunch:
 # -- similarities of test images (rows) and test texts (columns), by space
 
 
-def _link(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
-    # the paper scales every object to sum to one in each modality
-    model = make_pipeline(
-        UnitRows("l1"),
-        LinkPLSA(
-            options["topics"],
-            likelihood="multinomial",
-            init="random",
-            max_iter=SWEEPS,
-            acceleration=None,
-            random_state=seed,
-        ),
+def _link_plsa(options: dict[str, Any], seed: int) -> Any:
+    """Link PLSA by plain EM; the paper scales every object to sum to one in each modality."""
+    model = LinkPLSA(
+        options["topics"],
+        likelihood="multinomial",
+        init="random",
+        max_iter=SWEEPS,
+        acceleration=None,
+        random_state=seed,
     )
-    return _search(model, corpus)
+    return make_pipeline(UnitRows("l1"), model)
+
+
+def _link(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
+    return _search(_link_plsa(options, seed), corpus)
 
 
 def _co(name: str) -> Any:
@@ -162,17 +163,7 @@ def _regressions(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str,
 def _joint(method: str, corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
     """Similarities where each test pair is folded in with both modalities: the answer is part of the question."""
     if method == "Link PLSA":
-        link = make_pipeline(
-            UnitRows("l1"),
-            LinkPLSA(
-                options["topics"],
-                likelihood="multinomial",
-                init="random",
-                max_iter=SWEEPS,
-                acceleration=None,
-                random_state=seed,
-            ),
-        )
+        link = _link_plsa(options, seed)
         link.fit(corpus.train)
         places = [dict.fromkeys(("image", "text"), link.transform(X)) for X in (corpus.train, corpus.test)]
     else:
@@ -304,17 +295,7 @@ def tagger(method: str, corpus: Bunch, options: dict[str, Any], seed: int) -> Cr
     """Return a fitted retriever that tags images."""
     model: Any = _coplsa("sKL coPLSA", options["topics"], 1.0, seed)
     if method == "Link PLSA":
-        model = make_pipeline(
-            UnitRows("l1"),
-            LinkPLSA(
-                options["topics"],
-                likelihood="multinomial",
-                init="random",
-                max_iter=SWEEPS,
-                acceleration=None,
-                random_state=seed,
-            ),
-        )
+        model = _link_plsa(options, seed)
     return CrossModalRetriever(model).fit(corpus.train)
 
 

@@ -214,7 +214,7 @@ def _pairwise(number: int, form: str = "") -> Method:
 
 
 def _plsa_half_steps(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    """PLSA as it is by default in coview, in alternating half-steps."""
+    """PLSA in alternating half-steps, as by default in coview, but without momentum."""
     forms = {"BOVF": views.select(options["best"]), "CTVF": views.select(*options["two"])}
     models = {
         name: PLSA(k, init="random", acceleration=None, **_loop(options, seed)).fit(form)
