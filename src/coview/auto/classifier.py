@@ -412,10 +412,11 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 
     def _strangers(self, views: Views, codes: np.ndarray, seed: int) -> list[str]:
         """Views that share nothing with the others, and from which the labels cannot be told."""
-        verdicts = self.view_relations_["verdict"]
-        if not {*verdicts} & {*STRANGERS}:
+        names, verdicts = self.view_relations_["view"], self.view_relations_["verdict"]
+        strangers = [name for name, verdict in zip(names, verdicts) if verdict in STRANGERS]
+        if not strangers or "shares" not in verdicts:
             return []
-        return strange_views(comparable(views), verdicts, codes, len(self.classes_), seed)
+        return strange_views(comparable(views.select(*strangers)), codes, len(self.classes_), seed)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable class of each object from some or all of the fitted views.

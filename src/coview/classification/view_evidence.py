@@ -28,7 +28,7 @@ Views of few objects are no strangers, nor are any of more than 12 views, whose 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -115,8 +115,8 @@ def learned_view_weights(
     return dict(zip(views.names, weights.tolist()))
 
 
-def strange_views(views: Views, verdicts: Sequence[str], codes: np.ndarray, n_classes: int, seed: int) -> list[str]:
-    """Strangers, by what `relate_views` says of each view, that labels do not speak for: none where no views share.
+def strange_views(views: Views, codes: np.ndarray, n_classes: int, seed: int) -> list[str]:
+    """Of some strangers, those that labels do not speak for.
 
     A view of few columns has no two halves to tell its structure by, and is none.
 
@@ -125,23 +125,16 @@ def strange_views(views: Views, verdicts: Sequence[str], codes: np.ndarray, n_cl
     >>> rng = np.random.default_rng(0)
     >>> classes = np.arange(90) % 3
     >>> X = Views(means=np.eye(3)[classes].repeat(2, axis=1) + rng.normal(size=(90, 6)), noise=rng.normal(size=(90, 6)))
-    >>> codes = np.where(np.arange(90) < 45, classes, -1)
-    >>> strange_views(X, ["shares", "noise"], codes, 3, seed=0), strange_views(X, ["alone", "shares"], codes, 3, seed=0)
-    (['noise'], [])
+    >>> strange_views(X, np.where(np.arange(90) < 45, classes, -1), 3, seed=0)
+    ['noise']
     """
-    if "shares" not in verdicts:
-        return []
-    doubtful = [
-        name
-        for name, verdict in zip(views.names, verdicts)
-        if verdict in STRANGERS and views.n_features[name] >= HALVED
-    ]
-    if not doubtful:
-        return []
     rng = np.random.default_rng(seed)
     rows = _some_rows(codes, rng)
     some, codes = views[rows], codes[rows]
+    doubtful = [name for name, width in views.n_features.items() if width >= HALVED]
     opinions = {name: _opinion(some.select(name), n_classes, False) for name in doubtful}
+    if not opinions:
+        return []
     kappas, n_held = _held_out(opinions, codes, n_classes, rng, NO_DEADLINE)
     return [name for name, kappa in zip(doubtful, kappas) if not n_held or kappa <= 1 / np.sqrt(n_held)]
 

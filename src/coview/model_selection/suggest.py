@@ -306,8 +306,13 @@ def _speaks(memberships: np.ndarray) -> np.ndarray:
     >>> _speaks(np.array([[0.34, 0.33, 0.33], [0.6, 0.3, 0.1], [0.0, 0.0, 0.0]])).tolist()
     [False, True, False]
     """
+    return np.asarray(_lead(memberships) >= LEAD)
+
+
+def _lead(memberships: np.ndarray) -> np.ndarray:
+    """By how much the largest membership exceeds the second."""
     best = np.partition(memberships, -2, axis=-1)
-    return np.asarray(best[..., -1] - best[..., -2] >= LEAD)
+    return np.asarray(best[..., -1] - best[..., -2])
 
 
 def _uncertainty(memberships: np.ndarray) -> np.ndarray:
@@ -318,8 +323,7 @@ def _uncertainty(memberships: np.ndarray) -> np.ndarray:
     >>> _uncertainty(np.array([[0.5, 0.5, 0.0], [0.75, 0.25, 0.0]])).tolist()
     [1.0, 0.5]
     """
-    best = np.partition(memberships, -2, axis=1)
-    return np.clip(1 - (best[:, -1] - best[:, -2]), 0, 1)
+    return np.clip(1 - _lead(memberships), 0, 1)
 
 
 def _divergence(parts: np.ndarray, weights: np.ndarray) -> np.ndarray:
