@@ -126,14 +126,14 @@ def needed_view(estimator: Any) -> str | None:
 
 
 def propose_pipelines(
-    views: Views, links: str | None, seed: int, noise: Collection[str] = ()
+    views: Views, links: str | None, seed: int, strangers: Collection[str] = ()
 ) -> tuple[list[PipelineCandidate], dict[str, str]]:
     """Candidates for these views, and why others do not apply; `links` joins alike objects, or is None.
 
-    None of them looks at the views of `noise`.
+    None of them looks at `strangers`, views that say nothing of the classes.
     """
-    if noise:
-        named = [name for name in views.names if name not in noise]
+    if strangers:
+        named = [name for name in views.names if name not in strangers]
         proposed, why_not = propose_pipelines(views.select(*named), links, seed)
         return [replace(each, views=each.views or tuple(named)) for each in proposed], why_not
     counted = counted_views(views)
