@@ -23,8 +23,9 @@ from scipy import sparse
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Binarizer
 
-from coview import LinkPLSA, TableViews, TfidfViews, Views, inspect, make_report, name_groups
+from coview import EachView, LinkPLSA, TableViews, TfidfViews, Views, inspect, make_report, name_groups
 from coview.datasets import load_citeseer, load_cora, load_python_packages
 from coview.inspection.features import Features, rank_features
 from coview.metrics import topic_coherence, topic_diversity
@@ -39,6 +40,14 @@ DOCUMENTS, WORDS, VOCABULARY, TOPICS = 100_000, 60, 17_000, 50
 
 def link_plsa(views: Views, words: Any, seed: int) -> np.ndarray:
     return LinkPLSA(K, init="nmf", random_state=seed).fit(views).topic_feature_["words"]
+
+
+def over_background(views: Views, words: Any, seed: int) -> np.ndarray:
+    return LinkPLSA(K, background=0.9, random_state=seed).fit(views).topic_feature_["words"]
+
+
+def of_presence(views: Views, words: Any, seed: int) -> np.ndarray:
+    return over_background(EachView(Binarizer()).fit_transform(views), words, seed)
 
 
 def from_random(views: Views, words: Any, seed: int) -> np.ndarray:
@@ -83,6 +92,8 @@ def tomotopy_lda(views: Views, words: Any, seed: int) -> np.ndarray:
 
 
 METHODS: dict[str, Callable[[Views, Any, int], np.ndarray]] = {
+    "LinkPLSA, two views, background=0.9, counts as 0 and 1": of_presence,
+    "LinkPLSA, two views, background=0.9": over_background,
     'LinkPLSA, two views, init="nmf"': link_plsa,
     "LinkPLSA, two views": from_random,
     'LinkPLSA, two views, tf-idf, init="nmf"': weighted,

@@ -47,6 +47,24 @@ for row, view in zip(axes, corpus.views.names):
 fig.supxlabel("p(feature | topic, view)", fontsize=10)
 
 # %%
+# Words such as "default" or "optional" are in many topics: every topic has to explain all words of its objects. With a
+# background, the mean of all objects explains most of each, and topics are left with the words that set them apart.
+# Whether a word occurs is enough for that.
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Binarizer
+
+from coview import EachView
+from coview.metrics import topic_coherence, topic_diversity
+
+readable = make_pipeline(EachView(Binarizer()), PLSA(20, background=0.9, random_state=0)).fit(corpus.views)[-1]
+for name, one in (("without", model), ("background=0.9", readable)):
+    topics = one.topic_feature_["words"]
+    coherence = topic_coherence(topics, corpus.views["words"]).mean()
+    print(f"{name}: coherence (NPMI) {coherence:.2f}, diversity {topic_diversity(topics):.2f}")
+for topic in readable.top_features("words", n=6)[:4]:
+    print(", ".join(word for word, _ in topic))
+
+# %%
 # Progress of the fit. ``history_["objective"]`` is the log-likelihood, entry 0 is the initial state. It never
 # decreases, with any schedule.
 runs = {

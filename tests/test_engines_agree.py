@@ -208,6 +208,7 @@ def test_fits_of_words_and_vectors_agree(acceleration):
     for make in (
         lambda engine: PLSA(3, engine=engine, **settings),
         lambda engine: LinkPLSA(3, engine=engine, **settings),
+        lambda engine: LinkPLSA(3, background=0.6, engine=engine, **settings),
         lambda engine: MultiViewPLSA(3, 4, init="random", engine=engine, **settings),
         lambda engine: MultiViewPLSAClassifier(4, engine=engine, **settings),
     ):

@@ -42,6 +42,7 @@ from coview.views.views import Matrix, Views
 __all__ = ["FactorizedStart", "factorized_arrays", "nonnegative_svd"]
 
 SAMPLE, PER_TOPIC = 5000, 100  # objects that topics are learned from: the larger number of both
+POWERS = 30  # power iterations of the singular vectors: fewer leave the last ones, and so the topics, to the seed
 SWEEPS = 30  # of coordinate descent
 PLACING_SWEEPS = 5  # likewise, with the topics fixed
 LEAST_SAMPLE, LEAST_PER_TOPIC = 500, 10  # objects, where time is short
@@ -80,7 +81,7 @@ class FactorizedStart:
         width = sum(views.n_features[name] for name in names)
         start = cls(rarity, {name: scales.get(name, 1.0) for name in names}, np.zeros((0, width)))
         weighted = start.weighted(views)
-        rows, columns = nonnegative_svd(Views(all=weighted), n_components, seed)
+        rows, columns = nonnegative_svd(Views(all=weighted), n_components, seed, POWERS)
         return cls(start.weights, start.scales, _factorized(weighted, rows, columns["all"].T))
 
 
@@ -159,15 +160,17 @@ def _shares(rows: np.ndarray) -> np.ndarray:
     return softened(np.where(total > 0, rows / np.where(total > 0, total, 1.0), 1.0 / rows.shape[1]))
 
 
-def nonnegative_svd(views: Views, n_components: int, seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def nonnegative_svd(
+    views: Views, n_components: int, seed: int, powers: int | str = "auto"
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Start from the singular vectors (NNDSVD of Boutsidis and Gallopoulos, 2008), zeros lifted so that EM can move.
 
     Returns row shares (objects x topics) and column shares by view (features x topics). Components beyond the rank
-    are random.
+    are random. More `powers` find the last singular vectors more exactly.
     """
     X: Matrix = views.hstack()
     rank = min(n_components, *X.shape)
-    left, values, right = randomized_svd(X, rank, random_state=seed)
+    left, values, right = randomized_svd(X, rank, n_iter=powers, random_state=seed)
     rows = random_matrix(seed, 0, X.shape[0], n_components, np.float64) * 1e-2
     columns = random_matrix(seed + 1, 0, X.shape[1], n_components, np.float64) * 1e-2
     for k in range(rank):

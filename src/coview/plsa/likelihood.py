@@ -102,12 +102,12 @@ def topic_rule(*shape: str) -> rules.Rule:
     distributions, means = rules.shares(*shape), rules.floats(*shape, low=-1e60, high=1e60)
 
     def visit(checker: rules.Checker, value: Any, where: str) -> None:
-        checker.check(means if checker.view in _vectors(checker) else distributions, value, where)
+        checker.check(means if checker.view in vectors_of(checker) else distributions, value, where)
 
     return rules.custom(visit)
 
 
-def _vectors(checker: rules.Checker) -> set[Any]:
+def vectors_of(checker: rules.Checker) -> set[Any]:
     """Gaussian views of the model under check."""
     chosen = checker.state.get("likelihood_")
     return {name for name, one in chosen.items() if one == GAUSSIAN} if isinstance(chosen, dict) else set()
@@ -119,7 +119,7 @@ def noise_rule() -> rules.Rule:
 
     def visit(checker: rules.Checker, value: Any, where: str) -> None:
         checker.check(inside, value, where)
-        if set(value) != _vectors(checker):
+        if set(value) != vectors_of(checker):
             checker.refuse(where, "has other views than those that are Gaussian")
 
     return rules.custom(visit)
@@ -131,7 +131,7 @@ def explained_rule(groups: str) -> rules.Rule:
 
     def visit(checker: rules.Checker, value: Any, where: str) -> None:
         checker.check(inside, value, where)
-        if set(value) != _vectors(checker):
+        if set(value) != vectors_of(checker):
             checker.refuse(where, "has other views than those that are Gaussian")
 
     return rules.optional(rules.custom(visit), needed=lambda state: "likelihood_" in state)
@@ -155,7 +155,7 @@ def batch_rule(groups: str, **counts: rules.Rule) -> rules.Rule:
 
     def visit(checker: rules.Checker, value: Any, where: str) -> None:
         checker.check(inside, value, where)
-        vectors, names = _vectors(checker), checker.state.get("view_names_", [])
+        vectors, names = vectors_of(checker), checker.state.get("view_names_", [])
         for name, part in {"moments": {}, **value}.items():
             wanted = vectors if name == "moments" else {view for view in names if view not in vectors}
             if set(part) != wanted:

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from coview.engines.state import Tree
+from coview.plsa.background import BackgroundSteps, background_rule
 from coview.plsa.likeliest_start import likeliest_arrays
-from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps, WeightedModel, random_profiles
+from coview.plsa.mixture import FitContext, MixtureSteps, WeightedModel, random_profiles
 from coview.plsa.plsa import PLSA
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, one_of
@@ -30,21 +32,22 @@ class LinkPLSA(WeightedModel, PLSA):
     ----------
     n_components : int, default=10
         Number of topics.
-    <shared: vector_weights, seeds, seed_strength, max_iter, tol, n_init>
-    init : {"nmf", "random", "nndsvd", "likeliest"} or dict, default="random"
-        Where to start. "nmf" factorizes the tf-idf of the views into nonnegative topics for a few sweeps (of every
-        n-th object, where there are more than 5,000 and 100 per topic), or clusters the vectors by k-means where
-        those lead; "random" starts from `n_init` random mixtures, as published, "nndsvd" from the singular vectors of
-        the counts, "likeliest" from the most likely, after a few sweeps, of several consensus clusterings of
-        the views. A dict holds any of ``memberships`` and ``topic_feature`` (an array where there is
-        one view, else ``{view: array}``) in the shapes of the fitted attributes; the rest is random.
+    <shared: vector_weights, background, seeds, seed_strength, max_iter, tol, n_init>
+    init : {"auto", "nmf", "random", "nndsvd", "likeliest"} or dict, default="auto"
+        Where to start. "auto" is "nmf" with a background, else "random". "nmf" factorizes the tf-idf of the views into
+        nonnegative topics for a few sweeps (of every n-th object, where there are more than 5,000 and 100 per topic),
+        or clusters the vectors by k-means where those lead; "random" starts from `n_init` random mixtures, as
+        published, "nndsvd" from the singular vectors of the counts, "likeliest" from the most likely, after a few
+        sweeps, of several consensus clusterings of the views. A dict holds any of ``memberships`` and ``topic_feature``
+        (an array where there is one view, else ``{view: array}``) in the shapes of the fitted attributes; the rest is
+        random.
     <shared: likelihood, schedule, acceleration of topics, engine, n_jobs>
     <shared: learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 
     Attributes
     ----------
-    <shared: topic_feature_>
+    <shared: topic_feature_, background_>
     memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects, shared by all views.
     <shared: group_names_>
@@ -64,7 +67,7 @@ class LinkPLSA(WeightedModel, PLSA):
     """
 
     _parameters = {
-        "init": one_of("nmf", "random", "nndsvd", "likeliest") | MAPPING,
+        "init": one_of("auto", "nmf", "random", "nndsvd", "likeliest") | MAPPING,
     }
 
     def __init__(
@@ -72,12 +75,13 @@ class LinkPLSA(WeightedModel, PLSA):
         n_components: int = 10,
         *,
         view_weights: Any = None,
+        background: float = 0.0,
         seeds: Any = None,
         seed_strength: float = 0.03,
         max_iter: int = 200,
         tol: float = 1e-5,
         n_init: int = 1,
-        init: Any = "random",
+        init: Any = "auto",
         likelihood: Any = "auto",
         schedule: str = "alternating",
         acceleration: str | None = "momentum",
@@ -93,6 +97,7 @@ class LinkPLSA(WeightedModel, PLSA):
     ) -> None:
         super().__init__(
             n_components,
+            background=background,
             seeds=seeds,
             seed_strength=seed_strength,
             max_iter=max_iter,
@@ -123,13 +128,19 @@ class LinkPLSA(WeightedModel, PLSA):
         check_is_fitted(self, "topic_feature_")
         return self._expected(X, dict.fromkeys(self.view_names_, 1.0))
 
-    _fitted_state = {"topic_view_": None}
+    _fitted_state = {"topic_view_": None, "background_": background_rule(joint=False)}
     _start_names = ("memberships", "topic_feature")
-    _profiles = MixtureModel._profiles
-    _shared_attributes = MixtureModel._shared_attributes
+    _joint = False
+
+    def _topics(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        return {name: self.topic_feature_[name].T for name in names}
+
+    def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
+        return {"topic_feature_": {name: part.T for name, part in shared.get("topics", shared["profiles"]).items()}}
 
     def _steps(self) -> MixtureSteps:
-        return MixtureSteps(self.n_components, self.schedule == "alternating", self.view_weights_, self._vector_views())
+        kind = BackgroundSteps if self._background() else MixtureSteps
+        return kind(self.n_components, self.schedule == "alternating", self.view_weights_, self._vector_views())
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         if context.start is not None or not isinstance(self.init, str) or self.init != "likeliest":

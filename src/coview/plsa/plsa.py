@@ -4,7 +4,8 @@
 
 With A = p(y|d) (objects x topics), F = p(f|y) (features x topics) and R = X / (A F^T) on the non-zeros of X, one sweep
 of EM is A <- rows(A * R F), F <- cols(F * R^T A). The alternating schedule recomputes R between the two and climbs
-faster; the joint schedule uses one R for both, as in the literature. Several views are one matrix side by side.
+faster; the joint schedule uses one R for both, as in the literature. Several views are one matrix side by side. With
+`background` there is one more distribution, fixed, that all objects share (`background.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,14 @@ from coview.engines.passes import over_rows
 from coview.engines.protocol import Engine
 from coview.engines.state import Tree
 from coview.exceptions import ViewsError
+from coview.plsa.background import (
+    BackgroundSteps,
+    background_of,
+    background_rule,
+    over_background,
+    topic_counts_rule,
+    with_background,
+)
 from coview.plsa.factorized_start import factorized_arrays, nonnegative_svd
 from coview.plsa.factors import (
     FEATURE_FLOOR,
@@ -41,7 +50,7 @@ from coview.plsa.seeds import SEED_PARAMETERS
 from coview.plsa.vector_start import cluster_vectors
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.parameters import MAPPING, one_of
+from coview.utils.parameters import MAPPING, number, one_of
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -72,20 +81,21 @@ class PLSA(MixtureModel):
     ----------
     n_components : int, default=10
         Number of topics.
-    <shared: seeds, seed_strength, max_iter, tol, n_init>
-    init : {"nmf", "random", "nndsvd"} or dict, default="random"
-        Where to start. "nmf" factorizes the tf-idf of the views into nonnegative topics for a few sweeps (of every
-        n-th object, where there are more than 5,000 and 100 per topic), or clusters the vectors by k-means where
-        those lead; "random" starts from `n_init` random mixtures, as published, "nndsvd" from the singular vectors of
-        the counts. A dict holds any of ``memberships``, ``topic_feature`` (an array where there is one view, else
-        ``{view: array}``) and ``topic_view`` in the shapes of the fitted attributes; the rest is random.
+    <shared: background, seeds, seed_strength, max_iter, tol, n_init>
+    init : {"auto", "nmf", "random", "nndsvd"} or dict, default="auto"
+        Where to start. "auto" is "nmf" with a background, else "random". "nmf" factorizes the tf-idf of the views into
+        nonnegative topics for a few sweeps (of every n-th object, where there are more than 5,000 and 100 per topic),
+        or clusters the vectors by k-means where those lead; "random" starts from `n_init` random mixtures, as
+        published, "nndsvd" from the singular vectors of the counts. A dict holds any of ``memberships``,
+        ``topic_feature`` (an array where there is one view, else ``{view: array}``) and ``topic_view`` in the shapes of
+        the fitted attributes; the rest is random.
     <shared: likelihood, schedule, acceleration of topics, engine, n_jobs>
     <shared: learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 
     Attributes
     ----------
-    <shared: topic_feature_>
+    <shared: topic_feature_, background_>
     topic_view_ : ndarray (n_components, n_views)
         ``p(view | topic)``: how much of each topic lies in each view; 0 for Gaussian views, where there are others.
     memberships_ : ndarray (n_objects, n_components)
@@ -112,24 +122,32 @@ class PLSA(MixtureModel):
 
     topic_view_: np.ndarray
     memberships_: np.ndarray
+    background_: dict[str, np.ndarray]
     _takes_vectors = True
-    _fitted_state = {"topic_view_": rules.shares("topics", "views")}
+    _joint = True  # a topic is one distribution over all views
+    _fitted_state = {
+        "topic_view_": rules.shares("topics", "views"),
+        "background_": background_rule(joint=True),
+        "batch_counts_": topic_counts_rule(),
+    }
 
     _parameters = {
         **SEED_PARAMETERS,
-        "init": one_of("nmf", "random", "nndsvd") | MAPPING,
+        "background": number(below=1),
+        "init": one_of("auto", "nmf", "random", "nndsvd") | MAPPING,
     }
 
     def __init__(
         self,
         n_components: int = 10,
         *,
+        background: float = 0.0,
         seeds: Any = None,
         seed_strength: float = 0.03,
         max_iter: int = 200,
         tol: float = 1e-5,
         n_init: int = 1,
-        init: Any = "random",
+        init: Any = "auto",
         likelihood: Any = "auto",
         schedule: str = "alternating",
         acceleration: str | None = "momentum",
@@ -144,6 +162,7 @@ class PLSA(MixtureModel):
         checkpoint: Any = None,
     ) -> None:
         self.n_components = n_components
+        self.background = background
         self.seeds = seeds
         self.seed_strength = seed_strength
         self.max_iter = max_iter
@@ -166,7 +185,9 @@ class PLSA(MixtureModel):
     def fit(self, X: Any, y: Any = None) -> PLSA:
         """Learn topics from X; y is ignored."""
         deadline = Deadline.after(self.time_budget)
-        return self._fit(X, self._fit_views(X), deadline)
+        views = self._fit_views(X)
+        self.background_ = self._background_of(views, self.background)
+        return self._fit(X, views, deadline)
 
     def partial_fit(self, X: Any, y: Any = None) -> PLSA:
         """Update the model with one minibatch (online EM); every batch must have the views of the first."""
@@ -193,14 +214,44 @@ class PLSA(MixtureModel):
         if mixtures.ndim != 2 or mixtures.shape[1] != columns:
             raise ValueError(f"X must be (objects, {columns}) topic mixtures, got shape {mixtures.shape}.")
         parts = {name: (mixtures * shares[name]) @ topics for name, topics in self.topic_feature_.items()}
+        if background := self._background():
+            some = {name: parts[name] for name in background}
+            rows = {name: part.T for name, part in background.items()}
+            parts.update(over_background(some, rows, joint=self._joint))
         return next(iter(parts.values())) if len(parts) == 1 else Views(parts)
 
     def _steps(self) -> MixtureSteps:
-        return JointSteps(self.n_components, self.schedule == "alternating", gaussian=self._vector_views())
+        kind = partial(BackgroundSteps, joint=True) if self._background() else JointSteps
+        return kind(self.n_components, self.schedule == "alternating", gaussian=self._vector_views())
+
+    def _background_of(self, views: Any, share: float) -> dict[str, np.ndarray]:
+        """Measure the background in the views of counts; none where it has no share."""
+        counts = self._counts_of(views)
+        return background_of(counts, share, joint=self._joint) if share > 0 and counts is not None else {}
+
+    def _background(self) -> dict[str, np.ndarray]:
+        """Fitted background as columns (features x 1), empty where there is none."""
+        return {name: part[:, None] for name, part in vars(self).get("background_", {}).items()}
+
+    def _learn_batch(self, views: Any, extra: dict[str, Any]) -> None:
+        known = vars(self).get("background_", {})
+        if not self._has_learned():
+            self.background_ = self._background_of(views, self.background)
+        elif known:
+            share = sum(part.sum() for part in known.values()) / (1 if self._joint else len(known))
+            here = self._background_of(views, float(share))
+            weight = (self.learning_offset + vars(self).get("n_batches_", 0)) ** -self.learning_decay
+            self.background_ = {name: (1 - weight) * part + weight * here[name] for name, part in known.items()}
+        super()._learn_batch(views, extra)
+
+    def _starts_from(self) -> Any:
+        """What `init` says, "auto" spelled out."""
+        automatic = isinstance(self.init, str) and self.init == "auto"
+        return ("nmf" if self._background() else "random") if automatic else self.init
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         """Arrays to start from, by the keys of `init`."""
-        if context.start is not None or not isinstance(self.init, str) or self.init != "nmf":
+        if context.start is not None or not isinstance(self.init, str) or self._starts_from() != "nmf":
             return initial_arrays(self.init, self._start_names, list(views.names))
         leading = self._leading_views(views, context)
         if leading:
@@ -234,17 +285,23 @@ class PLSA(MixtureModel):
             shape = (len(views), self.n_components)
             carried["start"] = as_distributions("memberships", arrays["memberships"], shape)
         if context.start is not None or self.init != "nndsvd":
-            return lambda here: {"profiles": self._start_profiles(arrays, views, here)}, carried
+            return lambda here: self._as_shared(self._start_profiles(arrays, views, here)), carried
         if isinstance(views, LazyViews):
             raise ViewsError("init='nndsvd' requires in-memory views, got lazy views. Use init='random'.")
         counts = self._counts_of(views)
         if counts is None:
             raise ViewsError("init='nndsvd' requires a view of counts, but all views are Gaussian. Use init='random'.")
         carried["start"], columns = nonnegative_svd(counts, self.n_components, context.seed)
-        return lambda here: {"profiles": self._as_start(columns)}, carried
+        return lambda here: self._as_shared(self._as_start(columns)), carried
+
+    def _as_shared(self, topics: dict[str, np.ndarray]) -> Tree:
+        """Shared parameters of topics (features x topics), over the background where there is one."""
+        background = self._background()
+        return with_background(topics, background, joint=self._joint) if background else {"profiles": topics}
 
     def _fixed_start(self) -> bool:
-        return {"memberships", "topic_feature"} <= given_keys(self.init) or self.init in ("nmf", "nndsvd")
+        start = self._starts_from()
+        return {"memberships", "topic_feature"} <= given_keys(start) or start in ("nmf", "nndsvd")
 
     def _as_start(self, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Start profiles from columns that sum to one over all views."""
@@ -265,18 +322,31 @@ class PLSA(MixtureModel):
         return {name: np.maximum(part * shares[:, v], FEATURE_FLOOR) for v, (name, part) in enumerate(topics.items())}
 
     def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-        weights = self.topic_view_[:, [self.view_names_.index(name) for name in names]]
-        weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), FEATURE_FLOOR)
-        return {
-            name: np.maximum(self.topic_feature_[name].T * weights[:, v], FEATURE_FLOOR) for v, name in enumerate(names)
-        }
+        background = self._background()
+        parts = self._topics(names)
+        if background:
+            parts = over_background(parts, background, joint=self._joint)
+        if self._joint:  # a subset of views: each topic's distribution over what is there
+            total = sum(part.sum(axis=0) for part in parts.values())
+            parts = {name: part / np.maximum(total, FEATURE_FLOOR) for name, part in parts.items()}
+        return {name: np.maximum(part, FEATURE_FLOOR) for name, part in parts.items()}
+
+    def _topics(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        """Fitted topics (features x topics) over some of the views, each with the share of its view."""
+        shares = {name: self.topic_view_[:, v] for v, name in enumerate(self.view_names_)}
+        return {name: self.topic_feature_[name].T * shares[name] for name in names}
+
+    def _restored(self) -> Tree:
+        names = self._count_views(self.view_names_)
+        topics = {name: np.maximum(part, FEATURE_FLOOR) for name, part in self._topics(names).items()}
+        return {**self._as_shared(topics), **self._fitted_means(self.view_names_)}
 
     def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
         n_views = len(self.view_names_)
         if not shared["profiles"]:  # nothing to have a share of
             width = next(iter(shared["means"].values())).shape[1]
             return {"topic_feature_": {}, "topic_view_": np.full((width, n_views), 1 / n_views)}
-        topics, known = split_by_view(shared["profiles"])
+        topics, known = split_by_view(shared.get("topics", shared["profiles"]))
         shares = np.zeros((len(known), n_views))
         shares[:, [self.view_names_.index(name) for name in topics]] = known
         return {"topic_feature_": topics, "topic_view_": shares}

@@ -69,6 +69,7 @@ MODELS = [
     PLSA(4, acceleration="squarem", **SETTINGS),
     PLSA(4, acceleration="momentum", **{**SETTINGS, "max_iter": 30}),
     LinkPLSA(4, acceleration=None, **SETTINGS),
+    LinkPLSA(4, background=0.6, **SETTINGS),
     DualPLSA(3, 5, init="random", **SETTINGS),
     MultiViewPLSA(3, 5, init="random", **SETTINGS),
     MultiViewPLSAClassifier(5, **SETTINGS),
