@@ -35,6 +35,7 @@ __all__ = [
     "background_rule",
     "over_background",
     "topic_counts_rule",
+    "topics_of",
     "with_background",
 ]
 
@@ -82,6 +83,11 @@ def over_background(topics: Tree, background: Tree, *, joint: bool) -> Tree:
     if joint:
         shares = dict.fromkeys(shares, sum(shares.values()))
     return {name: (1 - shares[name]) * part + background[name] for name, part in topics.items()}
+
+
+def topics_of(shared: Tree) -> Tree:
+    """Topics by themselves, without the background where there is one."""
+    return dict(shared["topics"] if "topics" in shared else shared["profiles"])
 
 
 def background_of(views: Any, share: float, *, joint: bool) -> dict[str, np.ndarray]:

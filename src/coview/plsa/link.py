@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from coview.engines.state import Tree
-from coview.plsa.background import BackgroundSteps, background_rule
+from coview.plsa.background import BackgroundSteps, background_rule, topics_of
 from coview.plsa.likeliest_start import likeliest_arrays
 from coview.plsa.mixture import FitContext, MixtureSteps, WeightedModel, random_profiles
 from coview.plsa.plsa import PLSA
@@ -136,7 +136,7 @@ class LinkPLSA(WeightedModel, PLSA):
         return {name: self.topic_feature_[name].T for name in names}
 
     def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
-        return {"topic_feature_": {name: part.T for name, part in shared.get("topics", shared["profiles"]).items()}}
+        return {"topic_feature_": {name: part.T for name, part in topics_of(shared).items()}}
 
     def _steps(self) -> MixtureSteps:
         kind = BackgroundSteps if self._background() else MixtureSteps

@@ -29,6 +29,7 @@ from coview.plsa.background import (
     background_rule,
     over_background,
     topic_counts_rule,
+    topics_of,
     with_background,
 )
 from coview.plsa.factorized_start import factorized_arrays, nonnegative_svd
@@ -346,7 +347,7 @@ class PLSA(MixtureModel):
         if not shared["profiles"]:  # nothing to have a share of
             width = next(iter(shared["means"].values())).shape[1]
             return {"topic_feature_": {}, "topic_view_": np.full((width, n_views), 1 / n_views)}
-        topics, known = split_by_view(shared.get("topics", shared["profiles"]))
+        topics, known = split_by_view(topics_of(shared))
         shares = np.zeros((len(known), n_views))
         shares[:, [self.view_names_.index(name) for name in topics]] = known
         return {"topic_feature_": topics, "topic_view_": shares}
