@@ -146,9 +146,9 @@ def test_a_candidate_without_half_the_least_weight_is_given_up_unless_it_alone_a
     half = 2.0 * np.eye(2)[codes]
     half[::4] = half[::4, ::-1]
     best = FoldScores(PipelineCandidate("near", near), sure)
-    poor = FoldScores(PipelineCandidate("poor", MultiViewNaiveBayes(), prior=0.05), guess)
-    plain = FoldScores(PipelineCandidate("plain", MultiViewNaiveBayes(), prior=0.05), half)
-    costly = FoldScores(PipelineCandidate("costly", MultiViewNaiveBayes(), prior=0.05, cost=1), guess.copy())
+    poor = FoldScores(PipelineCandidate("poor", MultiViewNaiveBayes(), prior=0.02), guess)
+    plain = FoldScores(PipelineCandidate("plain", MultiViewNaiveBayes(), prior=0.02), half)
+    costly = FoldScores(PipelineCandidate("costly", MultiViewNaiveBayes(), prior=0.02, cost=1), guess.copy())
     every = [best, poor, plain, costly]
     drop_light(every, codes, views)
     assert [each.dropped is None for each in every] == [True, False, True, False]

@@ -20,7 +20,7 @@ page with many links says more than one with few. Whole numbers beside counts ar
 are vectors (`coview.plsa.gaussian`). Links that join objects no more alike than any two are no more than a view of
 counts.
 
-Priors were settled on two draws of labels from nine collections, for labels so few that held-out ones say little:
+Priors were settled on some draws of labels from nine collections, for labels so few that held-out ones say little:
 topics of counts are then the best or near it, centers and graphs of measurements, and over links centers and latent.
 """
 
@@ -164,7 +164,7 @@ def propose_pipelines(
     else:
         skipped["graph"] = f"there are more than {GRAPH_OBJECTS:,} objects"
     centers = make_pipeline(*_weighing(views.select(*kind)), SeededKMeansClassifier(view_weights="auto", engine="cpu"))
-    some, prior = fewer_views(kind, views), 2 if counted else 4
+    some, prior = fewer_views(kind, views), 3 if counted else 4
     candidates.append(PipelineCandidate("centers", centers, some, prior, cost=1, why=OTHER_ANGLES, per_class=PER_CLASS))
     if counted:
         candidates.append(PipelineCandidate("topics", _topics(views, counted), prior=20, cost=2, per_class=PER_CLASS))

@@ -40,6 +40,7 @@ __all__ = [
 ROUNDS = 200  # of EM
 FLAT = 1e-9  # scores that differ by less say nothing
 LOG_T = -0.7  # at which the likeliest class is about twice as far ahead as it is by itself
+T_STRENGTH = 5.0  # labels that this counts for: whoever is right of a few by chance must not drown the others
 
 LOG_POOL_T, POOL_STRENGTH = -0.4, 10.0  # of a combination before any label, and labels that this counts for
 POOL_BOUNDS = (-5.0, 3.0)  # of its logarithm
@@ -62,7 +63,7 @@ def own_temperature(scores: np.ndarray) -> float:
     return _scale(scores) * float(np.exp(LOG_T))
 
 
-def fit_temperature(scores: np.ndarray, codes: np.ndarray, strength: float = 1.0) -> float:
+def fit_temperature(scores: np.ndarray, codes: np.ndarray, strength: float = T_STRENGTH) -> float:
     """Temperature of least log loss on held-out objects; `strength` objects' worth of belief that T is the scores' own.
 
     Examples
