@@ -26,6 +26,7 @@ from coview.exceptions import EngineError
 from coview.kernels import anchors as anchor_kernels
 from coview.kernels import announce, shares, simplex_quadratic
 from coview.kernels import ratio as kernels
+from coview.kernels.memory import LINE
 from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, unit_rows
 
 __all__ = ["CpuEngine", "CpuMatrix"]
@@ -178,6 +179,15 @@ class CpuEngine:
 
     def to_numpy(self, array: np.ndarray) -> np.ndarray:
         return array
+
+    def placed(self, array: np.ndarray) -> np.ndarray:
+        """Return an array to gather rows from: where it does not begin at a cache line, a copy that does."""
+        array = self.asarray(array)
+        if array.ctypes.data % LINE == 0:
+            return array
+        copy = self._pages.empty(array.shape, array.dtype)
+        copy[...] = array
+        return copy
 
     def ratio_rows(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, float]:
         _check_factors(X, A, B)

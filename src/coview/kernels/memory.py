@@ -19,9 +19,9 @@ from numba.extending import intrinsic
 
 from coview.kernels.compiling import njit
 
-__all__ = ["addresses", "array_at", "ask", "ask_for", "ask_for_soon", "borrowed", "empty_rows", "prefetch_row"]
+__all__ = ["LINE", "addresses", "array_at", "ask", "ask_for", "ask_for_soon", "borrowed", "empty_rows", "prefetch_row"]
 
-_LINE = 64  # bytes of a cache line: one hint brings them
+LINE = 64  # bytes of a cache line: one hint brings them
 
 
 def addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
@@ -37,8 +37,8 @@ def empty_rows(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     NumPy's own begin 16 bytes after a page, mostly: rows of 256 bytes then lie in five lines each instead of four.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    room = np.empty(size + _LINE, dtype=np.uint8)
-    start = -_address(room) % _LINE
+    room = np.empty(size + LINE, dtype=np.uint8)
+    start = -_address(room) % LINE
     return room[start : start + size].view(dtype).reshape(shape)
 
 
@@ -123,12 +123,12 @@ def prefetch_row(typing, matrix, row, column):
 @njit(inline="always")
 def ask_for(first, last):
     """Ask for the memory from one address up to another, into the second cache: the first has room for few rows."""
-    for address in range(first, last, _LINE):
+    for address in range(first, last, LINE):
         _hint_second(address)
 
 
 @njit(inline="always")
 def ask_for_soon(first, last):
     """Ask for the memory from one address up to another, into the first cache: it is needed next."""
-    for address in range(first, last, _LINE):
+    for address in range(first, last, LINE):
         _hint_first(address)

@@ -1,7 +1,8 @@
 """What a worker of a cluster does with a group of parts: plain functions, called by name over the network.
 
 Row state of a group is a list (its parts) of lists (their blocks) of trees. Arrays that came over the network begin at
-any byte; gathering from such parameters takes up to half as long again, so they are copied first (`aligned`).
+any byte, in pages as they come. Gathering from such parameters takes up to half as long again: a worker first copies
+them to where its engine has its own (`_placed`).
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def _is_askew(leaf: Any) -> bool:
 
 
 def _placed(shared: Tree, ops: Any) -> Tree:
-    return tree_map(ops.asarray, aligned(shared))
+    return tree_map(ops.placed, shared) if isinstance(ops, CpuEngine) else tree_map(ops.asarray, aligned(shared))
 
 
 def start(parts: list[PreparedPart], shared: Tree, steps: RowSteps, seed: int, restart: int, engine: str) -> GroupRows:
