@@ -57,9 +57,9 @@ def test_an_unknown_accelerator_is_refused():
 @both
 def test_an_interrupt_anywhere_leaves_a_history_that_never_falls(views, monkeypatch, acceleration):
     from coview.exceptions import InterruptedFitWarning
-    from coview.plsa.plsa import JointSteps
+    from coview.plsa.mixture import MixtureSteps
 
-    plain = JointSteps.update
+    plain = MixtureSteps.update
     for stop in range(3, 30):
         calls = iter(range(1000))
 
@@ -68,7 +68,7 @@ def test_an_interrupt_anywhere_leaves_a_history_that_never_falls(views, monkeypa
                 raise KeyboardInterrupt
             return plain(self, *words)
 
-        monkeypatch.setattr(JointSteps, "update", update)
+        monkeypatch.setattr(MixtureSteps, "update", update)
         with pytest.warns(InterruptedFitWarning):
             model = PLSA(8, max_iter=100, tol=0, acceleration=acceleration, random_state=stop).fit(views)
         values = np.array(model.history_["objective"])

@@ -39,6 +39,7 @@ MODELS = [
     PLSA(4, max_iter=30, tol=0, acceleration="momentum", random_state=0),
     LinkPLSA(4, max_iter=30, tol=0, random_state=0),
     LinkPLSA(4, background=0.6, max_iter=30, tol=0, random_state=0),
+    PLSA(4, background=0.6, max_iter=8, tol=0, acceleration=None, random_state=0),
     DualPLSA(3, 5, init="random", max_iter=8, tol=0, random_state=0),
     MultiViewPLSA(3, 5, init="random", max_iter=8, tol=0, random_state=0),
     MultiViewPLSAClassifier(5, max_iter=8, tol=0, random_state=0),

@@ -7,10 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from coview import PLSA, CpuEngine, LinkPLSA, Views, load, save
+from coview import PLSA, CpuEngine, LinkPLSA, Views, edit, inspect, load, save
 from coview.datasets import make_topic_views
-from coview.exceptions import InterruptedFitWarning, ModelFileError, ParameterError
-from coview.plsa.background import BackgroundSteps
+from coview.exceptions import InterruptedFitWarning, ModelFileError, ParameterError, ViewsError
 
 DATA = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
 MODELS = [PLSA, LinkPLSA]
@@ -118,9 +117,12 @@ def test_new_objects_are_placed_at_the_optimum(model, names):
     fitted = model(3, background=0.8, random_state=0).fit(DATA.views[:80])
     new = DATA.views[80:].select(*names)
     rows = fitted.transform(new)
-    profiles = fitted._profiles(names)
+    shares = dict.fromkeys(names, 1.0)
+    if model is PLSA:
+        shares = {name: fitted.topic_view_[:, [v]] for v, name in enumerate(fitted.view_names_) if name in names}
     X = np.hstack([new[name].toarray() for name in names])
-    P = np.vstack([profiles[name] for name in names])
+    P = np.hstack([0.2 * shares[name] * fitted.topic_feature_[name] + fitted.background_[name] for name in names]).T
+    P = P / P.sum(axis=0) * (1 if model is PLSA else len(names))
     best = np.full_like(rows, 1 / 3)
     for _ in range(5000):  # plain EM
         best = best * ((X / (best @ P.T)) @ P)
@@ -153,9 +155,9 @@ def test_minibatches_after_a_fit_keep_the_share_of_the_fit():
     assert not np.array_equal(fitted.background_["view0"], before)
 
 
-@pytest.mark.parametrize("share", [1.0, -0.1, "much", np.nan])
+@pytest.mark.parametrize("share", [1.0, 0.99, -0.1, "much", np.nan])
 def test_other_shares_are_refused(share):
-    with pytest.raises(ParameterError, match="background must be a number of at least 0 and below 1"):
+    with pytest.raises(ParameterError, match=r"background must be a number from 0 to 0\.95"):
         LinkPLSA(2, background=share).fit(DATA.views)
 
 
@@ -215,6 +217,41 @@ def test_from_disk_and_with_a_checkpoint_it_is_the_same(tmp_path):
 
 def test_it_is_sparse_and_in_the_type_of_the_data():
     X = Views(words=sparse.csr_array(DATA.views["view0"], dtype=np.float32))
-    fitted = LinkPLSA(3, background=0.5, random_state=0).fit(X)
+    fitted, dense = (
+        LinkPLSA(3, background=0.5, max_iter=5, tol=0, random_state=0).fit(views)
+        for views in (X, Views(words=X["words"].toarray()))
+    )
     assert fitted.topic_feature_["words"].dtype == np.float32
-    assert isinstance(fitted._steps(), BackgroundSteps)
+    assert_allclose(fitted.topic_feature_["words"], dense.topic_feature_["words"], rtol=1e-4, atol=1e-8)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_empty_view_takes_nothing_from_the_others(model):
+    views = Views(words=DATA.views["view0"], links=sparse.csr_array((120, 30)))
+    fitted = model(3, background=0.6, random_state=0).fit(views)
+    assert fitted.background_["words"].sum() == pytest.approx(0.6)
+    assert np.isfinite(fitted.transform(views)).all()
+    with_links = model(3, background=0.6, random_state=0).fit(DATA.views[:60])
+    before = {name: part.copy() for name, part in with_links.background_.items()}
+    lacking = Views(view0=DATA.views["view0"][60:], view1=sparse.csr_array((60, 500)))
+    with_links.partial_fit(lacking)
+    assert not np.array_equal(with_links.background_["view0"], before["view0"])
+    if model is LinkPLSA:
+        assert_array_equal(with_links.background_["view1"], before["view1"])
+    with pytest.raises(ViewsError, match="partial_fit needs every view of the first batch"):
+        with_links.partial_fit(lacking.select("view0"))
+
+
+def test_what_a_topic_expects_counts_the_background():
+    """Outliers and tags are told by all that objects of a topic hold, also after edits."""
+    fitted = LinkPLSA(3, background=0.8, random_state=0).fit(DATA.views)
+    expected = inspect(fitted).described_features("view0").expected
+    assert_allclose(expected, 0.2 * fitted.topic_feature_["view0"] + fitted.background_["view0"], atol=1e-12)
+    assert inspect(LinkPLSA(3, random_state=0).fit(DATA.views)).described_features("view0").expected is None
+    merged = inspect(edit(fitted).merge([0, 1])).described_features("view0").expected
+    assert merged.shape == (2, 500)
+    assert_allclose(merged.sum(axis=1), 1.0)
+    foreign = Views({name: matrix[:, ::-1] for name, matrix in DATA.views[:20].items()})
+    mixed = Views({name: sparse.vstack([DATA.views[name], foreign[name]], format="csr") for name in foreign.names})
+    found = inspect(fitted).outliers(mixed).scores
+    assert np.median(found[120:]) < np.quantile(found[:120], 0.1)

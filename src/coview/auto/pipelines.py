@@ -20,8 +20,9 @@ page with many links says more than one with few. Whole numbers beside counts ar
 are vectors (`coview.plsa.gaussian`). Links that join objects no more alike than any two are no more than a view of
 counts.
 
-Priors were settled on some draws of labels from nine collections, for labels so few that held-out ones say little:
-topics of counts are then the best or near it, centers and graphs of measurements, and over links centers and latent.
+Priors were settled on two to fourteen draws of labels from ten collections, for labels so few that held-out ones say
+little: topics of counts are then the best or near it, centers and graphs of measurements, and over links centers and
+latent.
 """
 
 from __future__ import annotations

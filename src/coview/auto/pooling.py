@@ -40,7 +40,7 @@ __all__ = [
 ROUNDS = 200  # of EM
 FLAT = 1e-9  # scores that differ by less say nothing
 LOG_T = -0.7  # at which the likeliest class is about twice as far ahead as it is by itself
-T_STRENGTH = 5.0  # labels that this counts for: whoever is right of a few by chance must not drown the others
+T_STRENGTH = 5.0  # how firmly: whoever is right of a few by chance must not drown the others
 
 LOG_POOL_T, POOL_STRENGTH = -0.4, 10.0  # of a combination before any label, and labels that this counts for
 POOL_BOUNDS = (-5.0, 3.0)  # of its logarithm

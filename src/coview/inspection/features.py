@@ -66,6 +66,9 @@ class Features:
         Share of each group's objects that have the feature, of all its objects, where it is known.
     deviations : ndarray (n_groups, n_features) or None
         Of measurements, how far each mean lies from that of all objects, in standard deviations of the feature.
+    expected : ndarray (n_groups, n_features) or None
+        Distribution of the features of each group's objects, where the weights are only what sets the group apart from
+        a background.
     """
 
     weights: np.ndarray
@@ -73,6 +76,7 @@ class Features:
     origin: str = ""
     frequencies: np.ndarray | None = None
     deviations: np.ndarray | None = None
+    expected: np.ndarray | None = None
 
     @property
     def strengths(self) -> np.ndarray:

@@ -30,24 +30,23 @@ from coview.utils import fitted_state as rules
 from coview.views.views import Views
 
 __all__ = [
+    "LARGEST_SHARE",
     "BackgroundSteps",
     "background_of",
     "background_rule",
+    "moved_background",
     "over_background",
     "topic_counts_rule",
     "topics_of",
     "with_background",
 ]
 
+LARGEST_SHARE = 0.95  # beyond, what is left to the topics is less than the noise of the counts
+
 
 @dataclass(frozen=True)
 class BackgroundSteps(MixtureSteps):
-    """Steps of PLSA and link-PLSA with a background: shared also holds "topics" and "background" {view: array}.
-
-    With `joint` a topic is one distribution over the features of all views.
-    """
-
-    joint: bool = False
+    """Steps of PLSA and link-PLSA with a background: shared also holds "topics" and "background" {view: array}."""
 
     def as_counts(self, shared: Tree, like: Tree) -> Tree:
         return {"topics": with_masses(shared["topics"], like["topics"], joint=self.joint)}
@@ -101,12 +100,42 @@ def background_of(views: Any, share: float, *, joint: bool) -> dict[str, np.ndar
     >>> background_of(X, 0.8, joint=True)["words"]
     array([0.3, 0.1])
     """
+    return {name: share * part for name, part in _feature_shares(views, joint).items()}
+
+
+def moved_background(
+    known: Mapping[str, np.ndarray], views: Any, weight: float, *, joint: bool
+) -> dict[str, np.ndarray]:
+    """Background on the way to that of a minibatch, by so much; it keeps its share, and stays where a view is empty.
+
+    Examples
+    --------
+    >>> X = Views(words=np.array([[3, 0], [0, 1]]), links=np.zeros((2, 2)))
+    >>> moved_background({"words": np.array([0.2, 0.2]), "links": np.array([0.3, 0.1])}, X, 0.5, joint=False)
+    {'words': array([0.25, 0.15]), 'links': array([0.3, 0.1])}
+    """
+    empty = [name for name, X in views.items() if not X.sum()]
+    if len(empty) == len(known):
+        return dict(known)
+    here, whole = _feature_shares(views, joint), sum(float(part.sum()) for part in known.values())
+    moved = dict(known)
+    for name, part in known.items():
+        if joint or name not in empty:
+            share = whole if joint else float(part.sum())
+            moved[name] = (1 - weight) * part + weight * share * here[name]
+    return moved
+
+
+def _feature_shares(views: Any, joint: bool) -> dict[str, np.ndarray]:
+    """Share of each feature in all objects, of each view or over all views; even where there is nothing."""
     sums: dict[str, np.ndarray] = {}
     for part in over_rows(views, _feature_sums):
         sums = {name: sums.get(name, 0.0) + one for name, one in part.items()}
-    sums = {name: part if part.sum() > 0 else np.ones_like(part) for name, part in sums.items()}
-    total = sum(part.sum() for part in sums.values())
-    return {name: share * part / (total if joint else part.sum()) for name, part in sums.items()}
+    total = sum(float(part.sum()) for part in sums.values())
+    if total == 0 or not joint:
+        sums = {name: part if part.sum() > 0 else np.ones_like(part) for name, part in sums.items()}
+        total = sum(float(part.sum()) for part in sums.values())
+    return {name: part / (total if joint else part.sum()) for name, part in sums.items()}
 
 
 def _feature_sums(views: Views, first: int) -> Mapping[str, np.ndarray]:

@@ -107,7 +107,7 @@ class MixtureSteps:
     A profile (features x columns) is one distribution per view; other models override what profiles are made of. A
     block may carry "start" (row states to begin with) and "labels" (codes; -1 is free): labeled rows are clamped to
     their class. Views named in `gaussian` are vectors: shared also holds "means" {view: features x columns} and
-    "log_variance" {view: one number}.
+    "log_variance" {view: one number}. With `joint` a profile is one distribution over the features of all views (PLSA).
     """
 
     width: int
@@ -117,6 +117,7 @@ class MixtureSteps:
     spread_cost: ClassVar[float] = 0.0  # of Gaussian views
     weights: dict[str, float] = field(default_factory=dict)
     gaussian: tuple[str, ...] = ()
+    joint: bool = False
 
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Given or random rows; an object without any feature is an even mixture and stays so."""
@@ -226,11 +227,11 @@ class MixtureSteps:
 
     def as_counts(self, shared: Tree, like: Tree) -> Tree:
         """Shared parameters as expected counts with the masses of others: what `fit` learned, for online learning."""
-        return {"profiles": with_masses(shared["profiles"], like["profiles"], joint=False)}
+        return {"profiles": with_masses(shared["profiles"], like["profiles"], joint=self.joint)}
 
     def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
         """Shared parameters times their pulls, as distributions."""
-        return {"profiles": update_columns(shared["profiles"], pulls["profiles"], ops, joint=False)}
+        return {"profiles": update_columns(shared["profiles"], pulls["profiles"], ops, joint=self.joint)}
 
     def normalize_rows(self, rows: Tree) -> Tree:
         """Rows back onto the simplex after an extrapolation."""
@@ -242,7 +243,7 @@ class MixtureSteps:
 
     def normalize_profiles(self, shared: Tree) -> Tree:
         """What profiles are made of as distributions again."""
-        return {"profiles": column_shares(shared["profiles"], joint=False)}
+        return {"profiles": column_shares(shared["profiles"], joint=self.joint)}
 
 
 def clamped(mixture: Any, block: Block, ops: Engine) -> Any:
@@ -443,11 +444,15 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     def _as_features(self, view: str, weights: np.ndarray) -> Features:
         """Describe groups by distributions over the features of a view, or by the means of vectors."""
         if view not in self._vector_views():
-            return Features(weights, True, "p(feature)")
+            return Features(weights, True, "p(feature)", expected=self._expected_features(view))
         weights = self._group_means(view)
         moments = vars(self).get("column_moments_", {})  # optional in a file: without them there are no deviations
         deviations = deviations_of(weights, *moments[view]) if view in moments else None
         return Features(weights, False, DEVIATION, deviations=deviations)
+
+    def _expected_features(self, view: str) -> np.ndarray | None:
+        """Distribution of the features of each group's objects, where it is another than what describes the group."""
+        return None
 
     def _group_means(self, view: str) -> np.ndarray:
         """Mean vectors of the objects of each group; of a file that holds none, the ends of the mixtures."""

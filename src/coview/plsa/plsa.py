@@ -11,7 +11,6 @@ faster; the joint schedule uses one R for both, as in the literature. Several vi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,13 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.engines.deadline import Deadline
 from coview.engines.passes import over_rows
-from coview.engines.protocol import Engine
 from coview.engines.state import Tree
 from coview.exceptions import ViewsError
 from coview.plsa.background import (
+    LARGEST_SHARE,
     BackgroundSteps,
     background_of,
     background_rule,
+    moved_background,
     over_background,
     topic_counts_rule,
     topics_of,
@@ -36,14 +36,11 @@ from coview.plsa.factorized_start import factorized_arrays, nonnegative_svd
 from coview.plsa.factors import (
     FEATURE_FLOOR,
     as_distributions,
-    column_shares,
     given_keys,
     initial_arrays,
     random_topics,
     softened,
-    update_columns,
     view_shares,
-    with_masses,
 )
 from coview.plsa.likeliest_start import placed
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps
@@ -55,21 +52,7 @@ from coview.utils.parameters import MAPPING, number, one_of
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["PLSA", "JointSteps", "split_by_view"]
-
-
-@dataclass(frozen=True)
-class JointSteps(MixtureSteps):
-    """Each profile is one distribution over the features of all views."""
-
-    def as_counts(self, shared: Tree, like: Tree) -> Tree:
-        return {"profiles": with_masses(shared["profiles"], like["profiles"], joint=True)}
-
-    def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
-        return {"profiles": update_columns(shared["profiles"], pulls["profiles"], ops, joint=True)}
-
-    def normalize_profiles(self, shared: Tree) -> Tree:
-        return {"profiles": column_shares(shared["profiles"], joint=True)}
+__all__ = ["PLSA", "split_by_view"]
 
 
 @shared_parameters
@@ -134,7 +117,7 @@ class PLSA(MixtureModel):
 
     _parameters = {
         **SEED_PARAMETERS,
-        "background": number(below=1),
+        "background": number(most=LARGEST_SHARE),
         "init": one_of("auto", "nmf", "random", "nndsvd") | MAPPING,
     }
 
@@ -222,8 +205,8 @@ class PLSA(MixtureModel):
         return next(iter(parts.values())) if len(parts) == 1 else Views(parts)
 
     def _steps(self) -> MixtureSteps:
-        kind = partial(BackgroundSteps, joint=True) if self._background() else JointSteps
-        return kind(self.n_components, self.schedule == "alternating", gaussian=self._vector_views())
+        kind = BackgroundSteps if self._background() else MixtureSteps
+        return kind(self.n_components, self.schedule == "alternating", gaussian=self._vector_views(), joint=True)
 
     def _background_of(self, views: Any, share: float) -> dict[str, np.ndarray]:
         """Measure the background in the views of counts; none where it has no share."""
@@ -238,11 +221,9 @@ class PLSA(MixtureModel):
         known = vars(self).get("background_", {})
         if not self._has_learned():
             self.background_ = self._background_of(views, self.background)
-        elif known:
-            share = sum(part.sum() for part in known.values()) / (1 if self._joint else len(known))
-            here = self._background_of(views, float(share))
+        elif known and list(views.names) == self.view_names_:
             weight = (self.learning_offset + vars(self).get("n_batches_", 0)) ** -self.learning_decay
-            self.background_ = {name: (1 - weight) * part + weight * here[name] for name, part in known.items()}
+            self.background_ = moved_background(known, self._counts_of(views), weight, joint=self._joint)
         super()._learn_batch(views, extra)
 
     def _starts_from(self) -> Any:
@@ -331,6 +312,9 @@ class PLSA(MixtureModel):
             total = sum(part.sum(axis=0) for part in parts.values())
             parts = {name: part / np.maximum(total, FEATURE_FLOOR) for name, part in parts.items()}
         return {name: np.maximum(part, FEATURE_FLOOR) for name, part in parts.items()}
+
+    def _expected_features(self, view: str) -> np.ndarray | None:
+        return self._profiles((view,))[view].T if self._background() else None
 
     def _topics(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
         """Fitted topics (features x topics) over some of the views, each with the share of its view."""

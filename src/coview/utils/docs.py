@@ -38,12 +38,12 @@ SHARED = {
     Mean and standard deviation of each column of the Gaussian views, over up to 2,000 objects of the fit or the first
     batch: what `top_features` measures distances by.""",
     "background": """background : float, default=0.0
-    Share of every object, in each view of counts, that the mean of all objects explains: from 0 to below 1. Topics are
-    left with what differs from that mean, so that their first words set them apart; try 0.8 or 0.9 on whether words
-    occur (0 and 1), and less on counts of long texts.""",
+    Share of every object's counts that the frequencies of the features in all objects explain, from 0 to 0.95.
+    Topics are left with what differs from these, so that their first words set them apart; try 0.8 or 0.9 on whether
+    words occur (0 and 1), and less on counts of long texts.""",
     "background_": """background_ : dict of ndarray (n_features of the view,)
-    The part of ``p(feature | object, view)`` that all objects have in common; it adds up to `background`. Empty without
-    one.""",
+    The part of ``p(feature | object)`` that all objects have in common. It adds up to `background`, in each view of
+    counts (`PLSA`: over all of them). Empty without one.""",
     "seeds": """seeds : {topic: features or {view: features}}, list of names or None, default=None
     What topics are to be about. A topic is a number, or a name: then it gets the first number that is free, and keeps
     the name (`group_names_`). Features are names, or columns of a view without names, in a list or with a weight each;
