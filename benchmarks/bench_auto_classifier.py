@@ -177,7 +177,8 @@ def table(folder: Path) -> None:
             f"{np.median(ratios):.1f} times the time of the heaviest pipeline alone in the median, more than ten times "
             f"it in {np.mean(np.array(ratios) > 10):.0%} of the fits; {np.median(pooled):.1f} times that of all "
             "pipelines with a weight, each fitted once, which are the result.",
-            f"Draws of the labels {sorted(draws)}; pipelines, priors and rules were settled on draws 0 to 3 and 15 to 24.",
+            f"Draws of the labels {sorted(draws)}; pipelines, priors and rules were settled on draws 0 to 3 and 15 to "
+            "24.",
             "The bar is for the mean of ten draws. random_state=0; seconds of the processor.",
             "A pipeline alone is fitted to the views as they are, most of them in double precision; AutoClassifier "
             "fits its candidates to sparse views in single precision.",
