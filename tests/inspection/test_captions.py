@@ -67,3 +67,11 @@ def test_only_the_column_that_is_chosen_is_read_as_a_whole():
     model = make_pipeline(TextViews({"words": "body"}, min_df=1), PLSA(2, max_iter=2, random_state=0)).fit(table)
     assert _texts(inspect(model), table, np.array([0, 599])) == [title[0], title[-1]]
     assert Service(model, model[0].transform(table), table=table).caption(599) == title[-1]
+
+
+def test_links_to_other_objects_tell_nothing():
+    ids = [f"d{i}" for i in range(N)]
+    links = [" ".join(f"d{(i * k + 1) % N}" for k in (3, 5, 7, 11)) for i in range(N)]
+    assert caption_column({"links": links, "body": BODY}, ids) == "body"
+    assert caption_column({"links": links}, ids) is None
+    assert caption_column({"key": ids[::-1], "body": BODY}, ids) == "body"

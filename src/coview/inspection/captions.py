@@ -20,6 +20,7 @@ MOST_ALIKE = 0.2  # share of the texts that may be alike, or have no letters
 LEAST_WORDS = 3  # of a line that no model reads, at the median: fewer are addresses of mail and pages, and names
 # "job_title", "jobTitle" and "JOB TITLE", but no "subtitle"
 _TITLE = re.compile(r"((?:^|[^a-zA-Z])(?i:title|headline|subject|caption)|[a-z](?:Title|Headline|Subject|Caption))$")
+_BETWEEN = re.compile(r"[\s,;|]+")
 _SUMMARY = re.compile(r"((?:^|[^a-zA-Z])(?i:summary)|[a-z]Summary)$")  # a title where it is as short as one
 
 
@@ -37,7 +38,7 @@ def caption_column(
     columns : mapping of column to values
         The table; the first values are looked at.
     ids : sequence
-        Names of the objects: a column of them tells nothing new.
+        Names of the objects: a column of them, or of links to them, tells nothing.
     texts, lists : collection of columns, optional
         Columns that the model reads as texts, and as lists.
 
@@ -48,10 +49,10 @@ def caption_column(
     'text'
     """
     ranks: dict[Any, tuple[Any, ...]] = {}
+    known = {str(key) for key in ids}
     for name, values in columns.items():
         own = [value for value in values[:LOOKED_AT] if isinstance(value, str)]
-        named = zip(values[:LOOKED_AT], ids)
-        if len(own) < 2 or all(value == str(key) for value, key in named if isinstance(value, str)):
+        if len(own) < 2 or _are_ids(own, known):
             continue
         lettered = sum(any(map(str.isalpha, text)) for text in own)
         if min(len(set(own)), lettered) <= (1 - MOST_ALIKE) * len(own):
@@ -63,6 +64,12 @@ def caption_column(
         is_list = name in lists or (not read and _are_lists(own))
         ranks[name] = (not is_list, titled, line, read, length if short else -length)
     return max(ranks, key=lambda name: ranks[name], default=None)
+
+
+def _are_ids(texts: list[str], known: Collection[str]) -> bool:
+    """Tell whether texts are names of objects, one or several each."""
+    parts = [part for text in texts for part in _BETWEEN.split(text) if part]
+    return all(text in known for text in texts) or 2 * sum(part in known for part in parts) > len(parts)
 
 
 def _are_lists(texts: list[str]) -> bool:
