@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from coview import PLSA, TextViews, inspect
+from coview import PLSA, TableViews, TextViews, inspect
 from coview.inspection.captions import caption_column
 from coview.report.summary import _texts
 from coview.web.service import Service
@@ -75,3 +75,7 @@ def test_links_to_other_objects_tell_nothing():
     assert caption_column({"links": links, "body": BODY}, ids) == "body"
     assert caption_column({"links": links}, ids) is None
     assert caption_column({"key": ids[::-1], "body": BODY}, ids) == "body"
+    table = {"key": ids, "links": links, "body": BODY}
+    front = TableViews({"words": "body"}, min_df=1, id="key")
+    model = make_pipeline(front, PLSA(2, max_iter=2, random_state=0)).fit(table)
+    assert _texts(inspect(model), table, np.array([0]))[0].startswith("object 0 came a long way")

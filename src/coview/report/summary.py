@@ -227,7 +227,9 @@ def _texts(inspection: Inspection, X: Any, rows: np.ndarray) -> list[str] | None
     first = table.head(LOOKED_AT)
     names = [name for name in first.names if name != inspection.id_column and not first.has_vectors(name)]
     columns: dict[Any, Sequence[Any]] = {name: first.column(name).cells() for name in names}
-    chosen = caption_column(columns, range(table.n_rows), read, inspection.list_columns)
+    named = inspection.id_column in table.names
+    ids = table.column(inspection.id_column).cells() if named else range(table.n_rows)
+    chosen = caption_column(columns, ids, read, inspection.list_columns)
     if chosen is not None:
         columns = {chosen: table.column(chosen).cells()}
     else:  # texts that are much alike are better than none
