@@ -871,11 +871,10 @@ class EditedModel(MultiViewEstimator):
                 parted = [deviations_of(part.weights, *moments[view]) for part in known if view in moments]
                 deviations = rows(deviations, parted) if len(parted) == len(known) else None
             weights = rows(own.weights, [part.weights for part in known])
-            expected = own.expected
-            if expected is not None:
-                over = [part.expected for part in known]
-                expected = None if any(part is None for part in over) else rows(expected, over)
-            return Features(weights, own.probabilities, own.origin, frequencies, deviations, expected)
+            over = own.with_background
+            if over is not None:
+                over = rows(over, [part.expected for part in known])
+            return Features(weights, own.probabilities, own.origin, frequencies, deviations, over)
 
         def by_view(objects: Any) -> dict[str, np.ndarray]:
             parts = inner.memberships_by_view(objects, prepared=True)

@@ -66,7 +66,7 @@ class Features:
         Share of each group's objects that have the feature, of all its objects, where it is known.
     deviations : ndarray (n_groups, n_features) or None
         Of measurements, how far each mean lies from that of all objects, in standard deviations of the feature.
-    expected : ndarray (n_groups, n_features) or None
+    with_background : ndarray (n_groups, n_features) or None
         Distribution of the features of each group's objects, where the weights are only what sets the group apart from
         a background.
     """
@@ -76,7 +76,12 @@ class Features:
     origin: str = ""
     frequencies: np.ndarray | None = None
     deviations: np.ndarray | None = None
-    expected: np.ndarray | None = None
+    with_background: np.ndarray | None = None
+
+    @property
+    def expected(self) -> np.ndarray:
+        """What the objects of each group are expected to have: the weights, and the background where there is one."""
+        return self.weights if self.with_background is None else self.with_background
 
     @property
     def strengths(self) -> np.ndarray:

@@ -188,7 +188,7 @@ def _profiles(inspection: Inspection, views: Views) -> dict[str, Features]:
         features = inspection.described_features(view)
         if features is None:
             continue
-        kept: Any = features.weights if features.expected is None else features.expected
+        kept: Any = features.expected
         weights = np.asarray(kept.toarray() if sparse.issparse(kept) else kept)
         measured = is_measured(inspection, view, views)
         if not measured and (weights < 0).any():

@@ -18,13 +18,12 @@ import math
 import numpy as np
 
 from coview.kernels.compiling import njit
-from coview.kernels.memory import prefetch_row
+from coview.kernels.memory import LINE, prefetch_row
 
 __all__ = ["assign_rows", "column_squares", "move_rows", "project_rows", "turn_columns"]
 
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
 _AHEAD = 16  # non-zeros between asking for a row of centers and reading it
-_LINE = 64  # bytes
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
@@ -32,7 +31,7 @@ def _row_scores(indices, values, centers, first, last, end, scores):
     """Write the products of the row in first..last with all columns of centers; non-zeros up to `end` may follow."""
     K = centers.shape[1]
     kind = scores.dtype.type
-    step = _LINE // centers.itemsize
+    step = LINE // centers.itemsize
     for k in range(K):
         scores[k] = 0
     j = first

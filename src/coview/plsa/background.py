@@ -8,8 +8,8 @@ q is the share of each feature in all objects, and s the share of the background
 the profiles in place of the topics the row step is the usual one, and with H = R^T mixture the topics are
 columns(topics * H).
 
-A large share leaves little to tell topics apart at first, and from random mixtures EM ends anywhere: the start is the
-factorized one (`factorized_start.py`), unless another is asked for.
+A large share leaves little to tell topics apart at first, and from random mixtures EM ends in poor ones: the start is
+the factorized one (`factorized_start.py`), unless another is asked for.
 """
 
 from __future__ import annotations
@@ -78,9 +78,7 @@ def over_background(topics: Tree, background: Tree, *, joint: bool) -> Tree:
     array([[0.9],
            [0.1]])
     """
-    shares = {name: part.sum() for name, part in background.items()}
-    if joint:
-        shares = dict.fromkeys(shares, sum(shares.values()))
+    shares = _masses(background, joint)
     return {name: (1 - shares[name]) * part + background[name] for name, part in topics.items()}
 
 
@@ -100,7 +98,11 @@ def background_of(views: Any, share: float, *, joint: bool) -> dict[str, np.ndar
     >>> background_of(X, 0.8, joint=True)["words"]
     array([0.3, 0.1])
     """
-    return {name: share * part for name, part in _feature_shares(views, joint).items()}
+    sums = _feature_sums(views)
+    if not joint or not any(part.any() for part in sums.values()):  # even where there is nothing
+        sums = {name: part if part.any() else np.ones_like(part) for name, part in sums.items()}
+    masses = _masses(sums, joint)
+    return {name: share * part / masses[name] for name, part in sums.items()}
 
 
 def moved_background(
@@ -114,32 +116,28 @@ def moved_background(
     >>> moved_background({"words": np.array([0.2, 0.2]), "links": np.array([0.3, 0.1])}, X, 0.5, joint=False)
     {'words': array([0.25, 0.15]), 'links': array([0.3, 0.1])}
     """
-    empty = [name for name, X in views.items() if not X.sum()]
-    if len(empty) == len(known):
-        return dict(known)
-    here, whole = _feature_shares(views, joint), sum(float(part.sum()) for part in known.values())
-    moved = dict(known)
-    for name, part in known.items():
-        if joint or name not in empty:
-            share = whole if joint else float(part.sum())
-            moved[name] = (1 - weight) * part + weight * share * here[name]
-    return moved
+    sums = _feature_sums(views)
+    masses, shares = _masses(sums, joint), _masses(known, joint)
+    return {
+        name: (1 - weight) * part + weight * shares[name] / masses[name] * sums[name] if masses[name] else part
+        for name, part in known.items()
+    }
 
 
-def _feature_shares(views: Any, joint: bool) -> dict[str, np.ndarray]:
-    """Share of each feature in all objects, of each view or over all views; even where there is nothing."""
-    sums: dict[str, np.ndarray] = {}
-    for part in over_rows(views, _feature_sums):
-        sums = {name: sums.get(name, 0.0) + one for name, one in part.items()}
-    total = sum(float(part.sum()) for part in sums.values())
-    if total == 0 or not joint:
-        sums = {name: part if part.sum() > 0 else np.ones_like(part) for name, part in sums.items()}
-        total = sum(float(part.sum()) for part in sums.values())
-    return {name: part / (total if joint else part.sum()) for name, part in sums.items()}
+def _feature_sums(views: Any) -> dict[str, np.ndarray]:
+    """Sum of each feature over all objects, of views in memory or lazy."""
+    parts = over_rows(views, _sums_of)
+    return {name: np.sum([part[name] for part in parts], axis=0) for name in views.names}
 
 
-def _feature_sums(views: Views, first: int) -> Mapping[str, np.ndarray]:
+def _sums_of(views: Views, first: int) -> dict[str, np.ndarray]:
     return {name: np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() for name, X in views.items()}
+
+
+def _masses(parts: Mapping[str, np.ndarray], joint: bool) -> dict[str, Any]:
+    """Sum of each view, or (`joint`) of all."""
+    sums = {name: part.sum() for name, part in parts.items()}
+    return dict.fromkeys(sums, sum(sums.values())) if joint else sums
 
 
 # -- in model files

@@ -444,14 +444,14 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     def _as_features(self, view: str, weights: np.ndarray) -> Features:
         """Describe groups by distributions over the features of a view, or by the means of vectors."""
         if view not in self._vector_views():
-            return Features(weights, True, "p(feature)", expected=self._expected_features(view))
+            return Features(weights, True, "p(feature)", with_background=self._with_background(view))
         weights = self._group_means(view)
         moments = vars(self).get("column_moments_", {})  # optional in a file: without them there are no deviations
         deviations = deviations_of(weights, *moments[view]) if view in moments else None
         return Features(weights, False, DEVIATION, deviations=deviations)
 
-    def _expected_features(self, view: str) -> np.ndarray | None:
-        """Distribution of the features of each group's objects, where it is another than what describes the group."""
+    def _with_background(self, view: str) -> np.ndarray | None:
+        """Groups of a view (groups x features) with the background, where there is one."""
         return None
 
     def _group_means(self, view: str) -> np.ndarray:

@@ -313,7 +313,7 @@ class PLSA(MixtureModel):
             parts = {name: part / np.maximum(total, FEATURE_FLOOR) for name, part in parts.items()}
         return {name: np.maximum(part, FEATURE_FLOOR) for name, part in parts.items()}
 
-    def _expected_features(self, view: str) -> np.ndarray | None:
+    def _with_background(self, view: str) -> np.ndarray | None:
         return self._profiles((view,))[view].T if self._background() else None
 
     def _topics(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:

@@ -1000,6 +1000,4 @@ def _position(model: Inspection, views: Views, name: str) -> np.ndarray:
 def _profiles(model: Inspection, view: str) -> np.ndarray | None:
     """Return what topics expect of a view (topics x features) of a model with topics; None for others."""
     features = model.described_features(view) if model.probabilities else None
-    if features is None or not features.probabilities:
-        return None
-    return features.weights if features.expected is None else features.expected
+    return features.expected if features is not None and features.probabilities else None

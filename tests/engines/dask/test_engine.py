@@ -261,7 +261,7 @@ def test_parameters_of_the_network_are_brought_to_where_kernels_are_fast():
 
 
 def test_a_worker_gathers_from_rows_that_begin_at_a_cache_line():
-    """Else rows of 256 bytes lie in five lines instead of four, and a sweep takes a fifth longer."""
+    """Else rows of 256 bytes lie in five lines instead of four, and a sweep takes a tenth longer."""
     fine = np.arange(640.0).reshape(10, 64)
     engine = CpuEngine(1)
     placed = engine.placed(_askew(fine))
