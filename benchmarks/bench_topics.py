@@ -1,7 +1,7 @@
 """Topics that people read: coherence beside LDA and NMF, and what 100,000 documents take after the fit.
 
 python benchmarks/bench_topics.py               tables under results/
-python benchmarks/bench_topics.py --coherence   the first table alone
+python benchmarks/bench_topics.py --coherence   without the large table
 
 Coherence (NPMI, c_v) is that of the ten first words of each topic over whole documents of the same corpus. LinkPLSA
 sees words and a second view (links, or the names in code), the others see the words. tomotopy is left out where it is
@@ -18,10 +18,12 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from bench_auto_classifier import SETS
 from common import part, write_parts
 from scipy import sparse
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.metrics import normalized_mutual_info_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer
 
@@ -140,6 +142,54 @@ def coherences() -> dict[str, Any]:
     return part("Coherence of topics at equal K", head, rows, notes)
 
 
+def others() -> dict[str, Any]:
+    """Coherence on collections that nothing was chosen on; the first of their views are the words."""
+    names = {
+        "NewsGv2": "view1",
+        "Wikipedia, words and images": "words",
+        "Debian packages, 10,000": "words",
+    }
+    methods = [of_presence, over_background, link_plsa, from_random, nmf_weighted]
+    called = {fit: name for name, fit in METHODS.items()}
+    rows = []
+    for corpus, view in names.items():
+        given, _ = SETS[corpus]()
+        views = Views({"words" if name == view else name: matrix for name, matrix in given.items()})
+        words = sparse.csr_matrix(views["words"]).astype(np.float64)
+        for fit in methods:
+            topics = [fit(views, words, seed) for seed in SEEDS]
+            found = [
+                (
+                    topic_coherence(each, words).mean(),
+                    topic_coherence(each, words, measure="c_v").mean(),
+                    topic_diversity(each),
+                )
+                for each in topics
+            ]
+            rows.append([corpus, called[fit].replace(", two views", ""), *np.round(np.mean(found, axis=0), 3).tolist()])
+            print(rows[-1], flush=True)
+    notes = [
+        f"K = {K}, means over the seeds {list(SEEDS)}; the share of the background was chosen on the collections above."
+    ]
+    return part("Coherence on other collections", ["corpus", "method", "NPMI", "c_v", "diversity"], rows, notes)
+
+
+def groups() -> dict[str, Any]:
+    """Whether a background changes the groups: as many topics as classes, objects in their largest one."""
+    rows = []
+    for corpus, load in CORPORA.items():
+        data = load()
+        k = len(data.target_names)
+        for share in (0.0, 0.9):
+            model = LinkPLSA(k, init="nmf", background=share, random_state=0).fit(data.views)
+            found = normalized_mutual_info_score(data.target, model.memberships_.argmax(axis=1))
+            rows.append([corpus, k, share, round(float(found), 3)])
+            print(rows[-1], flush=True)
+    return part(
+        "Classes found with a background", ["corpus", "topics", "background", "NMI"], rows, ['init="nmf", seed 0.']
+    )
+
+
 # -- a large table after the fit
 
 
@@ -191,5 +241,5 @@ def large() -> dict[str, Any]:
 if __name__ == "__main__":
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tables = [coherences()] if "--coherence" in sys.argv else [coherences(), large()]
+        tables = [coherences(), others(), groups(), *([] if "--coherence" in sys.argv else [large()])]
     write_parts("topics", tables)
