@@ -14,8 +14,8 @@ placed, each for itself, so that rows that are read when needed, and those of a 
 Chosen on the words and links of Cora and CiteSeer and on Python functions, with 20 topics: its objective is higher than
 that of a random start, of the best of five, of k-means of tf-idf and of the likeliest of several clusterings, and so is
 the coherence of its topics; and the fit takes about as long as from a random start: EM has less far to go. On long
-texts (encyclopedia articles, newsgroup posts), which were looked at once after that, all starts end alike: objectives
-within 0.31 % of those of a random start (the farthest: PLSA of newsgroup posts), coherence within .006.
+texts, which were looked at after that, neither start is the better one: topics of newsgroup posts are less coherent
+from here, those of encyclopedia articles more.
 """
 
 from __future__ import annotations
