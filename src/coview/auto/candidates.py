@@ -87,9 +87,9 @@ __all__ = [
 
 # what a fit of a candidate may end in: it is dropped then, and the others go on
 FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError)
-WEIGHTED = "tf-idf"  # how counts are made comparable
+WEIGHTED, GIVEN = "tf-idf", "unit length"  # how counts are made comparable, and those that have weights already
 # what a fitted model keeps of how each view was; models of older files have nothing
-SCALING = rules.optional(rules.mapping(rules.one_of(WEIGHTED, *SCALINGS)))
+SCALING = rules.optional(rules.mapping(rules.one_of(WEIGHTED, GIVEN, *SCALINGS)))
 # graphs of measurements fail less often than others, so they count for more by the same evidence
 GRAPH_PRIORS = {"measurements": 1.05, "counts": 1.0}
 # why measurements are left out beside counts
@@ -315,7 +315,9 @@ def preparation(views: Views, names: Sequence[str] | None = None) -> list[Any]:
 
 
 def view_scalings(steps: Iterable[Any]) -> dict[str, str]:
-    """How fitted transformers make the columns of each view comparable: "tf-idf", or a scaling of `ScaledViews`.
+    """How fitted transformers make the columns of each view comparable.
+
+    "tf-idf", "unit length" where some step takes it to have such weights already, or a scaling of `ScaledViews`.
 
     Examples
     --------
@@ -327,7 +329,8 @@ def view_scalings(steps: Iterable[Any]) -> dict[str, str]:
     scalings: dict[str, str] = {}
     for step in steps:
         if isinstance(step, TfidfViews):
-            scalings.update(dict.fromkeys(step.changed_views_, WEIGHTED))
+            for name in step.changed_views_:
+                scalings[name] = scalings.get(name, WEIGHTED) if step.use_idf else GIVEN
         elif isinstance(step, ScaledViews):
             scalings.update(step.scaling_)
     return scalings

@@ -35,7 +35,9 @@ _FEWEST, _MOST = 8192, 32_768  # rows per block: with fewer, going over all feat
 _DATA = 64 << 20  # bytes of data per block, if its rows may be fewer than the most: one is read while another is used
 _ROWS = 32_768  # rows per chunk of the dense passes
 _CHUNK = 1024  # rows per product with anchors or centers: what comes out stays in cache
-_TILE = 16 << 20  # bytes of a factor that one pass gathers from: a tile of the feature factor, a block of the row factor
+_TILE = (
+    16 << 20
+)  # bytes of a factor that one pass gathers from: a tile of that of the features, a block of that of the rows
 _LEAST = 16  # non-zeros of a row per tile: with fewer, going over the rows again costs more than the cache gives
 _SMALL, _DENSE_SHARE = 300, 20  # matrices, or shares of the vectors, from which on Lanczos is quicker than all vectors
 _PIECE = 64  # MiB of distances at a time, which is also quicker than more
