@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from coview import (
     AutoClassifier,
     AutoClustering,
+    LogCounts,
     MultiViewNaiveBayes,
     TfidfViews,
     UnitRows,
@@ -47,6 +48,43 @@ def test_measurements_that_few_objects_have_are_scaled_for_topics():
         topics = {one.name: one.estimator for one in propose_pipelines(views, None, 0)[0]}["topics"]
         assert topics[-1].likelihood == {"sizes": "gaussian"}
         assert [step.views for step in topics if isinstance(step, UnitRows)] == [["sizes"]]
+
+
+def _texts(rng):
+    """Counts of 200 texts of two classes: few words are in most of them, most words in few."""
+    shares = 1 / np.arange(1, 301)
+    words = rng.choice(300, p=shares / shares.sum(), size=(200, 40))
+    own = rng.random((200, 40)) < 0.3
+    words[own] = (words[own] // 2) * 2 + np.repeat(np.arange(200) % 2, 40).reshape(200, 40)[own]
+    return sparse.csr_array(np.array([np.bincount(row % 300, minlength=300) for row in words], dtype=float))
+
+
+@pytest.mark.parametrize(
+    ("change", "given"),
+    [
+        (lambda counts: counts, False),
+        (lambda counts: counts > 0, False),
+        (lambda counts: counts.astype(int), False),
+        (lambda counts: UnitRows("l1").fit_transform(Views(x=counts))["x"], False),
+        (lambda counts: LogCounts().fit_transform(Views(x=counts))["x"], False),
+        (lambda counts: TfidfViews().fit_transform(Views(x=counts))["x"], True),
+        (lambda counts: TfidfViews(norm=None).fit_transform(Views(x=counts))["x"].astype(np.float32), True),
+        (lambda counts: TfidfViews(norm="l1", sublinear_tf=True).fit_transform(Views(x=counts))["x"].toarray(), True),
+    ],
+)
+def test_weights_that_a_view_comes_with_are_not_put_on_again(change, given):
+    """But by centers; shares and logarithms of counts are no weights."""
+    X = Views(x=change(_texts(np.random.default_rng(0))), y=np.eye(200))
+    pipelines = {one.name: one.estimator for one in propose_pipelines(X, None, 0)[0]}
+    for name, pipeline in pipelines.items():
+        weighed = {view: step.use_idf for step in pipeline if isinstance(step, TfidfViews) for view in step.views}
+        if "x" in weighed:
+            assert weighed["x"] == (name == "centers" or not given), name
+    y = np.where(np.arange(200) < 60, np.arange(200) % 2, -1)
+    model = AutoClassifier(candidates=["latent", "centers"], random_state=0).fit(X, y)
+    assert model.scaling_["x"] == ("unit length" if given else "tf-idf")
+    said = "weighted already, as by tf-idf" if given else "counts or categories, weighted by tf-idf"
+    assert said in str(inspect(model))
 
 
 def test_what_each_view_was_taken_for_is_told_everywhere(tmp_path):

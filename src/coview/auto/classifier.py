@@ -196,7 +196,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         it is in the models of the levels.
     scaling_ : dict of str
         How default candidates that are kept see each view: "tf-idf" (counts, weighted; "topics" may see them as they
-        are), "standard", "pareto" or "centered", as in `AutoClustering`.
+        are), "unit length" (it came with such weights; only "centers" puts tf-idf on top), "standard", "pareto" or
+        "centered", as in `AutoClustering`.
     seen_views_ : dict of lists
         Names of the views that each kept candidate looks at.
     accuracy_ : float

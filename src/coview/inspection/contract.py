@@ -180,7 +180,7 @@ class Inspection:
     likelihoods : dict of str
         What the model took each view for, "multinomial" (counts) or "gaussian" (vectors); empty where it does not say.
     scalings : dict of str
-        How the columns of each view were made comparable, "tf-idf", "standard", "pareto" or "centered"
+        How the columns of each view were made comparable, "tf-idf", "unit length", "standard", "pareto" or "centered"
         (`describe_scaling` has words for them); empty where the model does not say.
     variance_explained : dict of ndarray (n_groups,)
         Share of the variance of each view of vectors that each group explains; empty where the model has none.
