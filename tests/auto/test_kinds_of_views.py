@@ -83,8 +83,15 @@ def test_weights_that_a_view_comes_with_are_not_put_on_again(change, given):
     y = np.where(np.arange(200) < 60, np.arange(200) % 2, -1)
     model = AutoClassifier(candidates=["latent", "centers"], random_state=0).fit(X, y)
     assert model.scaling_["x"] == ("unit length" if given else "tf-idf")
-    said = "weighted already, as by tf-idf" if given else "counts or categories, weighted by tf-idf"
-    assert said in str(inspect(model))
+    said = {True: "already weighted, as by tf-idf; each row scaled", False: "counts, categories or shares, weighted by"}
+    assert said[given] in str(inspect(model))
+
+
+def test_topics_only_scale_a_weighted_view_of_uneven_rows():
+    weights = TfidfViews(norm=None).fit_transform(Views(x=_texts(np.random.default_rng(0))))["x"]
+    uneven = sparse.csr_array(weights.multiply(10.0 ** (np.arange(200) % 5)[:, None]))
+    topics = {one.name: one.estimator for one in propose_pipelines(Views(x=uneven), None, 0)[0]}["topics"]
+    assert [step.use_idf for step in topics if isinstance(step, TfidfViews)] == [False]
 
 
 def test_what_each_view_was_taken_for_is_told_everywhere(tmp_path):
@@ -102,7 +109,7 @@ def test_what_each_view_was_taken_for_is_told_everywhere(tmp_path):
         save(model, tmp_path / "m.coview")
         told = summarized(outline(tmp_path / "m.coview"))["views"]
         assert told["vector"] == "20 features, vectors, all columns divided by one number"
-        assert told["words"] == "30 features, counts or categories, weighted by tf-idf"
+        assert told["words"] == "30 features, counts, categories or shares, weighted by tf-idf"
 
 
 def test_candidates_that_are_given_or_see_counts_as_they_are_say_nothing_of_scaling():

@@ -254,7 +254,22 @@ def test_few_objects_hardly_move_a_temperature():
 
 
 def test_temperatures_of_some_views_lie_between_those_of_one_and_of_all_but_one():
-    known = {"alone": dict(zip("abcd", (2.0, 8.0, 1.0, 1.0))), "without": dict.fromkeys("abcd", 0.5)}
     several = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1], [0, 0, 0, 0]], dtype=bool)
-    found = temperatures_of_objects(known, 0.4, list("abcd"), several).ravel()
-    assert_allclose(found, [2.0, 1.0, 0.5, 0.4, 0.4])
+    for others, halfway in (((2.0, 2.0, 2.0), 1.0), ((8.0, 1.0, 1.0), 2 * 0.25 ** (1 / 9)), ((2e9, 1.0, 1.0), 2.0)):
+        known = {"alone": dict(zip("abcd", (2.0, *others))), "without": dict.fromkeys("abcd", 0.5)}
+        found = temperatures_of_objects(known, 0.4, list("abcd"), several).ravel()
+        assert_allclose(found, [2.0, halfway, 0.5, 0.4, 0.4])
+
+
+def test_a_new_object_with_nothing_in_a_sparse_view_is_taken_to_lack_it():
+    """A text of unknown words is given, but says nothing."""
+    rng, y = np.random.default_rng(0), np.arange(200) % 2
+    words = sparse.csr_array(np.eye(40)[y * 20 + rng.integers(0, 20, 200)] + np.eye(40)[rng.integers(0, 40, 200)])
+    X = Views(words=words, person=rng.normal(size=(200, 3)) + 0.3 * y[:, None])
+    model = AutoClassifier(random_state=0).fit(X, np.where(np.arange(200) < 40, y, -1))
+    person = rng.normal(size=(50, 3))
+    blank = Views(words=sparse.csr_array((50, 40)), person=person)
+    lacking = Views({"words": sparse.csr_array((50, 40)), "person": person}, present=np.tile([False, True], (50, 1)))
+    assert model.subset_temperatures_["without"]["words"] > 1.2 * model.new_temperature_
+    sure, known = (model.predict_proba(each).max(axis=1).mean() for each in (blank, lacking))
+    assert_allclose(sure, known, atol=0.05)

@@ -73,6 +73,17 @@ def test_rows_in_single_precision_that_are_beyond_its_range_are_computed_in_doub
     assert_array_equal(outside.memberships_, inside.memberships_)
 
 
+def test_whole_numbers_on_disk_are_cut_into_the_same_blocks_as_in_memory(tmp_path):
+    """Their bytes are fewer than those of the numbers that a fit holds."""
+    rng = np.random.default_rng(0)
+    X = Views(x=rng.integers(0, 3, (40_000, 6), dtype=np.uint8))
+    write_views(X, tmp_path / "x", rows_per_shard=15_000)
+    model = PLSA(2, max_iter=3, tol=0, acceleration=None, random_state=0, likelihood="multinomial")
+    memory, disk = clone(model).fit(X), clone(model).fit(read_views(tmp_path / "x"))
+    assert memory.history_["objective"] == disk.history_["objective"]
+    assert_array_equal(memory.topic_feature_["x"], disk.topic_feature_["x"])
+
+
 def test_answers_about_lazy_rows_are_those_about_rows_in_memory():
     lazy = LazyViews.from_views(DATA.views, 130)
     model = MultiViewPLSAClassifier(5, max_iter=5, random_state=0).fit(DATA.views, Y)

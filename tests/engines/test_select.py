@@ -21,19 +21,19 @@ def test_anything_else_is_refused(bad):
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "columns", "row_bytes", "expected"),
+    ("n_rows", "columns", "itemsize", "expected"),
     [
-        (0, 64, 1000.0, 32_768),
-        (18_846, 64, 1000.0, 32_768),
-        (65_535, 64, 1000.0, 65_535),  # a small rest is shared out
-        (100_000, 64, 1000.0, 33_334),
-        (65_536, 256, 1000.0, 16_384),  # 16 MB of the row factor
-        (65_536, 4096, 1000.0, 8192),
-        (65_536, 64, 4096.0, 16_384),  # 64 MB of data
-        (65_536, 64, 1e6, 8192),
+        (0, 64, 4, 16_384),
+        (0, 0, 4, 16_384),
+        (18_846, 64, 4, 18_846),  # a small rest is shared out
+        (100_000, 64, 4, 16_667),
+        (65_536, 256, 4, 16_384),  # 16 MB of the row factor
+        (65_536, 256, 8, 8192),
+        (65_536, 4096, 4, 8192),
     ],
 )
-def test_blocks_of_the_cpu_fit_its_caches_and_leave_no_small_rest(n_rows, columns, row_bytes, expected):
-    size = CpuEngine(1).block_rows(columns, 4, n_rows, row_bytes)
-    assert size == expected
+def test_blocks_of_the_cpu_fit_its_caches_and_leave_no_small_rest(n_rows, columns, itemsize, expected):
+    engine = CpuEngine(1)
+    size = engine.block_rows(columns, itemsize, n_rows, 1000.0)
+    assert size == expected == engine.block_rows(columns, itemsize, n_rows, 1e6)  # as from disk, in other types
     assert n_rows <= size or -n_rows % size < size / 2

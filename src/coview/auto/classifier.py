@@ -79,6 +79,7 @@ from coview.engines.threads import few_threads
 from coview.exceptions import InterruptedFitWarning
 from coview.inspection import Inspection
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
+from coview.inspection.known import objects_by_view
 from coview.metrics import expected_calibration_error
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
@@ -188,16 +189,17 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     subset_temperatures_ : dict of dicts of float
         The same where objects have some of the views only: under "alone", by view, with that view alone; under
         "without" with all views but that one, of more than three views only without the best; other subsets are between
-        these. The answer is then as sure as these views agree with all of them, on a sample of unlabeled objects. With
-        an ontology it is in the models of the levels.
+        these. The answer is then as sure as these views agree with all of them, on a sample of unlabeled objects. A new
+        object with nothing in a sparse view, as a text of unknown words, is taken to lack it. With an ontology it is in
+        the models of the levels.
     accuracy_by_view_ : dict of float
         Share of objects that are classified rightly from each view alone, as far as the model can tell: by the
         probabilities that it gives with all views. A view is left out where nobody can answer from it. With an ontology
         it is in the models of the levels.
     scaling_ : dict of str
         How default candidates that are kept see each view: "tf-idf" (counts, weighted; "topics" may see them as they
-        are), "unit length" (it came with such weights; only "centers" puts tf-idf on top), "standard", "pareto" or
-        "centered", as in `AutoClustering`.
+        are), "unit length" (it looks weighted by tf-idf already; only "centers" applies it again), "standard", "pareto"
+        or "centered", as in `AutoClustering`.
     seen_views_ : dict of lists
         Names of the views that each kept candidate looks at.
     accuracy_ : float
@@ -450,7 +452,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 continue
             found = softmax(class_scores(model, some, self.classes_) / self.temperatures_[name], axis=1)
             answers.append((weights[name] * some.present.any(axis=1), found))
-        temperatures = self._temperatures(views, self.new_temperature_)
+        temperatures = self._temperatures(self._described(views), self.new_temperature_)
         return in_type_of(views, pool(answers, self.class_prior_, len(views), self.class_factors_, temperatures))
 
     def predict_labels(self, X: Any) -> np.ndarray:
@@ -673,8 +675,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             self.pool_temperature_ = agreeing_temperature(mean, opinions)
         self.memberships_ = pool(answers, self.class_prior_, len(codes), self.class_factors_, self.pool_temperature_)
         self._temper_subsets(fitted, plan, seed, deadline)
-        if not prepared.views.present.all():
-            own = self._temperatures(prepared.views, self.pool_temperature_)
+        views = prepared.views
+        if not views.present.all():
+            own = self._temperatures(dict(zip(views.names, views.present.T)), self.pool_temperature_)
             self.memberships_ = pool(answers, self.class_prior_, len(codes), self.class_factors_, own)
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
@@ -727,11 +730,18 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         except FAILURES:
             return None
 
-    def _temperatures(self, views: Views, usual: float) -> np.ndarray:
+    def _described(self, views: Views) -> dict[str, np.ndarray]:
+        """Who has a view, and something in it; links, of which an object may have none, count as they are."""
+        linked = {needed_view(model) for model in self.estimators_.values()}
+        given = dict(zip(views.names, views.present.T))
+        return {name: given[name] if name in linked else some for name, some in objects_by_view(views).items()}
+
+    def _temperatures(self, described: Mapping[str, np.ndarray], usual: float) -> np.ndarray:
         """Temperature of each object (a column) by the views that it has; `usual` of who has all of them."""
         names = list(self.view_names_)
-        present = np.zeros((len(views), len(names)), dtype=bool)
-        present[:, [names.index(name) for name in views.names]] = views.present
+        present = np.zeros((len(next(iter(described.values()))), len(names)), dtype=bool)
+        for name, some in described.items():
+            present[:, names.index(name)] = some
         return temperatures_of_objects(self.subset_temperatures_, usual, names, present)
 
     def _why_light(self) -> str:

@@ -17,10 +17,10 @@ have length 1, so that no view drowns the others; of one or two columns, with a 
 middle is no other's neighbor by the direction of its noise. PLSA sees counts as they are, unless their row sums differ
 widely: then one long text would outweigh a hundred short ones. Views that hold only 0 and 1 stay as they are, since a
 page with many links says more than one with few. Whole numbers beside counts are counts to PLSA too, and measurements
-are vectors (`coview.plsa.gaussian`). Of a view that comes with such weights, linear models and what is smoothed over
-links take its own: put on twice, they leave little but the rarest features, which told classes apart less well on four
-collections of five, and as well on the other. Centers, which group all objects, do better with both, as clusterings do.
-Links that join objects no more alike than any two are no more than a view of counts.
+are vectors (`coview.plsa.gaussian`). A view that is already weighted, as by tf-idf, is used as it is, its rows scaled
+to length 1: weights applied twice leave little but the rarest features. Only centers apply them again, since they group
+all objects and, like clusterings, were better for it where the two were compared. Links that join objects no more alike
+than any two are no more than a view of counts.
 
 Priors were settled on two to fourteen draws of labels from ten collections, for labels so few that held-out ones say
 little: topics of counts are then the best or near it, centers and graphs of measurements, and over links centers and
@@ -74,8 +74,8 @@ LINKED = ("near centers", "near latent", "near linear")  # candidates that smoot
 FEW, MANY = 50, 200  # singular vectors
 SWEEPS = 60  # of PLSA
 PER_CLASS = 40  # unlabeled objects of a class that topics and centers are judged with
-RISING = 0.1  # correlation of values with the rarity of their features: 0.2 and more in tf-idf, below 0 in counts
-TRIED = 4000  # objects by which this is told
+RARE_HAVE_MORE = 0.2  # correlation of values with the rarity of their features from which on they look weighted
+SEEN_ROWS, SEEN_CELLS = 4000, 10_000_000  # by which this is told; cells of a dense view
 NARROW = 2  # columns whose directions say little: the middle of three classes has none
 GRAPH_OBJECTS = 5000  # above which neighbors of all objects take too long
 
@@ -222,7 +222,7 @@ def _topics(views: Views, counted: list[str]) -> Pipeline:
     weighed = [name for name in counted if _uneven(views[name])]
     having = n_present(views)
     vectors = [name for name in views.names if name not in counted and not _holds_counts(views[name], having[name])]
-    steps: list[Any] = [TfidfViews(views=weighed)] if weighed else []
+    steps: list[Any] = [*_tfidf(views, weighed)]
     model = MultiViewPLSAClassifier(view_weights="auto", max_iter=SWEEPS, engine="cpu")
     if vectors:
         steps += _scaling(views.select(*vectors))
@@ -272,51 +272,55 @@ def _latent(views: Views, width: int) -> list[Any]:
 
 
 def _weighing(views: Views, *, again: bool = False) -> list[Any]:
-    """Transformers that bring every view to rows of length 1: weights for counts, scales for measurements.
+    """Transformers that bring every view to rows of length 1: tf-idf for counts, scales for measurements.
 
-    Counts that have weights already get others on top if `again`.
+    If `again`, views that already have tf-idf weights are weighted once more.
     """
     counted = counted_views(views)
-    given = [] if again else [name for name in counted if _has_weights(views[name])]
-    plain = [name for name in counted if name not in given]
     measured = [name for name in views.names if name not in counted]
-    return [
-        *([TfidfViews(views=plain)] if plain else []),
-        *([TfidfViews(use_idf=False, views=given)] if given else []),
-        *(_scaling(views.select(*measured)) if measured else []),
-    ]
+    return [*_tfidf(views, counted, again=again), *(_scaling(views.select(*measured)) if measured else [])]
 
 
-def _has_weights(matrix: Any) -> bool:
-    """Tell whether what looks like counts has weights such as tf-idf already: in each row, rare features have more.
+def _tfidf(views: Views, names: list[str], *, again: bool = False) -> list[TfidfViews]:
+    """Tf-idf for views of these names; unless `again`, those that already have such weights are only scaled."""
+    given = [] if again else [name for name in names if _looks_weighted(views[name])]
+    plain = [name for name in names if name not in given]
+    parts = [TfidfViews(views=plain)] if plain else []
+    return [*parts, TfidfViews(use_idf=False, views=given)] if given else parts
 
-    Weights put on it again would leave little but the rarest features. Whole numbers are counts, and shares or
-    logarithms of counts have no weights: common features have more of them.
+
+def _looks_weighted(matrix: Any) -> bool:
+    """Tell whether what looks like counts already has weights such as tf-idf: within a row, rare features have more.
+
+    That is the correlation of log(value) with -log(number of rows that have the feature), both less their means in the
+    row. It is above `RARE_HAVE_MORE` in tf-idf of all collections that were tried, and below in
+    their counts, shares and logarithms of counts. Whole numbers are always counts.
 
     Examples
     --------
-    >>> counts = sparse.csr_array([[3, 1, 0], [2, 0, 1], [4, 0, 0], [1, 0, 0]])
-    >>> _has_weights(counts), _has_weights(counts.multiply(1 / counts.sum(axis=1)[:, None]).tocsr())
+    >>> counts = sparse.csr_array([[3, 1, 0], [2, 0, 1], [4, 1, 0], [1, 0, 1]] * 100)
+    >>> _looks_weighted(counts), _looks_weighted(counts.multiply(1 / counts.sum(axis=1)[:, None]).tocsr())
     (False, False)
-    >>> _has_weights(sparse.csr_array(counts * np.array([[1.0, 5.5, 5.5]])))
+    >>> _looks_weighted(sparse.csr_array(counts * np.array([[1.0, 5.5, 5.5]])))
     True
     """
     if matrix.dtype.kind != "f":
         return False
-    rows = sparse.csr_array(matrix[sample_positions(matrix.shape[0], TRIED, 0)])
+    most = SEEN_ROWS if sparse.issparse(matrix) else min(SEEN_ROWS, SEEN_CELLS // max(matrix.shape[1], 1))
+    rows = sparse.csr_array(matrix[sample_positions(matrix.shape[0], most, 0)])
     rows.eliminate_zeros()
     if not rows.nnz or np.array_equal(rows.data, np.rint(rows.data)):
         return False
     lengths = np.diff(rows.indptr)
     owners = np.repeat(np.arange(rows.shape[0]), lengths)
-    rarity = -np.log(np.bincount(rows.indices, minlength=rows.shape[1])[rows.indices])
 
-    def row_means(values: np.ndarray) -> np.ndarray:
-        return (np.bincount(owners, weights=values, minlength=len(lengths)) / np.maximum(lengths, 1))[owners]
+    def within_rows(values: np.ndarray) -> np.ndarray:
+        return values - (np.bincount(owners, weights=values, minlength=len(lengths)) / np.maximum(lengths, 1))[owners]
 
-    values, rarity = rows.data / row_means(rows.data) - 1, rarity - row_means(rarity)
+    values = within_rows(np.log(rows.data, dtype=np.float64))
+    rarity = within_rows(-np.log(np.bincount(rows.indices, minlength=rows.shape[1])[rows.indices]))
     spread = np.sqrt((values @ values) * (rarity @ rarity))
-    return bool(spread > 0 and values @ rarity > RISING * spread)
+    return bool(spread > 0 and values @ rarity > max(RARE_HAVE_MORE, 3 / np.sqrt(rows.nnz)) * spread)
 
 
 def _scaling(measured: Views) -> list[Any]:

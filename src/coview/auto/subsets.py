@@ -19,8 +19,9 @@ The same sample is asked for with all views, which gives the temperature of new 
 objects that they were fitted to, and are less sure of others. Of classifiers that learn from labels alone it is the
 one of the fit. Candidates that need links are not asked; where they have some weight, the one of the fit stays.
 
-Between one view (k = 1) and all but one (k = V - 1), log T_S goes from the least of its views alone to the most of all
-without one that it lacks, in proportion to k.
+Between one view and all but one, log T_S goes from the least of its views alone to the most of all without one that it
+lacks. How far is told by what each view says alone, 1 / T_v: where two good views are missing, two poor ones together
+say hardly more than the better of them. Of views that say as much as each other, it is in proportion to their number.
 """
 
 from __future__ import annotations
@@ -234,6 +235,8 @@ def _of_pattern(
         return known[ALONE].get(there[0], usual)
     if len(lacking) == 1:
         return known[WITHOUT].get(lacking[0], usual)
-    least = np.log(min(known[ALONE].get(name, usual) for name in there))
+    told, missed = ([1 / known[ALONE].get(name, usual) for name in part] for part in (there, lacking))
+    least = np.log(1 / max(told))
     most = np.log(max(known[WITHOUT].get(name, usual) for name in lacking))
-    return float(np.exp(least + (most - least) * (len(there) - 1) / (len(names) - 2)))
+    added = sum(told) - max(told)
+    return float(np.exp(least + (most - least) * added / (added + sum(missed) - min(missed))))

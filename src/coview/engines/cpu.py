@@ -31,13 +31,12 @@ from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, un
 
 __all__ = ["CpuEngine", "CpuMatrix"]
 
-_FEWEST, _MOST = 8192, 32_768  # rows per block: with fewer, going over all features once per block takes a tenth more
-_DATA = 64 << 20  # bytes of data per block, if its rows may be fewer than the most: one is read while another is used
+# rows per block: with fewer, each block goes over all features for few non-zeros; with more, the part of the row factor
+# that the feature side gathers from leaves the cache. Not by the size of the data, which is another one on disk
+_FEWEST, _MOST = 8192, 16_384
 _ROWS = 32_768  # rows per chunk of the dense passes
 _CHUNK = 1024  # rows per product with anchors or centers: what comes out stays in cache
-_TILE = (
-    16 << 20
-)  # bytes of a factor that one pass gathers from: a tile of that of the features, a block of that of the rows
+_TILE = 16 << 20  # bytes of a factor that one pass gathers from: tiles of one, blocks of the other
 _LEAST = 16  # non-zeros of a row per tile: with fewer, going over the rows again costs more than the cache gives
 _SMALL, _DENSE_SHARE = 300, 20  # matrices, or shares of the vectors, from which on Lanczos is quicker than all vectors
 _PIECE = 64  # MiB of distances at a time, which is also quicker than more
@@ -174,8 +173,7 @@ class CpuEngine:
         return CpuMatrix(matrix)
 
     def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
-        fitting = min(_TILE // max(1, n_components * itemsize), int(_DATA / max(1.0, row_bytes)))
-        size = max(_FEWEST, min(_MOST, fitting))
+        size = max(_FEWEST, min(_MOST, _TILE // max(1, n_components * itemsize)))
         # a small rest would go through all features for few non-zeros: it is shared out
         return max(size, -(-n_rows // max(1, n_rows // size)))
 

@@ -54,10 +54,10 @@ def local_engine(engine: Any) -> Any:
 def hold(views: Any, engine: Any, width: int, extra: Extra, gate: Gate, most: int | None = None) -> Holder:
     """Hand the rows of a fit to a holder: a cluster, this machine's disk for lazy views, or memory.
 
-    Blocks have no more than `most` rows, where that is given; on a cluster each part is cut as the cluster does.
+    Blocks have no more than `most` rows, where that is given.
     """
     if engine.name == "dask":
-        return engine.hold(views, width, extra, gate)
+        return engine.hold(views, width, extra, gate, most)
     if isinstance(views, LazyViews):
         from coview.engines.disk import DiskHolder
 

@@ -18,8 +18,8 @@ __all__ = [
 
 SHOWN = 0.005  # least weight of a method that is named
 SCALED = {
-    "tf-idf": "counts or categories, weighted by tf-idf",
-    "unit length": "weighted already, as by tf-idf",
+    "tf-idf": "counts, categories or shares, weighted by tf-idf",
+    "unit length": "already weighted, as by tf-idf; each row scaled to length 1",
     "standard": "numbers, each column divided by its standard deviation",
     "pareto": "amounts, each column divided by the square root of its standard deviation",
     "centered": "vectors, all columns divided by one number",

@@ -212,6 +212,12 @@ def test_row_states_are_cut_as_the_blocks_are(threads):
     assert_array_equal(whole["mixture"][[0, 299, 300, 599], 0], [0, 0, 1, 1])
 
 
+def test_blocks_have_no_more_rows_than_the_model_allows():
+    """Pairs of a block grow with the square of its rows."""
+    (part,) = work.prepare([X], [0], [{}], lambda views: views, "reference", 4, 8, 100.0, 250)
+    assert [len(block) for block in part.blocks] == [250, 250, 100]
+
+
 def test_a_thread_of_the_cluster_has_one_group_of_small_parts(threads):
     """However many parts there are: one task a sweep, one copy of the statistics."""
     holder = DaskEngine(threads).hold(LazyViews.from_views(X, 50), 4, {}, lambda views: views)

@@ -96,10 +96,10 @@ class DaskEngine(CpuEngine):
         # nor can it be pickled: the copy works on the cluster that is there when it is asked
         return type(self), (None, self.worker_engine, self.folder, self.store_every)
 
-    def hold(self, views: Any, width: int, extra: Extra, gate: Gate) -> DaskHolder:
+    def hold(self, views: Any, width: int, extra: Extra, gate: Gate, most: int | None = None) -> DaskHolder:
         """Spread the rows over the workers."""
         client = self.client if self.client is not None else default_client()
-        return DaskHolder(client, self, views, width, extra, gate)
+        return DaskHolder(client, self, views, width, extra, gate, most)
 
 
 def default_client() -> Any:
@@ -154,9 +154,18 @@ class SpreadRows:
 class DaskHolder:
     """Holds a fit whose rows are on a cluster."""
 
-    def __init__(self, client: Any, engine: DaskEngine, views: Any, width: int, extra: Extra, gate: Gate) -> None:
+    def __init__(
+        self,
+        client: Any,
+        engine: DaskEngine,
+        views: Any,
+        width: int,
+        extra: Extra,
+        gate: Gate,
+        most: int | None = None,
+    ) -> None:
         self.client, self.ops, self.worker_engine = client, engine, engine.worker_engine
-        self.sizes = width, floating_type(views).itemsize, row_bytes(views)
+        self.sizes = width, floating_type(views).itemsize, row_bytes(views), most
         _wait_for_worker(client)
         threads = _threads(client)
         wanted = len(threads) * _groups_per_thread(row_bytes(views) * len(views) / len(threads))

@@ -98,12 +98,13 @@ def prepare(
     width: int,
     itemsize: int,
     row_bytes: float,
+    most: int | None = None,
 ) -> list[PreparedPart]:
-    """Cut parts, whose first rows have these numbers among all, into blocks of the engine's."""
+    """Cut parts, whose first rows have these numbers among all, into blocks of the engine's, of `most` rows at most."""
     ops = _engine(engine)
     prepared = []
     for views, offset, extra in zip(parts, offsets, extras, strict=True):
-        size = ops.block_rows(width, itemsize, len(views), row_bytes)
+        size = min(ops.block_rows(width, itemsize, len(views), row_bytes), most or len(views))
         blocks = []
         for first in range(0, len(views), size):
             block = make_block(views, first, min(first + size, len(views)), ops, extra, gate)
