@@ -293,8 +293,8 @@ def _looks_weighted(matrix: Any) -> bool:
     """Tell whether what looks like counts already has weights such as tf-idf: within a row, rare features have more.
 
     That is the correlation of log(value) with -log(number of rows that have the feature), both less their means in the
-    row. It is above `RARE_HAVE_MORE` in tf-idf of all collections that were tried, and below in
-    their counts, shares and logarithms of counts. Whole numbers are always counts.
+    row. It is above `RARE_HAVE_MORE` in tf-idf of all collections that were tried, and below in their counts, shares
+    and logarithms of counts. Whole numbers are always counts.
 
     Examples
     --------

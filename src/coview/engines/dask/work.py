@@ -104,7 +104,8 @@ def prepare(
     ops = _engine(engine)
     prepared = []
     for views, offset, extra in zip(parts, offsets, extras, strict=True):
-        size = min(ops.block_rows(width, itemsize, len(views), row_bytes), most or len(views))
+        size = ops.block_rows(width, itemsize, len(views), row_bytes)
+        size = size if most is None else min(size, most)
         blocks = []
         for first in range(0, len(views), size):
             block = make_block(views, first, min(first + size, len(views)), ops, extra, gate)
