@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.decomposition import non_negative_factorization
 
-from coview import PLSA, Views
+from coview import PLSA, LinkPLSA, Views
 from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
+from coview.engines.cpu import CpuEngine
 from coview.exceptions import ViewsError
 from coview.metrics import clustering_accuracy
 from coview.plsa.mixture import MixtureSteps
@@ -156,12 +157,41 @@ def test_fold_in_is_nearer_to_the_optimum_in_fewer_steps_than_em(monkeypatch):
             going[going] = np.abs(new - rows).max(axis=1) > tol
         return mixtures, taken
 
+    monkeypatch.setattr(CpuEngine, "settled_rows", lambda *_: None)  # step by step
     monkeypatch.setattr(MixtureSteps, "row_step", counted)
     ours, (theirs, taken), (best, _) = model.transform(X), em(200, 1e-5), em(20_000, 0.0)
     assert sum(steps) < 0.6 * taken
     ours_apart, theirs_apart = (np.abs(part - best).max(axis=1) for part in (ours, theirs))
     assert ours_apart.mean() < 0.5 * theirs_apart.mean()
     assert ours_apart.max() <= theirs_apart.max()
+
+
+@pytest.mark.parametrize("n_topics", [1, 2, 6, 58])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
+def test_all_steps_at_once_end_where_steps_one_by_one_do(monkeypatch, n_topics, dtype):
+    X = Views(words=counts(300, 60).astype(dtype), tags=counts(300, 20, seed=1).astype(dtype))
+    model = LinkPLSA(n_topics, view_weights={"words": 0.7, "tags": 2.0}, random_state=0).fit(X)
+    at_once = model.transform(X)
+    monkeypatch.setattr(CpuEngine, "settled_rows", lambda *_: None)
+    one_by_one = model.transform(X)
+    assert at_once.dtype == one_by_one.dtype
+    assert_allclose(at_once, one_by_one, atol=1e-9 if dtype != np.float32 else 2e-3)
+
+
+def test_fold_in_of_long_empty_and_no_objects():
+    rng = np.random.default_rng(0)
+    long = rng.poisson(2.0, (3, 5000))  # more rows of profiles than are copied at a time
+    X = np.vstack([long, np.zeros((1, 5000), dtype=np.int64), rng.poisson(0.01, (40, 5000))])
+    model = PLSA(4, random_state=0).fit(X)
+    together = model.transform(X)
+    assert_array_equal(together[3], np.full(4, 0.25))
+    assert_array_equal(np.vstack([model.transform(X[[i]]) for i in range(len(X))]), together)
+    assert_array_equal(PLSA(4, engine=CpuEngine(2), random_state=0).fit(X).transform(X), together)
+    engine = CpuEngine(1)
+    nothing = engine.settled_rows(
+        [(engine.prepare(X[:0]), np.full((5000, 4), 1 / 5000), 1.0)], together[:0], 9, 0, 0, 0
+    )
+    assert nothing.shape == (0, 4)
 
 
 def test_what_an_object_gets_does_not_depend_on_its_company():

@@ -31,7 +31,7 @@ from coview.utils.docs import shared_parameters
 from coview.utils.inner import asking, finite_answer
 from coview.utils.parameters import TRUTH, by_view, number
 from coview.validation import LabeledScoreMixin, check_sample_weight, encode_labels, per_view
-from coview.views.arrays import take_rows
+from coview.views.arrays import sparse_in_single, take_rows
 from coview.views.views import Views
 
 __all__ = [
@@ -336,31 +336,43 @@ class ViewOpinion:
     """
 
     def __init__(self, one: Views, n_classes: int) -> None:
-        (self._matrix,) = one.values()
-        self._by_feature = self._matrix.T
-        self._absent = ~one.present[:, 0]
-        self._scale, self._n_classes = _count_scale(*_entries(self._matrix)), n_classes
+        (given,) = one.values()
+        matrix = sparse_in_single(given)
+        scale = _count_scale(*_entries(matrix))
+        if sparse.issparse(matrix):  # a feature that nobody has counts for the sums of the classes alone
+            matrix = matrix[:, np.unique(matrix.indices)]
+        self._rows = matrix.astype(_own_type(matrix), copy=False) * _own_type(matrix)(scale)
+        self._by_feature = self._rows.T
+        self._absent, self._n_features, self._n_classes = ~one.present[:, 0], given.shape[1], n_classes
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
         labeled = np.flatnonzero(codes >= 0)
-        shares = np.zeros((len(codes), self._n_classes))
-        shares[labeled, codes[labeled]] = 1.0
+        shares = np.zeros((len(codes), self._n_classes), dtype=self._rows.dtype)
+        shares[labeled, codes[labeled]] = 1
         known = shares[labeled]
         for _ in range(ROUNDS if len(labeled) < len(codes) else 0):
-            shares = self._posterior(shares).astype(np.float64)
+            shares = self._scores(shares)
+            shares -= shares.max(axis=1, keepdims=True)
+            np.exp(shares, out=shares)
+            shares /= shares.sum(axis=1, keepdims=True)
+            shares[self._absent] = 1 / self._n_classes
             shares[labeled] = known
-        return self._posterior(shares).argmax(axis=1)
+        scores = self._scores(shares)
+        scores[self._absent] = 0
+        return scores.argmax(axis=1)
 
-    def _posterior(self, shares: np.ndarray) -> np.ndarray:
-        """Posterior by what is learned from objects that are shared out to the classes so.
+    def _scores(self, shares: np.ndarray) -> np.ndarray:
+        """Logarithms of the posterior, up to a term per object, by objects that are shared out to the classes so.
 
-        Logarithms are of the view's own floating type: most of the time goes to them.
+        In one array of the view's own floating type (features x classes): most of the time goes to its logarithms.
         """
-        counts = np.asarray(self._by_feature @ shares, dtype=_own_type(self._matrix)).T * self._scale
-        log_prob = feature_log_prob(counts, 1.0)
-        posterior = view_posterior(self._matrix, log_prob * self._scale, log_shares(shares.sum(axis=0)))
-        posterior[self._absent] = 1.0 / self._n_classes
-        return posterior
+        odds = self._by_feature @ shares
+        totals = odds.sum(axis=0, dtype=np.float64) + self._n_features
+        odds += 1
+        np.log(odds, out=odds)
+        odds -= np.log(totals).astype(odds.dtype)
+        odds -= odds.mean(axis=1, keepdims=True)  # as in `log_odds`
+        return self._rows @ odds + log_shares(shares.sum(axis=0, dtype=np.float64)).astype(odds.dtype)
 
 
 @dataclass(frozen=True)

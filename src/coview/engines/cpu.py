@@ -24,7 +24,7 @@ from coview.engines.reference import comparable
 from coview.engines.threads import Team, balanced_chunks, few_threads, thread_count, thread_pools
 from coview.exceptions import EngineError
 from coview.kernels import anchors as anchor_kernels
-from coview.kernels import announce, shares, simplex_quadratic
+from coview.kernels import announce, folding, shares, simplex_quadratic
 from coview.kernels import ratio as kernels
 from coview.kernels.memory import LINE
 from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, unit_rows
@@ -37,6 +37,8 @@ _FEWEST, _MOST = 8192, 16_384
 _ROWS = 32_768  # rows per chunk of the dense passes
 _CHUNK = 1024  # rows per product with anchors or centers: what comes out stays in cache
 _TILE = 16 << 20  # bytes of a factor that one pass gathers from: tiles of one, blocks of the other
+_COPIES = 256 << 10  # bytes of rows of profiles that are copied side by side for fold-in: a part of the second cache
+_LIGHT = 2048  # non-zeros below which fold-in is no work for another thread: they are gone over some dozen times
 _LEAST = 16  # non-zeros of a row per tile: with fewer, going over the rows again costs more than the cache gives
 _SMALL, _DENSE_SHARE = 300, 20  # matrices, or shares of the vectors, from which on Lanczos is quicker than all vectors
 _PIECE = 64  # MiB of distances at a time, which is also quicker than more
@@ -221,6 +223,43 @@ class CpuEngine:
         old, pull, out = _fixed(old), _fixed(pull), self._pages.empty(old.shape, old.dtype)
         floor = old.dtype.type(floor)
         self.team.map(lambda i, j: shares.row_shares(old, pull, out, floor, i, j), _even_chunks(len(old)))
+        return out
+
+    def settled_rows(
+        self,
+        parts: list[tuple[CpuMatrix, np.ndarray, float]],
+        start: np.ndarray,
+        sweeps: int,
+        tol: float,
+        floor: float,
+        stays: float,
+    ) -> np.ndarray:
+        out = np.array(start, order="C")
+        kind, width = out.dtype.type, out.shape[1]
+        settings = (sweeps, kind(tol), kind(floor), kind(stays))
+        bounds, views = np.zeros(len(out) + 1, dtype=np.int64), []
+        for X, profiles, weight in parts:
+            _check_factors(X, out, profiles)
+            entries, _ = X.row_parts
+            views.append((*entries, kind(weight), _fixed(profiles)))
+            bounds[1:] += np.cumsum(np.diff(entries[0]))
+        room = _COPIES // max(1, width * out.itemsize)
+        announce(folding.settle_rows)
+
+        def work(first: int, stop: int) -> None:
+            size = max(room, int(np.diff(bounds[first : stop + 1]).max()))
+            copies, masses = np.empty((size, width), out.dtype), np.empty(size, out.dtype)
+            while first < stop:  # as many objects as there is room for
+                last = min(int(np.searchsorted(bounds, bounds[first] + size, side="right")) - 1, stop)
+                begins = bounds[first:last] - bounds[first]
+                ends = begins.copy()
+                for view in views:
+                    folding.gather_rows(*view, copies, masses, ends, first, last)
+                folding.settle_rows(begins, ends, copies, masses, out, first, *settings)
+                first = last
+
+        if len(out):
+            self.team.map(work, balanced_chunks(bounds, _LIGHT))
         return out
 
     def clamp(self, mixture: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -410,6 +410,9 @@ class CudaEngine:
                 total += _log_terms(values, model).sum()
         return out, total
 
+    def settled_rows(self, *_: Any) -> None:
+        return None
+
     def clamp(self, mixture: Any, codes: Any) -> Any:
         classes = torch.arange(mixture.shape[1], device=mixture.device)
         one_hot = (codes[:, None] == classes).to(mixture.dtype)

@@ -83,6 +83,20 @@ class Engine(Protocol):
     def row_shares(self, old: Array, pull: Array, floor: float) -> Array:
         """Rows of old * pull divided by their sums, at least `floor`; a row that sums to zero keeps its old value."""
 
+    def settled_rows(
+        self,
+        parts: list[tuple[Handle, Array, float]],
+        start: Array,
+        sweeps: int,
+        tol: float,
+        floor: float,
+        stays: float,
+    ) -> Array | None:
+        """Mixtures of new rows from a start, all steps of fold-in at once (`plsa/mixture.py`, `fold_step`).
+
+        Parts are rows, profiles and weight of each view. None where the engine takes one step of all rows at a time.
+        """
+
     def clamp(self, mixture: Array, codes: Array) -> Array:
         """Rows whose code is not -1 hold their class alone; `mixture` may be overwritten."""
 

@@ -78,6 +78,9 @@ class ReferenceEngine:
         shares = np.divide(values, sums, out=np.zeros_like(values), where=sums > 0)
         return np.where(sums > 0, np.maximum(shares, floor), old)
 
+    def settled_rows(self, *_: Any) -> None:
+        return None
+
     def clamp(self, mixture: np.ndarray, codes: np.ndarray) -> np.ndarray:
         fixed = np.flatnonzero(codes >= 0)
         mixture[fixed] = 0

@@ -84,6 +84,9 @@ class ByViewSteps(MixtureSteps):
             total += self.weights.get(name, 1.0) * float(ops.log_likelihood(X, mixture, shared["profiles"][name]).sum())
         return total
 
+    def settled_rows(self, block: Block, start: Any, shared: Tree, ops: Engine) -> None:
+        """None: the steps of a table are its own."""
+
     def folding_block(self, block: Block, shared: Tree, ops: Engine) -> Block:
         """The block as it is: its views are the columns of the table."""
         return block

@@ -189,6 +189,14 @@ class MixtureSteps:
         unrest = np.maximum(*(np.abs(ops.to_numpy(part)).max(axis=1, initial=0.0) for part in (step, moved)))
         return {"mixture": new, "behind": mixture, "pace": (pace + 1) * leads_on}, unrest
 
+    def settled_rows(self, block: Block, start: Any, shared: Tree, ops: Engine) -> Any:
+        """Mixtures of new objects after all steps of fold-in, where the engine takes them at once; None elsewhere."""
+        if self.vectors(block):
+            return None
+        parts = [(X, shared["profiles"][name], self.weights.get(name, 1.0)) for name, X in self.counts(block)]
+        found = ops.settled_rows(parts, start, self.fold_in_sweeps, self.fold_in_tol, ROW_FLOOR, STAYS)
+        return None if found is None else clamped(found, block, ops)
+
     def folding_block(self, block: Block, shared: Tree, ops: Engine) -> Block:
         """What fold-in goes over again and again: of vectors, their products with the means alone."""
         return projected_block(block, self.gaussian, shared, ops, self.spread_cost)
@@ -257,6 +265,9 @@ def fold_rows(steps: MixtureSteps, block: Block, start: Any, shared: Tree, engin
     if start is None:
         start = np.full((len(block), steps.width), 1.0 / steps.width)
     rows = {"mixture": engine.asarray(start, type_of(shared))}
+    settled = steps.settled_rows(block, rows["mixture"], shared, engine)
+    if settled is not None:
+        return engine.to_numpy(settled)
     block = steps.folding_block(block, shared, engine)
 
     def step(part: Block, rows: Tree, number: int) -> tuple[Tree, np.ndarray]:
