@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -65,13 +64,26 @@ def class_feature_counts(
 def feature_log_prob(counts: np.ndarray, alpha: float) -> np.ndarray:
     """Log p(feature | class) from counts (classes x features) with `alpha` more of each; never minus infinity."""
     smoothed = counts + max(alpha, 1e-10)
-    return np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
+    totals = np.log(smoothed.sum(axis=1, keepdims=True))
+    np.log(smoothed, out=smoothed)
+    smoothed -= totals
+    return smoothed
 
 
 def view_posterior(matrix: Any, log_prob: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
     """Posterior of each object from one view, in the view's own floating type."""
     odds, prior = log_odds(log_prob, log_prior, _own_type(matrix))
-    return softmax(np.asarray(matrix @ odds) + prior, axis=1)
+    scores = np.asarray(matrix @ odds)
+    scores += prior
+    return softmax_rows(scores)
+
+
+def softmax_rows(scores: np.ndarray) -> np.ndarray:
+    """Softmax of every row, in place."""
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores
 
 
 def _own_type(matrix: Any) -> Any:
@@ -349,15 +361,12 @@ class ViewOpinion:
         labeled = np.flatnonzero(codes >= 0)
         shares = np.zeros((len(codes), self._n_classes), dtype=self._rows.dtype)
         shares[labeled, codes[labeled]] = 1
-        known = shares[labeled]
+        known, scores = shares[labeled], self._scores(shares)
         for _ in range(ROUNDS if len(labeled) < len(codes) else 0):
-            shares = self._scores(shares)
-            shares -= shares.max(axis=1, keepdims=True)
-            np.exp(shares, out=shares)
-            shares /= shares.sum(axis=1, keepdims=True)
+            shares = softmax_rows(scores)
             shares[self._absent] = 1 / self._n_classes
             shares[labeled] = known
-        scores = self._scores(shares)
+            scores = self._scores(shares)
         scores[self._absent] = 0
         return scores.argmax(axis=1)
 
@@ -367,10 +376,10 @@ class ViewOpinion:
         In one array of the view's own floating type (features x classes): most of the time goes to its logarithms.
         """
         odds = self._by_feature @ shares
-        totals = odds.sum(axis=0, dtype=np.float64) + self._n_features
+        totals = np.log(odds.sum(axis=0, dtype=np.float64) + self._n_features)
         odds += 1
         np.log(odds, out=odds)
-        odds -= np.log(totals).astype(odds.dtype)
+        odds -= totals.astype(odds.dtype)
         odds -= odds.mean(axis=1, keepdims=True)  # as in `log_odds`
         return self._rows @ odds + log_shares(shares.sum(axis=0, dtype=np.float64)).astype(odds.dtype)
 
