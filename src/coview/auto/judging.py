@@ -26,7 +26,7 @@ from coview.views.views import Views
 
 __all__ = ["STRENGTH", "UNNEEDED", "Judge", "drop_light", "kept_candidates", "too_late"]
 
-ENOUGH = 80  # held-out labels
+ENOUGH = 75  # held-out labels
 STRENGTH = 15.0  # labels that the prior of the weights counts for
 KEPT = 0.03  # least weight of a candidate that is kept
 WORTHY = 0.15  # least weight of one that costs more than the heaviest
