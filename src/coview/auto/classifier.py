@@ -46,6 +46,7 @@ from coview.auto.pipelines import (
     needed_view,
     propose_pipelines,
     seen_views,
+    self_training_pipeline,
 )
 from coview.auto.pooling import (
     agreeing_temperature,
@@ -54,10 +55,12 @@ from coview.auto.pooling import (
     fit_pool_temperature,
     fit_weights,
     log_loss,
+    matching_temperature,
     pool,
     sharpened,
     with_class_factors,
 )
+from coview.auto.self_training import FOLLOWS_NOT, self_train, worth_self_training
 from coview.auto.subsets import (
     ALONE,
     ASKED,
@@ -385,18 +388,21 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.links_ = None
         asked = None if self.candidates is None else asked_pipelines(self.candidates)
         candidates: list[PipelineCandidate] = []
+        follower: PipelineCandidate | None = None
         if asked is None or any(estimator is None for _, estimator in asked):
             links, why = self._choose_links(views, seed)
             strangers = self._strangers(views, codes, seed)
             candidates, dropped = propose_pipelines(views, links, seed, set(strangers) - {links})
             dropped.update(why)
+            if asked is None and worth_self_training(codes, links is not None):
+                follower = self_training_pipeline(views, links, set(strangers) - {links})
         if asked is not None:
             candidates, dropped = given_pipelines(self.candidates, candidates, dropped, seed)
         # of a candidate that has not converged its held-out labels speak
         with few_threads(len(views), len(counts)), silenced(but=InterruptedFitWarning), remembering():
             judged = Judge(plan, self.classes_, seed, deadline, self.time_budget, self._log).judge(candidates)
             weights, held_out = self._weigh(judged, codes)
-            self._fit_kept(judged, weights, plan, seed, deadline)
+            self._fit_kept(judged, weights, plan, seed, deadline, follower)
         given = {name for name, estimator in asked or () if estimator is not None}
         kept = [model for name, model in self.estimators_.items() if name not in given and isinstance(model, Pipeline)]
         self.scaling_ = view_scalings(step for pipeline in kept for _, step in pipeline.steps)
@@ -627,8 +633,12 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         plan: FoldPlan,
         seed: int,
         deadline: Deadline,
+        follower: PipelineCandidate | None,
     ) -> None:
-        """Fit those with a weight to all labels; fills `estimators_`, `memberships_` and the weights that are left."""
+        """Fit those with a weight to all labels; fills `estimators_`, `memberships_` and the weights that are left.
+
+        A follower learns from what they say, and joins `judged`.
+        """
         prepared, codes = plan.whole.prepared, plan.whole.codes
         self.estimators_, self.temperatures_, self.seen_views_ = {}, {}, {}
         fitted: list[tuple[FoldScores, FittedFold]] = []
@@ -637,7 +647,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         best = best_so_far(judged, codes)
         if deadline != NO_DEADLINE and best is not None:  # the others only if there is time for them too
             kept.sort(key=lambda i: judged[i] is not best)
-        prepared.keep([judged[i].candidate for i in kept])
+        prepared.keep([judged[i].candidate for i in kept] + ([follower] if follower is not None else []))
         for turn, i in enumerate(kept):
             each = judged[i]
             name = each.candidate.name
@@ -666,21 +676,66 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             self.seen_views_[name] = list(each.candidate.views or prepared.views.names)
         if not self.estimators_:
             raise ValueError(f"No candidate could be fitted. The last error was: {judged[kept[-1]].error}")
-        total = sum(each.weight for each in judged)
-        for each in judged:
-            each.weight /= total
         if not self.n_held_out_:  # the candidates' agreement is all that is known
             mean = pool(answers, self.class_prior_, len(codes), self.class_factors_)[codes < 0]
             opinions = [each.opinions[codes < 0] for each in judged if each.opinions is not None]
             self.pool_temperature_ = agreeing_temperature(mean, opinions)
         self.memberships_ = pool(answers, self.class_prior_, len(codes), self.class_factors_, self.pool_temperature_)
+        if follower is not None:
+            self._self_train(follower, judged, fitted, answers, plan, seed, deadline)
+        total = sum(each.weight for each in judged)
+        for each in judged:
+            each.weight /= total
         self._temper_subsets(fitted, plan, seed, deadline)
         views = prepared.views
         if not views.present.all():
             own = self._temperatures(dict(zip(views.names, views.present.T)), self.pool_temperature_)
-            self.memberships_ = pool(answers, self.class_prior_, len(codes), self.class_factors_, own)
+            part = pool(answers, self.class_prior_, len(codes), self.class_factors_, own)
+            self.memberships_ = np.where(views.present.all(axis=1)[:, None], self.memberships_, part)
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
+
+    def _self_train(
+        self,
+        follower: PipelineCandidate,
+        judged: list[FoldScores],
+        fitted: list[tuple[FoldScores, FittedFold]],
+        answers: list[tuple[np.ndarray, np.ndarray]],
+        plan: FoldPlan,
+        seed: int,
+        deadline: Deadline,
+    ) -> None:
+        """Let a follower learn from `memberships_`, and give it as much weight as all others have; lists grow by it."""
+        prepared, codes, before = plan.whole.prepared, plan.whole.codes, self.memberships_
+        each = FoldScores(follower, np.full(before.shape, np.nan))
+        judged.append(each)
+        tell(f"last fit, {follower.name}")
+        if deadline.left() < max(seconds for other, _ in fitted for seconds in other.seconds):
+            each.dropped = too_late(self.time_budget)
+            return
+        began = time.monotonic()
+        asked = _some_unlabeled(codes, seed)
+        try:
+            found = self_train(follower, prepared, codes, before, self.class_factors_, self.classes_, asked, seed)
+        except FAILURES as error:
+            each.dropped, each.error = f"could not be fitted: {error}", error
+            return
+        if found is None:
+            each.dropped = FOLLOWS_NOT
+            return
+        each.seconds.append(time.monotonic() - began)
+        each.weight = sum(other.weight for other in judged)
+        answers.append((each.weight * follower.sees(prepared.views), found.probabilities))
+        fitted.append((each, FittedFold(found.model, found.rest, found.views, codes, plan.whole.rows)))
+        self.estimators_[follower.name] = _whole(found.steps, found.model)
+        self.temperatures_[follower.name] = each.temperature
+        self.seen_views_[follower.name] = list(follower.views or prepared.views.names)
+        mean, free = pool(answers, self.class_prior_, len(codes), self.class_factors_), found.compared
+        self.pool_temperature_ = matching_temperature(mean[free], before[free].max(axis=1), self.pool_temperature_)
+        whole = pool(answers, self.class_prior_, len(codes), self.class_factors_, self.pool_temperature_)
+        self.memberships_ = before.copy()
+        differ = np.flatnonzero(whole.argmax(axis=1) != before.argmax(axis=1))
+        self.memberships_[differ] = whole[differ]
 
     def _temper_subsets(
         self, fitted: list[tuple[FoldScores, FittedFold]], plan: FoldPlan, seed: int, deadline: Deadline
@@ -691,10 +746,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         labels were held out in the first fold.
         """
         views, codes, sources = plan.whole.prepared.views, plan.whole.codes, []
-        unlabeled, hidden = np.flatnonzero(codes < 0), plan.first_fold
-        some = unlabeled[sample_positions(len(unlabeled), ASKED, seed)]
+        some, hidden = _some_unlabeled(codes, seed), plan.first_fold
         lots = [(some, self.memberships_[some], fitted)]
-        if len(unlabeled) < ASKED:
+        if len(some) < ASKED:
             held = hidden[sample_positions(len(hidden), ASKED, seed)]
             first = [(each, each.first_fold) for each, _ in fitted if each.first_fold is not None]
             lots.append((held, np.eye(len(self.classes_))[codes[held]], first))
@@ -781,6 +835,12 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     def _log(self, text: str) -> None:
         if self.verbose:
             print_line(f"AutoClassifier: {text}")
+
+
+def _some_unlabeled(codes: np.ndarray, seed: int) -> np.ndarray:
+    """Unlabeled objects that are asked about as if they were new."""
+    unlabeled = np.flatnonzero(codes < 0)
+    return unlabeled[sample_positions(len(unlabeled), ASKED, seed)]
 
 
 def _whole(steps: list[Any], model: Any) -> Any:

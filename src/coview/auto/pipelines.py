@@ -12,6 +12,9 @@
 | near latent | the same, logistic regression | links join alike objects |
 | near linear | weighted views smoothed over links by four hops, logistic regression | the same, many labels |
 
+Where labels are few, and there are links or many objects, a last one learns from what these say of all objects
+(`self_training.py`): weighted views side by side, logistic regression.
+
 Views of counts are weighed by inverse document frequency, columns of measurements are scaled, and rows of every view
 have length 1, so that no view drowns the others; of one or two columns, with a 1 beside them, so that an object in the
 middle is no other's neighbor by the direction of its noise. PLSA sees counts as they are, unless their row sums differ
@@ -61,6 +64,7 @@ from coview.views.views import Views, n_present
 __all__ = [
     "LINKED",
     "PER_CLASS",
+    "SELF_TRAINING",
     "PipelineCandidate",
     "asked_pipelines",
     "comparable",
@@ -68,8 +72,10 @@ __all__ = [
     "needed_view",
     "propose_pipelines",
     "seen_views",
+    "self_training_pipeline",
 ]
 
+SELF_TRAINING = "self-training"
 LINKED = ("near centers", "near latent", "near linear")  # candidates that smooth over links
 FEW, MANY = 50, 200  # singular vectors
 SWEEPS = 60  # of PLSA
@@ -185,6 +191,20 @@ def propose_pipelines(
     for candidate in candidates:
         with_seed(candidate.estimator, seed)
     return candidates, skipped
+
+
+def self_training_pipeline(views: Views, links: str | None, strangers: Collection[str]) -> PipelineCandidate | None:
+    """Candidate that learns from what the others say: of all views but links that the others smooth over.
+
+    None where nothing else is left.
+    """
+    names = [name for name in views.names if name != links and name not in strangers]
+    if not names:
+        return None
+    regression = LogisticRegression(C=2, solver="newton-cg", tol=1e-3)
+    pipeline = make_pipeline(*_weighing(views.select(*names)), _side_by_side(regression))
+    why = "links among the objects" if links is not None else None
+    return PipelineCandidate(SELF_TRAINING, pipeline, fewer_views(names, views), why=why)
 
 
 def comparable(views: Views) -> Views:
