@@ -25,7 +25,7 @@ from sklearn.svm import LinearSVC
 
 from coview import AutoClassifier, ConcatenatedViews, TableViews, TfidfViews
 from coview.auto.cross_validation import class_scores, fit_candidate
-from coview.auto.pipelines import PipelineCandidate, propose_pipelines
+from coview.auto.pipelines import SELF_TRAINING, PipelineCandidate, propose_pipelines
 from coview.datasets import (
     load_citeseer,
     load_cora,
@@ -120,8 +120,13 @@ def measure(views: Any, target: np.ndarray, share: float, seed: int) -> dict[str
 
 def spent_alone(cell: dict[str, Any]) -> float | None:
     """Seconds of all pipelines that have a weight, each fitted alone; None where one of them was not."""
-    weighed = [name for name, weight in cell["weights"].items() if weight]
+    weighed = [name for name, weight in cell["weights"].items() if weight and name != SELF_TRAINING]
     return sum(cell["alone"][name] for name in weighed) if set(weighed) <= set(cell["alone"]) else None
+
+
+def _heaviest(weights: dict[str, float]) -> str:
+    """Name of the pipeline with the most weight; self-training, which needs the others, is none by itself."""
+    return max((name for name in weights if name != SELF_TRAINING), key=lambda name: weights[name])
 
 
 def kept(name: str, folder: Path) -> Path:
@@ -146,7 +151,7 @@ def table(folder: Path) -> None:
             best = max(means, key=lambda each: means[each])
             auto, calibration = (float(np.mean([cell[key] for cell in mine])) for key in ("auto", "calibration"))
             gap = auto - float(means[best])
-            most = [max(cell["weights"], key=cell["weights"].get) for cell in mine]
+            most = [_heaviest(cell["weights"]) for cell in mine]
             times = [
                 cell["seconds"] / cell["alone"][heavy] for cell, heavy in zip(mine, most) if heavy in cell["alone"]
             ]

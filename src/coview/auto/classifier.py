@@ -131,6 +131,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         ("topics"), seeded k-means ("centers"), a linear support vector machine ("margins"), logistic regression on
         singular vectors of all views ("latent") and of each ("latent: VIEW"), labels spread over neighbors ("graph"),
         and over links "near centers", "near latent" and "near linear". Any of these names stands for that candidate.
+        With None, where labels are few and there are links or many objects, a last classifier ("self-training") learns
+        from what these say of unlabeled objects, and has half of the weight.
     links : str, False or None, default=None
         View of links among the objects, whose columns are the objects: candidates that smooth features over it take
         part. None looks for such a view, and leaves them out where its links join objects that are no more alike than
@@ -690,8 +692,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         views = prepared.views
         if not views.present.all():
             own = self._temperatures(dict(zip(views.names, views.present.T)), self.pool_temperature_)
+            lacking = np.flatnonzero((~views.present).any(axis=1))
             part = pool(answers, self.class_prior_, len(codes), self.class_factors_, own)
-            self.memberships_ = np.where(views.present.all(axis=1)[:, None], self.memberships_, part)
+            self.memberships_[lacking] = part[lacking]
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
 
