@@ -40,7 +40,7 @@ __all__ = ["FOLLOWS_NOT", "SelfTrained", "self_train", "worth_self_training"]
 LABELED = 3000  # objects with a label that it learns from at most
 ENOUGH = 1200  # unlabeled objects from which on those that it will be asked for are left out
 COMPARED = 2000  # unlabeled objects by which it is compared with the others
-FOLLOWS = 0.9  # least probability of its classes by the others, as a share of that of their own
+FOLLOWS = 0.9  # least probability of its classes by the others, as a share of that of their own, where it learned them
 FOLLOWS_NOT = "cannot tell the classes that the others give"
 
 
@@ -62,7 +62,7 @@ def worth_self_training(codes: np.ndarray, linked: bool) -> bool:
 class SelfTrained:
     """The classifier behind fitted steps that read no labels, and its probabilities for all objects.
 
-    `compared` are unlabeled objects by which it was compared with the others.
+    `compared` are unlabeled objects by which it is compared with the others.
     """
 
     steps: list[Any]
@@ -101,11 +101,11 @@ def self_train(
     last = clone(last).fit(views[rows], labels, sample_weight=surely[rows])
     model = Pipeline([(name, last)])
     scores = class_scores(model, views, classes)
-    free = free[sample_positions(len(free), COMPARED, seed)]
-    found = softmax(scores[free], axis=1)
-    agreed = memberships[free, found.argmax(axis=1)]
-    if agreed.mean() < FOLLOWS * memberships[free].max(axis=1).mean():
+    learned = rows[codes[rows] < 0]
+    agreed = memberships[learned, scores[learned].argmax(axis=1)]
+    if agreed.sum() < FOLLOWS * memberships[learned].max(axis=1).sum():
         return None
+    free = free[sample_positions(len(free), COMPARED, seed)]
     _leave_out(factors[np.isin(classes, last.classes_)], last.estimator_)
     return SelfTrained(steps, rest, views, model, softmax(scores - np.log(factors), axis=1), free)
 
