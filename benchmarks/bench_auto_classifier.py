@@ -119,7 +119,7 @@ def measure(views: Any, target: np.ndarray, share: float, seed: int) -> dict[str
 
 
 def spent_alone(cell: dict[str, Any]) -> float | None:
-    """Seconds of all pipelines that have a weight, each fitted alone; None where one of them was not."""
+    """Seconds of all pipelines with a weight but self-training, each fitted alone; None where one of them was not."""
     weighed = [name for name, weight in cell["weights"].items() if weight and name != SELF_TRAINING]
     return sum(cell["alone"][name] for name in weighed) if set(weighed) <= set(cell["alone"]) else None
 

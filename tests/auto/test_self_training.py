@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import softmax
+from sklearn import config_context
 from sklearn.linear_model import LogisticRegression
 
 from coview import AutoClassifier, Views, load, save
-from coview.auto.self_training import FOLLOWS_NOT, _leave_out, worth_self_training
+from coview.auto import classifier, self_training
+from coview.auto.pipelines import PipelineCandidate
+from coview.auto.self_training import CANNOT_FOLLOW, _divide_odds, worth_self_training
 from coview.datasets import make_topic_views
+from coview.inspection.choice import describe_choice
 
 NAME = "self-training"
 
@@ -80,19 +84,129 @@ def test_factors_of_the_classes_count_once(n_classes):
     regression = LogisticRegression().fit(X + y[:, None], y)
     before = regression.predict_proba(X)
     factors = np.linspace(1, 0.3, n_classes)
-    _leave_out(factors, regression)
+    _divide_odds(factors, regression)
     after = regression.predict_proba(X) * factors
     np.testing.assert_allclose(after / after.sum(axis=1, keepdims=True), before)
     np.testing.assert_allclose(softmax(np.log(before) - np.log(factors), axis=1), regression.predict_proba(X))
 
 
+def follow(views, y, **changes):
+    """What `self_train` finds for a fitted model's memberships, and what it was given."""
+    given = {}
+    original = classifier.self_train
+
+    def spy(*arguments):
+        given["arguments"] = arguments
+        given["found"] = original(*arguments)
+        return given["found"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(classifier, "self_train", spy)
+        given["model"] = AutoClassifier(random_state=0, **changes).fit(views, y)
+    return given
+
+
+def unbalanced(n=300):
+    views, classes = linked(n)
+    return views, classes, np.where((np.arange(n) < 40) & ((classes == 0) | (np.arange(n) < 12)), classes, -1)
+
+
+def test_memberships_change_only_where_the_class_does():
+    views, _, y = unbalanced()
+    given = follow(views, y)
+    before, after = given["arguments"][3], given["model"].memberships_
+    free = y < 0
+    same = free & (before.argmax(axis=1) == after.argmax(axis=1))
+    assert 0 < np.sum(free & ~same) < 60
+    np.testing.assert_array_equal(after[same], before[same])
+
+
+def test_its_probabilities_are_those_of_the_regression_divided_by_the_factors():
+    views, _, y = unbalanced()
+    given = follow(views, y)
+    model, found = given["model"], given["found"]
+    assert model.class_factors_.min() < 0.9
+    own = model.estimators_[NAME].predict_proba(views.select("words"))
+    np.testing.assert_allclose(own, found.probabilities, atol=1e-4)
+
+
+def test_the_whole_is_as_sure_as_before():
+    views, _, y = unbalanced()
+    given = follow(views, y)
+    model, before, compared = given["model"], given["arguments"][3], given["found"].compared
+    assert (y[compared] < 0).all()
+    plain = model.new_temperature_
+    assert plain == model.pool_temperature_  # candidates over links cannot be asked
+    sure = model.predict_proba(views)[compared].max(axis=1).mean()
+    assert sure == pytest.approx(before[compared].max(axis=1).mean(), abs=0.03)
+
+
+def test_objects_it_is_less_sure_of_count_less():
+    """Of two objects of one class, the regression follows the one of which the others are sure."""
+    rng = np.random.default_rng(0)
+    views, _, y = unbalanced()
+    given = follow(views, y)
+    arguments = list(given["arguments"])
+    flat = arguments[3].copy()
+    half = rng.permutation(np.flatnonzero(y < 0))[:130]
+    wrong = (flat[half].argmax(axis=1) + 1) % 3
+    flat[half] = (1 - 0.34) / 2
+    flat[half, wrong] = 0.34  # hardly likelier than another class
+    sure = flat.copy()
+    sure[half] = 0.0
+    sure[half, wrong] = 1.0
+    follows = []
+    for memberships in (flat, sure):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self_training, "FOLLOWS", 0.0)
+            arguments[3] = memberships
+            follows.append(np.mean(self_training.self_train(*arguments).probabilities[half].argmax(axis=1) == wrong))
+    assert follows[0] < follows[1] - 0.05
+
+
+def test_training_rows_are_new_to_who_is_asked_and_keep_every_class():
+    codes = np.full(9000, -1)
+    codes[:5000] = np.arange(5000) % 2
+    codes[4999] = 2  # the only one
+    asked = np.arange(6000, 6100)
+    rows = self_training._training_rows(codes, np.ones(9000, dtype=bool), asked, seed=0)
+    assert not np.isin(rows, asked).any()
+    assert 4999 in rows and 3000 <= np.sum(codes[rows] >= 0) <= 3003 and np.sum(codes[rows] < 0) == 2000
+    few = np.where(np.arange(300) < 20, np.arange(300) % 2, -1)
+    assert len(self_training._training_rows(few, np.ones(300, dtype=bool), asked[:0], seed=0)) == 300
+
+
+def test_metadata_routing_of_scikit_learn_does_not_matter(fitted):
+    model, views, _, y = fitted
+    with config_context(enable_metadata_routing=True):
+        routed = AutoClassifier(random_state=0).fit(views, y)
+    np.testing.assert_array_equal(routed.memberships_, model.memberships_)
+
+
+def test_links_that_are_named_and_join_nothing():
+    views, classes = linked()
+    rng = np.random.default_rng(1)
+    loose = sparse.csr_array(rng.random((300, 300)) < 0.01, dtype=int)
+    X = Views({"words": views["words"], "links": loose}, ids=views.ids, feature_names=dict(views.feature_names))
+    model = AutoClassifier(links="links", random_state=0).fit(X, np.where(np.arange(300) < 15, classes, -1))
+    assert not model.links_["join"] and NAME not in model.candidates_["name"]
+
+
+def test_words_about_it(fitted):
+    model, *_ = fitted
+    text = describe_choice(model.candidates_)
+    assert "self-training (LogisticRegression) learned from what these say, and has weight 0.50." in text
+    assert "accuracy" in text.casefold() and "best evidence are combined: self" not in text
+
+
 def test_where_it_is_used():
     n = 5000
     few, half = (np.where(np.arange(n) < k, np.arange(n) % 3, -1) for k in (60, 2600))
-    assert worth_self_training(few, linked=False) and worth_self_training(few[:400], linked=True)
-    assert not worth_self_training(few[:400], linked=False)
-    assert not worth_self_training(half, linked=True)
-    assert not worth_self_training(np.where(few < 0, 0, few), linked=True)
+    assert worth_self_training(few, linked=False, linear=True) and worth_self_training(few[:400], True, False)
+    assert not worth_self_training(few, linked=False, linear=False)
+    assert not worth_self_training(few[:400], linked=False, linear=True)
+    assert not worth_self_training(half, linked=True, linear=True)
+    assert not worth_self_training(np.where(few < 0, 0, few), linked=True, linear=True)
 
 
 def test_few_objects_without_links_and_own_candidates_go_without():
@@ -105,19 +219,22 @@ def test_few_objects_without_links_and_own_candidates_go_without():
     assert NAME not in model.candidates_["name"]
 
 
-def test_many_objects_without_links():
+@pytest.mark.parametrize("linear", [True, False])
+def test_many_objects_without_links(monkeypatch, linear):
+    """Topics lead here; where a linear classifier does, self-training takes part."""
     made = make_topic_views(n_objects=4500, n_clusters=3, length=10, random_state=0)
     y = np.where(np.arange(4500) < 12, made.target, -1)
+    if linear:
+        monkeypatch.setattr(PipelineCandidate, "is_linear", True)
     model = AutoClassifier(random_state=0).fit(made.views, y)
-    assert row_of(model)["weight"] == pytest.approx(0.5)
-    alone = AutoClassifier(["topics", "centers", "latent", "margins"], random_state=0).fit(made.views, y)
-    hidden = y < 0
-    ours, theirs = (np.mean(m.transduction_[hidden] == made.target[hidden]) for m in (model, alone))
-    assert ours > theirs - 0.01
+    assert (NAME in model.candidates_["name"]) == linear
+    if linear:
+        assert row_of(model)["weight"] == pytest.approx(0.5)
+        assert model.seen_views_[NAME] == list(made.views.names)
 
 
 def test_classes_that_no_linear_function_tells_are_left_to_the_others():
-    """Four blobs, two of each class across from each other, and links, by which the others tell them."""
+    """Four blobs with links inside each, two of each class across from each other: links tell the classes."""
     rng = np.random.default_rng(0)
     n = 300
     corner = np.arange(n) % 4
@@ -125,13 +242,14 @@ def test_classes_that_no_linear_function_tells_are_left_to_the_others():
     plane = np.array([[1, 1], [1, -1], [-1, -1], [-1, 1]])[corner] + rng.normal(0, 0.1, (n, 2))
     links = np.zeros((n, n), dtype=int)
     for i in range(n):
-        links[i, rng.choice(np.flatnonzero(classes == classes[i]), 5)] = 1
+        links[i, rng.choice(np.flatnonzero(corner == corner[i]), 5)] = 1
     names = [f"p{i}" for i in range(n)]
     X = Views({"plane": plane, "links": sparse.csr_array(links)}, ids=names, feature_names={"links": names})
     y = np.where(np.arange(n) < 20, classes, -1)
-    model = AutoClassifier(links="links", random_state=0).fit(X, y)
+    model = AutoClassifier(random_state=0).fit(X, y)
+    assert model.links_["join"]
     row = row_of(model)
-    assert row["weight"] == 0 and row["dropped"] == FOLLOWS_NOT and NAME not in model.estimators_
+    assert row["weight"] == 0 and row["dropped"] == CANNOT_FOLLOW and NAME not in model.estimators_
     assert np.mean(model.transduction_[20:] == classes[20:]) > 0.9
 
 
@@ -146,6 +264,7 @@ def test_objects_without_some_views_and_without_any():
     )
     y = np.where(np.arange(len(classes)) < 20, classes, -1)
     model = AutoClassifier(random_state=0).fit(holed, y)
+    assert NAME in model.estimators_
     np.testing.assert_allclose(model.memberships_.sum(axis=1), 1)
     np.testing.assert_allclose(model.memberships_[270], model.class_prior_)
 

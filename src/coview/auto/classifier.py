@@ -60,7 +60,7 @@ from coview.auto.pooling import (
     sharpened,
     with_class_factors,
 )
-from coview.auto.self_training import FOLLOWS_NOT, self_train, worth_self_training
+from coview.auto.self_training import CANNOT_FOLLOW, self_train, worth_self_training
 from coview.auto.subsets import (
     ALONE,
     ASKED,
@@ -99,6 +99,7 @@ __all__ = ["AutoClassifier"]
 
 FOLDS, MANY_LABELS = 5, 200  # one fold fewer of fewer labels: every fold takes a fit of each candidate
 CALIBRATED = 30  # fewest of them that a calibration error is measured by
+POOL_RANGE = (1e-3, 1e3)  # of its temperature
 SPARE = 1e-6  # weight of a candidate that answers only where no other can
 TABLE = ("name", "method", "weight", "accuracy", "log_loss", "reliability", "seconds", "without", "dropped")
 STRANGE = {"alone": "shares nothing with the others, and labels do not speak for it"}
@@ -131,8 +132,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         ("topics"), seeded k-means ("centers"), a linear support vector machine ("margins"), logistic regression on
         singular vectors of all views ("latent") and of each ("latent: VIEW"), labels spread over neighbors ("graph"),
         and over links "near centers", "near latent" and "near linear". Any of these names stands for that candidate.
-        With None, where labels are few and there are links or many objects, a last classifier ("self-training") learns
-        from what these say of unlabeled objects, and has half of the weight.
+        With None, where labels are few and there are links, or many objects that a linear candidate tells best, a last
+        classifier ("self-training") learns from what these say of some thousands of objects, and has half of the
+        weight.
     links : str, False or None, default=None
         View of links among the objects, whose columns are the objects: candidates that smooth features over it take
         part. None looks for such a view, and leaves them out where its links join objects that are no more alike than
@@ -184,8 +186,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         and `seen_views_` are in the models of the levels, and empty here.
     pool_temperature_ : float
         What the logarithms of the candidates' mean probability are divided by: several candidates together are surer
-        than their mean (below 1), or less sure. `memberships_` have it. With an ontology that of each level is in its
-        model, and this is 1.
+        than their mean (below 1), or less sure. `memberships_` have it; with self-training, the combination with it is
+        as sure as the one without, and where both give a training object the same class, `memberships_` are those
+        without. With an ontology that of each level is in its model, and this is 1.
     new_temperature_ : float
         The same for `predict_proba` of objects that have all views: topics and neighbors are less sure of objects that
         they were not fitted to, and hardly less right. The answer is as sure as it agrees with `memberships_`, on a
@@ -209,7 +212,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         Names of the views that each kept candidate looks at.
     accuracy_ : float
         Share of held-out labels that the combination finds, its weights learned without their fold; NaN where no
-        label could be held out.
+        label could be held out. Self-training is not in it.
     calibration_error_ : float
         Expected calibration error of the same probabilities (`expected_calibration_error`): of objects in the fit whose
         label is not known to it, as in `memberships_`; that of new objects is not measured. NaN of fewer than 30
@@ -308,7 +311,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "level_weights_": rules.mapping(rules.number(0, 1e6)),
         "ontology": rules.or_none(rules.custom(check_ontology)),
         "temperatures_": rules.mapping(rules.number(1e-12, 1e12)),
-        "pool_temperature_": rules.number(1e-3, 1e3),
+        "pool_temperature_": rules.number(*POOL_RANGE),
         "new_temperature_": rules.number(1e-6, 1e6),
         "subset_temperatures_": rules.record(
             **dict.fromkeys((ALONE, WITHOUT), rules.by_view(rules.number(1e-6, 1e6), some=True))
@@ -396,14 +399,16 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             strangers = self._strangers(views, codes, seed)
             candidates, dropped = propose_pipelines(views, links, seed, set(strangers) - {links})
             dropped.update(why)
-            if asked is None and worth_self_training(codes, links is not None):
-                follower = self_training_pipeline(views, links, set(strangers) - {links})
+            follower = self_training_pipeline(views, links, set(strangers) - {links}) if asked is None else None
         if asked is not None:
             candidates, dropped = given_pipelines(self.candidates, candidates, dropped, seed)
         # of a candidate that has not converged its held-out labels speak
         with few_threads(len(views), len(counts)), silenced(but=InterruptedFitWarning), remembering():
             judged = Judge(plan, self.classes_, seed, deadline, self.time_budget, self._log).judge(candidates)
             weights, held_out = self._weigh(judged, codes)
+            joined = self.links_ is not None and bool(self.links_["join"])
+            if not worth_self_training(codes, joined, judged[int(np.argmax(weights))].candidate.is_linear):
+                follower = None
             self._fit_kept(judged, weights, plan, seed, deadline, follower)
         given = {name for name, estimator in asked or () if estimator is not None}
         kept = [model for name, model in self.estimators_.items() if name not in given and isinstance(model, Pipeline)]
@@ -717,16 +722,15 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             each.dropped = too_late(self.time_budget)
             return
         began = time.monotonic()
-        asked = _some_unlabeled(codes, seed)
+        asked, found = _some_unlabeled(codes, seed), None
         try:
             found = self_train(follower, prepared, codes, before, self.class_factors_, self.classes_, asked, seed)
+            each.dropped = CANNOT_FOLLOW if found is None else None
         except FAILURES as error:
             each.dropped, each.error = f"could not be fitted: {error}", error
-            return
-        if found is None:
-            each.dropped = FOLLOWS_NOT
-            return
         each.seconds.append(time.monotonic() - began)
+        if found is None:
+            return
         each.weight = sum(other.weight for other in judged)
         answers.append((each.weight * follower.sees(prepared.views), found.probabilities))
         fitted.append((each, FittedFold(found.model, found.rest, found.views, codes, plan.whole.rows)))
@@ -734,7 +738,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.temperatures_[follower.name] = each.temperature
         self.seen_views_[follower.name] = list(follower.views or prepared.views.names)
         mean, free = pool(answers, self.class_prior_, len(codes), self.class_factors_), found.compared
-        self.pool_temperature_ = matching_temperature(mean[free], before[free].max(axis=1), self.pool_temperature_)
+        matched = matching_temperature(mean[free], before[free].max(axis=1), self.pool_temperature_)
+        self.pool_temperature_ = float(np.clip(matched, *POOL_RANGE))
         whole = pool(answers, self.class_prior_, len(codes), self.class_factors_, self.pool_temperature_)
         self.memberships_ = before.copy()
         differ = np.flatnonzero(whole.argmax(axis=1) != before.argmax(axis=1))
@@ -760,7 +765,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             if len(rows) and len(views.names) > 1 and deadline.left() > takes:
                 kept = [self._ask(each, fold, rows) for each, fold in models]
                 told = [each for each in kept if each is not None]
-                weight = sum(each.weight for each, _ in fitted)
+                weight = sum(each.weight for each, _ in models)
                 sources.append(
                     SubsetEvidence(told, weight, targets, views.present[rows], views.names, self.class_factors_)
                 )

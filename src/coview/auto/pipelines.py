@@ -12,8 +12,8 @@
 | near latent | the same, logistic regression | links join alike objects |
 | near linear | weighted views smoothed over links by four hops, logistic regression | the same, many labels |
 
-Where labels are few, and there are links or many objects, a last one learns from what these say of all objects
-(`self_training.py`): weighted views side by side, logistic regression.
+Where labels are few, and there are links, or many objects that linear ones tell best, a last one learns from what these
+say of other objects (`self_training.py`): weighted views side by side, logistic regression.
 
 Views of counts are weighed by inverse document frequency, columns of measurements are scaled, and rows of every view
 have length 1, so that no view drowns the others; of one or two columns, with a 1 beside them, so that an object in the
@@ -113,6 +113,11 @@ class PipelineCandidate:
         inner = last.estimator if isinstance(last, ConcatenatedViews) else last
         return type(inner).__name__
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether the classifier is a linear one."""
+        return self.method in ("LinearSVC", "LogisticRegression")
+
     def seen(self, views: Views) -> Views | None:
         """Views that it looks at, of those given; None where it cannot answer from them."""
         return seen_views(views, self.views, needed_view(self.estimator))
@@ -201,7 +206,7 @@ def self_training_pipeline(views: Views, links: str | None, strangers: Collectio
     names = [name for name in views.names if name != links and name not in strangers]
     if not names:
         return None
-    regression = LogisticRegression(C=2, solver="newton-cg", tol=1e-3)
+    regression = LogisticRegression(C=1, solver="newton-cg", tol=1e-3)
     pipeline = make_pipeline(*_weighing(views.select(*names)), _side_by_side(regression))
     why = "links among the objects" if links is not None else None
     return PipelineCandidate(SELF_TRAINING, pipeline, fewer_views(names, views), why=why)

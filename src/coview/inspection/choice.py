@@ -70,13 +70,22 @@ def describe_choice(
     >>> table["weight"] = [1.0, 0.6]
     >>> describe_choice(table).split(":")[0]
     'Of 2 methods, those with the best evidence are combined'
+
+    One without any evidence beside others that have some has learned from them:
+
+    >>> table = {"name": ["latent", "self-training"], "weight": [0.5, 0.5], "accuracy": [0.8, np.nan]}
+    >>> describe_choice(table).split(". ")[1]
+    'self-training learned from what it says, and has weight 0.50'
     """
     names, weights = list(map(str, candidates.get("name", ()))), candidates.get("weight", [])
     used = sorted((i for i, weight in enumerate(weights) if weight >= SHOWN), key=lambda i: -weights[i])
     if not used:
         return ""
+    judged = [i for i in used if any(_known(candidates[kind][i]) for kind in EVIDENCE if kind in candidates)]
+    taught = [i for i in used if i not in judged] if judged else []
+    used = judged or used
     kinds = [kind for kind in EVIDENCE if kind in candidates and _known(candidates[kind][used[0]])]
-    rest = [i for i in range(len(names)) if i not in used and kinds and _known(candidates[kinds[0]][i])]
+    rest = [i for i in range(len(names)) if i not in used + taught and kinds and _known(candidates[kinds[0]][i])]
     rest.sort(key=lambda i: [-candidates[kind][i] if _known(candidates[kind][i]) else 0.0 for kind in kinds])
 
     def called(i: int) -> str:
@@ -96,6 +105,8 @@ def describe_choice(
         parts = [f"{called(i)}, weight {weights[i]:.2f}" for i in used]
         head += f"those with the best evidence are combined: {'; '.join(parts)}"
     sentences = [f"{head}."]
+    from_whom = "what it says" if len(used) == 1 else "what these say"
+    sentences += [f"{called(i)} learned from {from_whom}, and has weight {weights[i]:.2f}." for i in taught]
     if rest and kinds:
         sentences.append(f"The next best, {called(rest[0])}, has {measured(rest[0])}.")
     if kinds:
