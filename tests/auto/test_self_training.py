@@ -274,3 +274,15 @@ def test_no_time_for_it():
     y = np.where(np.arange(len(classes)) < 15, classes, -1)
     model = AutoClassifier(time_budget=0.05, random_state=0).fit(views, y)
     assert row_of(model)["weight"] == 0 and "time budget" in row_of(model)["dropped"]
+
+
+def test_asked_for_by_name():
+    views, classes = linked()
+    y = np.where(np.arange(len(classes)) < 15, classes, -1)
+    model = AutoClassifier(["latent", NAME], random_state=0).fit(views, y)
+    assert row_of(model)["weight"] == 0 and "candidates=None" in row_of(model)["dropped"]
+    with pytest.raises(ValueError, match="No candidate that was named suits the data: self-training, since it learns"):
+        AutoClassifier([NAME], random_state=0).fit(views, y)
+    with pytest.raises(ValueError, match=r"Choose from: (?!.*near latent.*near latent).*self-training") as caught:
+        AutoClassifier(["nobody"], random_state=0).fit(views, y)
+    assert str(caught.value).count("near centers") == 1

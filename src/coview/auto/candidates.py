@@ -495,7 +495,7 @@ def pick(
     makes a candidate of a name and an estimator.
     """
     defaults = {candidate.name: candidate for candidate in proposed}
-    known = [*defaults, *skipped]
+    known = list(dict.fromkeys([*defaults, *skipped]))
     for name, estimator in asked:
         if estimator is None and name not in known:
             raise ParameterError(

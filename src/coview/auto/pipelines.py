@@ -227,6 +227,7 @@ def given_pipelines(
         return PipelineCandidate(name, with_seed(clone(estimator), seed), as_given=True)
 
     missing = dict.fromkeys(LINKED, "no view holds links among the objects")
+    missing[SELF_TRAINING] = "it learns from the others, and takes part by itself with candidates=None"
     return pick(asked_pipelines(given), proposed, {**missing, **skipped}, own)
 
 
