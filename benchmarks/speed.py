@@ -25,6 +25,7 @@ class Figures:
 
 FIGURES = {
     "plsa": Figures(("data", "K"), "ratio"),
+    "fold_in": Figures(("new objects", "K", "peer"), "ratio"),
     "likelihood": Figures(("data", "K", "acceleration", "within"), "ratio"),
     "multiview": Figures(("what", "data", "peer"), "coview / peer", "lower"),
     "vectors": Figures(("topics",), "both / (texts + BLAS)", "lower"),
