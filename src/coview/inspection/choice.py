@@ -73,7 +73,7 @@ def describe_choice(
 
     One without any evidence beside others that have some has learned from them:
 
-    >>> table = {"name": ["latent", "self-training"], "weight": [0.5, 0.5], "accuracy": [0.8, np.nan]}
+    >>> table = {"name": ["latent", "self-training"], "weight": [0.5, 0.5], "accuracy": [0.8, float("nan")]}
     >>> describe_choice(table).split(". ")[1]
     'self-training learned from what it says, and has weight 0.50'
     """
