@@ -393,13 +393,12 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.links_ = None
         asked = None if self.candidates is None else asked_pipelines(self.candidates)
         candidates: list[PipelineCandidate] = []
-        follower: PipelineCandidate | None = None
+        links, strangers = None, []
         if asked is None or any(estimator is None for _, estimator in asked):
             links, why = self._choose_links(views, seed)
             strangers = self._strangers(views, codes, seed)
             candidates, dropped = propose_pipelines(views, links, seed, set(strangers) - {links})
             dropped.update(why)
-            follower = self_training_pipeline(views, links, set(strangers) - {links}) if asked is None else None
         if asked is not None:
             candidates, dropped = given_pipelines(self.candidates, candidates, dropped, seed)
         # of a candidate that has not converged its held-out labels speak
@@ -407,8 +406,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             judged = Judge(plan, self.classes_, seed, deadline, self.time_budget, self._log).judge(candidates)
             weights, held_out = self._weigh(judged, codes)
             joined = self.links_ is not None and bool(self.links_["join"])
-            if not worth_self_training(codes, joined, judged[int(np.argmax(weights))].candidate.is_linear):
-                follower = None
+            heaviest, follower = judged[int(np.argmax(weights))].candidate, None
+            if asked is None and worth_self_training(codes, joined, heaviest.is_linear):
+                follower = self_training_pipeline(views, links, set(strangers) - {links})
             self._fit_kept(judged, weights, plan, seed, deadline, follower)
         given = {name for name, estimator in asked or () if estimator is not None}
         kept = [model for name, model in self.estimators_.items() if name not in given and isinstance(model, Pipeline)]
