@@ -18,7 +18,7 @@ collections. Of new objects, on draws 0 to 3, it raised the accuracy by .004 to 
 packages .015). Of many made objects that topics tell best it lowered it by up to .14, also that of training objects; of
 a few hundred or thousand objects without links it raised that of the training objects by up to .01, and lowered that of
 new ones by up to .07. There it is not used. An opinion of training objects that is no echo, learned from the half of
-them that an object is not in, is better calibrated, and with one label per class worse (leaves: .911, without any .931).
+them that an object is not in, is better calibrated, and with one label per class worse (leaves .911, without any .931).
 """
 
 from __future__ import annotations
