@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -27,7 +28,7 @@ from coview import (
     save,
 )
 from coview.auto.cross_validation import PreparedViews, class_scores, fit_candidate
-from coview.auto.pipelines import propose_pipelines
+from coview.auto.pipelines import given_pipelines, propose_pipelines
 from coview.datasets import make_topic_views
 from coview.exceptions import InterruptedFitWarning
 from coview.metrics import expected_calibration_error
@@ -366,6 +367,21 @@ def test_the_best_on_held_out_labels_is_fitted_in_time(counts, monkeypatch):
     slow = [("nothing", Ticking(DUMMY, clock, 1.0)), ("linear", Ticking(LINEAR, clock, 1.0))]
     model = AutoClassifier(slow, cv=5, time_budget=4.0, random_state=0).fit(counts.views, few(counts.target, 5))
     assert "linear" in model.estimators_ and clock.now <= 4.0
+
+
+def test_the_best_is_fitted_before_one_of_more_weight_that_there_is_no_time_for(counts, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr("coview.engines.deadline.time.monotonic", clock)
+
+    def with_priors(*given):
+        candidates, skipped = given_pipelines(*given)
+        return [replace(each, prior=prior) for each, prior in zip(candidates, (30, 0.5))], skipped
+
+    monkeypatch.setattr("coview.auto.classifier.given_pipelines", with_priors)
+    slow = [("nothing", Ticking(DUMMY, clock, 3.0)), ("linear", Ticking(LINEAR, clock, 1.0))]
+    model = AutoClassifier(slow, cv=5, time_budget=6.0, random_state=0).fit(counts.views, few(counts.target, 5))
+    assert list(model.estimators_) == ["linear"] and clock.now <= 6.0
+    assert "time budget" in why_dropped(model)["nothing"]
 
 
 class Clock:

@@ -247,3 +247,19 @@ def test_steps_of_default_and_given_candidates_are_fitted_apart():
         for as_given in (False, True)
     }
     assert found == {False: np.float32, True: np.float64}
+
+
+def test_a_few_labels_all_found_are_no_more_than_most_of_many():
+    codes = np.zeros(40, dtype=int)
+    most = np.where(np.arange(40)[:, None] < 36, [1.0, 0.0], [0.0, 1.0])
+    lucky, surely = np.full((2, 40, 2), np.nan)
+    lucky[:4], surely[:30] = [1.0, 0.0], [1.0, 0.0]
+    assert best_so_far([judged(most, "most"), judged(lucky, "lucky")], codes).candidate.name == "most"
+    assert best_so_far([judged(most, "most"), judged(surely, "surely")], codes).candidate.name == "surely"
+
+
+def test_of_equals_the_one_that_did_better_on_other_data_is_the_best():
+    codes, scores = np.zeros(3, dtype=int), np.eye(2)[[0, 0, 1]]
+    each = [FoldScores(PipelineCandidate(name, MultiViewNaiveBayes(), prior=prior), scores)
+            for name, prior in (("rarely", 0.5), ("often", 3.0), ("sometimes", 1.0))]  # fmt: skip
+    assert best_so_far(each, codes).candidate.name == "often"

@@ -152,7 +152,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         Largest number of folds in which labels are held out. None: 5, and 4 of fewer than 200 labels.
     time_budget : float or None, default=None
         Seconds that `fit` may take. Cheap candidates come first, and one whose turn never comes is dropped
-        (`candidates_` says so).
+        (`candidates_` says so). Where there is no time to fit all that have a weight, the one that finds most held-out
+        labels is fitted first.
     <shared: random_state>
     verbose : int or None, default=None
         1 writes to standard error which candidate is being fitted, and its weight; 0 nothing. None shows where the fit
@@ -653,7 +654,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         kept = kept_candidates(judged, weights, prepared.views)
         best = best_so_far(judged, codes)
         if deadline != NO_DEADLINE and best is not None:  # the others only if there is time for them too
-            kept.sort(key=lambda i: judged[i] is not best)
+            first = next(i for i, each in enumerate(judged) if each is best)
+            if first in kept or deadline.left() < sum(max(judged[i].seconds, default=0.0) for i in kept):
+                kept = [first, *(i for i in kept if i != first)]
         prepared.keep([judged[i].candidate for i in kept] + ([follower] if follower is not None else []))
         for turn, i in enumerate(kept):
             each = judged[i]

@@ -62,6 +62,7 @@ CLEARLY = 3.5  # standard deviations of a difference between two candidates that
 LARGE, SAMPLE = 12_000, 6_000  # objects above which candidates are judged by a sample, and its size
 UNLABELED = 2000  # objects that are enough to judge with, where there are few classes
 LEAST = 1e-6  # of a probability, so that its logarithm is finite
+MISSED = 2  # labels beside those held out, in the share that a candidate finds
 
 
 def deal_folds(codes: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
@@ -415,11 +416,20 @@ class FoldScores:
 
 
 def best_so_far(judged: list[FoldScores], codes: np.ndarray) -> FoldScores | None:
-    """Return the candidate that finds the largest share of the labels held out so far; None where none were."""
+    """Return the candidate that finds the largest share of the labels held out so far; None where none were.
+
+    Where time ends in the middle of a fold, some are asked for more labels than others. So two labels are added to
+    those of each, as not found: one that finds a few labels, all of them, is not before one that finds most of many.
+    Of equals it is the one with the larger prior.
+    """
     alive = [each for each in judged if each.dropped is None and each.judged.any()]
-    return max(
-        alive, key=lambda each: np.mean(each.scores[each.judged].argmax(axis=1) == codes[each.judged]), default=None
-    )
+
+    def rank(each: FoldScores) -> tuple[float, float]:
+        rows = np.flatnonzero(each.judged)
+        found = np.count_nonzero(each.scores[rows].argmax(axis=1) == codes[rows])
+        return found / (len(rows) + MISSED), each.candidate.prior
+
+    return max(alive, key=rank, default=None)
 
 
 def drop_hopeless(judged: list[FoldScores], codes: np.ndarray) -> None:
