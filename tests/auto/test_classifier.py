@@ -209,6 +209,36 @@ def test_an_object_without_any_view_gets_the_shares_of_the_classes(counts, fitte
     assert_allclose(fitted.predict_proba(gap)[1], fitted.class_prior_)
 
 
+def test_a_new_object_with_nothing_in_any_sparse_view_is_as_one_without_views(counts, fitted):
+    keep = np.array([[1.0], [0.0]])
+    blank = counts.views[:2].map(lambda matrix: sparse.csr_array(matrix.toarray() * keep))
+    half = Views({name: blank[name] if name == "view0" else counts.views[:2][name] for name in blank.names})
+    stored = blank.map(lambda matrix: sparse.csr_array((np.zeros(1), [0], [0, 0, 1]), shape=matrix.shape))
+    whole, found, part = (fitted.predict_proba(each) for each in (counts.views[:2], blank, half))
+    assert_allclose(found, [whole[0], fitted.class_prior_])
+    assert_allclose(fitted.predict_proba(stored)[1], fitted.class_prior_)
+    assert not np.allclose(part[1], fitted.class_prior_)
+
+
+def test_zeros_of_dense_views_are_values():
+    rng, y = np.random.default_rng(0), np.arange(90) % 3
+    X = Views(size=rng.normal(size=(90, 4)) + y[:, None], shape=rng.normal(size=(90, 3)) - y[:, None])
+    model = AutoClassifier(random_state=0, cv=2).fit(X, few(y, 6))
+    zeros = X[:1].map(np.zeros_like)
+    assert not np.allclose(model.predict_proba(zeros), model.class_prior_, atol=0.05)
+
+
+def test_an_object_without_words_is_known_by_its_links():
+    X, y = linked(alike=True)
+    model = AutoClassifier(random_state=0, cv=2).fit(X, few(y, 4))
+    assert any(name.startswith("near") for name in model.estimators_)
+    words = sparse.csr_array((2, X["words"].shape[1]))
+    links = sparse.csr_array(X["links"][:2].toarray() * np.array([[1.0], [0.0]]))
+    by_links, unknown = model.predict_proba(Views(words=words, links=links))
+    assert_allclose(unknown, model.class_prior_)
+    assert by_links.max() > model.class_prior_.max() + 0.1
+
+
 def test_default_candidates_favor_frequent_classes(counts, fitted):
     assert_allclose(fitted.class_factors_, 1)  # as many labels of each class
     y = np.where(counts.target == 0, counts.target, few(counts.target, 4))

@@ -233,8 +233,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         share, default candidates leave out a view that is "alone" or "noise", unless held-out labels can be told from
         it; "topics" and "centers" ask the same again to choose their `view_weights_`.
     class_prior_ : ndarray (n_classes,)
-        Share of each class among the labels: the answer for an object without any view. With an ontology, of the lowest
-        labels with examples, and the answer is that of the levels.
+        Share of each class among the labels: the answer for an object without any view, and for a new one whose rows of
+        sparse views are all empty. With an ontology, of the lowest labels with examples, and the answer is that of the
+        levels.
     class_factors_ : ndarray (n_classes,)
         What the candidates' mean probability of each class is multiplied by before it is brought to sum one:
         ``((n + 5) / (n.max() + 5)) ** (1 / 3)`` for n labels of each class. Default candidates treat all classes alike,
@@ -449,8 +450,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Compute calibrated class probabilities from some or all of the fitted views; rows sum to one.
 
-        They are those of new objects; `memberships_` has those of the training objects. Candidates that smooth over
-        links do so among the objects of one call, too, where these link to each other.
+        They are those of new objects; `memberships_` has those of the training objects. An object with nothing in any
+        view, as a text of unknown words, has `class_prior_`; in dense views 0 is a value, and links are something.
+        Candidates that smooth over links do so among the objects of one call, too, where these link to each other.
         With an ontology those of its leaves do, and every other label has the sum of the leaves below it.
         """
         check_is_fitted(self, "estimators_")
@@ -459,14 +461,15 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             levels = self._levels()
             return in_type_of(views, levels.probabilities(levels.predict_shares(views)))
         weights = dict(zip(self.candidates_["name"], self.candidates_["weight"]))
-        answers = []
+        filled = objects_by_view(views)
+        known, answers = np.any(list(filled.values()), axis=0), []
         for name, model in self.estimators_.items():
             some = seen_views(views, self.seen_views_[name], needed_view(model))
             if some is None:
                 continue
             found = softmax(class_scores(model, some, self.classes_) / self.temperatures_[name], axis=1)
-            answers.append((weights[name] * some.present.any(axis=1), found))
-        temperatures = self._temperatures(self._described(views), self.new_temperature_)
+            answers.append((weights[name] * (known & some.present.any(axis=1)), found))
+        temperatures = self._temperatures(self._described(views, filled), self.new_temperature_)
         return in_type_of(views, pool(answers, self.class_prior_, len(views), self.class_factors_, temperatures))
 
     def predict_labels(self, X: Any) -> np.ndarray:
@@ -795,11 +798,11 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         except FAILURES:
             return None
 
-    def _described(self, views: Views) -> dict[str, np.ndarray]:
+    def _described(self, views: Views, filled: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Who has a view, and something in it; links, of which an object may have none, count as they are."""
         linked = {needed_view(model) for model in self.estimators_.values()}
         given = dict(zip(views.names, views.present.T))
-        return {name: given[name] if name in linked else some for name, some in objects_by_view(views).items()}
+        return {name: given[name] if name in linked else some for name, some in filled.items()}
 
     def _temperatures(self, described: Mapping[str, np.ndarray], usual: float) -> np.ndarray:
         """Temperature of each object (a column) by the views that it has; `usual` of who has all of them."""
