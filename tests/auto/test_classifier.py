@@ -276,6 +276,17 @@ def test_inspect_and_report_say_what_was_chosen(counts, fitted):
     assert all(name in text for name in fitted.candidates_["name"])
 
 
+def test_an_inspection_shows_candidates_with_their_weights_and_the_held_out_accuracy(counts, fitted):
+    heaviest = max(fitted.candidates_["weight"])
+    name = fitted.candidates_["name"][fitted.candidates_["weight"].index(heaviest)]
+    *_, chosen, measured = repr(inspect(fitted)).split("\n")
+    assert chosen.startswith(f"  candidates by weight: {name} {heaviest:.2f}")
+    assert measured.startswith(f"  held-out accuracy: {fitted.accuracy_:.2f} ± ") and measured.endswith("(15 labels)")
+    assert chosen.strip() in inspect(fitted)._repr_html_() and measured.strip() in inspect(fitted)._repr_html_()
+    lone = AutoClassifier([("bayes", MultiViewNaiveBayes())]).fit(counts.views, few(counts.target, 1))
+    assert repr(inspect(lone)).endswith("candidates by weight: bayes 1.00")
+
+
 def test_the_report_begins_with_what_held_out_labels_say(counts, fitted):
     y = few(counts.target, 5)
     page = fitted.report(counts.views, y)

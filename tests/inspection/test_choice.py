@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from coview.inspection.choice import describe_choice
+from coview.inspection.choice import describe_candidates, describe_choice
 
 TABLE = {
     "name": ["graphs", "sphere", "topics"],
@@ -34,3 +34,10 @@ def test_no_evidence_and_no_choice_are_not_made_up():
     bare = {"name": ["a", "b"], "weight": [1.0, 0.0], "reliability": [None, None]}
     assert describe_choice(bare) == "Of 2 methods, a was chosen."
     assert describe_choice({}) == ""
+
+
+def test_the_line_of_candidates_names_those_with_a_weight_and_counts_the_others():
+    assert describe_candidates({**TABLE, "weight": [0.25, 0.75, 0.001]}) == "sphere 0.75, graphs 0.25; 1 without weight"
+    assert describe_candidates({"name": ["a\n"], "weight": [1.0]}) == "a\\n 1.00"
+    many = describe_candidates({"name": list(map(str, range(20))), "weight": [0.05] * 20})
+    assert many.startswith("0 0.05, 1 0.05") and many.endswith("9 0.05, ...")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from coview.utils.messages import listed
+from coview.utils.messages import listed, printable
 
 __all__ = [
+    "describe_candidates",
     "describe_choice",
     "describe_misaligned",
     "describe_number",
@@ -17,6 +18,7 @@ __all__ = [
 ]
 
 SHOWN = 0.005  # least weight of a method that is named
+MOST = 10  # methods that one line names
 SCALED = {
     "tf-idf": "counts, categories or shares, weighted by tf-idf",
     "unit length": "already weighted, as by tf-idf; each row scaled to length 1",
@@ -41,6 +43,21 @@ def describe_scaling(scaling: str) -> str:
     'vectors, all columns divided by one number'
     """
     return SCALED.get(scaling, scaling)
+
+
+def describe_candidates(candidates: Mapping[str, list[Any]]) -> str:
+    """Return the methods with a weight in one line, the heaviest first, and how many have none.
+
+    Examples
+    --------
+    >>> describe_candidates({"name": ["latent", "topics", "graph"], "weight": [0.2, 0.8, 0.0]})
+    'topics 0.80, latent 0.20; 1 without weight'
+    """
+    used = [(name, weight) for name, weight in zip(candidates["name"], candidates["weight"]) if weight >= SHOWN]
+    named = [f"{printable(name)} {weight:.2f}" for name, weight in sorted(used, key=lambda each: -each[1])]
+    line = ", ".join([*named[:MOST], *(["..."] if len(named) > MOST else [])])
+    rest = len(candidates["name"]) - len(used)
+    return f"{line}; {rest} without weight" if rest else line
 
 
 def describe_choice(

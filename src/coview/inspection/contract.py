@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
-from coview.inspection.choice import describe_scaling
+from coview.inspection.choice import describe_candidates, describe_scaling
 from coview.inspection.features import Features
 from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
@@ -327,7 +327,7 @@ class Inspection:
         return f"{self.title}: {len(self.groups)} {GROUP_NOUNS[self.kind]} ({shown})" if self.groups else self.title
 
     def _repr_html_(self) -> str:
-        objects = "" if self.training.codes is None else f", {self._fitted_on()}"
+        objects = [] if self.training.codes is None else [self._fitted_on()]
         columns: dict[str, list[str]] = {
             "view": list(self.views),
             "features": [str(expected.n_features) for expected in self.views.values()],
@@ -335,7 +335,8 @@ class Inspection:
         for head, taken in (("likelihood", self.likelihoods), ("treated as", self._scaled())):
             if taken:
                 columns[head] = [taken.get(view, "") for view in self.views]
-        return html_table(self._title() + objects, tuple(columns), list(zip(*columns.values())))
+        title = "; ".join([", ".join([self._title(), *objects]), *self._chosen()])
+        return html_table(title, tuple(columns), list(zip(*columns.values())))
 
     def _scaled(self) -> dict[str, str]:
         return {view: describe_scaling(scaling) for view, scaling in self.scalings.items()}
@@ -347,9 +348,19 @@ class Inspection:
             lines.append(f"  view {view!r}: {quantity(expected.n_features, 'feature')}{taken}")
         if self.training.codes is not None:
             lines.append(f"  {self._fitted_on()}")
+        lines += [f"  {line}" for line in self._chosen()]
         if self.edits:
             lines.append(f"  edited by hand: {quantity(len(self.edits), 'edit')}")
         return "\n".join(lines)
+
+    def _chosen(self) -> list[str]:
+        """Lines about the candidates and their weights, and what the fit measured on labels that it hid."""
+        lines = [f"candidates by weight: {describe_candidates(self.candidates)}"] if self.candidates else []
+        if self.held_out:
+            share, error = (self.held_out[key] for key in ("accuracy", "standard_error"))
+            count = quantity(int(self.held_out["n_labels"]), "label")
+            lines.append(f"held-out accuracy: {share:.2f} ± {error:.2f} ({count})")
+        return lines
 
     def _fitted_on(self) -> str:
         assert self.training.codes is not None
