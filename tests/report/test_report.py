@@ -21,6 +21,15 @@ def test_a_notebook_shows_it_in_a_frame_of_its_own(make):
     assert inside and html.unescape(inside.group(1)) == report.html
 
 
+def test_as_text_it_says_what_is_on_the_page_and_how_to_get_it(make, data):
+    report = make_report(make("PLSA"), *data, title="Pages\x1b")
+    head, title, sections, how = str(report).split("\n")
+    assert head.startswith("Report of PLSA: ") and head.endswith("objects, 2 views")
+    assert title == "  title: Pages\\x1b" and 'save("report.html")' in how
+    links = re.findall('<li><a href="#[a-z]+">([^<]+)</a>', report.html)
+    assert sections == f"  sections: {', '.join(links)}" and "Scores" in links
+
+
 def test_it_is_written_to_the_path(make, data, tmp_path):
     report = make("PLSA").report(*data, path=tmp_path / "deep" / "report.html")
     assert (tmp_path / "deep" / "report.html").read_text(encoding="utf-8") == report.html

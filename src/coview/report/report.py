@@ -16,10 +16,11 @@ from coview.inspection import Inspection, inspect
 from coview.inspection.prevalence import named_columns
 from coview.report.model import describe_model, describe_reproduction
 from coview.report.page import render_page
+from coview.report.sections.order import render_sections
 from coview.report.summary import summarize
 from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import plain
-from coview.utils.messages import quantity, short
+from coview.utils.messages import printable, quantity, short
 from coview.utils.progress import progress
 from coview.views.checks import check_same_order
 
@@ -51,6 +52,9 @@ class Report:
     >>> report = make_report(PLSA(3, random_state=0).fit(X), X)
     >>> report
     Report of PLSA: 50 objects, 2 views
+      title: PLSA report
+      sections: At a glance, Topics, Map, Scores, Views, Outliers, Data, Model, Reproduce
+      .save("report.html") writes the page, notebooks show it, .summary holds its figures as a dict
     >>> report.summary["groups"]["count"]
     3
     """
@@ -78,7 +82,13 @@ class Report:
     def __repr__(self) -> str:
         data = self.summary["data"]
         objects = "" if data["n_objects"] is None else f"{quantity(data['n_objects'], 'object')}, "
-        return f"Report of {self.summary['model']['name']}: {objects}{quantity(len(data['views']), 'view')}"
+        lines = [
+            f"Report of {self.summary['model']['name']}: {objects}{quantity(len(data['views']), 'view')}",
+            f"title: {printable(self.summary['title'])}",
+            f"sections: {', '.join(name for _, _, name, *_ in render_sections(self.summary))}",
+            '.save("report.html") writes the page, notebooks show it, .summary holds its figures as a dict',
+        ]
+        return "\n  ".join(lines)
 
     def _repr_html_(self) -> str:
         # in a frame of its own, so that the notebook's styles and the page's do not meet; it may run its script, but
