@@ -263,3 +263,22 @@ def test_candidates_of_a_classifier_have_bars_of_accuracy():
     assert_allclose(display.ax_.lines[0].get_xdata(), [np.exp(-0.5), np.nan])
     assert "log loss" in display.ax_.get_xlabel()
     assert [text.get_text() for text in display.ax_.texts] == ["weight 1.00, log loss 0.50", "not used"]
+
+
+@pytest.mark.parametrize("own_figure", [True, False])
+@pytest.mark.parametrize("kind", ["accuracy", "reliability"])
+def test_no_mark_of_a_candidate_covers_a_text(kind, own_figure):
+    values = np.linspace(0.0, 1.0, 9)
+    marks = {"log_loss": [2.9, 1.9, 1.3, 0.7, 0.9, 1.7, 1.2, 0.02, 0.0]} if kind == "accuracy" else {
+        "stability": values[::-1], "completion": values**2}  # fmt: skip
+    table = {"name": list("abcdefghi"), "weight": values * (values > 0.2), kind: values, **marks}
+    ax = None if own_figure else pyplot.subplots(figsize=(3, 2.5))[1]
+    display = CandidatesDisplay(table).plot(ax)
+    display.figure_.canvas.draw()
+    renderer, axes = display.figure_.canvas.get_renderer(), display.ax_
+    texts = [text.get_window_extent(renderer) for text in axes.texts]
+    radius = 5 * display.figure_.dpi / 72  # wider than any mark
+    points = np.concatenate([axes.transData.transform(line.get_xydata()) for line in axes.lines])
+    assert len(texts) == 9 and len(points) >= 9
+    assert all(box.x0 > x + radius or box.y0 > y + radius or box.y1 < y - radius for box in texts for x, y in points)
+    assert all(not text.overlaps(bar.get_window_extent(renderer)) for text in texts for bar in axes.patches)

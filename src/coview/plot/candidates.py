@@ -68,7 +68,7 @@ class CandidatesDisplay:
         """Draw a bar of reliability or accuracy for each method, and a mark of stability; those not used are gray.
 
         Where there is a log loss, the mark is exp(-log loss): the geometric mean of the probabilities given to the
-        held-out labels. The loss itself is written beside the weight.
+        held-out labels. The loss itself is written beside the weight, to the right of the panel.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class CandidatesDisplay:
         known = "accuracy" in table and not np.isnan(np.asarray(table["accuracy"], dtype=float)).all()
         kind, mark = "accuracy" if known else "reliability", "stability" if "stability" in table else None
         evidence = np.asarray(table[kind], dtype=float)
-        size = (4.4, max(1.2 + 0.38 * len(names), 2.4))
+        size = (5.4, max(1.2 + 0.38 * len(names), 2.4))
         self.figure_, self.axes_ = panels(ax, 1, 2 if shown else 1, size)
         self.ax_ = self.axes_[0, 0]
         heights = np.arange(len(names))
@@ -96,15 +96,13 @@ class CandidatesDisplay:
         told = np.asarray(table.get("completion", np.full(len(names), np.nan)), dtype=float)
         circle = ""
         if np.nan_to_num(told).max(initial=0.0) > 0:
-            circle = ", circle: completion"
+            circle = ",\ncircle: completion"
             share = told / np.nanmax(told)
             self.ax_.plot(share, heights, "o", ms=5, mfc="none", color="#16191f", label="completion")
-        for height, weight, value, loss in zip(heights, weights, np.nan_to_num(evidence), losses):
+        for height, weight, loss in zip(heights, weights, losses):
             text = f"weight {weight:.2f}" if weight > 0 else "not used"
             text += "" if np.isnan(loss) else f", log loss {loss:.2f}"
-            inside = value > 0.5
-            color = "white" if inside and weight > 0 else "#16191f"  # marks are near the end of a bar
-            self.ax_.text(0.02 if inside else value + 0.04, height, text, va="center", fontsize=8, color=color)
+            self._write_beside(text, height)
         self.ax_.set_yticks(heights, names)
         self.ax_.invert_yaxis()
         self.ax_.set(
@@ -114,6 +112,11 @@ class CandidatesDisplay:
         if shown:
             self._plot_numbers(self.axes_[0, 1])
         return self
+
+    def _write_beside(self, text: str, height: float) -> None:
+        """Write to the right of the panel, where no mark can be."""
+        place = {"xycoords": self.ax_.get_yaxis_transform(), "xytext": (4, 0), "textcoords": "offset points"}
+        self.ax_.annotate(text, (1, height), va="center", fontsize=8, color="#16191f", **place)
 
     def _plot_numbers(self, ax: Any) -> None:
         numbers, information = self.numbers["n_clusters"], self.numbers["information"]
