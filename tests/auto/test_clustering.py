@@ -447,7 +447,7 @@ def test_what_are_no_candidates_is_refused(given, sentence, counts):
 
 def test_progress_is_said_where_asked(counts, capsys):
     AutoClustering(3, candidates=[("sphere", SphericalKMeans(3))], verbose=1, random_state=0).fit(counts.views)
-    assert "AutoClustering: sphere: fitted" in capsys.readouterr().err
+    assert "AutoClustering, candidate 1/1, sphere: " in capsys.readouterr().err
 
 
 def test_an_engine_that_is_not_there_is_refused_and_no_candidate_dropped_for_it(counts):
@@ -538,7 +538,7 @@ def test_measurements_stored_as_sparse_are_measurements():
 def test_verbose_says_why_a_candidate_is_dropped(capsys):
     X, _ = measured()
     AutoClustering(3, random_state=0, verbose=1).fit(X)
-    assert "weight 0.00 topics: no view holds counts" in capsys.readouterr().err
+    assert "AutoClustering, weight 0.00, topics: no view holds counts" in capsys.readouterr().err
 
 
 class WholeOnly(SphericalKMeans):

@@ -225,3 +225,10 @@ def test_one_label_per_class_leaves_the_weights_of_the_levels_at_their_prior(dat
     assert model.level_weights_ == {"leaves": 1.0, "level 1": 0.5, "level 2": 0.5}
     assert model.n_held_out_ == 0
     assert np.isnan(model.accuracy_)
+
+
+def test_progress_names_the_level(data, labels, capsys):
+    model = AutoClassifier(candidates(), ontology=TREE, cv=2, random_state=0, verbose=1).fit(data.views, labels)
+    lines = capsys.readouterr().err.split("\n")
+    for level, part in model.estimators_.items():
+        assert f"AutoClassifier, {level}: {len(part.classes_)} classes" in lines

@@ -440,7 +440,8 @@ class AutoClustering(BaseConsensus):
         turns = candidates if deadline == NO_DEADLINE else sorted(candidates, key=lambda candidate: candidate.cost)
         least = 0.0  # seconds that a candidate takes at least: what one of lower cost took for its first sample
         for number, candidate in enumerate(turns):
-            tell(f"candidate {number + 1}/{len(turns)}, {candidate.name}", number, len(turns))
+            place = f"candidate {number + 1}/{len(turns)}, {candidate.name}"
+            tell(place, number, len(turns))
             mine = deadline.share(1 / (len(turns) - number + 1))  # the last part is for the evidence
             if fits and deadline.share(JUDGED).left() <= least:
                 failed[candidate.name] = f"not fitted within the time budget of {self.time_budget:g} seconds"
@@ -450,12 +451,12 @@ class AutoClustering(BaseConsensus):
                 fit = candidate.fit_in_time(views, seed, mine.share(FITTED))
             except FAILURES as error:
                 failed[candidate.name], last = f"could not be fitted: {error}", error
-                how = failed[candidate.name]
+                self._log(f"{place}: {failed[candidate.name]}")
             else:
                 least = max(least, fit.first_seconds)
                 fits[candidate.name] = Judged(candidate, fit)
-                how = "fitted" if fit.n_seen == len(views) else f"fitted to {fit.n_seen} objects"
-            self._log(f"{candidate.name}: {how} ({time.monotonic() - began:.1f} s)")
+                some = "" if fit.n_seen == len(views) else f"{fit.n_seen:,} objects, "
+                self._log(f"{place}: {some}{time.monotonic() - began:.1f} s")
         if not fits:
             raise ValueError(f"No candidate could be fitted. The last error was: {last}") from last
         return [fits[candidate.name] for candidate in candidates if candidate.name in fits], failed
@@ -487,7 +488,7 @@ class AutoClustering(BaseConsensus):
                 stability[i] = _stability(fits[i].candidate, views, fits[i].fit, seed, deadline)
             except FAILURES as error:
                 stability[i] = 0.0  # nothing comes back
-                self._log(f"{fits[i].candidate.name}: could not be fitted to a part of the objects: {error}")
+                self._log(f"evidence, {fits[i].candidate.name}: could not be fitted to a part of the objects: {error}")
         weights = candidate_weights(score, stability)
         whys = _why_dropped(fits, score, stability, placed)
         return [
@@ -519,7 +520,7 @@ class AutoClustering(BaseConsensus):
         table = {column: list(values) for column, values in zip(columns, zip(*rows))}
         self.candidates_ = CandidateTable(name=table.pop("name"), method=[methods.get(row[0]) for row in rows], **table)
         for name, weight, why in zip(*(self.candidates_[key] for key in ("name", "weight", "dropped"))):
-            self._log(f"weight {weight:.2f} {name}" + (f": {why}" if why else ""))
+            self._log(f"weight {weight:.2f}, {name}" + (f": {why}" if why else ""))
 
     def _fit_kept(self, judged: list[Judged], data: Seen, deadline: Deadline) -> dict[str, np.ndarray]:
         """Clusters of all objects by the candidates that are kept; fills `estimators_` and `labels_by_candidate_`.
@@ -550,7 +551,7 @@ class AutoClustering(BaseConsensus):
                 continue
             kept[candidate.name] = self.labels_by_candidate_[candidate.name] = labels
             self.estimators_[candidate.name] = candidate.estimator
-            self._log(f"{candidate.name}: all {n_objects:,} objects ({time.monotonic() - began:.1f} s)")
+            self._log(f"all objects, {candidate.name}: {time.monotonic() - began:.1f} s")
         return kept
 
     def _fit_one(
@@ -583,7 +584,7 @@ class AutoClustering(BaseConsensus):
 
     def _log(self, text: str) -> None:
         if self.verbose:
-            print_line(f"AutoClustering: {text}")
+            print_line(f"AutoClustering, {text}")
 
     def _can_predict(self) -> bool:
         if "estimators_" in vars(self):

@@ -64,8 +64,8 @@ class Judge:
             for i, each in enumerate(turns):
                 if each.dropped is not None:
                     continue
-                name = each.candidate.name
-                tell(f"fold {turn + 1}/{len(numbers)}, {name}", turn * len(turns) + i, len(numbers) * len(turns))
+                place = f"fold {turn + 1}/{len(numbers)}, {each.candidate.name}"
+                tell(place, turn * len(turns) + i, len(numbers) * len(turns))
                 linked = needed_view(each.candidate.estimator) is not None
                 part = 1.0 if linked else len(sample.judging(each.candidate)) / len(codes)
                 takes, best = part * max(each.seconds, default=0.0), best_so_far(judged, codes)
@@ -80,7 +80,7 @@ class Judge:
                     each.judge(everything if linked else sample, self.classes, folds == number, seconds, keep)
                 except FAILURES as error:
                     each.dropped, each.error = f"could not be fitted: {error}", error
-                self.log(f"{name}: {each.dropped or f'fold {turn + 1} ({each.seconds[-1]:.1f} s)'}")
+                self.log(f"{place}: {each.dropped or f'{each.seconds[-1]:.1f} s'}")
             drop_hopeless(judged, codes)
             for each in judged:
                 each.first_fold = None if each.dropped is not None else each.first_fold
@@ -98,8 +98,8 @@ class Judge:
         """Where no label can be held out: what candidates make of all objects, and whether the views support it."""
         sample, everything, judging = self.plan.sample, self.plan.everything, self.deadline.share(JUDGED)
         for i, each in enumerate(turns):
-            name = each.candidate.name
-            tell(f"candidate {i + 1}/{len(turns)}, {name}", i, len(turns))
+            place = f"candidate {i + 1}/{len(turns)}, {each.candidate.name}"
+            tell(place, i, len(turns))
             if i and judging.is_over():
                 each.dropped = too_late(self.time_budget)
                 continue
@@ -109,7 +109,7 @@ class Judge:
                 each.consult(everything if linked else sample, self.classes, seconds)
             except FAILURES as error:
                 each.dropped, each.error = f"could not be fitted: {error}", error
-            self.log(f"{name}: {each.dropped or f'fitted ({each.seconds[-1]:.1f} s)'}")
+            self.log(f"{place}: {each.dropped or f'{each.seconds[-1]:.1f} s'}")
         opinions = {i: each.opinions[sample.rows] for i, each in enumerate(turns) if each.opinions is not None}
         if len(opinions) < 2:
             return
