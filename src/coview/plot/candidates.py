@@ -99,7 +99,7 @@ class CandidatesDisplay:
             circle = ",\ncircle: completion"
             share = told / np.nanmax(told)
             self.ax_.plot(share, heights, "o", ms=5, mfc="none", color="#16191f", label="completion")
-        for height, weight, loss in zip(heights, weights, losses):
+        for height, weight, loss in zip(heights.tolist(), weights, losses):
             text = f"weight {weight:.2f}" if weight > 0 else "not used"
             text += "" if np.isnan(loss) else f", log loss {loss:.2f}"
             self._write_beside(text, height)
