@@ -455,7 +455,7 @@ class AutoClustering(BaseConsensus):
             else:
                 least = max(least, fit.first_seconds)
                 fits[candidate.name] = Judged(candidate, fit)
-                some = "" if fit.n_seen == len(views) else f"{fit.n_seen:,} objects, "
+                some = "" if fit.n_seen == len(views) else f"fitted to {fit.n_seen:,} objects, "
                 self._log(f"{place}: {some}{time.monotonic() - began:.1f} s")
         if not fits:
             raise ValueError(f"No candidate could be fitted. The last error was: {last}") from last
