@@ -10,7 +10,7 @@ import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from inspect import isfunction
 from typing import Any, ClassVar
 
@@ -86,6 +86,11 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
                 setattr(cls, name, wrap(method))
             elif method is not None:  # of `available_if`, which hands on a function
                 method.fn = wrap(method.fn)
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        return super()._get_param_names()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -35,6 +35,7 @@ from coview.auto.cross_validation import (
     fitted_scores,
 )
 from coview.auto.judging import STRENGTH, UNNEEDED, Judge, kept_candidates, too_late
+from coview.auto.labels_along_links import labels_along_links
 from coview.auto.links import LINK_EVIDENCE, find_links, judge_links
 from coview.auto.ontology import LEAVES, LevelPool, check_levels, read_levels
 from coview.auto.pipelines import (
@@ -97,7 +98,7 @@ from coview.views.views import Views
 
 __all__ = ["AutoClassifier"]
 
-FOLDS, MANY_LABELS = 5, 200  # one fold fewer of fewer labels: every fold takes a fit of each candidate
+FOLDS, MANY_LABELS, FEW_LABELS = 5, 200, 30  # a fold fewer of fewer labels: each takes a fit of every candidate
 CALIBRATED = 30  # fewest of them that a calibration error is measured by
 POOL_RANGE = (1e-3, 1e3)  # of its temperature
 SPARE = 1e-6  # weight of a candidate that answers only where no other can
@@ -138,7 +139,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     links : str, False or None, default=None
         View of links among the objects, whose columns are the objects: candidates that smooth features over it take
         part. None looks for such a view, and leaves them out where its links join objects that are no more alike than
-        others; False leaves them out.
+        others and whose labels do not agree; False leaves them out.
     ontology : Ontology or None, default=None
         What is below what, and what excludes what, among the labels. Then y holds labels of any level: the most
         specific one that is known of an object, or a set of them, and what is above follows. Candidates are weighed and
@@ -149,7 +150,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         probable, the answer is the lowest of all labels that is, and likelier than not; and none (-1 or None) where not
         even one of the top is. May be set after the fit.
     cv : int or None, default=None
-        Largest number of folds in which labels are held out. None: 5, and 4 of fewer than 200 labels.
+        Largest number of folds in which labels are held out. None: 5, 4 of fewer than 200 labels, 3 of fewer than
+        30.
     time_budget : float or None, default=None
         Seconds that `fit` may take. Cheap candidates come first, and one whose turn never comes is dropped
         (`candidates_` says so). Where there is no time to fit all that have a weight, the one that finds most held-out
@@ -223,8 +225,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         Number of labels that were held out once.
     links_ : dict or None
         The view of links, if there is one, and whether they join alike objects: "view", "n_links", "alike_by_view",
-        "together_by_view", "join" and "why", as in `AutoClustering`. Features are smoothed over links that do, and over
-        those that the parameter `links` names.
+        "together_by_view", "join" and "why", as in `AutoClustering`; and "labels_agree": where no view says that they
+        do, whether held-out labels are found again from those of linked objects, better than from any other view.
+        Features are smoothed over links of either kind, and over those that the parameter `links` names.
     view_relations_ : dict of lists
         A table with one row per view, whether it belongs to the others, as in `AutoClustering`: "view", "shared",
         "partner", "own", and "verdict", one word for each view: "shares" (it belongs to the others), "alone" (structure
@@ -398,7 +401,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         candidates: list[PipelineCandidate] = []
         links, strangers = None, []
         if asked is None or any(estimator is None for _, estimator in asked):
-            links, why = self._choose_links(views, seed)
+            links, why = self._choose_links(views, codes, seed)
             strangers = self._strangers(views, codes, seed)
             candidates, dropped = propose_pipelines(views, links, seed, set(strangers) - {links})
             dropped.update(why)
@@ -427,7 +430,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         """Number of folds for these labels, -1 for none."""
         if self.cv is not None:
             return int(self.cv)
-        return FOLDS if np.count_nonzero(codes >= 0) >= MANY_LABELS else FOLDS - 1
+        return FOLDS - sum(np.count_nonzero(codes >= 0) < bound for bound in (MANY_LABELS, FEW_LABELS))
 
     def _strangers(self, views: Views, codes: np.ndarray, seed: int) -> list[str]:
         """Views that share nothing with the others, and from which the labels cannot be told."""
@@ -582,15 +585,21 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 
     # -- pieces
 
-    def _choose_links(self, views: Views, seed: int) -> tuple[str | None, dict[str, str]]:
-        """View of links to smooth over: the one that was named, or one that joins alike objects; or why not."""
+    def _choose_links(self, views: Views, codes: np.ndarray, seed: int) -> tuple[str | None, dict[str, str]]:
+        """View of links to smooth over: one that was named, joins alike objects or joins labels; or why there is none.
+
+        Where it was named, held-out labels decide.
+        """
         links = find_links(views, self.links)
         if links is None:
             return None, {}
         evidence = judge_links(views, links, len(self.classes_), seed)
+        if not evidence.join and self.links is None:
+            told = labels_along_links(views, links, codes, len(self.classes_), seed)
+            evidence = replace(evidence, labels_agree=told.agree, why=f"{evidence.why}; {told.why}")
         self.links_ = vars(evidence).copy()
-        named = self.links is not None  # then held-out labels decide
-        return (links, {}) if evidence.join or named else (None, dict.fromkeys(LINKED, evidence.why))
+        used = self.links is not None or evidence.join or evidence.labels_agree
+        return (links, {}) if used else (None, dict.fromkeys(LINKED, evidence.why))
 
     def _weigh(self, judged: list[FoldScores], codes: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
         """Weight of each candidate, and its temperature, by what it says of held-out objects; and what all say."""

@@ -45,7 +45,16 @@ from coview.utils.messages import did_you_mean, listed
 from coview.views.arrays import density, looks_counted, take_rows
 from coview.views.views import Views, n_present
 
-__all__ = ["LINK_EVIDENCE", "LinkEvidence", "find_links", "judge_links", "smoothed", "smoothing", "with_smoothed"]
+__all__ = [
+    "LINK_EVIDENCE",
+    "LinkEvidence",
+    "find_links",
+    "judge_links",
+    "links_among",
+    "smoothed",
+    "smoothing",
+    "with_smoothed",
+]
 
 ENOUGH = 0.38  # of either figure: from there on links join alike objects
 RARE = 0.05  # share of linked pairs that are alike by chance
@@ -77,6 +86,8 @@ class LinkEvidence:
         Whether the links join alike objects, in one view at least.
     why : str
         The same in words.
+    labels_agree : bool
+        Whether labels of linked objects agree although no view tells so; asked by `AutoClassifier` alone.
     """
 
     view: str
@@ -85,6 +96,7 @@ class LinkEvidence:
     together_by_view: dict[str, float]
     join: bool
     why: str
+    labels_agree: bool = False
 
 
 # rule for `links_`, the evidence as a dict: one contract for clusters and classes
@@ -96,6 +108,7 @@ LINK_EVIDENCE = rules.or_none(
         together_by_view=rules.mapping(rules.number(high=1)),
         join=rules.flag(),
         why=rules.text(),
+        labels_agree=rules.flag(),
     )
 )
 
@@ -152,8 +165,7 @@ def judge_links(views: Views, links: str, n_clusters: int, seed: int = 0) -> Lin
     >>> [judge_links(Views(words=words, links=part + part.T), "links", 2).join for part in (same, mixed)]
     [True, False]
     """
-    rows = _columns(views, links)
-    table = pick_columns(sparse.csr_array(views[links], dtype=np.float64), rows).tocoo()
+    table = links_among(views, links).tocoo()
     far = (table.row != table.col) & (table.data != 0)
     one, other = np.minimum(table.row, table.col)[far], np.maximum(table.row, table.col)[far]
     pairs = np.unique(one.astype(np.int64) * len(views) + other)  # a link that is named at both ends is one
@@ -179,6 +191,11 @@ def judge_links(views: Views, links: str, n_clusters: int, seed: int = 0) -> Lin
         f"its clusters, less those by chance; {ENOUGH:.0%} of either {'is' if join else 'would be'} enough"
     )
     return LinkEvidence(links, n_links, alike, together, join, why)
+
+
+def links_among(views: Views, links: str) -> sparse.csr_array:
+    """Links from each object (row) to the others (columns), in the order of the objects."""
+    return pick_columns(sparse.csr_array(views[links], dtype=np.float64), _columns(views, links))
 
 
 def smoothing(views: Views, links: str, seed: int = 0) -> Pipeline:

@@ -43,7 +43,7 @@ from coview.utils.sampling import sample_positions
 from coview.views.arrays import looks_counted, unit_rows
 from coview.views.views import Views, n_present
 
-__all__ = ["LEARNED", "learned_view_weights", "strange_views"]
+__all__ = ["LEARNED", "held_out_agreement", "learned_view_weights", "strange_views"]
 
 LEARNED = "auto"  # what asks for weights of this kind
 MOST_OBJECTS = 2000  # that are looked at
@@ -128,15 +128,30 @@ def strange_views(views: Views, codes: np.ndarray, n_classes: int, seed: int) ->
     >>> strange_views(X, np.where(np.arange(90) < 45, classes, -1), 3, seed=0)
     ['noise']
     """
+    doubtful = [name for name, width in views.n_features.items() if width >= HALVED]
+    if not doubtful:
+        return []
+    kappas, n_held = held_out_agreement(views.select(*doubtful), codes, n_classes, seed)
+    return [name for name, kappa in kappas.items() if not n_held or kappa <= 1 / np.sqrt(n_held)]
+
+
+def held_out_agreement(views: Views, codes: np.ndarray, n_classes: int, seed: int) -> tuple[dict[str, float], int]:
+    """For each view h_v, how well held-out labels come back from it alone; and how many were held out.
+
+    Examples
+    --------
+    >>> classes = np.arange(90) % 3
+    >>> X = Views(means=9 * np.eye(3)[classes], noise=np.random.default_rng(0).poisson(1.0, (90, 6)))
+    >>> kappas, n_held_out = held_out_agreement(X, np.where(np.arange(90) < 45, classes, -1), 3, seed=0)
+    >>> round(kappas["means"], 2), kappas["noise"] < 0.2, n_held_out
+    (0.85, True, 45)
+    """
     rng = np.random.default_rng(seed)
     rows = _some_rows(codes, rng)
     some, codes = views[rows], codes[rows]
-    doubtful = [name for name, width in views.n_features.items() if width >= HALVED]
-    opinions = {name: _opinion(some.select(name), n_classes, False) for name in doubtful}
-    if not opinions:
-        return []
+    opinions = {name: _opinion(some.select(name), n_classes, False) for name in some.names}
     kappas, n_held = _held_out(opinions, codes, n_classes, rng, NO_DEADLINE)
-    return [name for name, kappa in zip(doubtful, kappas) if not n_held or kappa <= 1 / np.sqrt(n_held)]
+    return dict(zip(some.names, kappas.tolist())), n_held
 
 
 def _some_rows(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:

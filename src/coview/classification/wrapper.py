@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from copy import deepcopy
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -74,12 +74,12 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = deepcopy(get_tags(self._inner()))
+        inner = get_tags(self._inner())
         tags.estimator_type = inner.estimator_type
-        tags.classifier_tags = inner.classifier_tags
-        tags.regressor_tags = inner.regressor_tags
-        tags.transformer_tags = inner.transformer_tags
-        tags.target_tags = inner.target_tags
+        tags.classifier_tags = copy(inner.classifier_tags)
+        tags.regressor_tags = copy(inner.regressor_tags)
+        tags.transformer_tags = copy(inner.transformer_tags)
+        tags.target_tags = copy(inner.target_tags)
         tags.non_deterministic = inner.non_deterministic
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.positive_only = inner.input_tags.positive_only

@@ -124,7 +124,8 @@ def _parts(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _fixed(array: np.ndarray) -> np.ndarray:
     """Fixed array in one piece that begins at a whole number: one that came over the network may not."""
-    return frozen(np.require(array, requirements=("C", "A")))
+    flags = array.flags
+    return frozen(array if flags.c_contiguous and flags.aligned else np.require(array, requirements=("C", "A")))
 
 
 def _check_factors(X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> None:
