@@ -430,7 +430,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         """Number of folds for these labels, -1 for none."""
         if self.cv is not None:
             return int(self.cv)
-        return FOLDS - sum(np.count_nonzero(codes >= 0) < bound for bound in (MANY_LABELS, FEW_LABELS))
+        return FOLDS - sum(int(np.count_nonzero(codes >= 0)) < bound for bound in (MANY_LABELS, FEW_LABELS))
 
     def _strangers(self, views: Views, codes: np.ndarray, seed: int) -> list[str]:
         """Views that share nothing with the others, and from which the labels cannot be told."""
