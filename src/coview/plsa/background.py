@@ -23,7 +23,7 @@ import numpy as np
 from coview.engines.passes import over_rows
 from coview.engines.protocol import Engine
 from coview.engines.state import Tree
-from coview.plsa.factors import column_shares, update_columns, with_masses
+from coview.plsa.factors import EVERY_FEATURE, column_shares, update_columns, with_masses
 from coview.plsa.likelihood import batch_rule, vectors_of
 from coview.plsa.mixture import MixtureSteps
 from coview.utils import fitted_state as rules
@@ -69,8 +69,12 @@ def with_background(topics: Tree, background: Tree, *, joint: bool) -> Tree:
     return {"topics": topics, "background": background, "profiles": over_background(topics, background, joint=joint)}
 
 
-def over_background(topics: Tree, background: Tree, *, joint: bool) -> Tree:
+def over_background(
+    topics: Tree, background: Tree, some: Mapping[str, np.ndarray] = EVERY_FEATURE, *, joint: bool
+) -> Tree:
     """Topics over a background, which sums to its share: of each view, or (`joint`) over all views.
+
+    Where `some` has a view, the topics are those of these features.
 
     Examples
     --------
@@ -79,7 +83,8 @@ def over_background(topics: Tree, background: Tree, *, joint: bool) -> Tree:
            [0.1]])
     """
     shares = _masses(background, joint)
-    return {name: (1 - shares[name]) * part + background[name] for name, part in topics.items()}
+    own = {name: part[some[name]] if name in some else part for name, part in background.items()}
+    return {name: (1 - shares[name]) * part + own[name] for name, part in topics.items()}
 
 
 def topics_of(shared: Tree) -> Tree:

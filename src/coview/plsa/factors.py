@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from coview.engines.state import Tree
 from coview.views.views import Views
 
 __all__ = [
+    "EVERY_FEATURE",
     "FEATURE_FLOOR",
     "ROW_FLOOR",
     "as_distributions",
@@ -34,6 +36,7 @@ __all__ = [
     "with_masses",
 ]
 
+EVERY_FEATURE: Mapping[str, np.ndarray] = MappingProxyType({})  # where no view is cut to some of its features
 ROW_FLOOR = 1e-12
 FEATURE_FLOOR = 1e-15
 SOFT = 1e-3  # share of a start that is spread evenly: an exact one-hot row is a fixed point of EM

@@ -8,6 +8,7 @@ the topics, and a view that an object lacks says nothing about its topics.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.engines.state import Tree
 from coview.plsa.background import BackgroundSteps, background_rule, topics_of
+from coview.plsa.factors import EVERY_FEATURE
 from coview.plsa.likeliest_start import likeliest_arrays
 from coview.plsa.mixture import FitContext, MixtureSteps, WeightedModel, random_profiles
 from coview.plsa.plsa import PLSA
@@ -132,8 +134,8 @@ class LinkPLSA(WeightedModel, PLSA):
     _start_names = ("memberships", "topic_feature")
     _joint = False
 
-    def _topics(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-        return {name: self.topic_feature_[name].T for name in names}
+    def _topics(self, names: tuple[str, ...], some: Mapping[str, np.ndarray] = EVERY_FEATURE) -> dict[str, np.ndarray]:
+        return {name: self._topics_of(name, some) for name in names}
 
     def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
         return {"topic_feature_": {name: part.T for name, part in topics_of(shared).items()}}

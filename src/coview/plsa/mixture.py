@@ -18,10 +18,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -38,6 +40,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training
 from coview.inspection.features import DEVIATION, deviations_of, rank_features, top_features
 from coview.plsa.factors import (
+    EVERY_FEATURE,
     FEATURE_FLOOR,
     ROW_FLOOR,
     column_shares,
@@ -88,6 +91,7 @@ __all__ = ["FitContext", "MixtureModel", "MixtureSteps", "WeightedModel"]
 
 FOLD_IN_SWEEPS = 200  # at most
 FOLD_IN_TOL = 1e-5
+FEW_FEATURES = 4  # times as many features as non-zeros: then only those that occur are laid out for fold-in
 STAYS = 0.8  # least share of a weight that momentum leaves
 FIRST_SWEEPS = 10  # of the first minibatch: what it teaches is all there is to fold the second one into
 EVIDENCE_SHARE = 0.5  # of the time of the start, for weights of vectors
@@ -281,6 +285,28 @@ def type_of(shared: Tree) -> Any:
     return next(chain(shared["profiles"].values(), shared.get("means", {}).values())).dtype
 
 
+def _few_features(views: Views, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """Features that the objects have, of sparse views with many more: laying out all would take most of the time.
+
+    Examples
+    --------
+    >>> _few_features(Views(words=sparse.csr_array(np.eye(2, 9)), sizes=np.eye(2)), ("words", "sizes"))
+    {'words': array([0, 1], dtype=int32)}
+    """
+    some = {}
+    for name in names:
+        matrix = views[name]
+        if sparse.issparse(matrix) and FEW_FEATURES * matrix.nnz <= matrix.shape[1]:
+            some[name] = np.unique(matrix.indices) if matrix.nnz else np.zeros(1, matrix.indices.dtype)
+    return some
+
+
+def _with_features(matrix: Any, features: np.ndarray) -> Any:
+    """Sparse matrix of some features, sorted, which are all that it has."""
+    places = np.searchsorted(features, matrix.indices).astype(matrix.indices.dtype)
+    return sparse.csr_array((matrix.data, places, matrix.indptr), shape=(matrix.shape[0], len(features)))
+
+
 # -- the estimators
 
 
@@ -414,9 +440,16 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         """Function from seed to shared parameters (NumPy arrays), and arrays that the blocks carry."""
         raise NotImplementedError
 
-    def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-        """Fitted profiles (features x columns) over some of the views."""
-        return {name: np.maximum(self.topic_feature_[name].T, FEATURE_FLOOR) for name in names}
+    def _profiles(
+        self, names: tuple[str, ...], some: Mapping[str, np.ndarray] = EVERY_FEATURE
+    ) -> dict[str, np.ndarray]:
+        """Fitted profiles (features x columns) over some of the views; where `some` has a view, of these features."""
+        return {name: np.maximum(self._topics_of(name, some), FEATURE_FLOOR) for name in names}
+
+    def _topics_of(self, view: str, some: Mapping[str, np.ndarray] = EVERY_FEATURE) -> np.ndarray:
+        """Fitted topics of a view (features x topics); where `some` has the view, of these features."""
+        topics = self.topic_feature_[view]
+        return (topics[:, some[view]] if view in some else topics).T
 
     def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
         """Fitted attributes that the shared parameters (NumPy arrays) make."""
@@ -665,9 +698,10 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         """Steps as wide as what was fitted: parameters may have been set anew since."""
         return replace(self._steps(), width=self._n_features_out)
 
-    def _fitted(self, views: Views, engine: Engine) -> Tree:
+    def _fitted(self, views: Views, engine: Engine, some: Mapping[str, np.ndarray] = EVERY_FEATURE) -> Tree:
+        """Shared parameters for fold-in; where `some` has a view of counts, of these features."""
         dtype = floating_type(views)
-        shared = {"profiles": self._profiles(self._count_views(views.names)), **self._fitted_means(views.names)}
+        shared = {"profiles": self._profiles(self._count_views(views.names), some), **self._fitted_means(views.names)}
         return tree_map(lambda part: engine.asarray(part, dtype), shared)
 
     def _fitted_means(self, names: Iterable[str]) -> Tree:
@@ -689,7 +723,9 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         check_is_fitted(self, "topic_feature_")
         views = self._new_views(X)
         engine, steps = self._engine(X), self._fitted_steps()
-        shared = self._fitted(views, engine)
+        some = _few_features(views, self._count_views(views.names))
+        shared = self._fitted(views, engine, some)
+        views = views.map({name: partial(_with_features, features=part) for name, part in some.items()})
         blocks = self._each_block(views, engine, steps.width)
         with engine.limits():
             mixtures = np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])

@@ -34,6 +34,7 @@ from coview.engines.protocol import Block, Engine
 from coview.engines.state import Tree
 from coview.inspection import Inspection, Topics
 from coview.plsa.factors import (
+    EVERY_FEATURE,
     FEATURE_FLOOR,
     ROW_FLOOR,
     as_distributions,
@@ -253,17 +254,21 @@ class ClusterModel(WeightedModel):
         topics, shares = split_by_view(shared["feature_topic"])
         return {"topic_feature_": topics, "cluster_topic_": clusters, "topic_view_": shares}
 
-    def _feature_topic(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-        """Fitted topics (features x topics) over some of the views."""
+    def _feature_topic(
+        self, names: tuple[str, ...], some: Mapping[str, np.ndarray] = EVERY_FEATURE
+    ) -> dict[str, np.ndarray]:
+        """Fitted topics (features x topics) over some of the views; where `some` has a view, of these features."""
         if not self._joint:
-            return {name: self.topic_feature_[name].T for name in names}
+            return {name: self._topics_of(name, some) for name in names}
         weights = self.topic_view_[:, [self.view_names_.index(name) for name in names]]
-        return {name: self.topic_feature_[name].T * weights[:, v] for v, name in enumerate(names)}
+        return {name: self._topics_of(name, some) * weights[:, v] for v, name in enumerate(names)}
 
-    def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-        profiles = {n: part @ self.cluster_topic_[n].T for n, part in self._feature_topic(names).items()}
+    def _profiles(
+        self, names: tuple[str, ...], some: Mapping[str, np.ndarray] = EVERY_FEATURE
+    ) -> dict[str, np.ndarray]:
+        profiles = {n: part @ self.cluster_topic_[n].T for n, part in self._feature_topic(names, some).items()}
         if self._joint:  # a subset of views: each cluster's distribution over what is there
-            total = sum(part.sum(axis=0) for part in profiles.values())
+            total = sum(self.cluster_topic_[n] @ self.topic_view_[:, self.view_names_.index(n)] for n in names)
             profiles = {name: part / np.maximum(total, FEATURE_FLOOR) for name, part in profiles.items()}
         return {name: np.maximum(part, FEATURE_FLOOR) for name, part in profiles.items()}
 

@@ -10,7 +10,7 @@ faster; the joint schedule uses one R for both, as in the literature. Several vi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -34,6 +34,7 @@ from coview.plsa.background import (
 )
 from coview.plsa.factorized_start import factorized_arrays, nonnegative_svd
 from coview.plsa.factors import (
+    EVERY_FEATURE,
     FEATURE_FLOOR,
     as_distributions,
     given_keys,
@@ -303,23 +304,27 @@ class PLSA(MixtureModel):
         )
         return {name: np.maximum(part * shares[:, v], FEATURE_FLOOR) for v, (name, part) in enumerate(topics.items())}
 
-    def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    def _profiles(
+        self, names: tuple[str, ...], some: Mapping[str, np.ndarray] = EVERY_FEATURE
+    ) -> dict[str, np.ndarray]:
         background = self._background()
-        parts = self._topics(names)
+        parts = self._topics(names, some)
         if background:
-            parts = over_background(parts, background, joint=self._joint)
+            parts = over_background(parts, background, some, joint=self._joint)
         if self._joint:  # a subset of views: each topic's distribution over what is there
-            total = sum(part.sum(axis=0) for part in parts.values())
+            shares = dict(zip(self.view_names_, self.topic_view_.T))
+            left = 1 - sum(part.sum() for part in background.values())
+            total = sum(left * shares[name] + (background[name].sum() if background else 0.0) for name in names)
             parts = {name: part / np.maximum(total, FEATURE_FLOOR) for name, part in parts.items()}
         return {name: np.maximum(part, FEATURE_FLOOR) for name, part in parts.items()}
 
     def _with_background(self, view: str) -> np.ndarray | None:
         return self._profiles((view,))[view].T if self._background() else None
 
-    def _topics(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    def _topics(self, names: tuple[str, ...], some: Mapping[str, np.ndarray] = EVERY_FEATURE) -> dict[str, np.ndarray]:
         """Fitted topics (features x topics) over some of the views, each with the share of its view."""
         shares = {name: self.topic_view_[:, v] for v, name in enumerate(self.view_names_)}
-        return {name: self.topic_feature_[name].T * shares[name] for name in names}
+        return {name: self._topics_of(name, some) * shares[name] for name in names}
 
     def _restored(self) -> Tree:
         names = self._count_views(self.view_names_)
