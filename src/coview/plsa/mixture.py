@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -342,6 +342,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     _takes_lazy = True
     _mixture = "memberships_"
+    _joint = False  # a profile is one distribution over all views
     _start_share = START_SHARE
     schedule: str = "alternating"  # where it is no parameter
     init: Any
@@ -514,7 +515,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     def transform(self, X: Any) -> np.ndarray:
         """Mixtures of objects, new or old, from some or all of the fitted views, the topics fixed.
 
-        Rows sum to one; an object without any feature gets an even mixture.
+        Rows sum to one; an object without any feature gets an even mixture, and one that lacks a view the mixture that
+        it would get if that view were not given.
         """
         return self._mixtures(X)
 
@@ -723,13 +725,30 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         check_is_fitted(self, "topic_feature_")
         views = self._new_views(X)
         engine, steps = self._engine(X), self._fitted_steps()
-        some = _few_features(views, self._count_views(views.names))
-        shared = self._fitted(views, engine, some)
-        views = views.map({name: partial(_with_features, features=part) for name, part in some.items()})
-        blocks = self._each_block(views, engine, steps.width)
-        with engine.limits():
-            mixtures = np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
+        mixtures = np.full((len(views), steps.width), 1.0 / steps.width, floating_type(views))
+        for rows, part in self._alike(views):
+            some = _few_features(part, self._count_views(part.names))
+            shared = self._fitted(part, engine, some)
+            part = part.map({name: partial(_with_features, features=features) for name, features in some.items()})
+            blocks = self._each_block(part, engine, steps.width)
+            with engine.limits():
+                mixtures[rows] = np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
         return engine.asarray(mixtures) if engine.tensors else mixtures
+
+    def _alike(self, views: Views) -> Iterator[tuple[np.ndarray, Views]]:
+        """Objects by the views that they have, and these views of them; those without any are left out.
+
+        Where a topic is one distribution over all views, it is another one over some of them: else topics with much of
+        a view would count as unlikely for an object that lacks it. Other models take all objects at once.
+        """
+        every = np.arange(len(views))
+        if not self._joint or views.present.all():
+            yield every, views
+            return
+        patterns, kinds = np.unique(views.present, axis=0, return_inverse=True)
+        for number in np.flatnonzero(patterns.any(axis=1)):
+            rows = every[kinds.ravel() == number]
+            yield rows, views[rows].select(*compress(views.names, patterns[number]))
 
     def _token_score(self, X: Any) -> float:
         """Mean log-likelihood per token (unit of mass), mixtures folded in; 0 where X holds nothing."""
@@ -742,14 +761,14 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     def _likelihood(self, views: Views, first: int) -> tuple[float, float]:
         """Log-likelihood and mass of some rows."""
-        views = self._new_views(views)
         engine, steps = self._engine(), self._fitted_steps()
-        shared = self._fitted(views, engine)
         total = mass = 0.0
-        for block in self._each_block(views, engine, steps.width):
-            rows = {"mixture": engine.asarray(self._fold_in(block, steps, shared, engine))}
-            total += float(steps.objective(block, rows, shared, engine))
-            mass += self._mass(block, steps, engine)
+        for _, part in self._alike(self._new_views(views)):
+            shared = self._fitted(part, engine)
+            for block in self._each_block(part, engine, steps.width):
+                rows = {"mixture": engine.asarray(self._fold_in(block, steps, shared, engine))}
+                total += float(steps.objective(block, rows, shared, engine))
+                mass += self._mass(block, steps, engine)
         return total, mass
 
     def _mass(self, block: Block, steps: MixtureSteps, engine: Engine) -> float:
