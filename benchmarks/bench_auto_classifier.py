@@ -101,8 +101,7 @@ def measure(views: Any, target: np.ndarray, share: float, seed: int) -> dict[str
     found["held out"] = model.accuracy_
     found["calibration"] = expected_calibration_error(codes[hidden], model.memberships_[hidden], classes=classes)
     found["weights"] = dict(zip(model.candidates_["name"], model.candidates_["weight"]))
-    evidence = model.links_ or {"join": False, "labels_agree": False}
-    links = evidence["view"] if evidence["join"] or evidence["labels_agree"] else None
+    links = model.links_["view"] if model.links_ and model.links_["used"] else None
     plain = make_pipeline(TfidfViews(), ConcatenatedViews(LinearSVC(random_state=0), unlabeled="drop"))
     candidates = [*propose_pipelines(views, links, 0)[0], PipelineCandidate(BASELINE, plain)]
     for candidate in candidates:

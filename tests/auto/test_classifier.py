@@ -191,7 +191,7 @@ def test_links_among_alike_objects_are_used_and_may_be_absent_later():
 def test_links_among_any_objects_are_left_out_with_the_reason():
     X, y = linked(alike=False)
     model = AutoClassifier(random_state=0, cv=2).fit(X, few(y, 4))
-    assert not model.links_["join"] and "unlike objects" in why_dropped(model)["near latent"]
+    assert not model.links_["join"] and "not alike enough" in why_dropped(model)["near latent"]
 
 
 def test_no_view_of_links_by_that_name_is_an_error(counts):
@@ -580,3 +580,22 @@ def test_a_view_that_shares_nothing_is_kept_where_labels_speak_for_it():
         model = AutoClassifier(random_state=0).fit(Views(one=one, two=two, three=three), y)
     assert model.view_relations_["verdict"] == ["shares", "shares", "alone"]
     assert np.mean(model.transduction_ == classes) > 0.9
+
+
+@pytest.mark.parametrize("given", [None, [("regression", ConcatenatedViews(LogisticRegression(), unlabeled="drop"))]])
+def test_rows_of_nothing_tell_a_class_where_labels_say_so(given):
+    rng = np.random.default_rng(0)
+    y = np.arange(210) % 3
+    words = rng.poisson(0.5, (210, 12)) * (y != 2)[:, None] * (np.arange(12) % 2 == (y % 2)[:, None])
+    X = Views(words=sparse.csr_array(words * 1.0), again=sparse.csr_array(words[:, ::-1] * 1.0))
+    model = AutoClassifier(given, random_state=0).fit(X[:150], y[:150])
+    nothing = ~words[150:].any(axis=1)
+    assert np.mean(model.predict(X[150:])[nothing] == 2) == 1
+    unseen = AutoClassifier(given, random_state=0).fit(X[:150], np.where(words[:150].any(axis=1), y[:150], -1))
+    assert_allclose(unseen.predict_proba(X[150:])[nothing], np.tile(unseen.class_prior_, (nothing.sum(), 1)))
+
+
+@pytest.mark.parametrize(("labels", "folds"), [(29, 3), (30, 4), (199, 4), (200, 5)])
+def test_fewer_folds_of_fewer_labels(labels, folds):
+    assert AutoClassifier()._n_folds(np.where(np.arange(300) < labels, 0, -1)) == folds
+    assert AutoClassifier(cv=2)._n_folds(np.zeros(labels, dtype=int)) == 2

@@ -263,3 +263,19 @@ def test_of_equals_the_one_that_did_better_on_other_data_is_the_best():
     each = [FoldScores(PipelineCandidate(name, MultiViewNaiveBayes(), prior=prior), scores)
             for name, prior in (("rarely", 0.5), ("often", 3.0), ("sometimes", 1.0))]  # fmt: skip
     assert best_so_far(each, codes).candidate.name == "often"
+
+
+def test_who_calls_all_classes_as_probable_is_given_up_beside_one_who_knows():
+    rng = np.random.default_rng(0)
+    codes = np.arange(40) % 2
+    knows = 1.5 * np.where(np.arange(2) == codes[:, None], 1.0, -1.0) + 1.5 * rng.normal(size=(40, 2))
+    guesses = rng.normal(size=(40, 2))
+    for n_rows, expected in ((40, True), (19, False)):
+        hidden = np.arange(40)[:, None] >= n_rows
+        several = [judged(np.where(hidden, np.nan, scores), name) for scores, name in ((knows, "a"), (guesses, "b"))]
+        drop_hopeless(several, codes)
+        assert several[0].dropped is None
+        assert (several[1].dropped == "clearly worse than a by log loss on held-out labels") is expected
+    alike = [judged(knows + 0.1 * rng.normal(size=(40, 2)), name) for name in "ab"]
+    drop_hopeless(alike, codes)
+    assert [each.dropped for each in alike] == [None, None]

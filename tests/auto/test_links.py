@@ -40,7 +40,8 @@ def made(
 def test_only_links_that_join_alike_objects_join_them(kind):
     evidence = judge_links(made(kind, quality=0.6)[0], "cites", K)
     assert evidence.join == (kind == "within")
-    assert evidence.why.startswith(f"links join {'alike' if evidence.join else 'unlike'} objects: ")
+    assert evidence.why.startswith("links join alike" if evidence.join else "linked objects are not alike enough: ")
+    assert evidence.used == evidence.join
     assert (max(evidence.alike_by_view["words"], evidence.together_by_view["words"]) >= ENOUGH) == evidence.join
 
 
@@ -182,7 +183,7 @@ def test_links_that_join_unlike_objects_are_left_out_and_it_is_said_why(kind):
     row = row_of(model, "smoothed")
     assert row["weight"] == 0
     assert row["dropped"] == model.links_["why"]
-    assert row["dropped"].startswith("links join unlike objects: ")
+    assert row["dropped"].startswith("linked objects are not alike enough: ")
     plain = AutoClustering(K, links=False, random_state=0).fit(made(kind)[0])
     np.testing.assert_array_equal(model.labels_, plain.labels_)
 

@@ -225,9 +225,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         Number of labels that were held out once.
     links_ : dict or None
         The view of links, if there is one, and whether they join alike objects: "view", "n_links", "alike_by_view",
-        "together_by_view", "join" and "why", as in `AutoClustering`; and "labels_agree": where no view says that they
-        do, whether held-out labels are found again from those of linked objects, better than from any other view.
-        Features are smoothed over links of either kind, and over those that the parameter `links` names.
+        "together_by_view", "join" and "why", as in `AutoClustering`; and "used": features are smoothed over links that
+        do, over those whose labels agree (where no view says that links join alike objects, held-out labels are found
+        again over links better than from any other view), and over those that the parameter `links` names. With an
+        ontology it is that of the lowest labels.
     view_relations_ : dict of lists
         A table with one row per view, whether it belongs to the others, as in `AutoClustering`: "view", "shared",
         "partner", "own", and "verdict", one word for each view: "shares" (it belongs to the others), "alone" (structure
@@ -238,8 +239,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         it; "topics" and "centers" ask the same again to choose their `view_weights_`.
     class_prior_ : ndarray (n_classes,)
         Share of each class among the labels: the answer for an object without any view, and for a new one whose rows of
-        sparse views are all empty. With an ontology, of the lowest labels with examples, and the answer is that of the
-        levels.
+        sparse views are all empty, unless a labeled object was so. With an ontology, of the lowest labels with
+        examples, and the answer is that of the levels.
     class_factors_ : ndarray (n_classes,)
         What the candidates' mean probability of each class is multiplied by before it is brought to sum one:
         ``((n + 5) / (n.max() + 5)) ** (1 / 3)`` for n labels of each class. Default candidates treat all classes alike,
@@ -329,6 +330,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "calibration_error_": rules.number(nan=True),
         "n_held_out_": rules.count(),
         "links_": LINK_EVIDENCE,
+        "_empty_rows_tell": rules.optional(rules.flag()),
         "view_relations_": RELATIONS,
         "class_means_": rules.by_view(rules.floats("classes", "features of {view}")),
         "class_frequencies_": rules.by_view(rules.floats("classes", "features of {view}")),
@@ -394,6 +396,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         """Fit to codes of `classes_`; return the objects that were held out, and the probabilities given to them."""
         counts = np.bincount(codes[codes >= 0], minlength=len(self.classes_))
         self.class_prior_ = counts / counts.sum()
+        filled = np.any(list(objects_by_view(views).values()), axis=0)
+        self._empty_rows_tell = bool((~filled & views.present.any(axis=1) & (codes >= 0)).any())
         self.level_weights_ = {}
         dropped: dict[str, str] = {}
         self.links_ = None
@@ -401,7 +405,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         candidates: list[PipelineCandidate] = []
         links, strangers = None, []
         if asked is None or any(estimator is None for _, estimator in asked):
-            links, why = self._choose_links(views, codes, seed)
+            links, why = self._choose_links(views, codes, seed, deadline)
             strangers = self._strangers(views, codes, seed)
             candidates, dropped = propose_pipelines(views, links, seed, set(strangers) - {links})
             dropped.update(why)
@@ -455,9 +459,11 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         """Compute calibrated class probabilities from some or all of the fitted views; rows sum to one.
 
         They are those of new objects; `memberships_` has those of the training objects. An object with nothing in any
-        view, as a text of unknown words, has `class_prior_`; in dense views 0 is a value, and links are something.
-        Candidates that smooth over links do so among the objects of one call, too, where these link to each other.
-        With an ontology those of its leaves do, and every other label has the sum of the leaves below it.
+        view, as a text of unknown words, has `class_prior_` (with an ontology, those of its levels combined), unless
+        one of the labeled objects had nothing in any view either: then that is something to learn from. In dense views
+        0 is a value, and links are something. Candidates that smooth over links do so among the objects of one call,
+        too, where these link to each other. With an ontology the probabilities of its leaves sum to one, and every
+        other label has the sum of the leaves below it.
         """
         check_is_fitted(self, "estimators_")
         views = self._new_views(X)
@@ -465,14 +471,14 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             levels = self._levels()
             return in_type_of(views, levels.probabilities(levels.predict_shares(views)))
         weights = dict(zip(self.candidates_["name"], self.candidates_["weight"]))
-        filled = objects_by_view(views)
-        known, answers = np.any(list(filled.values()), axis=0), []
+        filled, answers = objects_by_view(views), []
         for name, model in self.estimators_.items():
             some = seen_views(views, self.seen_views_[name], needed_view(model))
             if some is None:
                 continue
             found = softmax(class_scores(model, some, self.classes_) / self.temperatures_[name], axis=1)
-            answers.append((weights[name] * (known & some.present.any(axis=1)), found))
+            told = some.present if vars(self).get("_empty_rows_tell") else np.array([filled[v] for v in some.names]).T
+            answers.append((weights[name] * told.any(axis=1), found))
         temperatures = self._temperatures(self._described(views, filled), self.new_temperature_)
         return in_type_of(views, pool(answers, self.class_prior_, len(views), self.class_factors_, temperatures))
 
@@ -585,7 +591,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 
     # -- pieces
 
-    def _choose_links(self, views: Views, codes: np.ndarray, seed: int) -> tuple[str | None, dict[str, str]]:
+    def _choose_links(
+        self, views: Views, codes: np.ndarray, seed: int, deadline: Deadline
+    ) -> tuple[str | None, dict[str, str]]:
         """View of links to smooth over: one that was named, joins alike objects or joins labels; or why there is none.
 
         Where it was named, held-out labels decide.
@@ -594,12 +602,13 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         if links is None:
             return None, {}
         evidence = judge_links(views, links, len(self.classes_), seed)
-        if not evidence.join and self.links is None:
-            told = labels_along_links(views, links, codes, len(self.classes_), seed)
-            evidence = replace(evidence, labels_agree=told.agree, why=f"{evidence.why}; {told.why}")
+        if self.links is not None:
+            evidence = replace(evidence, used=True)
+        elif not evidence.join:
+            told = labels_along_links(views, links, codes, len(self.classes_), seed, deadline)
+            evidence = replace(evidence, used=told.agree, why=f"{evidence.why}; {told.why}")
         self.links_ = vars(evidence).copy()
-        used = self.links is not None or evidence.join or evidence.labels_agree
-        return (links, {}) if used else (None, dict.fromkeys(LINKED, evidence.why))
+        return (links, {}) if evidence.used else (None, dict.fromkeys(LINKED, evidence.why))
 
     def _weigh(self, judged: list[FoldScores], codes: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
         """Weight of each candidate, and its temperature, by what it says of held-out objects; and what all say."""

@@ -154,7 +154,7 @@ class AutoClustering(BaseConsensus):
         The view of links, if there is one, and whether they join alike objects: "view", "n_links", "alike_by_view"
         (share of linked pairs that are more alike in another view than 95 % of pairs joined at random),
         "together_by_view" (share of links within a cluster of that view, less the share by chance), "join", "why", and
-        "labels_agree" (False: there are no labels).
+        "used": whether features are smoothed over them.
     view_relations_ : dict of lists
         A table with one row per view, whether it belongs to the others: "view"; "shared", how much nearer objects that
         are near in it are in another view than by chance, or the other way round, in standard deviations of chance, and

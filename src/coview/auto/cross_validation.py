@@ -24,13 +24,13 @@ from typing import Any
 import joblib
 import numpy as np
 from scipy import sparse
-from scipy.special import softmax
+from scipy.special import entr, softmax
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from coview.auto.candidates import within
 from coview.auto.pipelines import PipelineCandidate
-from coview.auto.pooling import fit_temperature, own_temperature
+from coview.auto.pooling import fit_temperature, log_losses, own_temperature
 from coview.classification.label_spreading import LabelSpreadingClassifier
 from coview.classification.wrapper import last_step
 from coview.exceptions import ViewsError
@@ -43,6 +43,7 @@ from coview.views.arrays import sparse_in_single
 from coview.views.views import Views
 
 __all__ = [
+    "CLEARLY",
     "LARGE",
     "FittedFold",
     "FoldPlan",
@@ -62,6 +63,8 @@ CLEARLY = 3.5  # standard deviations of a difference between two candidates that
 LARGE, SAMPLE = 12_000, 6_000  # objects above which candidates are judged by a sample, and its size
 UNLABELED = 2000  # objects that are enough to judge with, where there are few classes
 LEAST = 1e-6  # of a probability, so that its logarithm is finite
+LOSSES, CLEAR_LOSS = 20, 3.0  # held-out objects from which log losses are compared, and standard errors between them
+LITTLE = 1 / 3  # share of what the best candidate gains on knowing nothing
 MISSED = 2  # labels beside those held out, in the share that a candidate finds
 
 
@@ -435,8 +438,11 @@ def best_so_far(judged: list[FoldScores], codes: np.ndarray) -> FoldScores | Non
 def drop_hopeless(judged: list[FoldScores], codes: np.ndarray) -> None:
     """Give up candidates that are clearly worse than the best on the objects held out so far.
 
-    Of two candidates, those objects count that one of them gets right and the other wrong. If both were equally good,
-    their difference would exceed so many standard deviations, the root of their number, once in thousands of times.
+    By how many labels they find: of two candidates, those objects count that one of them gets right and the other
+    wrong. If both were equally good, their difference would exceed so many standard deviations, the root of their
+    number, once in thousands of times. And, of enough objects, by how probable they call the right class: one that
+    gains less than a third of what the best does on the log loss of the classes' own shares, by so many standard errors
+    of the difference. It knows next to nothing of the classes, and beside the others it is only in the way.
     """
     alive = [each for each in judged if each.dropped is None and each.judged.any()]
     if len(alive) < 2:
@@ -448,3 +454,16 @@ def drop_hopeless(judged: list[FoldScores], codes: np.ndarray) -> None:
         ahead, behind = int((right[best] & ~mine).sum()), int((mine & ~right[best]).sum())
         if ahead - behind > CLEARLY * np.sqrt(ahead + behind):
             each.dropped = f"clearly worse than {alive[best].candidate.name} on held-out labels"
+    alive = [each for each in alive if each.dropped is None]
+    if len(rows) < LOSSES or len(alive) < 2:
+        return
+    for each in alive:
+        each.calibrate(codes)
+    losses = np.array([log_losses(each.probabilities(rows), codes[rows]) for each in alive])
+    gains = entr(np.bincount(codes[rows]) / len(rows)).sum() - losses.mean(axis=1)
+    best = int(gains.argmax())
+    if gains[best] <= 0:
+        return
+    for each, gain, gaps in zip(alive, gains, losses - losses[best]):
+        if gain < LITTLE * gains[best] and gaps.mean() > CLEAR_LOSS * gaps.std(ddof=1) / np.sqrt(len(rows)):
+            each.dropped = f"clearly worse than {alive[best].candidate.name} by log loss on held-out labels"

@@ -86,8 +86,9 @@ class LinkEvidence:
         Whether the links join alike objects, in one view at least.
     why : str
         The same in words.
-    labels_agree : bool
-        Whether labels of linked objects agree although no view tells so; asked by `AutoClassifier` alone.
+    used : bool
+        Whether features are smoothed over them: where they join alike objects; in an `AutoClassifier` also where labels
+        speak for them, and where the user does.
     """
 
     view: str
@@ -96,7 +97,7 @@ class LinkEvidence:
     together_by_view: dict[str, float]
     join: bool
     why: str
-    labels_agree: bool = False
+    used: bool
 
 
 # rule for `links_`, the evidence as a dict: one contract for clusters and classes
@@ -108,7 +109,7 @@ LINK_EVIDENCE = rules.or_none(
         together_by_view=rules.mapping(rules.number(high=1)),
         join=rules.flag(),
         why=rules.text(),
-        labels_agree=rules.flag(),
+        used=rules.optional(rules.flag()),
     )
 )
 
@@ -182,15 +183,16 @@ def judge_links(views: Views, links: str, n_clusters: int, seed: int = 0) -> Lin
                 alike[name], together[name] = figures
     if not alike:
         why = f"too few of the {n_links} links join objects that have other views to tell whether these are alike"
-        return LinkEvidence(links, n_links, alike, together, False, why)
+        return LinkEvidence(links, n_links, alike, together, False, why, False)
     best = max(alike, key=lambda name: max(alike[name], together[name]))
     join = max(alike[best], together[best]) >= ENOUGH
+    verdict = "links join alike objects" if join else "linked objects are not alike enough"
     why = (
-        f"links join {'alike' if join else 'unlike'} objects: {alike[best]:.0%} of linked pairs are more alike in view "
+        f"{verdict}: {alike[best]:.0%} of linked pairs are more alike in view "
         f"{best!r} than {1 - RARE:.0%} of pairs joined at random, and {together[best]:.0%} of the links stay within "
         f"its clusters, less those by chance; {ENOUGH:.0%} of either {'is' if join else 'would be'} enough"
     )
-    return LinkEvidence(links, n_links, alike, together, join, why)
+    return LinkEvidence(links, n_links, alike, together, join, why, join)
 
 
 def links_among(views: Views, links: str) -> sparse.csr_array:

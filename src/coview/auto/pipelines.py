@@ -278,11 +278,12 @@ def _uneven(matrix: Any) -> bool:
 
 def _with_links(plain: Views, links: str) -> list[PipelineCandidate]:
     def smoothed(**settings: Any) -> list[Any]:
-        return [*_latent(plain, MANY)[:-1], NeighborViews(links, keep=False, layers="last", **settings), UnitRows()]
+        near = NeighborViews(links, keep=False, directed=False, layers="last", **settings)
+        return [*_latent(plain, MANY)[:-1], near, UnitRows()]
 
     centers = make_pipeline(*smoothed(hops=10, restart=0.2), SeededKMeansClassifier(engine="cpu"))
     latent = make_pipeline(*smoothed(hops=10, restart=0.1), _side_by_side(_logistic()))
-    near = NeighborViews(links, keep=False, hops=4, restart=0.2, tol=0.02, layers="last")
+    near = NeighborViews(links, keep=False, directed=False, hops=4, restart=0.2, tol=0.02, layers="last")
     linear = make_pipeline(*_weighing(plain), near, UnitRows(), _side_by_side(_logistic()))
     priors = (4.0, 4.0, 1.0)
     return [

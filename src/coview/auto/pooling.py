@@ -30,6 +30,7 @@ __all__ = [
     "fit_temperature",
     "fit_weights",
     "log_loss",
+    "log_losses",
     "matching_temperature",
     "own_temperature",
     "pool",
@@ -90,7 +91,12 @@ def _scale(scores: np.ndarray) -> float:
 
 def log_loss(probabilities: np.ndarray, codes: np.ndarray) -> float:
     """Mean of minus the logarithm of the right class's probability."""
-    return float(-np.log(np.maximum(probabilities[np.arange(len(codes)), codes], TINY)).mean())
+    return float(log_losses(probabilities, codes).mean())
+
+
+def log_losses(probabilities: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Minus the logarithm of the right class's probability, for each object."""
+    return -np.log(np.maximum(probabilities[np.arange(len(codes)), codes], TINY))
 
 
 def fit_weights(probabilities: np.ndarray, codes: np.ndarray, prior: np.ndarray, strength: float) -> np.ndarray:

@@ -52,7 +52,7 @@ def spread(affinity: Any, labels: np.ndarray, hops: int, restart: float) -> np.n
     """
     affinity = sparse.csr_array(affinity)
     degree = np.asarray(affinity.sum(axis=1)).ravel()
-    root = np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)[:, None]
+    root = np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)[:, None].astype(labels.dtype)
     found = labels
     for _ in range(hops):
         found = (1 - restart) * root * (affinity @ (root * found)) + restart * labels
