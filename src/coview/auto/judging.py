@@ -153,7 +153,7 @@ def drop_light(judged: list[FoldScores], codes: np.ndarray, views: Views) -> Non
     promising = kept_candidates(alive, weights, views, PROMISING)
     for i, each in enumerate(alive):
         if i not in promising:
-            each.dropped = UNNEEDED
+            each.dropped = f"given up: {UNNEEDED}, the first {rows.size} of them"
 
 
 def too_late(time_budget: float | None) -> str:

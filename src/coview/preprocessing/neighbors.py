@@ -500,12 +500,17 @@ class LinkGraph:
         return cls(within, outside, degree**-0.5 if symmetric else degree**-1.0, symmetric, own)
 
     def step(self, array: Any, others: Any = None, others_scale: Any = None) -> Any:
-        """One hop: own features and those of the neighbors."""
+        """One hop: own features and those of the neighbors; of the others, only neighbors are looked at."""
         mine = scale_rows(array, self.scale) if self.symmetric else array
-        total = mine * array.dtype.type(self.own) + self.within.astype(array.dtype) @ mine
+        total = mine * array.dtype.type(self.own)
+        if self.within.nnz:
+            total = total + self.within.astype(array.dtype) @ mine
         if others is not None and self.outside is not None and self.outside.nnz:
-            theirs = scale_rows(others, others_scale) if self.symmetric else others
-            total = total + self.outside.astype(array.dtype) @ theirs
+            links = self.outside.astype(array.dtype)
+            if self.symmetric:
+                weights = links.data * others_scale[links.indices].astype(array.dtype)
+                links = sparse.csr_array((weights, links.indices, links.indptr), shape=links.shape)
+            total = total + links @ others
         return scale_rows(total, self.scale)
 
     def spread(self, present: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
