@@ -68,6 +68,7 @@ from coview.auto.subsets import (
     WITHOUT,
     Asked,
     SubsetEvidence,
+    Told,
     asked_of,
     gather_evidence,
     temperature_of_new,
@@ -196,8 +197,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     new_temperature_ : float
         The same for `predict_proba` of objects that have all views: topics and neighbors are less sure of objects that
         they were not fitted to, and hardly less right. The answer is as sure as it agrees with `memberships_`, on a
-        sample of unlabeled objects that the candidates have not seen. It is `pool_temperature_` where there is one view
-        only, and where candidates that need links have more than a tenth of the weight.
+        sample of unlabeled objects that the candidates have not seen; those that need links count as in the fit. It is
+        `pool_temperature_` where there is one view only.
     subset_temperatures_ : dict of dicts of float
         The same where objects have some of the views only: under "alone", by view, with that view alone; under
         "without" with all views but that one, of more than three views only without the best; other subsets are between
@@ -721,7 +722,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         total = sum(each.weight for each in judged)
         for each in judged:
             each.weight /= total
-        self._temper_subsets(fitted, plan, seed, deadline)
+        self._temper_subsets(fitted, answers, plan, seed, deadline)
         views = prepared.views
         if not views.present.all():
             own = self._temperatures(dict(zip(views.names, views.present.T)), self.pool_temperature_)
@@ -775,7 +776,12 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.memberships_[differ] = whole[differ]
 
     def _temper_subsets(
-        self, fitted: list[tuple[FoldScores, FittedFold]], plan: FoldPlan, seed: int, deadline: Deadline
+        self,
+        fitted: list[tuple[FoldScores, FittedFold]],
+        answers: list[tuple[np.ndarray, np.ndarray]],
+        plan: FoldPlan,
+        seed: int,
+        deadline: Deadline,
     ) -> None:
         """Fill `new_temperature_`, `subset_temperatures_` and `accuracy_by_view_` by objects that are new to the asked.
 
@@ -793,7 +799,13 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             takes = sum(max(each.seconds, default=0.0) for each, _ in models)
             if len(rows) and len(views.names) > 1 and deadline.left() > takes:
                 kept = [self._ask(each, fold, rows) for each, fold in models]
-                told = [each for each in kept if each is not None]
+                told: list[Asked | Told] = [each for each in kept if each is not None]
+                if models is fitted:
+                    told += [
+                        Told(views.names, each.weight, each.weight * (answer[0][rows] > 0), answer[1][rows])
+                        for (each, _), answer in zip(models, answers)
+                        if needed_view(each.candidate.estimator) is not None
+                    ]
                 weight = sum(each.weight for each, _ in models)
                 sources.append(
                     SubsetEvidence(told, weight, targets, views.present[rows], views.names, self.class_factors_)

@@ -17,7 +17,8 @@ unlabeled objects, and centers of classes hardly notice one.
 
 The same sample is asked for with all views, which gives the temperature of new objects: topics know the words of the
 objects that they were fitted to, and are less sure of others. Of classifiers that learn from labels alone it is the
-one of the fit. Candidates that need links are not asked; where they have some weight, the one of the fit stays.
+one of the fit. Candidates that need links are not asked again: they say what the fit says, as they smooth a new object
+over its links like one of the fit, and learn from labels alone or hardly notice one object.
 
 Between one view and all but one, log T_S goes from the least of its views alone to the most of all without one that it
 lacks. How far is told by what each view says alone, 1 / T_v: where two good views are missing, two poor ones together
@@ -37,7 +38,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from coview.auto.candidates import FAILURES
-from coview.auto.cross_validation import LARGE, class_scores, few_unlabeled, fit_candidate, reads_links
+from coview.auto.cross_validation import LARGE, class_scores, few_unlabeled, fit_candidate
 from coview.auto.pipelines import PER_CLASS, PipelineCandidate, needed_view
 from coview.auto.pooling import matching_temperature, pool
 from coview.classification.label_spreading import LabelSpreadingClassifier
@@ -51,6 +52,7 @@ __all__ = [
     "WITHOUT",
     "Asked",
     "SubsetEvidence",
+    "Told",
     "asked_of",
     "gather_evidence",
     "temperature_of_new",
@@ -76,18 +78,29 @@ class Asked:
 
     def answer(self, names: Sequence[str], classes: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Weights and probabilities of the objects from views of these names; None where it cannot tell or fails."""
-        needed = needed_view(self.candidate.estimator)
-        chosen = [name for name in self.views.names if name in names and name != needed]
-        if not chosen or (needed is not None and needed not in names):
+        chosen = [name for name in self.views.names if name in names]
+        if not chosen:
             return None
-        if needed is not None and needed in self.views:
-            chosen.append(needed)
         some = self.views.select(*chosen)
         try:
             found = softmax(class_scores(self.model, some, classes) / self.temperature, axis=1)
         except FAILURES:
             return None
         return self.weight * some.present.any(axis=1), found
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the fit says of some objects by a kept candidate that needs links, which lead out of a sample."""
+
+    names: Sequence[str]
+    weight: float
+    weights: np.ndarray
+    probabilities: np.ndarray
+
+    def answer(self, names: Sequence[str], classes: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Weights and probabilities of the objects from views of these names; None unless these are all."""
+        return (self.weights, self.probabilities) if set(self.names) <= set(names) else None
 
 
 def asked_of(
@@ -105,7 +118,7 @@ def asked_of(
 
     `model` is `rest` after the fit to `views` and `codes`, behind the steps that read no labels.
     """
-    if reads_links(rest):
+    if needed_view(candidate.estimator) is not None:
         return None  # it knows objects by their links, which lead out of a sample
     others = np.setdiff1d(np.arange(len(codes)), rows)
     last = last_step(model)
@@ -143,7 +156,7 @@ class SubsetEvidence:
     label, `present` says who has which view, in the order of `names`, and `factors` are those of the classes.
     """
 
-    kept: Sequence[Asked]
+    kept: Sequence[Asked | Told]
     weight: float
     targets: np.ndarray
     present: np.ndarray
