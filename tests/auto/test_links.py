@@ -100,6 +100,36 @@ def test_links_are_found_by_their_ids_or_by_their_shape():
     assert find_links(other) is None
 
 
+def of_few_columns(name: str, wanted: int, n_links: int) -> Views:
+    """Words, and links to few of the objects, which are named by a letter and a number, or by a number."""
+    rng = np.random.default_rng(0)
+    ids = np.array([f"{name}{i + 1000}" for i in range(N)])
+    links = np.zeros((N, wanted))
+    links[np.arange(wanted, wanted + n_links), np.arange(n_links) % wanted] = 1
+    return Views(
+        words=rng.poisson(0.2, (N, 30)), cites=links, ids=ids, feature_names={"cites": rng.permutation(ids)[:wanted]}
+    )
+
+
+def test_links_to_few_objects_are_found_where_ids_are_no_numbers():
+    assert find_links(of_few_columns("p", 35, 60)) == "cites"
+    assert find_links(of_few_columns("p", 20, 20)) is None  # too few to tell anything
+    assert find_links(of_few_columns("", 35, 60)) is None  # categories 1 to 9 may look like ids
+
+
+def test_columns_that_are_mostly_no_objects_are_no_links():
+    views = of_few_columns("p", 35, 60)
+    names = [name if i < 15 else f"word{i}" for i, name in enumerate(views.feature_names["cites"])]
+    other = Views(dict(views.items()), ids=views.ids, feature_names={"cites": names})
+    assert find_links(other) is None
+
+
+def test_an_object_that_names_itself_is_no_link():
+    ids = np.array([f"p{i}" for i in range(N)])
+    own = np.eye(N)[:, :100]
+    assert find_links(Views(words=np.eye(N, 9), cites=own, ids=ids, feature_names={"cites": ids[:100]})) is None
+
+
 def test_some_ids_may_be_missing_and_columns_in_any_order():
     views, _ = made("within", ids=True, quality=0.6)
     order = np.random.default_rng(0).permutation(N)[: N - 40]

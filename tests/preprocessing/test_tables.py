@@ -11,6 +11,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from coview import ColumnViews, CrossModalRetriever, EmbeddingViews, LinkPLSA, TableViews, TextViews, load, save
+from coview.auto.links import find_links
 from coview.exceptions import DataFileError, ParameterError, ViewsError
 from coview.io.tables import read_table
 
@@ -235,3 +236,33 @@ def test_a_column_of_another_name_is_warned_of_and_one_that_is_left_out_is_not()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         front.transform(others)
+
+
+def cited_once(n: int = 200) -> dict[str, list[str]]:
+    """A table in which each row cites the next one, and has one of two tags and a rare one."""
+    return {
+        "key": [f"p{i}" for i in range(n)],
+        "body": ["red fox" if i % 2 else "blue sea" for i in range(n)],
+        "cites": [f"p{(i + 1) % n} p{(i + 2) % n if i % 2 else (i + 1) % n}" for i in range(n)],
+        "tags": [f"tag{i % 2} rare{i}" for i in range(n)],
+    }
+
+
+def test_items_that_are_ids_of_the_rows_are_all_kept():
+    made = {"text": {"words": "body"}, "tokens": {"cites": "cites", "tags": "tags"}}
+    table = cited_once()
+    linked = TableViews(**made, id="key").fit_transform(table)
+    assert linked["cites"].shape == (200, 200)
+    assert linked.feature_names["tags"].tolist() == ["tag0", "tag1"]
+    assert TableViews(**made, id="key", min_df=2).fit_transform(table)["cites"].shape == (200, 100)  # as asked for
+    assert TableViews(**made).fit_transform(table)["cites"].shape == (200, 100)  # nothing says what they are
+    frame = pd.DataFrame(table).set_index("key")
+    assert TableViews(**made).fit_transform(frame)["cites"].shape == (200, 200)
+
+
+def test_links_of_a_table_are_found():
+    table = cited_once()
+    X = TableViews({"words": "body"}, tokens={"cites": "cites"}, id="key").fit_transform(table)
+    assert find_links(X) == "cites"
+    table["cites"] = [cell if i < 80 else "" for i, cell in enumerate(table["cites"])]  # less than half are linked
+    assert find_links(TableViews({"words": "body"}, tokens={"cites": "cites"}, id="key").fit_transform(table)) == "cites"

@@ -1,7 +1,8 @@
 """Links among the objects: which view they are, whether they join alike objects, and features smoothed over them.
 
 A view is links where its columns are the objects: most of either named by the others, or square with a link back for
-every link.
+every link. Of ids that are no whole numbers, columns that are mostly ids are enough, if they hold `FEWEST` links or
+more: few objects may be linked to, but nothing else is named like them. Categories 1 to 9 are.
 Whether links help is judged without labels, by two questions to each other view.
 
 | figure | question |
@@ -24,6 +25,7 @@ formed. All of it is linear in the number of links and of non-zeros.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,9 +60,9 @@ __all__ = [
 
 ENOUGH = 0.38  # of either figure: from there on links join alike objects
 RARE = 0.05  # share of linked pairs that are alike by chance
-FEWEST = 30  # linked pairs that have a view, to judge by it
+FEWEST = 30  # linked pairs that have a view, to judge by it; links, to be found by the names of few columns
 MOST_PAIRS = 5000  # linked pairs that are looked at
-NAMED = 0.5  # share of the columns that must be named like objects, and of the objects that must be columns
+NAMED = 0.5  # share of the columns that must be named like objects, and of objects named by numbers that are columns
 DIMENSIONS = 64  # of a view before it is smoothed
 HOPS, RESTART = 20, 0.12
 SUFFIX = "_near"  # of a smoothed view's name
@@ -116,6 +118,11 @@ LINK_EVIDENCE = rules.or_none(
 
 def find_links(views: Views, links: Any = None) -> str | None:
     """Name of the view that is links among the objects, or None.
+
+    Where the views have ids and feature names, more than half of the columns of links are named by ids. Besides, more
+    than half of the objects are columns; or, where the ids are no whole numbers, which categories may look like, there
+    are at least 30 links to other objects, and the columns are not just the first objects in order, as where both are
+    numbered alike. Without names, links are square, with a link back for every link.
 
     Parameters
     ----------
@@ -277,12 +284,36 @@ def _is_links(views: Views, name: str) -> bool:
         rows = find_rows(names, views.ids)
         found = np.unique(rows[rows >= 0])
         if names.tolist() != [str(i) for i in range(len(names))]:  # numbers from 0 on are no names, but the places
-            return bool(np.mean(rows >= 0) > NAMED and len(found) > NAMED * len(views))
+            if np.mean(rows >= 0) <= NAMED:
+                return False
+            if len(found) > NAMED * len(views):
+                return True
+            if np.array_equal(rows, np.arange(len(rows))):  # columns and objects were numbered alike: p0, p1, p2
+                return False
+            return not _mostly_numbers(names[rows >= 0].tolist()) and _n_links(matrix, rows) >= FEWEST
     if matrix.shape[1] != len(views) or density(matrix) == 0:
         return False
     table = sparse.csr_array(matrix) != 0
     back = sparse.csr_array(table.T)
     return bool((table != back).nnz == 0 and table.nnz > table.diagonal().sum())
+
+
+def _mostly_numbers(names: list[str]) -> bool:
+    """Tell whether names are mostly whole numbers, as categories may be, too.
+
+    Examples
+    --------
+    >>> _mostly_numbers(["1", "2", "17"]), _mostly_numbers(["p1", "p2", "17"])
+    (True, False)
+    """
+    return 2 * sum(re.fullmatch(r"-?\d+(\.0+)?", name) is not None for name in names) > len(names)
+
+
+def _n_links(matrix: Any, rows: np.ndarray) -> int:
+    """Links to other objects, of columns that stand for these rows (-1 for none)."""
+    table = sparse.coo_array(matrix)
+    ends = rows[table.col]
+    return int(np.sum((ends >= 0) & (ends != table.row) & (table.data != 0)))
 
 
 def _columns(views: Views, links: str) -> np.ndarray:

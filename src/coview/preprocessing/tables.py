@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -53,14 +54,16 @@ class TableViews(RawTransformer):
         become indicators, dates become years, each kind in a view of its own. A column of vectors, such as
         embeddings, is a dense view: ``{"image": "vector"}``.
     tokens : mapping of view to column or to (column, separator), column, list of columns, or None, default=None
-        Views made of the items of a column of lists, ``{"tags": "tags"}``; see `TextViews`.
+        Views made of the items of a column of lists, ``{"tags": "tags"}``; see `TextViews`. Where most items are ids of
+        the rows, as in ``tokens={"cites": "cites"}, id="key"``, the view is links among the objects.
     vectorizer : scikit-learn vectorizer, mapping of view to vectorizer, or None, default=None
         Cloned for each view of text. Views without one, and None, use a `TextVectorizer`; see `TextViews`.
     stop_words : str, list of str or None, default="auto"
         Words to leave out of texts: those of a language ("english" or "en") or of several ("en+de"), a list, or none.
         "auto" takes the languages that the texts are in; see `TextViews`.
     min_df : int, float or "auto", default="auto"
-        Least number (or share) of texts that a word must be in; see `TextViews`.
+        Least number (or share) of texts that a word must be in; see `TextViews`. "auto" keeps all items of lists that
+        are mostly ids of the rows, since most objects may be linked once.
     max_df : int, float or "auto", default="auto"
         Largest number (or share) of texts that a word may be in; see `TextViews`.
     impute : {"median", "mean"}, float or None, default="median"
@@ -182,7 +185,7 @@ class TableViews(RawTransformer):
         for part in (self.text_, self.columns_, self.embeddings_):
             if part is not None:
                 with same_work(part):
-                    parts.append(part.fit_transform(table))
+                    parts.append(part.fit_transform(replace(table, ids=ids)))
         self.vectorizers_ = self.text_.vectorizers_ if self.text_ is not None else {}
         self.view_names_ = [name for part in parts for name in part.names]
         self._remember_columns(table)

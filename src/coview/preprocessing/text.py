@@ -66,7 +66,7 @@ class TextViews(RawTransformer):
         those of the other texts where a view's are too short to tell.
     min_df : int, float or "auto", default="auto"
         Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 5,000, 3 below
-        50,000 and 5 above.
+        50,000 and 5 above; of `tokens` that are mostly ids of the rows, which are links, it is 1.
     max_df : int, float or "auto", default="auto"
         Largest number (or share) of texts that a word may be in. "auto" is a half, and all below 100 texts.
 
@@ -151,7 +151,7 @@ class TextViews(RawTransformer):
             if all(gap or _is_blank(value) for value, gap in zip(column.values, column.missing)):
                 raise ViewsError(f"Column {columns[view]!r} of view {view!r} has no text in any row.")
         texts = {view: column.values[~column.missing].tolist() for view, column in read.items()}
-        vectorizers = self._chosen_vectorizers(texts, lists)
+        vectorizers = self._chosen_vectorizers(texts, lists, table.ids)
         counts = {}
         for view, column in read.items():
             try:
@@ -272,7 +272,9 @@ class TextViews(RawTransformer):
             table.check_has([name], f" for view {view!r}")
         return chosen
 
-    def _chosen_vectorizers(self, texts: dict[str, list[str]], lists: dict[str, _Lists]) -> dict[str, Any]:
+    def _chosen_vectorizers(
+        self, texts: dict[str, list[str]], lists: dict[str, _Lists], ids: np.ndarray | None
+    ) -> dict[str, Any]:
         wanted = self.vectorizer if isinstance(self.vectorizer, Mapping) else dict.fromkeys(texts, self.vectorizer)
         for view in wanted:
             if view not in texts:
@@ -291,6 +293,8 @@ class TextViews(RawTransformer):
                 min_df=_least_frequency(n) if self.min_df == "auto" else self.min_df,
                 max_df=(0.5 if n >= _MANY else 1.0) if self.max_df == "auto" else self.max_df,
             )
+            if view in lists and self.min_df == "auto" and n >= _MANY and _are_ids(texts[view], vectorizers[view], ids):
+                vectorizers[view].set_params(min_df=1)
         return {view: vectorizers[view] for view in texts}
 
     def _own_choices(self) -> dict[str, Any]:
@@ -340,6 +344,22 @@ def _fit_counts(vectorizer: Any, texts: list[str], own_choices: dict[str, Any]) 
 
 def _least_frequency(n_texts: int) -> int:
     return 1 + sum(n_texts >= limit for limit in (_MANY, 5_000)) + 2 * (n_texts >= 50_000)
+
+
+def _are_ids(texts: list[str], vectorizer: TextVectorizer, ids: np.ndarray | None) -> bool:
+    """Tell whether most items of lists are ids of the rows: links, of which none is too rare.
+
+    Examples
+    --------
+    >>> lists = TextVectorizer(separator=",")
+    >>> _are_ids(["p2, p3", "p3, q7"], lists, np.array(["p1", "p2", "p3"])), _are_ids(["p2", "red"], lists, None)
+    (True, False)
+    """
+    if ids is None:
+        return False
+    split = vectorizer.build_tokenizer()
+    items = {item for text in texts for item in split(text)}
+    return 2 * len(items.intersection(map(str, ids.tolist()))) > len(items)
 
 
 def _text_column(table: Table, name: Any, separator: Separator | None, lists: bool) -> Column:
