@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from coview import AutoClustering, load, save
+from coview import AutoClustering, NeighborViews, TableViews, load, save
 from coview.auto.candidates import GRAPH_PRIORS
 from coview.auto.links import ENOUGH, RARE, find_links, judge_links, smoothed, smoothing
 from coview.exceptions import ParameterError, ViewsError
@@ -147,6 +147,16 @@ def test_views_that_cannot_be_links_are_refused():
         find_links(views, "citse")
     with pytest.raises(ViewsError, match=r"View 'words' cannot be links among 240 objects: its 300 columns"):
         find_links(views, "words")
+
+
+def test_links_without_ids_say_how_a_table_names_its_rows():
+    table = {"body": ["red fox", "blue sea", "red sea"], "cites": ["p2 p3", "p1", ""]}
+    X = TableViews({"words": "body"}, tokens={"cites": "cites"}).fit_transform(table)
+    with pytest.raises(ViewsError, match=r"TableViews\(id=COLUMN\)") as refused:
+        find_links(X[:2], "cites")
+    assert "--id COLUMN" in refused.value.worded("cli")
+    with pytest.raises(ViewsError, match=r"TableViews\(id=COLUMN\)"):
+        NeighborViews("cites").fit(X[:2])
 
 
 def test_new_objects_are_smoothed_from_any_views():

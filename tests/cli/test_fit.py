@@ -154,6 +154,20 @@ def test_a_view_of_links_is_named_by_an_option(run, tmp_path):
     assert code != 0 and "View 'words' cannot be links among 60 objects" in error
 
 
+def test_lists_of_ids_in_json_lines_are_links(run, tmp_path):
+    rng = np.random.default_rng(0)
+    linked = [sorted({int(j) for j in rng.integers(0, 40, i % 4)} - {i}) for i in range(40)]
+    rows = [{"key": i, "body": TEXTS[i % 4][0], "cites": [j + 100 for j in linked[i]]} for i in range(40)]
+    table = tmp_path / "pages.jsonl"
+    table.write_text("".join(json.dumps({**row, "key": row["key"] + 100}) + "\n" for row in rows))
+    fit = ["fit", "auto", "--table", table, "--text", "words=body", "--tokens", "cites=cites", "--clusters", "2"]
+    code, out, error = run(*fit, "--id", "key", "--links", "cites", "-o", tmp_path / "m.coview", "--json")
+    assert code == 0, error
+    assert "smoothed" in json.loads(out)["candidates"]
+    code, _, error = run(*fit, "--links", "cites", "-o", tmp_path / "m.coview")
+    assert code == 2 and "the column that names the objects: --id COLUMN" in error
+
+
 def test_a_classifier_without_labels_says_which_option_is_missing(run, pages, folder, tmp_path):
     table = ["--table", pages, "--text", "words=body"]
     for data, sentence in ((table, "--labels COLUMN or FILE."), (["--data", folder], "--labels FILE.")):

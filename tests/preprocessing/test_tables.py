@@ -266,3 +266,44 @@ def test_links_of_a_table_are_found():
     assert find_links(X) == "cites"
     table["cites"] = [cell if i < 80 else "" for i, cell in enumerate(table["cites"])]  # less than half are linked
     assert find_links(TableViews({"words": "body"}, tokens={"cites": "cites"}, id="key").fit_transform(table)) == "cites"
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame])
+def test_lists_of_whole_numbers_are_items(make):
+    table = make({"key": [7, 12, 30, 41], "cites": [[12, 30], [7], [], None]})
+    front = TableViews(tokens={"cites": "cites"}, id="key").fit(table)
+    X = front.transform(table)
+    assert X.feature_names["cites"].tolist() == ["12", "30", "7"]
+    assert X["cites"].toarray().tolist() == [[1, 1, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]]
+    assert X.present[:, 0].tolist() == [True, True, True, False]
+    assert front.raw_texts(table)["cites"] == ["12,30", "7", "", ""]
+    new = front.transform(make({"key": [50, 51], "cites": [[7, 12], [30, 12]]}))  # of one length, as vectors have
+    assert new["cites"].toarray().tolist() == [[1, 0, 1], [1, 1, 0]]
+    assert front.transform({"cites": ["7, 12"]})["cites"].toarray().tolist() == [[1, 0, 1]]
+    assert front.transform({"cites": [["30"], ["12"]]})["cites"].toarray().tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+def test_numbers_and_texts_may_be_items_of_one_list():
+    for cells in ([["a", 3], [3]], [[3, "a"], [3]]):
+        X = TableViews(tokens="cites").fit_transform({"cites": cells})
+        assert X["cites"].toarray().tolist() == [[1, 1], [1, 0]]
+
+
+@pytest.mark.parametrize("vectors", [[[0.5, 1.0], [2.0, 3.0]], np.eye(2), pl.Series([[0.5], [1.0]]), [[1, None], [2, 3]]])
+def test_vectors_are_no_items_and_the_parameter_is_named(vectors):
+    table = {"cites": vectors} if not isinstance(vectors, pl.Series) else pl.DataFrame({"cites": vectors})
+    with pytest.raises(ViewsError, match="column 'cites' holds vectors. .* columns= in place of tokens=") as refused:
+        TableViews(tokens="cites").fit(table)
+    assert "use --columns in place of --tokens." in refused.value.worded("cli")
+    with pytest.raises(ViewsError, match="columns= in place of text=") as refused:
+        TableViews("cites").fit(table)
+    assert "use --columns in place of --text." in refused.value.worded("cli")
+
+
+def test_ids_of_unequal_length_that_are_named_as_columns_are_for_tokens():
+    with pytest.raises(ViewsError, match="one length, .* lists of ids, name the column in tokens=") as refused:
+        TableViews(columns={"cites": ["cites"]}).fit({"cites": [[1, 2], [3]]})
+    assert "use --tokens in place of --columns." in refused.value.worded("cli")
+    with pytest.raises(ViewsError, match="one length") as refused:
+        TableViews(columns={"cites": ["cites"]}).fit({"cites": [[0.1, 2.5], [3.5]]})
+    assert "tokens" not in str(refused.value)

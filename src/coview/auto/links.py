@@ -327,7 +327,10 @@ def _columns(views: Views, links: str) -> np.ndarray:
         return np.arange(len(views))
     raise ViewsError(
         f"View {links!r} cannot be links among {len(views)} objects: its {views[links].shape[1]} columns are not the "
-        "objects. Give a square matrix, or ids and feature_names that name the same objects."
+        "objects.",
+        python="Give a square matrix, or ids and feature_names that name the same objects; of a table, "
+        "TableViews(id=COLUMN) makes the ids.",
+        cli="Give a square matrix, or, of a table, the column that names the objects: --id COLUMN.",
     )
 
 

@@ -289,10 +289,10 @@ def named_columns(
     table.check_has(list(names), f" for {parameter}")
     found: dict[str, Any] = {}
     for name in names:
-        column = table.column(name)
+        split = (lists or {}).get(name)
+        column = table.column(name) if split is None else table.items(name)
         if column.kind == "vector":
             raise ViewsError(f"{parameter} must hold dates, numbers or categories, but column {name!r} holds vectors.")
-        split = (lists or {}).get(name)
         found[str(name)] = [
             None if gap else split(value) if split is not None and isinstance(value, str) else value
             for value, gap in zip(column.values.tolist(), column.missing)

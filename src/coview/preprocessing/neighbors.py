@@ -431,7 +431,10 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         if n_columns != len(views):
             raise ViewsError(
                 f"View {self.links!r} has {n_columns} columns for {len(views)} objects. Its columns must be the "
-                "objects: give a square matrix, or ids and feature_names that name them."
+                "objects.",
+                python="Give a square matrix, or ids and feature_names that name them; of a table, "
+                "TableViews(id=COLUMN) makes the ids.",
+                cli="Give a square matrix, or, of a table, the column that names the objects: --id COLUMN.",
             )
         return np.arange(n_columns)
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import ViewsTransformerMixin
-from coview.preprocessing.vector_columns import holds_vectors, read_vectors
+from coview.preprocessing.vector_columns import holds_vectors, read_items, read_vectors
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import close_names, did_you_mean, listed, short
@@ -164,6 +164,12 @@ class Table:
         if isinstance(source, np.ndarray) and source.dtype.kind in "iuf" and source.ndim == 1:
             return _number(name, str(source.dtype), source)
         return _of_values(name, list(source))
+
+    def items(self, name: Any) -> Column:
+        """Read one column of texts or lists: what would be vectors are lists of ids where all numbers are whole."""
+        column = self.column(name)
+        lists = read_items(self.sources[name]) if column.kind in ("vector", "other") else None
+        return column if lists is None else _objects(name, "other", "lists", lists)
 
     def head(self, n: int) -> Table:
         """Return the first rows, without reading the others."""

@@ -57,9 +57,9 @@ class TextViews(RawTransformer):
         Cloned for each view. Views without one, and None, use a `TextVectorizer` with the parameters below.
     tokens : mapping of view to column or to (column, separator), column, list of columns, or None, default=None
         Views made of the items of lists, ``{"tags": "tags"}``: texts such as "red, blue", whose separator is recognized
-        or given, or lists of texts. Where it is recognized, alternatives ("python3 | python3-dev") are counted by
-        themselves and required versions ("libc6 (>= 2.14)") are left out. Items, like words, are bounded by `min_df`
-        and `max_df`.
+        or given, or lists of texts or whole numbers, such as ids. Where it is recognized, alternatives ("python3 |
+        python3-dev") are counted by themselves and required versions ("libc6 (>= 2.14)") are left out. Items, like
+        words, are bounded by `min_df` and `max_df`.
     stop_words : str, list of str or None, default="auto"
         Words to leave out: those of a language ("english" or "en"), of several ("en+de": of the first in all texts, of
         the others in texts that are in them), a list, or none. "auto" takes the languages of each view's texts, and
@@ -255,7 +255,7 @@ class TextViews(RawTransformer):
             name, separator = pair
             table.check_has([name], f" for view {view!r}")
             recognized = separator is None
-            chosen[view] = _Lists(name, _separator_of(table.column(name)) if recognized else separator, recognized)
+            chosen[view] = _Lists(name, _separator_of(table.items(name)) if recognized else separator, recognized)
         return chosen
 
     def _chosen_columns(self, table: Table, taken: list[Any]) -> dict[str, Any]:
@@ -363,7 +363,7 @@ def _are_ids(texts: list[str], vectorizer: TextVectorizer, ids: np.ndarray | Non
 
 
 def _text_column(table: Table, name: Any, separator: Separator | None, lists: bool) -> Column:
-    column = table.column(name)
+    column = table.items(name) if lists else table.column(name)
     values = column.values[~column.missing]
     if column.kind == "text" or all(isinstance(value, str) for value in values):
         return column
@@ -371,10 +371,12 @@ def _text_column(table: Table, name: Any, separator: Separator | None, lists: bo
         between = str(separator[0] if isinstance(separator, tuple) else separator)
         joined = [value if gap else between.join(value) for value, gap in zip(column.values, column.missing)]
         return replace(column, kind="text", values=np.array(joined, dtype=object))
+    named = "tokens" if lists else "text"
+    what, instead = "texts or lists of items" if lists else "text", f"columns= in place of {named}="
     raise ViewsError(
-        f"{table.who} needs text, but column {name!r} holds {column.type_name}.",
-        python="Turn it into text, or " + ("use ColumnViews." if table.who == "TextViews" else "name it in columns=."),
-        cli="Turn it into text, or use --columns in place of --text.",
+        f"{table.who} needs {what}, but column {name!r} holds {column.type_name}.",
+        python="Turn it into text, or " + ("use ColumnViews." if table.who == "TextViews" else f"name it in {instead}."),
+        cli=f"Turn it into text, or use --columns in place of --{named}.",
     )
 
 

@@ -1,4 +1,5 @@
-"""Columns of vectors: lists or arrays of numbers of one length become the rows of one dense matrix.
+"""Columns of vectors: lists or arrays of numbers of one length become the rows of one dense matrix. Lists of whole
+numbers may be ids, too: then they are read as items, as texts are.
 
 Of Arrow's lists, which polars, pyarrow and pandas with Arrow's types hold, the flat buffer is taken as it lies, in its
 own precision: no row becomes a Python object.
@@ -14,7 +15,12 @@ from coview.exceptions import ViewsError
 from coview.utils.messages import short
 from coview.utils.missing import is_missing
 
-__all__ = ["holds_vectors", "read_vectors"]
+__all__ = ["holds_vectors", "read_items", "read_vectors"]
+
+_ITEMS: dict[str, Any] = {  # advice where numbers may be ids
+    "python": "If they are lists of ids, name the column in tokens= in place of columns=.",
+    "cli": "If they are lists of ids, use --tokens in place of --columns.",
+}
 
 
 def holds_vectors(source: Any) -> bool:
@@ -80,7 +86,8 @@ def read_vectors(name: Any, source: Any, width: int | None = None) -> tuple[np.n
             raise ViewsError(
                 f"Column {name!r} must hold vectors of one length, but row {first} has {lengths[first]} numbers and "
                 f"row {other[0]} (counting from 0) has {lengths[other[0]]}. Bring them to one length, or leave the "
-                "cell empty where there is no vector."
+                "cell empty where there is no vector.",
+                **(_ITEMS if flat.dtype.kind in "iu" else {}),
             )
         if not lengths[first]:
             raise ViewsError(
@@ -97,6 +104,41 @@ def read_vectors(name: Any, source: Any, width: int | None = None) -> tuple[np.n
             "same way."
         )
     return _without_nan_rows(matrix, missing)
+
+
+def read_items(source: Any) -> list[Any] | None:
+    """Return the lists of a column with their items as texts, None for a missing one; None where some are no items.
+
+    Items are texts and whole numbers, such as ids; a matrix has none.
+
+    Parameters
+    ----------
+    source : narwhals frame of one column, ndarray or list
+        The column.
+
+    Examples
+    --------
+    >>> read_items([[7, 12], [], None]), read_items([[0.5, 1.0]])
+    ([['7', '12'], [], None], None)
+    """
+    if isinstance(source, np.ndarray) and source.dtype != object:
+        return None
+    series = _arrow_lists(source)
+    if series is not None and not _is_numeric(series.dtype.inner, whole=True):
+        return None
+    lists: list[Any] = []
+    for value in _values(source):
+        if is_missing(value):
+            lists.append(None)
+            continue
+        if not isinstance(value, (list, tuple, np.ndarray)) or not all(map(_is_item, value)):
+            return None
+        lists.append([str(item) for item in value])
+    return lists
+
+
+def _is_item(value: Any) -> bool:
+    return isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
 
 
 def _is_frame(source: Any) -> bool:
@@ -120,8 +162,9 @@ def _arrow_lists(source: Any) -> Any:
     return series if isinstance(dtype, (nw.List, nw.Array)) and _is_numeric(dtype.inner) else None
 
 
-def _is_numeric(dtype: Any) -> bool:
-    return bool((dtype() if isinstance(dtype, type) else dtype).is_numeric())
+def _is_numeric(dtype: Any, whole: bool = False) -> bool:
+    kind = dtype() if isinstance(dtype, type) else dtype
+    return bool(kind.is_integer() if whole else kind.is_numeric())
 
 
 def _values(source: Any) -> list[Any]:
