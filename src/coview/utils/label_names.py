@@ -3,11 +3,13 @@
 What is said is a warning: labels stay as they are given. Two names are two spellings of one class where they differ in
 capitals or blanks alone, or where a rare one is nearly a frequent one: one letter more, less or swapped, another letter
 in names from six letters on, two such slips from eight on. Names with digits ("cat1", "cat2") and those that begin
-differently ("normal", "abnormal") are never such.
+differently ("normal", "abnormal") are never such, nor are those that end with another letter or Roman numeral of their
+own ("grade A", "grade B"; "level I", "level II"; "classA", "classB").
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -26,6 +28,8 @@ MOST_CLASSES = 500  # whose names are compared
 MOST_TOLD = 5
 RARE = 5  # times as frequent is the class that a rare one may be a misspelling of
 FEW, RARER = 5, 20  # objects of a misspelling; with more, the other must be this many times as frequent
+# a letter or a Roman numeral at the end, after a blank or a sign, or as a capital after a small letter
+_MARK = re.compile(r"(?:[\W_]([^\W\d_]|[ivxIVX]+)|(?<=[^\W\d_A-Z])([A-Z]|[IVX]+))([+-]?)\)?$")
 LEAST_LETTERS, LEAST_FOR_OTHER, LEAST_FOR_TWO = 5, 6, 8
 MANY_CLASSES = 20  # from which on most of them should have more than one object
 PER_CLASS = 2  # objects of a class, at most, on average: where most objects have a label, these are no classes
@@ -118,10 +122,12 @@ def _misspellings(texts: list[tuple[str, int]]) -> list[str]:
             if more >= RARE * count
             and (count <= FEW or more >= RARER * count)
             and _is_slip(_plain(name), _plain(other))
+            and not _marked_apart(_unblanked(name), _unblanked(other))
         ]
         if likely:
             other, more = max(likely, key=lambda each: each[1])
-            doubts.append(f"{short(name)} ({count:,}) looks like {short(other)} ({more:,})")
+            objects = "object" if count == 1 else "objects"
+            doubts.append(f"{short(name)} ({count:,} {objects}) and {short(other)} ({more:,}) look alike")
     return doubts
 
 
@@ -150,6 +156,24 @@ def _is_slip(name: str, meant: str) -> bool:
     if slips == 1:
         return shortest >= LEAST_FOR_OTHER or len(name) != len(meant) or sorted(name) == sorted(meant)
     return slips == 2 and shortest >= LEAST_FOR_TWO
+
+
+def _marked_apart(name: str, other: str) -> bool:
+    """Tell whether names end with different letters or Roman numerals of their own, as those of a series do.
+
+    Examples
+    --------
+    >>> [_marked_apart(*pair) for pair in (("grade A", "grade B"), ("level I", "level IV"), ("classA", "classB"))]
+    [True, True, True]
+    >>> _marked_apart("shipin", "shipig"), _marked_apart("shiping A", "shipping A")
+    (False, False)
+    """
+    one, two = _MARK.search(name), _MARK.search(other)
+    return one is not None and two is not None and _mark(one) != _mark(two)
+
+
+def _mark(found: re.Match[str]) -> str:
+    return "".join(part or "" for part in found.groups()).casefold()
 
 
 def _slips(name: str, meant: str) -> int:
