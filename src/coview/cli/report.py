@@ -121,4 +121,4 @@ def report(
         print(json.dumps(page.summary))
         return
     path = page.save(out)
-    typer.echo(printable(f"{path} ({path.stat().st_size / 1e6:.1f} MB): {page!r}"))
+    typer.echo(printable(f"{path} ({path.stat().st_size / 1e6:.1f} MB): {page._headline()}"))

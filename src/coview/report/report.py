@@ -79,11 +79,15 @@ class Report:
             beside.write_text(self.html, encoding="utf-8")
         return Path(path)
 
-    def __repr__(self) -> str:
+    def _headline(self) -> str:
+        """Model, objects and views in one line."""
         data = self.summary["data"]
         objects = "" if data["n_objects"] is None else f"{quantity(data['n_objects'], 'object')}, "
+        return f"Report of {self.summary['model']['name']}: {objects}{quantity(len(data['views']), 'view')}"
+
+    def __repr__(self) -> str:
         lines = [
-            f"Report of {self.summary['model']['name']}: {objects}{quantity(len(data['views']), 'view')}",
+            self._headline(),
             f"title: {printable(self.summary['title'])}",
             f"sections: {', '.join(name for _, _, name, *_ in render_sections(self.summary))}",
             '.save("report.html") writes the page, notebooks show it, .summary holds its figures as a dict',
