@@ -265,7 +265,9 @@ def test_links_of_a_table_are_found():
     X = TableViews({"words": "body"}, tokens={"cites": "cites"}, id="key").fit_transform(table)
     assert find_links(X) == "cites"
     table["cites"] = [cell if i < 80 else "" for i, cell in enumerate(table["cites"])]  # less than half are linked
-    assert find_links(TableViews({"words": "body"}, tokens={"cites": "cites"}, id="key").fit_transform(table)) == "cites"
+    assert (
+        find_links(TableViews({"words": "body"}, tokens={"cites": "cites"}, id="key").fit_transform(table)) == "cites"
+    )
 
 
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame])
@@ -289,10 +291,12 @@ def test_numbers_and_texts_may_be_items_of_one_list():
         assert X["cites"].toarray().tolist() == [[1, 1], [1, 0]]
 
 
-@pytest.mark.parametrize("vectors", [[[0.5, 1.0], [2.0, 3.0]], np.eye(2), pl.Series([[0.5], [1.0]]), [[1, None], [2, 3]]])
+@pytest.mark.parametrize(
+    "vectors", [[[0.5, 1.0], [2.0, 3.0]], np.eye(2), pl.Series([[0.5], [1.0]]), [[1, None], [2, 3]]]
+)
 def test_vectors_are_no_items_and_the_parameter_is_named(vectors):
     table = {"cites": vectors} if not isinstance(vectors, pl.Series) else pl.DataFrame({"cites": vectors})
-    with pytest.raises(ViewsError, match="column 'cites' holds vectors. .* columns= in place of tokens=") as refused:
+    with pytest.raises(ViewsError, match=r"column 'cites' holds vectors. .* columns= in place of tokens=") as refused:
         TableViews(tokens="cites").fit(table)
     assert "use --columns in place of --tokens." in refused.value.worded("cli")
     with pytest.raises(ViewsError, match="columns= in place of text=") as refused:
@@ -301,7 +305,7 @@ def test_vectors_are_no_items_and_the_parameter_is_named(vectors):
 
 
 def test_ids_of_unequal_length_that_are_named_as_columns_are_for_tokens():
-    with pytest.raises(ViewsError, match="one length, .* lists of ids, name the column in tokens=") as refused:
+    with pytest.raises(ViewsError, match=r"one length, .* lists of ids, name the column in tokens=") as refused:
         TableViews(columns={"cites": ["cites"]}).fit({"cites": [[1, 2], [3]]})
     assert "use --tokens in place of --columns." in refused.value.worded("cli")
     with pytest.raises(ViewsError, match="one length") as refused:

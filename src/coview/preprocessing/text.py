@@ -375,7 +375,8 @@ def _text_column(table: Table, name: Any, separator: Separator | None, lists: bo
     what, instead = "texts or lists of items" if lists else "text", f"columns= in place of {named}="
     raise ViewsError(
         f"{table.who} needs {what}, but column {name!r} holds {column.type_name}.",
-        python="Turn it into text, or " + ("use ColumnViews." if table.who == "TextViews" else f"name it in {instead}."),
+        python="Turn it into text, or "
+        + ("use ColumnViews." if table.who == "TextViews" else f"name it in {instead}."),
         cli=f"Turn it into text, or use --columns in place of --{named}.",
     )
 

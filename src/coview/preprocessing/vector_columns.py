@@ -87,7 +87,7 @@ def read_vectors(name: Any, source: Any, width: int | None = None) -> tuple[np.n
                 f"Column {name!r} must hold vectors of one length, but row {first} has {lengths[first]} numbers and "
                 f"row {other[0]} (counting from 0) has {lengths[other[0]]}. Bring them to one length, or leave the "
                 "cell empty where there is no vector.",
-                **(_ITEMS if flat.dtype.kind in "iu" else {}),
+                **({} if read_items(source) is None else _ITEMS),
             )
         if not lengths[first]:
             raise ViewsError(
