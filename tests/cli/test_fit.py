@@ -163,9 +163,36 @@ def test_lists_of_ids_in_json_lines_are_links(run, tmp_path):
     fit = ["fit", "auto", "--table", table, "--text", "words=body", "--tokens", "cites=cites", "--clusters", "2"]
     code, out, error = run(*fit, "--id", "key", "--links", "cites", "-o", tmp_path / "m.coview", "--json")
     assert code == 0, error
-    assert "smoothed" in json.loads(out)["candidates"]
+    told = json.loads(out)
+    assert "smoothed" in told["candidates"]
+    assert told["links"]["view"] == "cites" and told["links"]["n_links"] > 30
+    _, shown, _ = run("info", tmp_path / "m.coview")
+    assert "cites from cites" in shown and "cites cites" not in shown
     code, _, error = run(*fit, "--links", "cites", "-o", tmp_path / "m.coview")
     assert code == 2 and "the column that names the objects: --id COLUMN" in error
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_links_are_told_of_with_whether_they_are_used(run, tmp_path, alike, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 2
+    words = rng.poisson(np.where(np.arange(8) % 2 == y[:, None], 3.0, 0.3)).astype(float)
+    cites = np.triu(rng.uniform(size=(90, 90)) < 0.1 * ((y == y[:, None]) == alike), 1).astype(float)
+    write_views(Views(words=words, cites=cites + cites.T), tmp_path / "views")
+    model = tmp_path / "m.coview"
+    _, told, _ = run("fit", "auto", "--data", tmp_path / "views", "--clusters", "2", "-o", model)
+    _, shown, _ = run("info", model)
+    links = load(model).links_
+    sentence = f"view 'cites', {links['n_links']} links, {'used' if alike else 'not used'}: {links['why'][:40]}"
+    assert sentence in told and sentence in shown
+
+
+def test_info_says_how_lists_are_split(run, pages, tmp_path):
+    asked = ("--text", "words=body", "--tokens", "tags=title:;", "--clusters", "2", "--out", tmp_path / "m.coview")
+    run("fit", "SphericalKMeans", "--table", pages, *asked)
+    _, shown, _ = run("info", tmp_path / "m.coview")
+    assert "tokens: tags from title split by ';'" in shown
 
 
 def test_a_classifier_without_labels_says_which_option_is_missing(run, pages, folder, tmp_path):

@@ -218,7 +218,7 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
 
     from coview.catalog import ESTIMATORS
     from coview.inspection import NAMED_BY_FEATURES
-    from coview.inspection.choice import describe_number
+    from coview.inspection.choice import describe_number, links_used
     from coview.validation import minus_one_is_unlabeled, unlabeled_rows
 
     summary: dict[str, Any] = {"model": model.name, "views": list(model.inputs)}
@@ -238,6 +238,8 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
         for key in ("without", "dropped"):  # views that a candidate leaves out; why one has no weight
             notes = {name: note for name, note in zip(table["name"], table.get(key, ())) if note}
             summary.update({key: notes} if notes else {})
+    if isinstance(links := getattr(model.estimator, "links_", None), dict):
+        summary["links"] = {name: links[name] for name in ("view", "n_links", "why")} | {"used": links_used(links)}
     if model.relations:
         summary["relations"] = dict(zip(model.relations["view"], model.relations["verdict"]))
     if model.numbers.get("n_clusters"):
@@ -362,6 +364,12 @@ def _about_scalings(found: dict[str, str]) -> str:
     return "\n".join(f"{view}: {describe_scaling(scaling)}" for view, scaling in found.items())
 
 
+def _about_links(found: dict[str, Any]) -> str:
+    from coview.inspection.choice import describe_links
+
+    return describe_links(found)
+
+
 def _about_relations(verdicts: dict[str, str]) -> str:
     from coview.inspection.choice import describe_relations
 
@@ -383,6 +391,7 @@ TITLES = {
 SENTENCES: dict[str, Callable[[Any], str]] = {
     "likelihood": _about_likelihoods,
     "scaling": _about_scalings,
+    "links": _about_links,
     "relations": _about_relations,
     "labels": _about_labels,
     "held_out": _about_held_out,

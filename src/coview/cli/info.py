@@ -17,7 +17,16 @@ __all__ = ["about_here", "grid", "info", "summarized"]
 LARGEST = 64 << 20  # bytes of a model file that is loaded to count its groups
 MOST_GROUPS = 50
 CUT = 500  # characters of a list of classes
-TOLD = ("n_features_by_view_", "likelihood_", "scaling_", "view_names_", "n_features_in_", "classes_", "candidates_")
+TOLD = (
+    "n_features_by_view_",
+    "likelihood_",
+    "scaling_",
+    "view_names_",
+    "n_features_in_",
+    "classes_",
+    "candidates_",
+    "links_",
+)
 
 
 def info(
@@ -99,7 +108,7 @@ def summarized(about: dict[str, Any]) -> dict[str, Any]:
     """
     if "steps" in about or "fitted" not in about:
         return about
-    from coview.inspection.choice import describe_scaling
+    from coview.inspection.choice import describe_links, describe_scaling
 
     fitted = about["fitted"]
     rows: dict[str, Any] = {"model": _called(about)}
@@ -120,6 +129,8 @@ def summarized(about: dict[str, Any]) -> dict[str, Any]:
         rows["classes"] = cut(_short(classes), CUT)
     if isinstance(table := fitted.get("candidates_"), dict):
         rows["candidates"] = "\n".join(_candidate_lines(table))
+    if isinstance(links := fitted.get("links_"), dict) and {"view", "n_links", "join", "why"} <= links.keys():
+        rows["links"] = describe_links(links)
     others = {name: value for name, value in fitted.items() if name not in TOLD and not isinstance(value, dict)}
     plain = {name: value for name, value in others.items() if isinstance(value, (int, float)) and value == value}
     rows |= {"measured": {name: f"{value:.4g}" for name, value in plain.items()}} if plain else {}
@@ -171,9 +182,22 @@ def _is_plumbing(rows: dict[str, Any], name: str) -> bool:
 
 def _text(section: str, name: str, value: Any) -> str:
     """A value in one line; where it says which columns a view is made of, as words."""
+    if section == "parameters" and name == "tokens" and isinstance(value, dict):
+        return ", ".join(f"{view} from {_list_column(source)}" for view, source in value.items())
     if section == "parameters" and name in ("text", "columns", "groups") and isinstance(value, dict):
         return ", ".join(f"{view} from {_short(columns)}" for view, columns in value.items())
     return _short(value)
+
+
+def _list_column(source: Any) -> str:
+    """A column of lists, with what stands between the items where that was given.
+
+    Examples
+    --------
+    >>> _list_column("tags"), _list_column(["tags", ";"])
+    ('tags', "tags split by ';'")
+    """
+    return f"{source[0]} split by {source[1]!r}" if isinstance(source, list) and len(source) == 2 else _short(source)
 
 
 def _short(value: Any) -> str:

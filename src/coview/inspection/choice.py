@@ -10,11 +10,13 @@ from coview.utils.messages import listed, printable
 __all__ = [
     "describe_candidates",
     "describe_choice",
+    "describe_links",
     "describe_misaligned",
     "describe_number",
     "describe_relations",
     "describe_scaling",
     "describe_views_alone",
+    "links_used",
 ]
 
 SHOWN = 0.005  # least weight of a method that is named
@@ -43,6 +45,34 @@ def describe_scaling(scaling: str) -> str:
     'vectors, all columns divided by one number'
     """
     return SCALED.get(scaling, scaling)
+
+
+def describe_links(links: Mapping[str, Any]) -> str:
+    """Return which view is links among the objects, how many there are, and why they are used or not.
+
+    Parameters
+    ----------
+    links : dict
+        What `links_` of `AutoClustering` and `AutoClassifier` holds.
+
+    Examples
+    --------
+    >>> describe_links({"view": "cites", "n_links": 1073, "join": True, "why": "links join alike objects"})
+    "view 'cites', 1,073 links, used: links join alike objects"
+    """
+    count = f"{links['n_links']:,} link{'' if links['n_links'] == 1 else 's'}"
+    return f"view {links['view']!r}, {count}, {'used' if links_used(links) else 'not used'}: {links['why']}"
+
+
+def links_used(links: Mapping[str, Any]) -> bool:
+    """Tell whether links were used as a graph; of files that do not say so, whether they join alike objects or labels.
+
+    Examples
+    --------
+    >>> links_used({"join": False, "used": True}), links_used({"join": False})
+    (True, False)
+    """
+    return bool(links["used"] if "used" in links else links["join"] or links.get("labels_agree", False))
 
 
 def describe_candidates(candidates: Mapping[str, list[Any]]) -> str:
