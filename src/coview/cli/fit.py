@@ -216,6 +216,8 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
     """What a fit came to, in plain values."""
     import numpy as np
 
+    from coview.auto.classifier import AutoClassifier
+    from coview.auto.clustering import AutoClustering
     from coview.catalog import ESTIMATORS
     from coview.inspection import NAMED_BY_FEATURES
     from coview.inspection.choice import describe_number, links_used
@@ -238,7 +240,7 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
         for key in ("without", "dropped"):  # views that a candidate leaves out; why one has no weight
             notes = {name: note for name, note in zip(table["name"], table.get(key, ())) if note}
             summary.update({key: notes} if notes else {})
-    if isinstance(links := getattr(model.estimator, "links_", None), dict):
+    if isinstance(model.estimator, (AutoClassifier, AutoClustering)) and (links := model.estimator.links_) is not None:
         summary["links"] = {name: links[name] for name in ("view", "n_links", "why")} | {"used": links_used(links)}
     if model.relations:
         summary["relations"] = dict(zip(model.relations["view"], model.relations["verdict"]))
