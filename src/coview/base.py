@@ -10,7 +10,7 @@ import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from inspect import isfunction
 from typing import Any, ClassVar
 
@@ -53,6 +53,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     _min_views = 1
     _normalizes_rows = False  # so that the scale of vectors does not matter
     _takes_lazy = False  # rows that are read when needed: a sharded folder, dask collections
+    _known_parameters: ClassVar[tuple[Any, tuple[str, ...]]]  # an `__init__` and the names of its parameters
 
     view_names_: list[str]
     n_features_by_view_: dict[str, int]
@@ -88,9 +89,12 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
                 method.fn = wrap(method.fn)
 
     @classmethod
-    @cache
     def _get_param_names(cls) -> list[str]:
-        return super()._get_param_names()
+        init = cls.__init__
+        known = vars(cls).get("_known_parameters")
+        if known is None or known[0] is not init:  # never asked, or the class has another `__init__` since
+            known = cls._known_parameters = (init, tuple(super()._get_param_names()))
+        return list(known[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

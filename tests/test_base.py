@@ -1,0 +1,53 @@
+"""What every estimator of coview has from its base."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+from coview import PLSA
+from coview.base import MultiViewEstimator
+
+
+class Made(MultiViewEstimator):
+    def __init__(self, first=1, second=2):
+        self.first, self.second = first, second
+
+
+def test_classes_that_nobody_uses_any_more_are_freed():
+    class Local(PLSA):
+        pass
+
+    Local(3).get_params()
+    known = weakref.ref(Local)
+    del Local
+    gc.collect()
+    assert known() is None
+
+
+def test_names_of_parameters_can_be_changed_by_who_asked_for_them():
+    Made._get_param_names().append("third")
+    assert Made._get_param_names() == ["first", "second"]
+
+
+def test_another_init_has_its_own_parameters():
+    class Below(Made):
+        pass
+
+    assert Below._get_param_names() == ["first", "second"]
+
+    def init(self, only=3):
+        self.only = only
+
+    Below.__init__ = init
+    assert Below._get_param_names() == ["only"] and Below().get_params() == {"only": 3}
+    assert Made._get_param_names() == ["first", "second"]
+
+
+def test_a_subclass_does_not_take_the_parameters_of_its_base():
+    class Below(Made):
+        def __init__(self, only=3):
+            self.only = only
+
+    assert Made().get_params() == {"first": 1, "second": 2}
+    assert Below().get_params() == {"only": 3}
