@@ -67,6 +67,10 @@ class Report:
         """HTML source of the page."""
         return render_page(self.summary)
 
+    @cached_property
+    def _section_names(self) -> list[str]:
+        return [name for _, _, name, *_ in render_sections(self.summary)]
+
     def save(self, path: str | Path) -> Path:
         """Write the page to one file atomically and return its path.
 
@@ -89,7 +93,7 @@ class Report:
         lines = [
             self._headline(),
             f"title: {printable(self.summary['title'])}",
-            f"sections: {', '.join(name for _, _, name, *_ in render_sections(self.summary))}",
+            f"sections: {', '.join(self._section_names)}",
             '.save("report.html") writes the page, notebooks show it, .summary holds its figures as a dict',
         ]
         return "\n  ".join(lines)
