@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,8 +13,9 @@ from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
+from sklearn.utils import get_tags
 
-from coview import Views, load, save
+from coview import ConcatenatedViews, Views, load, save
 from coview.classification.best_view import BestView
 
 
@@ -216,3 +219,23 @@ def test_transduction_has_a_class_for_objects_that_the_estimator_has_not_labeled
     assert_array_equal(model.transduction_[::7], model.predict(X[::7]))
     shown = np.flatnonzero((np.arange(len(y)) % 4 == 0) & present[:, 1])
     assert_array_equal(model.transduction_[shown], names[y][shown])
+
+
+class WithSharedTags(MultinomialNB):
+    """An estimator that returns the same tags each time."""
+
+    shared = get_tags(MultinomialNB())
+
+    def __sklearn_tags__(self):
+        return self.shared
+
+
+@pytest.mark.parametrize("wrapper", [BestView, ConcatenatedViews])
+def test_wrapping_an_estimator_does_not_change_its_tags(wrapper):
+    tags = WithSharedTags.shared
+    tags.target_tags.multi_output = True
+    before = deepcopy(tags)
+    wrapped = get_tags(wrapper(WithSharedTags()))
+    assert not wrapped.target_tags.multi_output and wrapped.estimator_type == "classifier"
+    wrapped.input_tags.sparse, wrapped.classifier_tags.poor_score = None, True
+    assert tags == before
