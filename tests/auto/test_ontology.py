@@ -201,6 +201,14 @@ def test_inspection_counts_objects_of_every_label(model, data):
     assert verdict.objective <= verdict.best_objective + 1e-9
 
 
+def test_inspection_shows_the_candidates_of_the_lowest_level_alone(model):
+    line = next(line for line in repr(inspect(model)).split("\n") if "by weight" in line)
+    assert "level 1" not in line
+    weights = [float(part.split()[-1]) for part in line.split(": ")[1].split(";")[0].split(", ")]
+    assert sum(weights) == pytest.approx(1, abs=0.02)
+    assert any(name.startswith("level 1: ") for name in inspect(model).candidates["name"])
+
+
 def test_save_and_load(model, data, tmp_path):
     save(model, tmp_path / "m.coview")
     again = load(tmp_path / "m.coview")

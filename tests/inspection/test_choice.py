@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from coview.inspection.choice import describe_candidates, describe_choice
 
 TABLE = {
@@ -37,7 +39,21 @@ def test_no_evidence_and_no_choice_are_not_made_up():
 
 
 def test_the_line_of_candidates_names_those_with_a_weight_and_counts_the_others():
-    assert describe_candidates({**TABLE, "weight": [0.25, 0.75, 0.001]}) == "sphere 0.75, graphs 0.25; 1 without weight"
+    assert describe_candidates({**TABLE, "weight": [0.25, 0.75, 0.0]}) == "sphere 0.75, graphs 0.25; 1 without weight"
     assert describe_candidates({"name": ["a\n"], "weight": [1.0]}) == "a\\n 1.00"
     many = describe_candidates({"name": list(map(str, range(20))), "weight": [0.05] * 20})
     assert many.startswith("0 0.05, 1 0.05") and many.endswith("9 0.05, ...")
+
+
+def test_small_weights_are_not_said_to_be_none():
+    spare = {"name": list("abcd"), "weight": [1.0, 1e-6, 0.004, 0.0]}
+    assert describe_candidates(spare) == "a 1.00; 2 below 0.005, 1 without weight"
+    assert describe_candidates({"name": ["a", "b"], "weight": [0.0, 0.0]}) == "2 without weight"
+
+
+def test_the_heaviest_are_named_where_all_weights_are_small():
+    weights = np.full(300, 1 / 300)
+    weights[[7, 8]] = 0.004, 0.0
+    line = describe_candidates({"name": [f"m{i}" for i in range(300)], "weight": weights.tolist()})
+    assert line.startswith("m7 0.004, m0 0.0033, m1 0.0033")
+    assert line.endswith("m10 0.0033; 289 below 0.005, 1 without weight")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,10 +18,12 @@ __all__ = [
     "describe_scaling",
     "describe_views_alone",
     "links_used",
+    "of_lowest_level",
 ]
 
 SHOWN = 0.005  # least weight of a method that is named
 MOST = 10  # methods that one line names
+ABOVE = re.compile(r"level \d+: ")  # before the name of a method for labels above the lowest
 SCALED = {
     "tf-idf": "counts, categories or shares, weighted by tf-idf",
     "unit length": "already weighted, as by tf-idf; each row scaled to length 1",
@@ -76,18 +79,43 @@ def links_used(links: Mapping[str, Any]) -> bool:
 
 
 def describe_candidates(candidates: Mapping[str, list[Any]]) -> str:
-    """Return the methods with a weight in one line, the heaviest first, and how many have none.
+    """Return the methods with a weight in one line, the heaviest first, and how many have hardly any or none.
 
     Examples
     --------
     >>> describe_candidates({"name": ["latent", "topics", "graph"], "weight": [0.2, 0.8, 0.0]})
     'topics 0.80, latent 0.20; 1 without weight'
+    >>> describe_candidates({"name": ["latent", "topics"], "weight": [1.0, 1e-6]})
+    'latent 1.00; 1 below 0.005'
+
+    Where all weights are small, the heaviest methods are named still:
+
+    >>> describe_candidates({"name": list(map(str, range(300))), "weight": [1 / 300] * 300})[-25:]
+    '9 0.0033; 290 below 0.005'
     """
-    used = [(name, weight) for name, weight in zip(candidates["name"], candidates["weight"]) if weight >= SHOWN]
-    named = [f"{printable(name)} {weight:.2f}" for name, weight in sorted(used, key=lambda each: -each[1])]
+    weights = list(zip(candidates["name"], candidates["weight"]))
+    positive = sorted((each for each in weights if each[1] > 0), key=lambda each: -each[1])
+    used = [each for each in positive if each[1] >= SHOWN]
+    named = [f"{printable(name)} {weight:.2f}" for name, weight in used]
+    if not used:
+        used = positive[:MOST]
+        named = [f"{printable(name)} {weight:.2g}" for name, weight in used]
     line = ", ".join([*named[:MOST], *(["..."] if len(named) > MOST else [])])
-    rest = len(candidates["name"]) - len(used)
-    return f"{line}; {rest} without weight" if rest else line
+    small, without = len(positive) - len(used), len(weights) - len(positive)
+    rest = [f"{small} below {SHOWN}"] * (small > 0) + [f"{without} without weight"] * (without > 0)
+    return "; ".join([*([line] if line else []), ", ".join(rest)] if rest else [line])
+
+
+def of_lowest_level(candidates: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return the rows of the lowest level from a table of all levels of an ontology; weights sum to 1 within a level.
+
+    Examples
+    --------
+    >>> of_lowest_level({"name": ["svm", "level 1: svm"], "weight": [1.0, 1.0]})
+    {'name': ['svm'], 'weight': [1.0]}
+    """
+    rows = [i for i, name in enumerate(candidates["name"]) if not ABOVE.match(str(name))]
+    return {column: [values[i] for i in rows] for column, values in candidates.items()}
 
 
 def describe_choice(

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
-from coview.inspection.choice import describe_candidates, describe_scaling
+from coview.inspection.choice import describe_candidates, describe_scaling, of_lowest_level
 from coview.inspection.features import Features
 from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
@@ -355,7 +355,13 @@ class Inspection:
 
     def _chosen(self) -> list[str]:
         """Lines about the candidates and their weights, and what the fit measured on labels that it hid."""
-        lines = [f"candidates by weight: {describe_candidates(self.candidates)}"] if self.candidates else []
+        lines = []
+        if self.candidates and self.ontology is None:
+            lines.append(f"candidates by weight: {describe_candidates(self.candidates)}")
+        elif self.candidates:
+            lines.append(
+                f"candidates of the lowest level by weight: {describe_candidates(of_lowest_level(self.candidates))}"
+            )
         if self.held_out:
             share, error = (self.held_out[key] for key in ("accuracy", "standard_error"))
             count = quantity(int(self.held_out["n_labels"]), "label")
