@@ -228,6 +228,35 @@ def test_links_that_join_unlike_objects_are_left_out_and_it_is_said_why(kind):
     np.testing.assert_array_equal(model.labels_, plain.labels_)
 
 
+@pytest.mark.parametrize("kind", ["between", "anywhere"])
+def test_links_that_the_user_names_take_part_and_are_weighed_by_evidence(kind):
+    views, _ = made(kind)
+    model = AutoClustering(K, links="cites", random_state=0).fit(views)
+    row = row_of(model, "smoothed")
+    assert not model.links_["join"]
+    assert np.isfinite(row["reliability"])
+    assert row["weight"] == 0 and row["dropped"].startswith("less ")
+
+
+def test_good_links_that_the_views_tell_nothing_of_may_be_named():
+    views, _ = made("within", quality=0.1)
+    found, named = (AutoClustering(K, links=links, random_state=0).fit(views) for links in (None, "cites"))
+    assert not found.links_["join"] and not named.links_["join"]
+    assert row_of(found, "smoothed")["dropped"] == found.links_["why"]
+    assert np.isfinite(row_of(named, "smoothed")["reliability"])
+
+
+def test_links_alone_have_nothing_to_be_smoothed():
+    model = AutoClustering(K, links="cites", random_state=0).fit(made("within")[0].select("cites"))
+    assert row_of(model, "smoothed")["weight"] == 0
+
+
+def test_a_warm_start_goes_on_with_links_that_were_named():
+    views, _ = made("anywhere")
+    model = AutoClustering(K, candidates=["smoothed"], links="cites", warm_start=True, random_state=0).fit(views)
+    np.testing.assert_array_equal(model.labels_, model.fit(views).labels_)
+
+
 def test_new_objects_come_from_any_views(linked):
     views, y, model = linked
     np.testing.assert_array_equal(model.predict(views), model.labels_)

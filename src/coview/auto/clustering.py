@@ -94,9 +94,10 @@ class AutoClustering(BaseConsensus):
         ("correlation") and, for counts, singular vectors ("latent") and "topics". Any of these names, and "smoothed"
         where there are links, stands for that candidate.
     links : str, False or None, default=None
-        A view of links among the objects, which the other views are smoothed over for one more candidate if the links
-        join alike objects (`links_`). Its columns are the objects: named by their ids, or in the order of the rows.
-        None looks for such a view; False takes links as features and nothing else.
+        A view of links among the objects, which the other views are smoothed over for one more candidate, "smoothed".
+        Its columns are the objects: named by their ids, or in the order of the rows. None looks for such a view, and
+        leaves that candidate out where its links do not join alike objects (`links_`); where you name the view, the
+        candidate takes part, weighed by evidence as all others are. False takes links as features and nothing else.
     time_budget : float or None, default=None
         Seconds that `fit` may take. Candidates share it; one that would take too long on all objects is fitted to a
         sample, as large as there is time for, and one whose turn never comes is dropped (`candidates_` says so).
@@ -366,7 +367,10 @@ class AutoClustering(BaseConsensus):
         return number, table
 
     def _smoothing(self, views: Any, seed: int, earlier: AutoClustering | None) -> list[Any]:
-        """Fitted steps that smooth views over links, where there are any that join alike objects; fills `links_`."""
+        """Fitted steps that smooth views over links, where the user names them or they join alike objects.
+
+        Fills `links_`.
+        """
         self.links_ = None
         asked = self._asks_default("smoothed") if earlier is None else earlier.links_ is not None
         if not asked or (isinstance(views, LazyViews) and not self.links):
@@ -380,10 +384,13 @@ class AutoClustering(BaseConsensus):
             return []
         tell("links")
         self.links_ = vars(judge_links(views, links, self.n_clusters or N_CLUSTERS, seed)).copy()
-        join = (
-            self.links_["join"] if earlier is None else any(isinstance(one, Pipeline) for one in earlier.preparation_)
+        named = bool(self.links) and len(views.names) > 1  # links alone have nothing to be smoothed
+        takes_part = (
+            named or self.links_["join"]
+            if earlier is None
+            else any(isinstance(one, Pipeline) for one in earlier.preparation_)
         )
-        return [smoothing(views, links, seed).fit(views)] if join else []
+        return [smoothing(views, links, seed).fit(views)] if takes_part else []
 
     def _kept(self) -> list[Judged]:
         """Return the fitted candidates with their weights, ready to be fitted again."""
