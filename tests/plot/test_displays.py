@@ -265,6 +265,59 @@ def test_candidates_of_a_classifier_have_bars_of_accuracy():
     assert [text.get_text() for text in display.ax_.texts] == ["weight 1.00, log loss 0.50", "not used"]
 
 
+def test_a_candidate_that_nothing_was_measured_of_is_said_to_be_so():
+    table = {"name": ["svm", "self-training", "graph"], "weight": [0.5, 0.5, 0.0], "accuracy": [0.8, np.nan, np.nan],
+             "log_loss": [0.5, np.nan, np.nan]}  # fmt: skip
+    texts = [text.get_text() for text in CandidatesDisplay(table).plot().ax_.texts]
+    assert texts == ["weight 0.50, log loss 0.50", "weight 0.50, not judged by held-out labels", "not used"]
+
+
+def candidate_tables() -> dict[str, tuple[dict, dict]]:
+    figures, lost = np.array([1.0, 0.9, 0.8, 0.5, 0.3, np.nan, np.nan]), -np.log([1.0, 0.8, 0.5, 0.3, 0.1, np.nan, 1])
+    lost[-1] = np.nan
+    classes = {"name": ["svm of all views, standardized", *"abcde", "self-training"],
+               "weight": [0.3, 0.1, 0.1, 0, 0, 0, 0.5], "accuracy": figures, "log_loss": lost}  # fmt: skip
+    clusters = {"name": ["anchors of many objects", *"abcdef"], "weight": [1.0, 0.2, 0.2, 0, 0, 0, 0],
+                "reliability": figures, "stability": figures[::-1], "completion": figures / 2}  # fmt: skip
+    return {"classes": (classes, {}), "clusters": (clusters, {"n_clusters": [2, 3, 4], "information": [0.1, 0.7, 0.5]})}
+
+
+@pytest.mark.parametrize("kind", ["classes", "clusters"])
+@pytest.mark.parametrize("place", ["new", "small", "first", "second", "constrained", "two"])
+def test_texts_about_candidates_lie_within_the_figure_and_over_no_other_panel(kind, place):
+    others: list = []
+    if place == "new":
+        ax = None
+    elif place == "small":
+        ax = pyplot.subplots(figsize=(4, 3))[1]
+    elif place == "two":
+        ax = pyplot.subplots(1, 2 if kind == "clusters" else 1, squeeze=False)[1][0]
+    else:
+        both = pyplot.subplots(1, 2, layout="constrained" if place == "constrained" else None)[1]
+        ax, others = both[int(place == "second")], [both[int(place != "second")]]
+    table, numbers = candidate_tables()[kind]
+    display = CandidatesDisplay(table, numbers).plot(ax)
+    display.figure_.canvas.draw()
+    others += list(display.axes_.flat[1:])
+    texts, names = display.ax_.texts, display.ax_.get_yticklabels()
+    assert len(texts) == 7 and all(text.get_fontsize() > 4 for text in [*texts, *names])
+    panel, whole = display.ax_.get_window_extent(), display.figure_.bbox
+    for text in [*texts, *names, display.ax_.xaxis.label]:
+        box = text.get_window_extent()
+        assert box.x0 >= whole.x0 and box.x1 <= whole.x1 and box.y0 >= whole.y0 and box.y1 <= whole.y1
+        assert not any(box.overlaps(other.get_window_extent()) for other in others)
+    one = display.ax_.transData.transform((1, 0))[0]
+    assert all(one < text.get_window_extent().x0 and text.get_window_extent().x1 <= panel.x1 + 1 for text in texts)
+    assert display.ax_.get_xticks().max() == 1
+
+
+def test_a_small_panel_shows_the_methods_alone():
+    table, numbers = candidate_tables()["clusters"]
+    assert CandidatesDisplay(table, numbers).plot(pyplot.subplots(figsize=(4, 3))[1]).axes_.shape == (1, 1)
+    assert CandidatesDisplay(table, numbers).plot(pyplot.subplots(figsize=(6, 6))[1]).axes_.shape == (1, 2)
+    assert CandidatesDisplay(table, numbers).plot().axes_.shape == (1, 2)
+
+
 @pytest.mark.parametrize("own_figure", [True, False])
 @pytest.mark.parametrize("kind", ["accuracy", "reliability"])
 def test_no_mark_of_a_candidate_covers_a_text(kind, own_figure):
