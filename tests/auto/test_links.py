@@ -236,6 +236,7 @@ def test_links_that_the_user_names_take_part_and_are_weighed_by_evidence(kind):
     assert not model.links_["join"]
     assert np.isfinite(row["reliability"])
     assert row["weight"] == 0 and row["dropped"].startswith("less ")
+    assert model.links_["used"]
 
 
 def test_good_links_that_the_views_tell_nothing_of_may_be_named():

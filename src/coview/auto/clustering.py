@@ -390,6 +390,7 @@ class AutoClustering(BaseConsensus):
             if earlier is None
             else any(isinstance(one, Pipeline) for one in earlier.preparation_)
         )
+        self.links_["used"] = takes_part
         return [smoothing(views, links, seed).fit(views)] if takes_part else []
 
     def _kept(self) -> list[Judged]:

@@ -68,14 +68,14 @@ def describe_links(links: Mapping[str, Any]) -> str:
 
 
 def links_used(links: Mapping[str, Any]) -> bool:
-    """Tell whether links were used as a graph; of files that do not say so, whether they join alike objects or labels.
+    """Tell whether links were used as a graph; of files that do not say so, whether they join alike objects.
 
     Examples
     --------
     >>> links_used({"join": False, "used": True}), links_used({"join": False})
     (True, False)
     """
-    return bool(links["used"] if "used" in links else links["join"] or links.get("labels_agree", False))
+    return bool(links.get("used", links["join"]))
 
 
 def describe_candidates(candidates: Mapping[str, list[Any]]) -> str:
