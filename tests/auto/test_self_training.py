@@ -135,8 +135,6 @@ def test_the_whole_is_as_sure_as_before():
     given = follow(views, y)
     model, before, compared = given["model"], given["arguments"][3], given["found"].compared
     assert (y[compared] < 0).all()
-    plain = model.new_temperature_
-    assert plain == model.pool_temperature_  # candidates over links cannot be asked
     sure = model.predict_proba(views)[compared].max(axis=1).mean()
     assert sure == pytest.approx(before[compared].max(axis=1).mean(), abs=0.03)
 

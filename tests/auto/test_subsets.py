@@ -202,7 +202,7 @@ def test_new_objects_are_as_others_to_who_learns_from_labels_alone():
     assert_allclose(model.new_temperature_, model.pool_temperature_, rtol=0.01)
 
 
-def test_where_candidates_need_links_the_temperature_of_the_fit_stays():
+def test_candidates_that_need_links_count_as_in_the_fit_for_how_sure_new_objects_are():
     rng, y = np.random.default_rng(0), np.arange(200) % 2
     joined = (y[:, None] == y) & (rng.random((200, 200)) < 0.04)
     links = sparse.csr_array((joined | joined.T).astype(float))
@@ -213,7 +213,9 @@ def test_where_candidates_need_links_the_temperature_of_the_fit_stays():
     model = AutoClassifier(both, random_state=0, cv=2).fit(X, np.where(np.arange(200) < 20, y, -1))
     weights = dict(zip(model.candidates_["name"], model.candidates_["weight"]))
     assert min(weights["topics"], weights["near centers"]) > 0.1
-    assert model.new_temperature_ == model.pool_temperature_
+    assert model.new_temperature_ != model.pool_temperature_
+    alone = AutoClassifier(["near centers"], random_state=0, cv=2).fit(X, np.where(np.arange(200) < 20, y, -1))
+    assert alone.new_temperature_ == pytest.approx(alone.pool_temperature_, rel=0.1)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.decomposition import non_negative_factorization
 
-from coview import PLSA, DualPLSA, LinkPLSA, Views
+from coview import PLSA, DualPLSA, DualPLSAClassifier, LinkPLSA, Views
 from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.engines import cpu
@@ -423,15 +424,22 @@ def test_a_fit_leaves_curves_of_one_length_and_the_seconds_of_its_phases(name):
     assert list(model.fit_seconds_) == ["start", "sweeps", "end"] and min(model.fit_seconds_.values()) >= 0
 
 
-@pytest.mark.parametrize("model", [PLSA(3), PLSA(3, background=0.2), DualPLSA(3, n_components=4)], ids=repr)
+def ask_of(model):
+    return model.predict_proba if isinstance(model, DualPLSAClassifier) else model.transform
+
+
+@pytest.mark.parametrize(
+    "model", [PLSA(3), PLSA(3, background=0.2), DualPLSA(3, n_components=4), DualPLSAClassifier(4)], ids=repr
+)
 def test_a_view_that_is_absent_is_as_one_that_is_not_given(model):
     rng = np.random.default_rng(0)
     topics = np.repeat(np.arange(3), 20)
     words = rng.poisson(0.2 + 3 * np.eye(3)[topics].repeat(4, axis=1))
     links = rng.poisson(0.1 + np.array([[9.0, 1.0, 0.1]]).T[topics] * np.eye(3)[topics].repeat(2, axis=1))
     X = Views(words=words, links=links)
-    model.set_params(random_state=0, max_iter=30).fit(X)
-    ask = model.transform if hasattr(model, "transform") else model.predict_proba
+    y = np.where(np.arange(60) % 4 == 0, topics, -1)
+    model.set_params(random_state=0, max_iter=30).fit(X, y)
+    ask = ask_of(model)
     present = np.ones((60, 2), dtype=bool)
     present[::3, 1] = present[1::3, 0] = present[::15] = False
     some = Views({"words": words * present[:, :1], "links": links * present[:, 1:]}, present=present)
@@ -440,6 +448,8 @@ def test_a_view_that_is_absent_is_as_one_that_is_not_given(model):
     for view, rows in (("words", present[:, 0] & ~present[:, 1]), ("links", present[:, 1] & ~present[:, 0])):
         assert_allclose(found[rows], ask(X.select(view))[rows])
     assert_allclose(found[::15], 1 / found.shape[1])
-    if hasattr(model, "score"):
+    again, free = clone(model).fit(some, y), ~present.all(axis=1) & (y < 0)
+    assert_allclose(again.memberships_[free], ask_of(again)(some)[free])
+    if not isinstance(model, DualPLSAClassifier):
         lacking = present[:, 0] & ~present[:, 1]
         assert_allclose(model.score(some[lacking]), model.score(X.select("words")[lacking]))

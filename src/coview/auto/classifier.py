@@ -36,7 +36,7 @@ from coview.auto.cross_validation import (
 )
 from coview.auto.judging import STRENGTH, UNNEEDED, Judge, kept_candidates, too_late
 from coview.auto.labels_along_links import labels_along_links
-from coview.auto.links import LINK_EVIDENCE, find_links, judge_links
+from coview.auto.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_links
 from coview.auto.ontology import LEAVES, LevelPool, check_levels, read_levels
 from coview.auto.pipelines import (
     LINKED,
@@ -412,6 +412,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             dropped.update(why)
         if asked is not None:
             candidates, dropped = given_pipelines(self.candidates, candidates, dropped, seed)
+        if self.links_ is not None:
+            self.links_["used"] = any(needed_view(each.estimator) is not None for each in candidates)
         # of a candidate that has not converged its held-out labels speak
         with few_threads(len(views), len(counts)), silenced(but=InterruptedFitWarning), remembering():
             judged = Judge(plan, self.classes_, seed, deadline, self.time_budget, self._log).judge(candidates)
@@ -604,7 +606,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             return None, {}
         evidence = judge_links(views, links, len(self.classes_), seed)
         if self.links is not None:
-            evidence = replace(evidence, used=True)
+            why = evidence.why if evidence.join else f"{NAMED_LINKS}; {evidence.why}"
+            evidence = replace(evidence, used=True, why=why)
         elif not evidence.join:
             told = labels_along_links(views, links, codes, len(self.classes_), seed, deadline)
             evidence = replace(evidence, used=told.agree, why=f"{evidence.why}; {told.why}")

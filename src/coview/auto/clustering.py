@@ -41,7 +41,7 @@ from coview.auto.candidates import (
 )
 from coview.auto.completion import completions
 from coview.auto.evidence import agreements, candidate_weights, may_be_kept, reliabilities, support
-from coview.auto.links import LINK_EVIDENCE, find_links, judge_links, smoothing
+from coview.auto.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_links, smoothing
 from coview.auto.number import borne_out, choose_number
 from coview.auto.objects import Objects
 from coview.auto.table import CandidateTable, candidate_table, left_out
@@ -391,6 +391,8 @@ class AutoClustering(BaseConsensus):
             else any(isinstance(one, Pipeline) for one in earlier.preparation_)
         )
         self.links_["used"] = takes_part
+        if takes_part and not self.links_["join"]:
+            self.links_["why"] = f"{NAMED_LINKS}; {self.links_['why']}"
         return [smoothing(views, links, seed).fit(views)] if takes_part else []
 
     def _kept(self) -> list[Judged]:

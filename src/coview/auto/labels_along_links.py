@@ -91,9 +91,9 @@ def labels_along_links(
     others = comparable(views.select(*(name for name in views.names if name != links)))
     found, n_found = held_out_agreement(others, codes, n_classes, seed)
     best = max(found, key=lambda name: found[name])
-    agree = found[best] + n_found**-0.5 < kappa
-    beside = f"{said}, from view {best!r} with one of {found[best] + n_found**-0.5:.2f}"
-    return LabelsAlongLinks(kappa, len(asked), bool(agree), beside)
+    agree = found[best] + max(n_found, 1) ** -0.5 < kappa  # as much is taken off for chance
+    verdict = "clearly more" if agree else "not clearly more"
+    return LabelsAlongLinks(kappa, len(asked), bool(agree), f"{said}, {verdict} than from view {best!r}")
 
 
 def _guesses(table: sparse.csr_array, codes: np.ndarray, folds: np.ndarray, n_classes: int, hops: int) -> np.ndarray:

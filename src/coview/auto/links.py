@@ -49,6 +49,7 @@ from coview.views.views import Views, n_present
 
 __all__ = [
     "LINK_EVIDENCE",
+    "NAMED_LINKS",
     "LinkEvidence",
     "find_links",
     "judge_links",
@@ -65,6 +66,7 @@ MOST_PAIRS = 5000  # linked pairs that are looked at
 NAMED = 0.5  # share of the columns that must be named like objects, and of objects named by numbers that are columns
 DIMENSIONS = 64  # of a view before it is smoothed
 HOPS, RESTART = 20, 0.12
+NAMED_LINKS = "the parameter links names them"  # why links are used that no view speaks for
 SUFFIX = "_near"  # of a smoothed view's name
 
 
@@ -89,8 +91,8 @@ class LinkEvidence:
     why : str
         The same in words.
     used : bool
-        Whether features are smoothed over them: where they join alike objects; in an `AutoClassifier` also where labels
-        speak for them, and where the user does.
+        Whether features are smoothed over them: where they join alike objects or the user names them; in an
+        `AutoClassifier` also where labels speak for them.
     """
 
     view: str

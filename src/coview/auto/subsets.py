@@ -18,7 +18,8 @@ unlabeled objects, and centers of classes hardly notice one.
 The same sample is asked for with all views, which gives the temperature of new objects: topics know the words of the
 objects that they were fitted to, and are less sure of others. Of classifiers that learn from labels alone it is the
 one of the fit. Candidates that need links are not asked again: they say what the fit says, as they smooth a new object
-over its links like one of the fit, and learn from labels alone or hardly notice one object.
+over its links like one of the fit (of one-directional links it has those that lead to others only), and learn from
+labels alone or hardly notice one object.
 
 Between one view and all but one, log T_S goes from the least of its views alone to the most of all without one that it
 lacks. How far is told by what each view says alone, 1 / T_v: where two good views are missing, two poor ones together

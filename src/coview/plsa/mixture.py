@@ -342,7 +342,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     _takes_lazy = True
     _mixture = "memberships_"
-    _joint = False  # a profile is one distribution over all views
+    _joint = False  # whether a profile is one distribution over all views
     _start_share = START_SHARE
     schedule: str = "alternating"  # where it is no parameter
     init: Any
@@ -593,10 +593,20 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         seeds = self._read_seeds(views)
         with engine.limits():
             if seeds is None:
-                return self._fit_on(engine, X, views, deadline, extra or {})
-            self._fit_on(engine, X, self._with_seeds(views, seeds), deadline, self._of_seeds(views, seeds))
-        self.group_names_ = seeds.group_names()
+                self._fit_on(engine, X, views, deadline, extra or {})
+            else:
+                self._fit_on(engine, X, self._with_seeds(views, seeds), deadline, self._of_seeds(views, seeds))
+                self.group_names_ = seeds.group_names()
+        self._fold_in_lacking(views, (extra or {}).get("labels"))
         return self
+
+    def _fold_in_lacking(self, views: Any, labels: np.ndarray | None) -> None:
+        """Give objects in memory that lack a view, but those with a label, the mixture that new ones would get."""
+        if not self._joint or isinstance(views, LazyViews):
+            return
+        free = ~views.present.all(axis=1) & (True if labels is None else labels < 0)
+        if free.any():
+            vars(self)[self._mixture][free] = self._mixtures(views[free])
 
     # -- guided by seeds
 

@@ -419,7 +419,19 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         if not self.directed:
             within = sparse.csr_array(within.maximum(within.T))
         others = pick_columns(links, outside, self.n_objects_)
+        if not self.directed:
+            others = sparse.csr_array(others.maximum(self._links_to(fitted)))
         return LinkGraph.of(within, others, self.normalize, self.self_weight_), inside, fitted
+
+    def _links_to(self, fitted: np.ndarray) -> sparse.csr_array:
+        """Links of the fit that lead to given objects (their row of the fit, -1 for new), from those not given."""
+        known = np.flatnonzero(fitted >= 0)
+        shape = (len(fitted), self.n_objects_)
+        if self.fitted_links_ is None or not known.size:
+            return sparse.csr_array(shape)
+        back = sparse.csr_array(self.fitted_links_[:, fitted[known]]).T.tocoo()
+        apart = ~np.isin(back.col, fitted[known])
+        return sparse.csr_array((back.data[apart], (known[back.row[apart]], back.col[apart])), shape=shape)
 
     def _rows_of_columns(self, views: Views) -> np.ndarray:
         """Row of X that each column of the links stands for in fit, -1 for none."""

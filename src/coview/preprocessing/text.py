@@ -68,7 +68,8 @@ class TextViews(RawTransformer):
         Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 5,000, 3 below
         50,000 and 5 above; of `tokens` that are mostly ids of the rows, which are links, it is 1.
     max_df : int, float or "auto", default="auto"
-        Largest number (or share) of texts that a word may be in. "auto" is a half, and all below 100 texts.
+        Largest number (or share) of texts that a word may be in. "auto" is a half, and all below 100 texts and of
+        `tokens` that are mostly ids of the rows.
 
     Attributes
     ----------
@@ -293,8 +294,11 @@ class TextViews(RawTransformer):
                 min_df=_least_frequency(n) if self.min_df == "auto" else self.min_df,
                 max_df=(0.5 if n >= _MANY else 1.0) if self.max_df == "auto" else self.max_df,
             )
-            if view in lists and self.min_df == "auto" and n >= _MANY and _are_ids(texts[view], vectorizers[view], ids):
-                vectorizers[view].set_params(min_df=1)
+            if view in lists and n >= _MANY and _are_ids(texts[view], vectorizers[view], ids):
+                bounds = {"min_df": (self.min_df, 1), "max_df": (self.max_df, 1.0)}
+                vectorizers[view].set_params(
+                    **{name: all_ for name, (asked, all_) in bounds.items() if asked == "auto"}
+                )
         return {view: vectorizers[view] for view in texts}
 
     def _own_choices(self) -> dict[str, Any]:
