@@ -72,10 +72,10 @@ def links_used(links: Mapping[str, Any]) -> bool:
 
     Examples
     --------
-    >>> links_used({"join": False, "used": True}), links_used({"join": False})
+    >>> links_used({"used": True}), links_used({"join": False})
     (True, False)
     """
-    return bool(links.get("used", links["join"]))
+    return bool(links["used"] if "used" in links else links["join"])
 
 
 def describe_candidates(candidates: Mapping[str, list[Any]]) -> str:
