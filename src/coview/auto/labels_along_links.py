@@ -12,8 +12,8 @@ were guesses independent of each other and of the labels. They are not quite: on
 nothing to do with the classes it is up to half as large again. Labels speak for the links where there are `FEWEST` of
 them, kappa is at least `CLEARLY` of these and at least `LEAST`, and more than any other view says of held-out labels
 (`held_out_agreement`). Then features are smoothed over the links, and held-out labels give the candidates that do so
-their weights, as always. On web pages of four universities, whose links mislead, labels speak for them in none of 800
-draws of labels, and without the last condition in 11.
+their weights, as always. On web pages of four universities, whose links mislead, labels speak for them in 1 of 800
+draws of labels, and without the last condition in 9.
 """
 
 from __future__ import annotations
