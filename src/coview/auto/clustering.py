@@ -391,7 +391,7 @@ class AutoClustering(BaseConsensus):
             else any(isinstance(one, Pipeline) for one in earlier.preparation_)
         )
         self.links_["used"] = takes_part
-        if takes_part and not self.links_["join"]:
+        if named and not self.links_["join"]:
             self.links_["why"] = f"{NAMED_LINKS}; {self.links_['why']}"
         return [smoothing(views, links, seed).fit(views)] if takes_part else []
 
