@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from coview import Views
+from coview.kernels import passive_aggressive as kernels
 from coview.kernels.memory import addresses
 from coview.kernels.passive_aggressive import LOSSES, UPDATES, learn_classes
 from coview.kernels.rounds import MARGIN, NORM, ROWS, SHARE, STEP, solve_round
@@ -145,6 +146,19 @@ def test_two_classes_among_many_are_the_binary_rule_to_the_bit(loss, widths, int
         np.testing.assert_array_equal(found[:, 1] - found[:, 0], binary["weights"][name])
     np.testing.assert_array_equal(losses, said.losses)
     np.testing.assert_array_equal(scores[:, 1] - scores[:, 0], said.scores)
+
+
+@pytest.mark.parametrize("settings", [{}, {"loss": "pa2", "average": True, "intercept": True}, {"rate": 0.1}])
+def test_the_kernel_of_two_views_is_that_of_any_number_to_the_bit(monkeypatch, settings):
+    views, codes = stream(n=200, seed=3)
+    pair, said = learn(views, codes, 2, **settings)
+    monkeypatch.setattr(kernels, "learn_pair", kernels.learn_binary)
+    any_number, the_same = learn(views, codes, 2, **settings)
+    for name, found in any_number["weights"].items():
+        np.testing.assert_array_equal(found, pair["weights"][name])
+    np.testing.assert_array_equal(any_number["shares"], pair["shares"])
+    np.testing.assert_array_equal(the_same.scores, said.scores)
+    np.testing.assert_array_equal(the_same.gaps, said.gaps)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -14,6 +14,7 @@ from sklearn.utils.fixes import parse_version
 
 from coview import MultiViewPassiveAggressiveClassifier, Views, load, save
 from coview.datasets import make_topic_views
+from coview.online import passive_aggressive
 
 Classifier = MultiViewPassiveAggressiveClassifier
 
@@ -87,6 +88,19 @@ def test_any_cut_into_batches_gives_one_pass_of_fit(n_classes, settings):
     assert_array_equal(parts.intercept_, whole.intercept_)
     assert parts.view_weights_ == whole.view_weights_
     assert parts.t_ == whole.t_ == len(y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_fit_with_few_scores_in_memory_at_once_is_the_same(monkeypatch, n_classes):
+    X, y = corpus(n_classes)
+    whole = Classifier(max_iter=3, random_state=0).fit(X, y)
+    monkeypatch.setattr(passive_aggressive, "_SCORES", 100)
+    parts = Classifier(max_iter=3, random_state=0).fit(X, y)
+    for name in X.names:
+        assert_array_equal(parts.coef_[name], whole.coef_[name])
+    assert parts.n_iter_ == whole.n_iter_
+    for key, values in whole.history_.items():
+        assert_allclose(parts.history_[key], values, rtol=1e-12)
 
 
 def test_classes_may_come_one_by_one():

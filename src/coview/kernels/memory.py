@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 
 from coview.kernels.compiling import njit
 
-__all__ = ["LINE", "addresses", "array_at", "ask", "ask_for", "ask_for_soon", "borrowed", "empty_rows", "prefetch_row"]
+__all__ = ["LINE", "addresses", "array_at", "ask", "ask_for", "ask_for_line", "borrowed", "empty_rows", "prefetch_row"]
 
 LINE = 64  # bytes of a cache line: one hint brings them
 
@@ -66,9 +66,12 @@ def array_at(address, like, size):
 
 
 @njit(inline="always")
-def borrowed(array):
-    """Same C-contiguous array, for use in calls that need not count references; valid while the array lives."""
-    return carray(_pointer(array.ctypes.data, array), array.shape)  # type: ignore[call-arg]
+def borrowed(array, shape):
+    """Same C-contiguous array, for use in calls that need not count references; valid while the array lives.
+
+    The shape is named once more: where the compiler knows a number of it, it knows it of the array.
+    """
+    return carray(_pointer(array.ctypes.data, array), shape)  # type: ignore[call-arg]
 
 
 def ask(builder, pointer, cache):
@@ -101,7 +104,8 @@ def _hint_into(cache):
     return hint
 
 
-_hint_second, _hint_first = _hint_into(2), _hint_into(3)
+_hint_second = _hint_into(2)
+ask_for_line = _hint_into(3)  # into the first cache: it is needed next
 
 
 @intrinsic
@@ -125,10 +129,3 @@ def ask_for(first, last):
     """Ask for the memory from one address up to another, into the second cache: the first has room for few rows."""
     for address in range(first, last, LINE):
         _hint_second(address)
-
-
-@njit(inline="always")
-def ask_for_soon(first, last):
-    """Ask for the memory from one address up to another, into the first cache: it is needed next."""
-    for address in range(first, last, LINE):
-        _hint_first(address)

@@ -6,40 +6,41 @@ with the steps p_v of `coview.kernels.rounds` and n_b the squared norm of the in
 a row are read or written. Many classes: the label's weights move by +p_v x_v and those of the best wrong class by
 -p_v x_v, with n_v = 2 |x_v|^2.
 
-Half of the time is spent waiting for the weights of the row's features. What was tried and did not help on a Neoverse
-N1: to ask for rows out of sequence into the first cache, and for rows in sequence past the second one; and, in the
-scalar products alone, written in C: to ask for the weights of the next row (a third slower), fused multiply-add, a tail
-of a row without branches, eight non-zeros at a time.
+A third of the time is spent waiting for the weights of the row's features. While a row is read, the next one is asked
+for at the same pace, in sequence or not: hints for a whole row at once are loops of their own, whose ends no processor
+foresees. What was tried and did not help on a Neoverse N1: to ask for the row after the next one, for the weights of
+the next row (a third slower), a tail of a row without branches, eight non-zeros at a time, weights in huge pages.
 
-All that one row needs is forced into one piece of code: calls between pieces took a sixth of the time.
-Rows are added up in four running sums and without reordering by the compiler, so that two classes in the kernel for
-many give the bits of the kernel for two (at half of C and of the coupling: there both classes' weights move).
+All that one row needs is forced into one piece of code: calls between pieces took a sixth of the time. Two views, the
+rule, have a piece of their own, in which the loops over views are gone; it is a tenth faster.
+Rows are added up in four running sums, by fused multiply-adds and without reordering by the compiler, so that two
+classes in the kernel for many give the bits of the kernel for two (at half of C and of the coupling: there both
+classes' weights move).
 """
 
 from __future__ import annotations
 
 import math
-import platform
 from typing import Any
 
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
 from coview.kernels.compiling import njit
-from coview.kernels.memory import array_at, ask_for, ask_for_soon, borrowed
-from coview.kernels.rounds import EMPTY, MARGIN, NORM, SHARE, STEP, clip_step, solve_paper, solve_round, solve_two
+from coview.kernels.memory import array_at, ask_for, ask_for_line, borrowed
+from coview.kernels.rounds import EMPTY, MARGIN, NORM, ROWS, SHARE, STEP, clip_step, solve_paper, solve_round, solve_two
 
-__all__ = ["LOSSES", "UPDATES", "learn_binary", "learn_classes"]
+__all__ = ["LOSSES", "UPDATES", "learn_binary", "learn_classes", "learn_pair"]
 
 LOSSES = {"pa": 0, "pa1": 1, "pa2": 2}
 UPDATES = {"exact": 0, "paper": 1}
 
 _ENDLESS = 1 << 40  # length of arrays found by their address: never asked for
 _AHEAD = 4  # rows before its turn that a row out of sequence is asked for; its place, as many before that
-_SOON = 2  # rows before its turn that a row in sequence is asked for
-# whether rows in sequence are asked for at all: a Neoverse N1 is a fifth faster for it, Xeons bring such rows unasked
-_ASKS_IN_SEQUENCE = platform.machine() in ("aarch64", "arm64")
 _WEIGHTS, _LAGS = np.int64(3), np.int64(4)  # rows of `places`; plain numbers would be compiled one by one
 _NOBODY: Any = np.int64(-1)
+_written: Any = intrinsic  # whose types no checker understands
 _0, _1, _2, _3, _4 = (np.uint64(i) for i in range(5))
 
 
@@ -56,46 +57,21 @@ def learn_binary(
     see `_round`. What rows say before they are learned goes to scores, losses (NaN without label) and gaps, the mean
     |z_v - z_w| over the pairs of views that the row has (NaN: it has no pair).
     """
-    n_views, like = places.shape[1], (like_index, like_data)
-    state, groups, options = borrowed(state), borrowed(groups), borrowed(options)
-    for v in range(n_views):
-        state[SHARE, v] = shares[v]
-    averages, intercept = options[3] != 0.0, options[4]
-    moved = 0
-    for r in range(len(order)):
-        i = order[r]
-        if r + 2 * _AHEAD < len(order):
-            if order[r + _AHEAD] != i + _AHEAD:
-                _ask_ahead(places, like, codes, order[r + _AHEAD], order[r + 2 * _AHEAD])
-            elif _ASKS_IN_SEQUENCE:
-                _ask_soon(places, like, order[r + _SOON])
-        score = bias[0]
-        for v in range(n_views):
-            state[MARGIN, v], state[NORM, v] = _dot(places, like, v, i)
-            score += state[SHARE, v] * state[MARGIN, v]
-        scores[r] = score
-        code = codes[i]
-        if code < 0:
-            losses[r] = np.nan
-            gaps[r] = _gap(state)
-            continue
-        sign = 1.0 if code == 1 else -1.0
-        for v in range(n_views):
-            state[MARGIN, v] *= sign
-        gaps[r] = _gap(state)
-        losses[r], tau = _round(state, groups, sign * bias[0], intercept, costs[code], options)
-        if not math.isnan(tau):
-            moved += 1
-            for v in range(n_views):
-                if state[STEP, v] != 0.0:
-                    _add(places, like, v, i, _WEIGHTS, sign * state[STEP, v])
-                    if averages:
-                        _add(places, like, v, i, _LAGS, sign * state[STEP, v] * (seen + r))
-            bias[0] += intercept * sign * tau
-            bias[1] += intercept * sign * tau * (seen + r)
-    for v in range(n_views):
-        shares[v] = state[SHARE, v]
-    return moved
+    like, n_views = (like_index, like_data), places.shape[1]
+    return _learn(
+        places, like, state, groups, bias, codes, order, costs, shares, options, seen, scores, losses, gaps, n_views
+    )
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def learn_pair(
+    places, like_index, like_data, state, groups, bias, codes, order, costs, shares, options, seen, scores, losses, gaps
+):
+    """Learn as `learn_binary` does, from two views."""
+    like = (like_index, like_data)
+    return _learn(
+        places, like, state, groups, bias, codes, order, costs, shares, options, seen, scores, losses, gaps, 2
+    )
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -107,7 +83,8 @@ def learn_classes(
     weights and lags are (features, classes), bias (2, classes), costs (classes,), scores (rows, classes).
     """
     n_views, n_classes, like = places.shape[1], bias.shape[1], (like_index, like_data)
-    state, groups, options = borrowed(state), borrowed(groups), borrowed(options)
+    state, groups = borrowed(state, state.shape), borrowed(groups, groups.shape)
+    options = borrowed(options, options.shape)
     for v in range(n_views):
         state[SHARE, v] = shares[v]
     dots, sums = np.empty((n_views, n_classes)), np.empty((4, n_classes + 1))
@@ -115,15 +92,13 @@ def learn_classes(
     moved = 0
     for r in range(len(order)):
         i = order[r]
-        if r + 2 * _AHEAD < len(order):
-            if order[r + _AHEAD] != i + _AHEAD:
-                _ask_ahead(places, like, codes, order[r + _AHEAD], order[r + 2 * _AHEAD])
-            elif _ASKS_IN_SEQUENCE:
-                _ask_soon(places, like, order[r + _SOON])
+        if r + 2 * _AHEAD < len(order) and order[r + _AHEAD] != i + _AHEAD:
+            _ask_ahead(places, like, codes, order[r + _AHEAD], order[r + 2 * _AHEAD])
+        following = order[min(r + 1, len(order) - 1)]
         for k in range(n_classes):
             scores[r, k] = bias[0, k]
         for v in range(n_views):
-            state[NORM, v] = 2.0 * _dots(places, like, v, i, dots, sums)
+            state[NORM, v] = 2.0 * _dots(places, like, v, i, following, dots, sums)
             for k in range(n_classes):
                 scores[r, k] += state[SHARE, v] * dots[v, k]
         label = codes[i]
@@ -151,6 +126,51 @@ def learn_classes(
             for row, change in ((0, intercept * tau), (1, intercept * tau * (seen + r))):
                 bias[row, label] += change
                 bias[row, rival] -= change
+    for v in range(n_views):
+        shares[v] = state[SHARE, v]
+    return moved
+
+
+@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+def _learn(
+    places, like, state, groups, bias, codes, order, costs, shares, options, seen, scores, losses, gaps, n_views
+):
+    """Learn from rows of two classes. A number of views that the compiler knows leaves no loops over them."""
+    state, groups = borrowed(state, (ROWS, n_views)), borrowed(groups, groups.shape)
+    options = borrowed(options, options.shape)
+    for v in range(n_views):
+        state[SHARE, v] = shares[v]
+    averages, intercept = options[3] != 0.0, options[4]
+    moved = 0
+    for r in range(len(order)):
+        i = order[r]
+        if r + 2 * _AHEAD < len(order) and order[r + _AHEAD] != i + _AHEAD:
+            _ask_ahead(places, like, codes, order[r + _AHEAD], order[r + 2 * _AHEAD])
+        following = order[min(r + 1, len(order) - 1)]
+        score = bias[0]
+        for v in range(n_views):
+            state[MARGIN, v], state[NORM, v] = _dot(places, like, v, i, following)
+            score += state[SHARE, v] * state[MARGIN, v]
+        scores[r] = score
+        code = codes[i]
+        if code < 0:
+            losses[r] = np.nan
+            gaps[r] = _gap(state)
+            continue
+        sign = 1.0 if code == 1 else -1.0
+        for v in range(n_views):
+            state[MARGIN, v] *= sign
+        gaps[r] = _gap(state)
+        losses[r], tau = _round(state, groups, sign * bias[0], intercept, costs[code], options)
+        if not math.isnan(tau):
+            moved += 1
+            for v in range(n_views):
+                if state[STEP, v] != 0.0:
+                    _add(places, like, v, i, _WEIGHTS, sign * state[STEP, v])
+                    if averages:
+                        _add(places, like, v, i, _LAGS, sign * state[STEP, v] * (seen + r))
+            bias[0] += intercept * sign * tau
+            bias[1] += intercept * sign * tau * (seen + r)
     for v in range(n_views):
         shares[v] = state[SHARE, v]
     return moved
@@ -269,56 +289,68 @@ def _ask_ahead(places, like, codes, i, further):
         ask_for(places[2, v] + start * like[1].itemsize, places[2, v] + stop * like[1].itemsize)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
-def _ask_soon(places, like, i):
-    """Ask for row i, which is next but one, into the first cache."""
-    for v in range(places.shape[1]):
-        indptr = array_at(places[0, v], like[0], _ENDLESS)
-        start, stop = np.int64(indptr[i]), np.int64(indptr[i + 1])
-        ask_for_soon(places[1, v] + start * like[0].itemsize, places[1, v] + stop * like[0].itemsize)
-        ask_for_soon(places[2, v] + start * like[1].itemsize, places[2, v] + stop * like[1].itemsize)
+@_written
+def _multiply_add(typing, x, y, z):
+    """x * y + z, rounded once: one step of the processor."""
+
+    def code(context, builder, signature, arguments):
+        return builder.fma(*arguments)
+
+    return types.float64(types.float64, types.float64, types.float64), code
+
+
+@njit(inline="always")
+def _ask_along(places, like, v, j):
+    """Ask for what lies at position j of a view, which need not exist."""
+    ask_for_line(places[1, v] + j * like[0].itemsize)
+    ask_for_line(places[2, v] + j * like[1].itemsize)
 
 
 @njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
-def _dot(places, like, v, i):
-    """Row . weights, and |row|^2."""
+def _dot(places, like, v, i, following):
+    """Row . weights, and |row|^2; asks for the row that follows."""
     indices, values, weights, j, stop = _row(places, like, v, i, _WEIGHTS)
+    ahead = np.int64(array_at(places[0, v], like[0], _ENDLESS)[following]) - np.int64(j)
     s0 = s1 = s2 = s3 = 0.0
     n0 = n1 = n2 = n3 = 0.0
     while j + _4 <= stop:
+        _ask_along(places, like, v, np.int64(j) + ahead)
         x0, x1 = np.float64(values[j]), np.float64(values[j + _1])
         x2, x3 = np.float64(values[j + _2]), np.float64(values[j + _3])
-        s0 += x0 * weights[np.uint64(indices[j])]
-        s1 += x1 * weights[np.uint64(indices[j + _1])]
-        s2 += x2 * weights[np.uint64(indices[j + _2])]
-        s3 += x3 * weights[np.uint64(indices[j + _3])]
-        n0 += x0 * x0
-        n1 += x1 * x1
-        n2 += x2 * x2
-        n3 += x3 * x3
+        s0 = _multiply_add(x0, np.float64(weights[np.uint64(indices[j])]), s0)
+        s1 = _multiply_add(x1, np.float64(weights[np.uint64(indices[j + _1])]), s1)
+        s2 = _multiply_add(x2, np.float64(weights[np.uint64(indices[j + _2])]), s2)
+        s3 = _multiply_add(x3, np.float64(weights[np.uint64(indices[j + _3])]), s3)
+        n0 = _multiply_add(x0, x0, n0)
+        n1 = _multiply_add(x1, x1, n1)
+        n2 = _multiply_add(x2, x2, n2)
+        n3 = _multiply_add(x3, x3, n3)
         j += _4
     while j < stop:
         x0 = np.float64(values[j])
-        s0 += x0 * weights[np.uint64(indices[j])]
-        n0 += x0 * x0
+        s0 = _multiply_add(x0, np.float64(weights[np.uint64(indices[j])]), s0)
+        n0 = _multiply_add(x0, x0, n0)
         j += _1
     return (s0 + s1) + (s2 + s3), (n0 + n1) + (n2 + n3)
 
 
 @njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
-def _dots(places, like, v, i, dots, sums):
+def _dots(places, like, v, i, following, dots, sums):
     """Row . weights of every class, to dots[v]; |row|^2. Added up in the order of `_dot`."""
     indices, values, weights, start, stop = _row(places, like, v, i, _WEIGHTS)
+    ahead = np.int64(array_at(places[0, v], like[0], _ENDLESS)[following]) - np.int64(start)
     n_classes = np.uint64(dots.shape[1])
     sums[:] = 0.0
     whole = stop - (stop - start) % _4
     for j in range(start, stop):
         lane = (j - start) % _4 if j < whole else _0
+        if lane == _0:
+            _ask_along(places, like, v, np.int64(j) + ahead)
         x = np.float64(values[j])
-        sums[lane, n_classes] += x * x
+        sums[lane, n_classes] = _multiply_add(x, x, sums[lane, n_classes])
         first = np.uint64(indices[j]) * n_classes
         for k in range(n_classes):
-            sums[lane, k] += x * weights[first + k]
+            sums[lane, k] = _multiply_add(x, np.float64(weights[first + k]), sums[lane, k])
     for k in range(n_classes):
         dots[v, k] = (sums[0, k] + sums[1, k]) + (sums[2, k] + sums[3, k])
     return (sums[0, n_classes] + sums[1, n_classes]) + (sums[2, n_classes] + sums[3, n_classes])

@@ -10,6 +10,7 @@ Algorithm 1 is not the minimizer of the problem they state: update="paper" keeps
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache
@@ -53,6 +54,7 @@ from coview.views.views import Views
 __all__ = ["MultiViewPassiveAggressiveClassifier", "kernel_options"]
 
 
+_SCORES = 2**22  # of rows by class, that a fit has in memory at once
 FEWEST_HASHED = 2**12  # columns, a power of two, by which hashed views are told
 
 
@@ -230,19 +232,21 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         if self.early_stopping:
             order, unseen = split_rows(codes, order, self.validation_fraction, rng)
         self.history_ = {"objective": [1.0], "difference": [0.0], "updates": [0.0]}
-        rows = order
+        rows, block = order, max(_SCORES // len(self.classes_), 1)
         best, waited, kept = -1.0, 0, self._memory
         for sweep in range(check_count("max_iter", self.max_iter)):
             order = shuffled_rows(rows, order, rng) if self.shuffle else order
-            outcome = self._pass(batch, order, calibrate=sweep == 0 and not len(unseen))
-            self._remember(outcome)
+            moved = self._remember(
+                self._pass(batch, order[start : start + block], calibrate=sweep == 0 and not len(unseen))
+                for start in range(0, len(order), block)
+            )
             self.n_iter_ = sweep + 1
             if len(unseen):
                 accuracy = float(np.mean(_best_class(self._decide(views[unseen])) == codes[unseen]))
                 waited += 1
                 if accuracy > best:
                     best, waited, kept = accuracy, 0, deepcopy(self._memory)
-            if not outcome.moved or waited >= self.n_iter_no_change:
+            if not moved or waited >= self.n_iter_no_change:
                 break
         if len(unseen):
             self._memory = kept
@@ -331,11 +335,20 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
             self._memory["calibration"] = update_calibration(known, outcome.scores, codes[order])
         return outcome
 
-    def _remember(self, outcome: Outcome) -> None:
-        self.history_["objective"].append(float(outcome.losses.mean()))
-        pairs = outcome.gaps[np.isfinite(outcome.gaps)]
-        self.history_["difference"].append(float(pairs.mean()) if len(pairs) else 0.0)
-        self.history_["updates"].append(outcome.moved / len(outcome.losses))
+    def _remember(self, outcomes: Iterable[Outcome]) -> int:
+        """Note what one pass said of its rows, block by block; return how many of them moved the weights."""
+        rows, moved, losses, pairs, gaps = 0, 0, 0.0, 0, 0.0
+        for outcome in outcomes:
+            rows += len(outcome.losses)
+            moved += outcome.moved
+            losses += float(outcome.losses.sum())
+            known = outcome.gaps if np.isfinite(outcome.gaps.sum()) else outcome.gaps[np.isfinite(outcome.gaps)]
+            pairs += len(known)
+            gaps += float(known.sum())
+        self.history_["objective"].append(losses / rows)
+        self.history_["difference"].append(gaps / pairs if pairs else 0.0)
+        self.history_["updates"].append(moved / rows)
+        return moved
 
     def _options(self) -> np.ndarray:
         """Parameters as the kernels take them; refuses those out of range."""

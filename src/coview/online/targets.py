@@ -29,6 +29,8 @@ def first_classes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     plain = isinstance(y, np.ndarray) and y.dtype.kind == "i" and y.shape == (n_rows,) and n_rows > 0
     if not plain or y.min() < 0 or y.max() >= _FEW:
         return encode_labels(y, n_rows)
+    if y.min() == 0 and y.max() == 1:  # their own codes
+        return y.astype(np.int64), np.arange(2, dtype=y.dtype)
     present = np.bincount(y) > 0
     if present.sum() < 2:  # what is wrong with one class is told there
         return encode_labels(y, n_rows)

@@ -153,7 +153,8 @@ def learn_rows(
     # without averages there are no lags to find: the weights stand in for them, unread
     pointers = addresses((*rows.indptrs, *rows.indices, *rows.values, *weights, *(lags or weights))).reshape(5, -1)
     like = np.empty(0, dtype=rows.indices[0].dtype), np.empty(0, dtype=rows.values[0].dtype)
-    learn: Any = kernels.learn_binary if n_classes == 2 else kernels.learn_classes
+    two: Any = kernels.learn_pair if len(weights) == 2 else kernels.learn_binary
+    learn: Any = two if n_classes == 2 else kernels.learn_classes
     announce(learn)
     state = (memory["bias"], codes, order, costs, memory["shares"], options, n_rounds)
     scratch = np.empty((ROWS, len(weights))), np.empty((3, len(weights)), dtype=np.int64)
