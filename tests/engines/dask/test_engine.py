@@ -233,6 +233,26 @@ def test_large_groups_are_cut_so_that_lost_rows_go_to_several_workers(threads, m
     assert [holder.homes.count(home) for home in sorted(set(holder.homes))] == [4, 4]
 
 
+def test_sums_come_past_the_scheduler_only_from_workers_that_answer(threads, processes, monkeypatch):
+    for client in (threads, processes):
+        assert engine_module._reaches(client, sorted(client.scheduler_info()["workers"])[0])
+    assert not engine_module._reaches(processes, "tcp://127.0.0.1:1")
+    near = PLSA(4, engine=DaskEngine(processes), **SETTINGS).fit(X)
+    monkeypatch.setattr(engine_module, "_reaches", lambda client, address: False)
+    far = PLSA(4, engine=DaskEngine(processes), **SETTINGS).fit(X)
+    assert_array_equal(near.history_["objective"], far.history_["objective"])
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, 17])
+def test_sums_of_any_number_of_groups_are_added_in_the_order_of_a_tree(threads, count):
+    holder = DaskEngine(threads).hold(X, 4, {}, lambda views: views)
+    parts = np.random.default_rng(0).normal(size=(count, 3)).astype(np.float32)
+    found = holder._sum([threads.submit(work.same, {"x": part}, pure=False) for part in parts])
+    while len(parts) > 4:
+        parts = [np.add.reduce(parts[i : i + 4]) for i in range(0, len(parts), 4)]
+    assert_array_equal(found["x"], np.add.reduce(parts))
+
+
 def test_a_checkpoint_goes_on_with_another_number_of_groups(threads, tmp_path, monkeypatch):
     path, lazy = tmp_path / "fit.checkpoint", LazyViews.from_views(X, 100)
 

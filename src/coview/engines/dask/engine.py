@@ -3,7 +3,8 @@
 Neighboring parts of the data (shards, chunks) form a group, about one for each thread of the workers. A group is loaded
 by one worker, cut into blocks there and worked on with that worker's own engine: one task a sweep, which adds up the
 statistics of all its blocks in one place. A sweep sends the shared parameters to all workers, adds the groups'
-statistics up in a tree and brings one sum home; row state stays where it is.
+statistics up in a tree and brings a few sums home, past the scheduler where workers can be reached; row state stays
+where it is.
 
 A worker that is lost takes its parts' row state along. Dask makes it again, exactly, from its own graph: each state is
 a future that depends on the one before and on the parameters of its sweep, and the scheduler remembers how released
@@ -44,6 +45,7 @@ _FAN_IN = 4  # statistics added up by one task
 _MOST_GROUPS, _GROUP_BYTES = 4, 256 << 20  # for each thread, of large data: what a lost worker had goes to several
 _NEVER = "3650 days"  # without a sign of life, as while a laptop sleeps, a worker of this process is not taken for dead
 _PATIENCE = 600  # seconds to wait for a worker, which may have to be started elsewhere, or for any task to be at work
+_KNOCK = 5  # seconds in which a worker that can be reached answers
 _GLANCE = 15  # seconds between looks at a cluster that is waited for
 
 _own: dict[int, Any] = {}  # by process, since none survives a fork: the local cluster where there is no client
@@ -168,6 +170,7 @@ class DaskHolder:
         self.sizes = width, floating_type(views).itemsize, row_bytes(views), most
         _wait_for_worker(client)
         threads = _threads(client)
+        self.near = _reaches(client, threads[0])
         wanted = len(threads) * _groups_per_thread(row_bytes(views) * len(views) / len(threads))
         if not isinstance(views, LazyViews):
             views = LazyViews.from_views(views, -(-len(views) // wanted))
@@ -262,15 +265,15 @@ class DaskHolder:
         return self._submit(0, work.same, shared)
 
     def _sum(self, parts: list[Any]) -> Tree:
-        """Add up in a tree, always in the same order."""
-        while len(parts) > 1:
+        """Add up in a tree, always in the same order; the last few here, which saves workers one exchange."""
+        while len(parts) > _FAN_IN:
             groups = [parts[i : i + _FAN_IN] for i in range(0, len(parts), _FAN_IN)]
             parts = [self.client.submit(work.added, *group, pure=False) for group in groups]
-        return work.aligned(self._gathered(parts)[0])
+        return work.aligned(work.added(*self._gathered(parts)))
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
         """What tasks return, in this process."""
-        return self.client.gather(self._finished(futures))
+        return self.client.gather(self._finished(futures), direct=self.near)
 
     def _finished(self, futures: list[Any]) -> list[Any]:
         """Wait for tasks, as long as the cluster is at work; what went wrong in one is raised."""
@@ -338,6 +341,19 @@ def _wait_for_worker(client: Any) -> None:
             f"The Dask cluster at {address} had no worker for {_PATIENCE} seconds. Start workers "
             f"(dask worker {address}), or pass another client: engine=DaskEngine(client)."
         ) from None
+
+
+def _reaches(client: Any, address: str) -> bool:
+    """Tell whether this process can talk to a worker itself, so that what it asks for need not pass the scheduler."""
+
+    async def knock() -> None:
+        client.rpc.reuse(address, await client.rpc.connect(address, timeout=_KNOCK))
+
+    try:
+        client.sync(knock)
+    except OSError:
+        return False
+    return True
 
 
 def _threads(client: Any) -> list[str]:
