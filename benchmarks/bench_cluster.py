@@ -11,15 +11,15 @@ processor time is measured, never how long it took. With
 per sweep, runs with few and many workers and with few and many topics give
 
     scheduler   t tasks + b S          t from the number of workers, b from the number of topics
-    client      e S                    parameters sent, statistics received, the shared step
+    client      e S (1 + H)            parameters sent, H sums of statistics received, the shared step
     workers     c N + d S G            d from the number of workers: parameters received, statistics sent and added
 
 and a sweep on W workers is put at no more than
 
-    T = c N / W  +  d S (1 + 3 levels)  +  t tasks + b S  +  e S  +  S / B (levels of 2 + 3 levels of 4 + 2)
+    T = c N / W  +  d S (1 + 3 levels)  +  t tasks + b S  +  e S (1 + H)  +  S / B (doublings + 3 levels + 2 + H)
 
 one after the other, with a network of B bytes a second: parameters spread from worker to worker (the number of those
-who have them doubles), statistics go up a tree, four into one.
+who have them doubles), statistics go up a tree, four into one, until at most four are left, which come home.
 """
 
 from __future__ import annotations
@@ -115,18 +115,23 @@ def idle_cost(cluster: Cluster, seconds: float) -> np.ndarray:
     return spent[:3] / spent[3]
 
 
-def levels(count: int, fan: int) -> int:
-    """Levels of a tree with so many leaves."""
-    return math.ceil(math.log(count) / math.log(fan) - 1e-9) if count > 1 else 0
+def doublings(workers: int) -> int:
+    """How often the number of workers that have the parameters doubles until all have them."""
+    return math.ceil(math.log2(workers))
+
+
+def tree(groups: int) -> tuple[int, int, int]:
+    """Levels of sums on the workers, tasks that add up, and sums that come home."""
+    depth, total, left = 0, 0, groups
+    while left > FAN_IN:
+        left = -(-left // FAN_IN)
+        depth, total = depth + 1, total + left
+    return depth, total, left
 
 
 def tasks(groups: int) -> int:
     """Tasks of a sweep: the parameters; a step and its two results for each group; sums."""
-    total, left = 1 + 3 * groups, groups
-    while left > 1:
-        left = -(-left // FAN_IN)
-        total += left
-    return total
+    return 1 + 3 * groups + tree(groups)[1]
 
 
 def middle(costs: list[Cost]) -> Cost:
@@ -170,28 +175,29 @@ def report(name: str, X: Any, found: dict[tuple[int, int], Cost], counts: Any, k
     more_tasks, more_bytes = tasks(many) - tasks(few), size[wide] - size[narrow]
     per_task = max(found[many, narrow].scheduler - found[few, narrow].scheduler, 0.0) / more_tasks
     scheduled, sent = (
-        max(median([getattr(found[w, wide], who) - getattr(found[w, narrow], who) for w in counts]), 0.0) / more_bytes
-        for who in ("scheduler", "client")
+        max(median([(getattr(found[w, wide], who) - getattr(found[w, narrow], who)) / copies(w) for w in counts]), 0.0)
+        / more_bytes
+        for who, copies in (("scheduler", lambda w: 1), ("client", lambda w: 1 + tree(w)[2]))
     )
     handled = max(found[many, wide].workers - found[few, wide].workers, 0.0) / ((many - few) * size[wide])
     step = (found[few, wide].workers - handled * size[wide] * few) / nonzeros
     units = [
         ["scheduler, per task (t)", 1e3 * per_task, "ms"],
         ["scheduler, per MB of parameters (b)", 1e9 * scheduled, "ms"],
-        ["client, per MB of parameters (e)", 1e9 * sent, "ms"],
+        ["client, per MB of parameters sent or sums received (e)", 1e9 * sent, "ms"],
         ["a worker, per MB of parameters (d)", 1e9 * handled, "ms"],
         [f"row step, per million non-zeros at K = {wide} (c)", 1e9 * step, "ms"],
     ]
     rows = []
     for features in (100_000, 1_000_000):
         for workers in (10, 100, 400):
-            S, G, depth = features * wide * FLOAT, workers, levels(workers, FAN_IN)
+            S, (depth, _, home) = features * wide * FLOAT, tree(workers)
             parts = [
                 step * 1e10 / workers,
                 handled * S * (1 + 3 * depth),
-                per_task * tasks(G) + scheduled * S,
-                sent * S,
-                S / NETWORK * (levels(workers, 2) + 3 * depth + 2),
+                per_task * tasks(workers) + scheduled * S,
+                sent * S * (1 + home),
+                S / NETWORK * (doublings(workers) + 3 * depth + 2 + home),
             ]
             memory = 1e10 / workers * BYTES_PER_NONZERO / 1e9
             rows.append([workers, features, *parts, sum(parts), f"{parts[0] / sum(parts):.0%}", memory])

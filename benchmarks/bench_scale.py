@@ -41,16 +41,24 @@ def shards(size: str, folder: str) -> Any:
 def dask(size: str, k: int, folder: str) -> dict[str, Any]:
     """Seconds per sweep in memory, with one and with two workers of one thread, in turn; by the clock and by processor.
 
-    Workers are processes, or threads of this one, as in the cluster that `engine="dask"` starts by itself. Processor
-    time is that of the longest chain: this process, which schedules, and the worker process that takes longest.
+    Workers are processes of a cluster as Dask sets it up, or of one without its profiling, or threads of this process
+    without it, as in the cluster that `engine="dask"` starts by itself. Processor time is that of the longest chain:
+    this process, which schedules, and the worker process that takes longest.
     """
+    from dask import config as dask_config
     from distributed import Client, LocalCluster
 
     from coview import PLSA, CpuEngine, DaskEngine
+    from coview.engines.dask.engine import QUIET
 
     X = shards(size, folder)
     found: dict[str, Any] = {"nnz": int(sum(X.nnz or (0,))), "objective": {}}
-    found["clock"] = {"0": [], "1": [], "2": [], "1 inside": [], "2 inside": []}
+    kinds: dict[str, tuple[dict[str, Any], bool]] = {
+        "plain": ({}, True),
+        "quiet": (QUIET, True),
+        "inside": (QUIET, False),
+    }
+    found["clock"] = {"0": [], **{f"{workers} {kind}": [] for kind in kinds for workers in (1, 2)}}
     found["processor"] = {workers: [] for workers in found["clock"]}
 
     def fit(rows: Any, engine: Any, workers: str, pids: list[int]) -> None:
@@ -67,11 +75,15 @@ def dask(size: str, k: int, folder: str) -> dict[str, Any]:
     PLSA(k, max_iter=1, random_state=0).fit(X[:1000])
     for _ in range(ROUNDS):
         fit(X.collect(), CpuEngine(1), "0", [])
-        for inside, workers in itertools.product((False, True), (1, 2)):
+        for (kind, (config, processes)), workers in itertools.product(kinds.items(), (1, 2)):
             settings = {"n_workers": workers, "threads_per_worker": 1, "memory_limit": 0, "dashboard_address": ":0"}
-            with LocalCluster(**settings, processes=not inside) as cluster, Client(cluster) as client:
-                pids = [] if inside else list(client.run(os.getpid).values())
-                fit(X, DaskEngine(client), f"{workers} inside" if inside else str(workers), pids)
+            with (
+                dask_config.set(config),
+                LocalCluster(**settings, processes=processes) as cluster,
+                Client(cluster) as client,
+            ):
+                pids = list(client.run(os.getpid).values()) if processes else []
+                fit(X, DaskEngine(client), f"{workers} {kind}", pids)
     return found
 
 
@@ -120,18 +132,20 @@ def main(quick: bool) -> None:
         )
     size, k = ("newsgroups", 20) if quick else ("large", 64)
     cluster = in_process(here, "dask", size, str(k), scratch.name)
-    for clock, where, told in (
-        ("clock", "", ""),
-        ("processor", "", ", processor time"),
-        ("clock", " inside", ", threads of one process"),
+    for clock, kind, told in (
+        ("clock", "quiet", ""),
+        ("processor", "quiet", ", processor time"),
+        ("clock", "plain", ", with Dask's profiling"),
+        ("clock", "inside", ", threads of one process"),
     ):
-        alone, one, two = (median(cluster[clock][workers]) for workers in ("0", f"1{where}", f"2{where}"))
+        alone, one, two = (median(cluster[clock][workers]) for workers in ("0", f"1 {kind}", f"2 {kind}"))
         rows.append([f"Dask, 2 workers of one thread{told}", size, k, two, "Dask, 1 worker", one, two / one])
         rows.append([f"Dask, 1 worker{told}", size, k, one, "in memory, one thread", alone, one / alone])
         notes.append(f"Two workers are {one / two:.2f} x one{told}.")
     same = max(abs(value / cluster["objective"]["0"] - 1) for value in cluster["objective"].values())
     notes += [
-        "Workers are processes, or threads of one process, as in the cluster that engine='dask' starts by itself. "
+        "Workers are processes without Dask's profiling (see the guide on larger data) if not said; threads of one "
+        "process, also without it, are what engine='dask' starts by itself. "
         "Processor time on a cluster is that of this process, which schedules, and of the worker that takes longest. "
         f"Other programs ran at the same time: load {os.getloadavg()[2]:.1f} over the last quarter of an hour.",
         f"Objectives after {SWEEPS} sweeps are apart by {gap:.1e} (disk) and {same:.1e} (Dask), relative.",

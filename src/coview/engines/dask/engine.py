@@ -39,7 +39,7 @@ from coview.utils.atomic import remove_files
 from coview.views.lazy import LazyViews
 from coview.views.sources import MemorySource
 
-__all__ = ["DaskEngine", "DaskHolder", "default_client"]
+__all__ = ["QUIET", "DaskEngine", "DaskHolder", "default_client"]
 
 _FAN_IN = 4  # statistics added up by one task
 _MOST_GROUPS, _GROUP_BYTES = 4, 256 << 20  # for each thread, of large data: what a lost worker had goes to several
@@ -47,6 +47,14 @@ _NEVER = "3650 days"  # without a sign of life, as while a laptop sleeps, a work
 _PATIENCE = 600  # seconds to wait for a worker, which may have to be started elsewhere, or for any task to be at work
 _KNOCK = 5  # seconds in which a worker that can be reached answers
 _GLANCE = 15  # seconds between looks at a cluster that is waited for
+
+# without what Dask does beside the work, a hundred times a second, in every process of a cluster: it looks at what each
+# thread is doing and at its own clock. Where workers take all cores, that is a twentieth of a fit
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
 
 _own: dict[int, Any] = {}  # by process, since none survives a fork: the local cluster where there is no client
 _starting = threading.Lock()
@@ -118,10 +126,13 @@ def default_client() -> Any:
 
 
 def _start_local_cluster(distributed: Any) -> Any:
+    import dask
+
     # workers in this process: their kernels run without Python's lock, and a script needs no guard for them
-    cluster = distributed.LocalCluster(
-        threads_per_worker=1, processes=False, dashboard_address=None, scheduler_kwargs={"worker_ttl": _NEVER}
-    )
+    with dask.config.set(QUIET):
+        cluster = distributed.LocalCluster(
+            threads_per_worker=1, processes=False, dashboard_address=None, scheduler_kwargs={"worker_ttl": _NEVER}
+        )
     # what the caller computes with Dask besides goes on where it went before
     return distributed.Client(cluster, set_as_default=False)
 
