@@ -221,6 +221,17 @@ def test_they_draw_into_axes_that_are_given(make, data):
     )
 
 
+def test_axes_that_were_put_anywhere_are_cut_where_they_are(make):
+    figure = pyplot.figure()
+    ax = figure.add_axes((0.1, 0.2, 0.5, 0.6))
+    axes = TopicsDisplay.from_estimator(make("PLSA"), ax=ax).axes_
+    boxes = [panel.get_position() for panel in axes.flat]
+    assert axes.shape == (3, 2)
+    edges = [min(box.x0 for box in boxes), min(box.y0 for box in boxes)]
+    edges += [max(box.x1 for box in boxes), max(box.y1 for box in boxes)]
+    np.testing.assert_allclose(edges, [0.1, 0.2, 0.6, 0.8], atol=1e-9)
+
+
 def test_displays_are_public_in_their_own_module_only():
     import coview
 

@@ -47,8 +47,19 @@ def panels(ax: Any, rows: int, columns: int, size: tuple[float, float]) -> tuple
             raise ValueError(f"ax holds {ax.size} panels, but {rows} x {columns} are drawn.")
         return ax.flat[0].figure, ax.reshape(rows, columns)
     ax.set_axis_off()
-    cut = ax.get_subplotspec().subgridspec(rows, columns)
+    cut = _cut(ax, rows, columns)
     return ax.figure, np.array([[ax.figure.add_subplot(cut[i, j]) for j in range(columns)] for i in range(rows)])
+
+
+def _cut(ax: Any, rows: int, columns: int) -> Any:
+    """Return a grid in the place of axes, which a user may have put anywhere."""
+    spec = ax.get_subplotspec()
+    if spec is not None:
+        return spec.subgridspec(rows, columns)
+    from matplotlib.gridspec import GridSpec
+
+    left, bottom, right, top = ax.get_position().extents
+    return GridSpec(rows, columns, ax.figure, left=left, bottom=bottom, right=right, top=top)
 
 
 def bare(ax: Any) -> None:
