@@ -14,6 +14,7 @@ from sklearn.utils.fixes import parse_version
 
 from coview import MultiViewPassiveAggressiveClassifier, Views, load, save
 from coview.datasets import make_topic_views
+from coview.exceptions import ViewsError
 from coview.online import passive_aggressive
 
 Classifier = MultiViewPassiveAggressiveClassifier
@@ -101,6 +102,29 @@ def test_a_fit_with_few_scores_in_memory_at_once_is_the_same(monkeypatch, n_clas
     assert parts.n_iter_ == whole.n_iter_
     for key, values in whole.history_.items():
         assert_allclose(parts.history_[key], values, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(("value", "message"), [(1e70, "as large as 1e[+]70"), (1e200, "as large as 1e[+]200")])
+@pytest.mark.parametrize("unlabeled", [False, True])
+def test_values_beyond_computing_are_refused_where_they_are_read_once(n_classes, value, message, unlabeled):
+    X, y = corpus(n_classes)
+    wild = X["view1"].toarray()
+    wild[7, 3] = value
+    views = Views(view0=X["view0"], view1=wild)
+    labels = [None if unlabeled and i == 7 else int(code) for i, code in enumerate(y)]
+    model = Classifier(probability=True, random_state=0)
+    with pytest.raises(ViewsError, match=f"View 'view1' has values {message}"):
+        model.fit(views, labels)
+    assert not hasattr(model, "classes_") and not model.__sklearn_is_fitted__()
+
+
+def test_a_view_of_tiny_values_is_refused():
+    X, y = corpus()
+    with pytest.raises(ViewsError, match="View 'view0' has no values above"):
+        Classifier().fit(Views(view0=X["view0"].toarray() * 1e-80, view1=X["view1"]), y)
+    large = Classifier(random_state=0).fit(Views(view0=X["view0"].toarray() * 1e50, view1=X["view1"]), y)
+    assert np.isfinite(large.coef_["view0"]).all()
 
 
 def test_classes_may_come_one_by_one():

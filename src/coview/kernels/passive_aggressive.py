@@ -29,7 +29,19 @@ from numba.extending import intrinsic
 
 from coview.kernels.compiling import njit
 from coview.kernels.memory import array_at, ask_for, ask_for_line, borrowed
-from coview.kernels.rounds import EMPTY, MARGIN, NORM, ROWS, SHARE, STEP, clip_step, solve_paper, solve_round, solve_two
+from coview.kernels.rounds import (
+    EMPTY,
+    LARGEST,
+    MARGIN,
+    NORM,
+    ROWS,
+    SHARE,
+    STEP,
+    clip_step,
+    solve_paper,
+    solve_round,
+    solve_two,
+)
 
 __all__ = ["LOSSES", "UPDATES", "learn_binary", "learn_classes", "learn_pair"]
 
@@ -55,7 +67,8 @@ def learn_binary(
     `like_data` are empty arrays of the types of indices and values; `state` (ROWS, views) of float64 and `groups`
     (3, views) of int64 are scratch. `bias` is (2,): intercept and its lag. `costs` (2,) is C by class; for `options`
     see `_round`. What rows say before they are learned goes to scores, losses (NaN without label) and gaps, the mean
-    |z_v - z_w| over the pairs of views that the row has (NaN: it has no pair).
+    |z_v - z_w| over the pairs of views that the row has (NaN: it has no pair); the largest |x_v|^2, to the row LARGEST
+    of the state.
     """
     like, n_views = (like_index, like_data), places.shape[1]
     return _learn(
@@ -86,7 +99,7 @@ def learn_classes(
     state, groups = borrowed(state, state.shape), borrowed(groups, groups.shape)
     options = borrowed(options, options.shape)
     for v in range(n_views):
-        state[SHARE, v] = shares[v]
+        state[SHARE, v], state[LARGEST, v] = shares[v], 0.0
     dots, sums = np.empty((n_views, n_classes)), np.empty((4, n_classes + 1))
     averages, intercept = options[3] != 0.0, options[4]
     moved = 0
@@ -98,10 +111,11 @@ def learn_classes(
         for k in range(n_classes):
             scores[r, k] = bias[0, k]
         for v in range(n_views):
-            state[NORM, v] = 2.0 * _dots(places, like, v, i, following, dots, sums)
+            norm = _dots(places, like, v, i, following, dots, sums)
+            state[NORM, v], state[LARGEST, v] = 2.0 * norm, max(state[LARGEST, v], norm)
             for k in range(n_classes):
                 scores[r, k] += state[SHARE, v] * dots[v, k]
-        label = codes[i]
+        label = codes[np.uint64(i)]
         if label < 0:
             losses[r] = np.nan
             gaps[r] = np.nan
@@ -139,7 +153,7 @@ def _learn(
     state, groups = borrowed(state, (ROWS, n_views)), borrowed(groups, groups.shape)
     options = borrowed(options, options.shape)
     for v in range(n_views):
-        state[SHARE, v] = shares[v]
+        state[SHARE, v], state[LARGEST, v] = shares[v], 0.0
     averages, intercept = options[3] != 0.0, options[4]
     moved = 0
     for r in range(len(order)):
@@ -150,9 +164,10 @@ def _learn(
         score = bias[0]
         for v in range(n_views):
             state[MARGIN, v], state[NORM, v] = _dot(places, like, v, i, following)
+            state[LARGEST, v] = max(state[LARGEST, v], state[NORM, v])
             score += state[SHARE, v] * state[MARGIN, v]
         scores[r] = score
-        code = codes[i]
+        code = codes[np.uint64(i)]
         if code < 0:
             losses[r] = np.nan
             gaps[r] = _gap(state)
@@ -272,7 +287,8 @@ def _row(places, like, v, i, which):
     indices = array_at(places[1, v], like[0], _ENDLESS)
     values = array_at(places[2, v], like[1], _ENDLESS)
     weights = array_at(places[which, v], like[1], _ENDLESS)
-    return indices, values, weights, np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+    k = np.uint64(i)
+    return indices, values, weights, np.uint64(indptr[k]), np.uint64(indptr[k + _1])
 
 
 @njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
@@ -310,7 +326,7 @@ def _ask_along(places, like, v, j):
 def _dot(places, like, v, i, following):
     """Row . weights, and |row|^2; asks for the row that follows."""
     indices, values, weights, j, stop = _row(places, like, v, i, _WEIGHTS)
-    ahead = np.int64(array_at(places[0, v], like[0], _ENDLESS)[following]) - np.int64(j)
+    ahead = np.int64(array_at(places[0, v], like[0], _ENDLESS)[np.uint64(following)]) - np.int64(j)
     s0 = s1 = s2 = s3 = 0.0
     n0 = n1 = n2 = n3 = 0.0
     while j + _4 <= stop:
@@ -338,7 +354,7 @@ def _dot(places, like, v, i, following):
 def _dots(places, like, v, i, following, dots, sums):
     """Row . weights of every class, to dots[v]; |row|^2. Added up in the order of `_dot`."""
     indices, values, weights, start, stop = _row(places, like, v, i, _WEIGHTS)
-    ahead = np.int64(array_at(places[0, v], like[0], _ENDLESS)[following]) - np.int64(start)
+    ahead = np.int64(array_at(places[0, v], like[0], _ENDLESS)[np.uint64(following)]) - np.int64(start)
     n_classes = np.uint64(dots.shape[1])
     sums[:] = 0.0
     whole = stop - (stop - start) % _4
@@ -359,9 +375,19 @@ def _dots(places, like, v, i, following, dots, sums):
 @njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
 def _add(places, like, v, i, which, step):
     """Add step x row to the weights or lags of a view."""
-    indices, values, weights, start, stop = _row(places, like, v, i, which)
-    for j in range(start, stop):
+    indices, values, weights, j, stop = _row(places, like, v, i, which)
+    while j + _4 <= stop:  # one after the other: an index may occur twice
+        i0, i1 = np.uint64(indices[j]), np.uint64(indices[j + _1])
+        i2, i3 = np.uint64(indices[j + _2]), np.uint64(indices[j + _3])
+        x0, x1, x2, x3 = values[j], values[j + _1], values[j + _2], values[j + _3]
+        weights[i0] += step * x0
+        weights[i1] += step * x1
+        weights[i2] += step * x2
+        weights[i3] += step * x3
+        j += _4
+    while j < stop:
         weights[np.uint64(indices[j])] += step * values[j]
+        j += _1
 
 
 @njit(nogil=True, cache=True, error_model="numpy", forceinline=True)

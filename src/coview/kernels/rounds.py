@@ -25,11 +25,23 @@ import numpy as np
 
 from coview.kernels.compiling import njit
 
-__all__ = ["EMPTY", "MARGIN", "NORM", "ROWS", "SHARE", "STEP", "clip_step", "solve_paper", "solve_round", "solve_two"]
+__all__ = [
+    "EMPTY",
+    "LARGEST",
+    "MARGIN",
+    "NORM",
+    "ROWS",
+    "SHARE",
+    "STEP",
+    "clip_step",
+    "solve_paper",
+    "solve_round",
+    "solve_two",
+]
 
 # rows of a round's state, one column per view: one array, since counting references to many costs more than a round
-MARGIN, NORM, SHARE, STEP, _LEVEL, _PULL = range(6)
-ROWS = 6
+MARGIN, NORM, SHARE, STEP, LARGEST, _LEVEL, _PULL = range(7)
+ROWS = 7
 # counters that start from a plain 0 would be compiled for it, and then again for any number
 _NONE: Any = np.int64(0)
 _TWO: Any = np.int64(2)

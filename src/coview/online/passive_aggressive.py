@@ -10,7 +10,6 @@ Algorithm 1 is not the minimizer of the problem they state: update="paper" keeps
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache
@@ -23,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
+from coview.engines.protocol import floating_type
 from coview.exceptions import ParameterError
 from coview.inspection import Features, Inspection, both_sides, softmax
 from coview.kernels.passive_aggressive import LOSSES, UPDATES
@@ -33,6 +33,7 @@ from coview.online.weights import (
     Memory,
     Outcome,
     check_memory,
+    check_range,
     dense_memory,
     grow_classes,
     learn_rows,
@@ -48,6 +49,7 @@ from coview.utils.docs import shared_parameters
 from coview.utils.messages import short
 from coview.utils.parameters import MAPPING, NONE, TRUTH, integer, number, one_of
 from coview.validation import LabeledScoreMixin, base_seed, check_count, check_number, check_option
+from coview.views.arrays import check_magnitude
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
@@ -231,15 +233,14 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         unseen = order[:0]
         if self.early_stopping:
             order, unseen = split_rows(codes, order, self.validation_fraction, rng)
+        if len(order) < len(views):  # the others are not looked at as they are learned
+            _check_values(views)
         self.history_ = {"objective": [1.0], "difference": [0.0], "updates": [0.0]}
-        rows, block = order, max(_SCORES // len(self.classes_), 1)
+        rows = order
         best, waited, kept = -1.0, 0, self._memory
         for sweep in range(check_count("max_iter", self.max_iter)):
             order = shuffled_rows(rows, order, rng) if self.shuffle else order
-            moved = self._remember(
-                self._pass(batch, order[start : start + block], calibrate=sweep == 0 and not len(unseen))
-                for start in range(0, len(order), block)
-            )
+            moved = self._sweep(batch, order, calibrate=sweep == 0 and not len(unseen), unread=sweep == 0)
             self.n_iter_ = sweep + 1
             if len(unseen):
                 accuracy = float(np.mean(_best_class(self._decide(views[unseen])) == codes[unseen]))
@@ -288,6 +289,8 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
             raise ValueError("class_weight='balanced' needs all of y at once. Use fit, or pass a dict of weights.")
         first = not self.__sklearn_is_fitted__()
         views = self._fit_views(X) if first else X if self._is_plain_batch(X) else self._new_views(X)
+        if first:
+            _check_values(views)
         known, n = None if first else self.classes_, len(views)
         codes, known_now = known_classes(y, n, known, classes, not first and self._memory["fixed"])
         if first:
@@ -308,6 +311,15 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         fitted = isinstance(X, Views) and len(X) > 0 and X.n_features == self.n_features_by_view_
         return fitted and not X.feature_names and all(m.dtype == self._memory["dtype"] for m in X.values())
 
+    def _numbers(self, views: Any, plain: bool, *, new: bool = False) -> Any:
+        """Leave it to the first pass to find values that are too large or too small: one pass reads them once.
+
+        Of single precision, the largest value says beforehand whether that is enough.
+        """
+        if new or floating_type(views) != np.float64:
+            return super()._numbers(views, plain, new=new)
+        return self._gate(np.dtype(np.float64), plain)(views, dict.fromkeys(views.names, 1.0))
+
     def _begin(self, views: Views, *, fixed: bool) -> None:
         """Check the parameters, and start with zero weights."""
         self._options()
@@ -326,29 +338,32 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         rows = rows_of(views, self.view_names_, self._memory["dtype"])
         return rows, codes, class_costs(self.class_weight, float(self.C), self.classes_, codes), self._options()
 
-    def _pass(self, batch: tuple[Any, ...], order: np.ndarray, *, calibrate: bool) -> Outcome:
-        """Learn from the rows in this order; return what was known of each before."""
-        rows, codes, costs, options = batch
-        outcome = learn_rows(self._memory, rows, codes, order, costs, options)
-        if calibrate and self.probability:
-            known = self._memory["calibration"]
-            self._memory["calibration"] = update_calibration(known, outcome.scores, codes[order])
-        return outcome
-
-    def _remember(self, outcomes: Iterable[Outcome]) -> int:
-        """Note what one pass said of its rows, block by block; return how many of them moved the weights."""
-        rows, moved, losses, pairs, gaps = 0, 0, 0.0, 0, 0.0
-        for outcome in outcomes:
-            rows += len(outcome.losses)
+    def _sweep(self, batch: tuple[Any, ...], order: np.ndarray, *, calibrate: bool, unread: bool) -> int:
+        """Go over the rows once, block by block, and note what was known of them; return how many moved the weights."""
+        block = max(_SCORES // len(self.classes_), 1)
+        moved, losses, pairs, gaps = 0, 0.0, 0, 0.0
+        for start in range(0, len(order), block):
+            outcome = self._pass(batch, order[start : start + block], calibrate=calibrate, unread=unread)
             moved += outcome.moved
             losses += float(outcome.losses.sum())
             known = outcome.gaps if np.isfinite(outcome.gaps.sum()) else outcome.gaps[np.isfinite(outcome.gaps)]
             pairs += len(known)
             gaps += float(known.sum())
-        self.history_["objective"].append(losses / rows)
+        self.history_["objective"].append(losses / len(order))
         self.history_["difference"].append(gaps / pairs if pairs else 0.0)
-        self.history_["updates"].append(moved / rows)
+        self.history_["updates"].append(moved / len(order))
         return moved
+
+    def _pass(self, batch: tuple[Any, ...], order: np.ndarray, *, calibrate: bool, unread: bool = False) -> Outcome:
+        """Learn from the rows in this order; return what was known of each before. Refuses `unread` values."""
+        rows, codes, costs, options = batch
+        outcome = learn_rows(self._memory, rows, codes, order, costs, options)
+        if unread:
+            check_range(self.view_names_, rows, outcome)
+        if calibrate and self.probability:
+            known = self._memory["calibration"]
+            self._memory["calibration"] = update_calibration(known, outcome.scores, codes[order])
+        return outcome
 
     def _options(self) -> np.ndarray:
         """Parameters as the kernels take them; refuses those out of range."""
@@ -502,6 +517,11 @@ def _checked_options(n_views: int, *parameters: Any) -> np.ndarray:
 
 
 _cached_options = lru_cache(maxsize=64, typed=True)(_checked_options)  # every batch asks again; kernels only read it
+
+
+def _check_values(views: Views) -> None:
+    for name, matrix in views.items():
+        check_magnitude(name, matrix)
 
 
 def _plus(scores: np.ndarray, bias: np.ndarray) -> np.ndarray:

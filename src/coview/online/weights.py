@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from coview.kernels import announce
+from coview.kernels import announce, rounds
 from coview.kernels import passive_aggressive as kernels
 from coview.kernels.memory import addresses
 from coview.kernels.mixing import mix_rows
-from coview.kernels.rounds import ROWS
 from coview.utils import fitted_state as rules
+from coview.views.arrays import LARGEST, SMALLEST, check_magnitude
 from coview.views.views import Views
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Memory",
     "Outcome",
     "check_memory",
+    "check_range",
     "dense_memory",
     "grow_classes",
     "learn_rows",
@@ -53,12 +54,13 @@ class CompressedRows(NamedTuple):
 
 class Outcome(NamedTuple):
     """What was known of rows before they were learned: scores, hinge losses (NaN without label), differences of views
-    (NaN where an object has no two views); and how many of them moved the weights."""
+    (NaN where an object has no two views); how many of them moved the weights; the largest |row|^2 by view."""
 
     scores: np.ndarray
     losses: np.ndarray
     gaps: np.ndarray
     moved: int
+    largest: np.ndarray
 
 
 def check_memory(checker: rules.Checker, value: Any, where: str) -> None:
@@ -146,7 +148,7 @@ def learn_rows(
     n_rounds = memory["n_rounds"]
     memory["n_rounds"] += n
     if n_classes < 2:  # no rival yet
-        return Outcome(np.zeros(n), np.full(n, np.nan), np.full(n, np.nan), 0)
+        return Outcome(np.zeros(n), np.full(n, np.nan), np.full(n, np.nan), 0, np.zeros(len(rows.values)))
     scores, losses, gaps = np.empty(n if n_classes == 2 else (n, n_classes)), np.empty(n), np.empty(n)
     weights = tuple(memory["weights"].values())
     lags = () if memory["lags"] is None else tuple(memory["lags"].values())
@@ -157,9 +159,16 @@ def learn_rows(
     learn: Any = two if n_classes == 2 else kernels.learn_classes
     announce(learn)
     state = (memory["bias"], codes, order, costs, memory["shares"], options, n_rounds)
-    scratch = np.empty((ROWS, len(weights))), np.empty((3, len(weights)), dtype=np.int64)
+    scratch = np.empty((rounds.ROWS, len(weights))), np.empty((3, len(weights)), dtype=np.int64)
     moved = learn(pointers, *like, *scratch, *state, scores, losses, gaps)
-    return Outcome(scores, losses, gaps, moved)
+    return Outcome(scores, losses, gaps, moved, scratch[0][rounds.LARGEST])
+
+
+def check_range(names: Sequence[str], rows: CompressedRows, outcome: Outcome) -> None:
+    """Refuse views whose values are too large or too small, where the rows that were learned do not clear them."""
+    for name, values, most in zip(names, rows.values, outcome.largest.tolist()):
+        if not SMALLEST**2 <= most <= LARGEST**2:
+            check_magnitude(name, values)
 
 
 def shuffled_rows(rows: np.ndarray, before: np.ndarray, rng: np.random.Generator) -> np.ndarray:
