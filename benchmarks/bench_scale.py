@@ -61,16 +61,16 @@ def dask(size: str, k: int, folder: str) -> dict[str, Any]:
     found["clock"] = {"0": [], **{f"{workers} {kind}": [] for kind in kinds for workers in (1, 2)}}
     found["processor"] = {workers: [] for workers in found["clock"]}
 
-    def fit(rows: Any, engine: Any, workers: str, pids: list[int]) -> None:
+    def fit(rows: Any, engine: Any, setup: str, pids: list[int]) -> None:
         marks: list[list[float]] = []
         told = lambda sweep: marks.append([time.process_time(), *map(processor_seconds, pids)])  # noqa: E731
         model = PLSA(k, max_iter=SWEEPS, tol=0, acceleration=None, random_state=0, engine=engine, callbacks=[told]).fit(
             rows
         )
         spent = np.diff(marks[1:], axis=0)
-        found["clock"][workers] += np.diff(model.history_["seconds"][2 : SWEEPS + 1]).tolist()
-        found["processor"][workers] += (spent[:, 0] + spent[:, 1:].max(axis=1, initial=0.0)).tolist()
-        found["objective"][workers] = model.history_["objective"][-1]
+        found["clock"][setup] += np.diff(model.history_["seconds"][2 : SWEEPS + 1]).tolist()
+        found["processor"][setup] += (spent[:, 0] + spent[:, 1:].max(axis=1, initial=0.0)).tolist()
+        found["objective"][setup] = model.history_["objective"][-1]
 
     PLSA(k, max_iter=1, random_state=0).fit(X[:1000])
     for _ in range(ROUNDS):

@@ -92,11 +92,14 @@ def test_any_cut_into_batches_gives_one_pass_of_fit(n_classes, settings):
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_a_fit_with_few_scores_in_memory_at_once_is_the_same(monkeypatch, n_classes):
+@pytest.mark.parametrize("probability", [False, True])
+def test_a_fit_with_few_scores_in_memory_at_once_is_the_same(monkeypatch, n_classes, probability):
     X, y = corpus(n_classes)
-    whole = Classifier(max_iter=3, random_state=0).fit(X, y)
+    whole = Classifier(max_iter=3, probability=probability, random_state=0).fit(X, y)
     monkeypatch.setattr(passive_aggressive, "_SCORES", 100)
-    parts = Classifier(max_iter=3, random_state=0).fit(X, y)
+    parts = Classifier(max_iter=3, probability=probability, random_state=0).fit(X, y)
+    if probability:
+        assert_array_equal(parts.predict_proba(X), whole.predict_proba(X))
     for name in X.names:
         assert_array_equal(parts.coef_[name], whole.coef_[name])
     assert parts.n_iter_ == whole.n_iter_
@@ -114,15 +117,23 @@ def test_values_beyond_computing_are_refused_where_they_are_read_once(n_classes,
     views = Views(view0=X["view0"], view1=wild)
     labels = [None if unlabeled and i == 7 else int(code) for i, code in enumerate(y)]
     model = Classifier(probability=True, random_state=0)
-    with pytest.raises(ViewsError, match=f"View 'view1' has values {message}"):
-        model.fit(views, labels)
-    assert not hasattr(model, "classes_") and not model.__sklearn_is_fitted__()
+    for learn in (model.fit, model.partial_fit, model.predict_then_learn):
+        with pytest.raises(ViewsError, match=f"View 'view1' has values {message}"):
+            learn(views, labels)
+        assert not hasattr(model, "classes_") and not hasattr(model, "view_names_")
+
+
+def test_labels_in_a_masked_array_are_labels():
+    X, y = corpus()
+    masked = Classifier(random_state=0).fit(X, np.ma.array(y, mask=np.zeros(len(y), dtype=bool)))
+    assert_array_equal(masked.coef_["view0"], Classifier(random_state=0).fit(X, y).coef_["view0"])
 
 
 def test_a_view_of_tiny_values_is_refused():
     X, y = corpus()
-    with pytest.raises(ViewsError, match="View 'view0' has no values above"):
-        Classifier().fit(Views(view0=X["view0"].toarray() * 1e-80, view1=X["view1"]), y)
+    for tiny in (X["view0"].toarray() * 1e-80, np.full((len(y), 3), 9e-61)):
+        with pytest.raises(ViewsError, match="View 'view0' has no values above"):
+            Classifier().fit(Views(view0=tiny, view1=X["view1"]), y)
     large = Classifier(random_state=0).fit(Views(view0=X["view0"].toarray() * 1e50, view1=X["view1"]), y)
     assert np.isfinite(large.coef_["view0"]).all()
 

@@ -221,10 +221,12 @@ def test_they_draw_into_axes_that_are_given(make, data):
     )
 
 
-def test_axes_that_were_put_anywhere_are_cut_where_they_are(make):
-    figure = pyplot.figure()
+@pytest.mark.parametrize("layout", [None, "constrained"])
+def test_axes_that_were_put_anywhere_are_cut_where_they_are(make, layout):
+    figure = pyplot.figure(layout=layout)
     ax = figure.add_axes((0.1, 0.2, 0.5, 0.6))
     axes = TopicsDisplay.from_estimator(make("PLSA"), ax=ax).axes_
+    figure.draw_without_rendering()
     boxes = [panel.get_position() for panel in axes.flat]
     assert axes.shape == (3, 2)
     edges = [min(box.x0 for box in boxes), min(box.y0 for box in boxes)]

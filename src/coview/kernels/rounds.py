@@ -27,7 +27,7 @@ from coview.kernels.compiling import njit
 
 __all__ = [
     "EMPTY",
-    "LARGEST",
+    "LARGEST_NORM",
     "MARGIN",
     "NORM",
     "ROWS",
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 # rows of a round's state, one column per view: one array, since counting references to many costs more than a round
-MARGIN, NORM, SHARE, STEP, LARGEST, _LEVEL, _PULL = range(7)
+MARGIN, NORM, SHARE, STEP, LARGEST_NORM, _LEVEL, _PULL = range(7)
 ROWS = 7
 # counters that start from a plain 0 would be compiled for it, and then again for any number
 _NONE: Any = np.int64(0)

@@ -22,7 +22,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.engines.protocol import floating_type
 from coview.exceptions import ParameterError
 from coview.inspection import Features, Inspection, both_sides, softmax
 from coview.kernels.passive_aggressive import LOSSES, UPDATES
@@ -314,11 +313,11 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     def _numbers(self, views: Any, plain: bool, *, new: bool = False) -> Any:
         """Leave it to the first pass to find values that are too large or too small: one pass reads them once.
 
-        Of single precision, the largest value says beforehand whether that is enough.
+        Of other types, the largest value says beforehand whether they, or double precision, are enough.
         """
-        if new or floating_type(views) != np.float64:
+        if new or any(matrix.dtype != np.float64 for matrix in views.values()):
             return super()._numbers(views, plain, new=new)
-        return self._gate(np.dtype(np.float64), plain)(views, dict.fromkeys(views.names, 1.0))
+        return views
 
     def _begin(self, views: Views, *, fixed: bool) -> None:
         """Check the parameters, and start with zero weights."""
@@ -340,7 +339,8 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
 
     def _sweep(self, batch: tuple[Any, ...], order: np.ndarray, *, calibrate: bool, unread: bool) -> int:
         """Go over the rows once, block by block, and note what was known of them; return how many moved the weights."""
-        block = max(_SCORES // len(self.classes_), 1)
+        whole = calibrate and self.probability  # which is learned from all of them at once
+        block = len(order) if whole else max(_SCORES // len(self.classes_), 1)
         moved, losses, pairs, gaps = 0, 0.0, 0, 0.0
         for start in range(0, len(order), block):
             outcome = self._pass(batch, order[start : start + block], calibrate=calibrate, unread=unread)
@@ -520,8 +520,10 @@ _cached_options = lru_cache(maxsize=64, typed=True)(_checked_options)  # every b
 
 
 def _check_values(views: Views) -> None:
+    """Refuse values that no pass will look at; those of single precision are let in by their largest one."""
     for name, matrix in views.items():
-        check_magnitude(name, matrix)
+        if matrix.dtype == np.float64:
+            check_magnitude(name, matrix)
 
 
 def _plus(scores: np.ndarray, bias: np.ndarray) -> np.ndarray:

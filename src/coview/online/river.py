@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
-from coview.kernels import passive_aggressive as kernels
 from coview.kernels.memory import addresses
 from coview.kernels.rounds import ROWS
 from coview.online.calibration import class_probabilities, update_calibration
 from coview.online.hashing import WIDTH, ColumnCache, hash_rows
 from coview.online.passive_aggressive import MultiViewPassiveAggressiveClassifier
 from coview.online.targets import class_costs
-from coview.online.weights import Memory
+from coview.online.weights import Memory, learner
 from coview.validation import UNLABELED
 from coview.views.coerce import PLAIN
 from coview.views.views import Views
@@ -232,7 +231,7 @@ class RowLearner:
         self._outputs = np.zeros(1 if len(labels) <= 2 else (1, len(labels))), np.zeros(1), np.zeros(1)
         self._order = np.zeros(1, dtype=np.int64)
         self._written: Any = None  # the row in the arrays: it is mostly scored, then learned
-        self._learn: Any = kernels.learn_binary if len(labels) == 2 else kernels.learn_classes
+        self._learn = learner(len(labels), len(self.weights))
         self._allocate(_CAPACITY)
 
     def learn(self, rows: Sequence[Row], code: int) -> np.ndarray:

@@ -26,10 +26,11 @@ _FEW = 1024  # whole numbers below are counted, not sorted
 
 def first_classes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Return codes and classes as `encode_labels` does; small whole numbers in an array, the rule, take no sorting."""
-    plain = isinstance(y, np.ndarray) and y.dtype.kind == "i" and y.shape == (n_rows,) and n_rows > 0
-    if not plain or y.min() < 0 or y.max() >= _FEW:
+    plain = type(y) is np.ndarray and y.dtype.kind == "i" and y.shape == (n_rows,) and n_rows > 0
+    low, high = (int(y.min()), int(y.max())) if plain else (-1, -1)
+    if low < 0 or high >= _FEW:
         return encode_labels(y, n_rows)
-    if y.min() == 0 and y.max() == 1:  # their own codes
+    if (low, high) == (0, 1):  # their own codes
         return y.astype(np.int64), np.arange(2, dtype=y.dtype)
     present = np.bincount(y) > 0
     if present.sum() < 2:  # what is wrong with one class is told there

@@ -30,6 +30,7 @@ __all__ = [
     "dense_memory",
     "grow_classes",
     "learn_rows",
+    "learner",
     "new_weights",
     "rows_of",
     "score_views",
@@ -155,19 +156,25 @@ def learn_rows(
     # without averages there are no lags to find: the weights stand in for them, unread
     pointers = addresses((*rows.indptrs, *rows.indices, *rows.values, *weights, *(lags or weights))).reshape(5, -1)
     like = np.empty(0, dtype=rows.indices[0].dtype), np.empty(0, dtype=rows.values[0].dtype)
-    two: Any = kernels.learn_pair if len(weights) == 2 else kernels.learn_binary
-    learn: Any = two if n_classes == 2 else kernels.learn_classes
+    learn = learner(n_classes, len(weights))
     announce(learn)
     state = (memory["bias"], codes, order, costs, memory["shares"], options, n_rounds)
     scratch = np.empty((rounds.ROWS, len(weights))), np.empty((3, len(weights)), dtype=np.int64)
     moved = learn(pointers, *like, *scratch, *state, scores, losses, gaps)
-    return Outcome(scores, losses, gaps, moved, scratch[0][rounds.LARGEST])
+    return Outcome(scores, losses, gaps, moved, scratch[0][rounds.LARGEST_NORM])
+
+
+def learner(n_classes: int, n_views: int) -> Any:
+    """Return the kernel for so many classes and views."""
+    if n_classes > 2:
+        return kernels.learn_classes
+    return kernels.learn_pair if n_views == 2 else kernels.learn_binary
 
 
 def check_range(names: Sequence[str], rows: CompressedRows, outcome: Outcome) -> None:
     """Refuse views whose values are too large or too small, where the rows that were learned do not clear them."""
     for name, values, most in zip(names, rows.values, outcome.largest.tolist()):
-        if not SMALLEST**2 <= most <= LARGEST**2:
+        if not len(values) * SMALLEST**2 <= most <= LARGEST**2:
             check_magnitude(name, values)
 
 

@@ -47,19 +47,25 @@ def panels(ax: Any, rows: int, columns: int, size: tuple[float, float]) -> tuple
             raise ValueError(f"ax holds {ax.size} panels, but {rows} x {columns} are drawn.")
         return ax.flat[0].figure, ax.reshape(rows, columns)
     ax.set_axis_off()
-    cut = _cut(ax, rows, columns)
-    return ax.figure, np.array([[ax.figure.add_subplot(cut[i, j]) for j in range(columns)] for i in range(rows)])
+    return ax.figure, np.array(_cut(ax, rows, columns)).reshape(rows, columns)
 
 
-def _cut(ax: Any, rows: int, columns: int) -> Any:
-    """Return a grid in the place of axes, which a user may have put anywhere."""
+def _cut(ax: Any, rows: int, columns: int) -> list[Any]:
+    """Return panels in the place of axes, row by row; a user may have put these anywhere."""
     spec = ax.get_subplotspec()
     if spec is not None:
-        return spec.subgridspec(rows, columns)
+        cut = spec.subgridspec(rows, columns)
+        return [ax.figure.add_subplot(cut[i, j]) for i in range(rows) for j in range(columns)]
     from matplotlib.gridspec import GridSpec
 
     left, bottom, right, top = ax.get_position().extents
-    return GridSpec(rows, columns, ax.figure, left=left, bottom=bottom, right=right, top=top)
+    cut = GridSpec(rows, columns, left=left, bottom=bottom, right=right, top=top)
+    low, high, start, end = cut.get_grid_positions(ax.figure)
+    return [
+        ax.figure.add_axes((start[j], low[i], end[j] - start[j], high[i] - low[i]))  # which no layout moves
+        for i in range(rows)
+        for j in range(columns)
+    ]
 
 
 def bare(ax: Any) -> None:

@@ -16,7 +16,8 @@ from coview.utils.warn import working
 
 __all__ = ["WholeFitMixin"]
 
-_FITS = ("fit", "partial_fit", "fit_transform")
+_BATCHES = ("partial_fit", "predict_then_learn")  # a moment's work each
+_FITS = ("fit", *_BATCHES, "fit_transform")
 
 
 class WholeFitMixin:
@@ -56,10 +57,10 @@ def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
         before = dict(vars(self))
         # a stream checks them once; what was fitted comes last
-        if fit.__name__ != "partial_fit" or not any(name.endswith("_") for name in reversed(before)):
+        if fit.__name__ not in _BATCHES or not any(name.endswith("_") for name in reversed(before)):
             check_parameters(self)
         try:
-            if fit.__name__ == "partial_fit":  # a moment's work
+            if fit.__name__ in _BATCHES:
                 return fit(self, *args, **options)
             with working(self), progress(type(self).__name__, before.get("verbose"), owner=self):
                 return fit(self, *args, **options)

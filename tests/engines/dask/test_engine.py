@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import socket
 
 import numpy as np
 import pytest
@@ -233,14 +234,33 @@ def test_large_groups_are_cut_so_that_lost_rows_go_to_several_workers(threads, m
     assert [holder.homes.count(home) for home in sorted(set(holder.homes))] == [4, 4]
 
 
-def test_sums_come_past_the_scheduler_only_from_workers_that_answer(threads, processes, monkeypatch):
-    for client in (threads, processes):
-        assert engine_module._reaches(client, sorted(client.scheduler_info()["workers"])[0])
-    assert not engine_module._reaches(processes, "tcp://127.0.0.1:1")
+@pytest.fixture
+def silent():
+    """An address that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_sums_come_past_the_scheduler_from_workers_that_answer(processes, monkeypatch):
+    asked, gather = [], processes.gather
+    monkeypatch.setattr(processes, "gather", lambda *a, **more: asked.append(more["direct"]) or gather(*a, **more))
     near = PLSA(4, engine=DaskEngine(processes), **SETTINGS).fit(X)
-    monkeypatch.setattr(engine_module, "_reaches", lambda client, address: False)
+    assert True in asked
+    asked.clear()
+    monkeypatch.setattr(processes, "direct_to_workers", False)  # as its owner may have said
     far = PLSA(4, engine=DaskEngine(processes), **SETTINGS).fit(X)
+    assert asked and True not in asked
     assert_array_equal(near.history_["objective"], far.history_["objective"])
+
+
+def test_workers_that_do_not_all_answer_are_asked_through_the_scheduler(processes, silent, monkeypatch):
+    monkeypatch.setattr(engine_module, "_KNOCK", 0.5)
+    info = processes.scheduler_info(n_workers=-1)
+    assert engine_module._is_near(processes)
+    for address in (silent, "tcp://127.0.0.1:1", "ucx://127.0.0.1:1"):
+        others = {**info["workers"], address: {"host": "10.0.0.1"}}
+        monkeypatch.setattr(processes, "scheduler_info", lambda others=others, **_: {**info, "workers": others})
+        assert not engine_module._is_near(processes)
 
 
 @pytest.mark.parametrize("count", [1, 4, 5, 17])

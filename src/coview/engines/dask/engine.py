@@ -15,6 +15,7 @@ sweep since the start, or, with a `folder` that all workers see, since the last 
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import threading
@@ -48,8 +49,8 @@ _PATIENCE = 600  # seconds to wait for a worker, which may have to be started el
 _KNOCK = 5  # seconds in which a worker that can be reached answers
 _GLANCE = 15  # seconds between looks at a cluster that is waited for
 
-# without what Dask does beside the work, a hundred times a second, in every process of a cluster: it looks at what each
-# thread is doing and at its own clock. Where workers take all cores, that is a twentieth of a fit
+# without what Dask does beside the work in every process of a cluster: it looks at what each thread is doing, a hundred
+# times a second, and at its own clock and memory. Where workers take all cores, a fit takes up to a tenth longer for it
 QUIET = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
@@ -181,7 +182,7 @@ class DaskHolder:
         self.sizes = width, floating_type(views).itemsize, row_bytes(views), most
         _wait_for_worker(client)
         threads = _threads(client)
-        self.near = _reaches(client, threads[0])
+        self.near = _is_near(client)
         wanted = len(threads) * _groups_per_thread(row_bytes(views) * len(views) / len(threads))
         if not isinstance(views, LazyViews):
             views = LazyViews.from_views(views, -(-len(views) // wanted))
@@ -280,11 +281,11 @@ class DaskHolder:
         while len(parts) > _FAN_IN:
             groups = [parts[i : i + _FAN_IN] for i in range(0, len(parts), _FAN_IN)]
             parts = [self.client.submit(work.added, *group, pure=False) for group in groups]
-        return work.aligned(work.added(*self._gathered(parts)))
+        return work.aligned(work.added(*self._gathered(parts, direct=self.near)))
 
-    def _gathered(self, futures: list[Any]) -> list[Any]:
-        """What tasks return, in this process."""
-        return self.client.gather(self._finished(futures), direct=self.near)
+    def _gathered(self, futures: list[Any], direct: bool | None = None) -> list[Any]:
+        """What tasks return, in this process; `direct`, from the workers themselves."""
+        return self.client.gather(self._finished(futures), direct=direct)
 
     def _finished(self, futures: list[Any]) -> list[Any]:
         """Wait for tasks, as long as the cluster is at work; what went wrong in one is raised."""
@@ -354,17 +355,24 @@ def _wait_for_worker(client: Any) -> None:
         ) from None
 
 
-def _reaches(client: Any, address: str) -> bool:
-    """Tell whether this process can talk to a worker itself, so that what it asks for need not pass the scheduler."""
+def _is_near(client: Any) -> bool:
+    """Tell whether this process can talk to the workers itself, so that what it asks for need not pass the scheduler.
 
-    async def knock() -> None:
-        client.rpc.reuse(address, await client.rpc.connect(address, timeout=_KNOCK))
+    One worker of each machine is asked; who made the client may have said it before.
+    """
+    if client.direct_to_workers is not None:
+        return bool(client.direct_to_workers)
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    hosts = {worker["host"]: address for address, worker in workers.items()}
 
-    try:
-        client.sync(knock)
-    except OSError:
-        return False
-    return True
+    async def knock(address: str) -> None:
+        client.rpc.reuse(address, await asyncio.wait_for(client.rpc.connect(address), _KNOCK))
+
+    async def knock_at_all() -> bool:
+        answers = await asyncio.gather(*map(knock, hosts.values()), return_exceptions=True)
+        return not any(isinstance(answer, BaseException) for answer in answers)
+
+    return client.sync(knock_at_all)
 
 
 def _threads(client: Any) -> list[str]:
