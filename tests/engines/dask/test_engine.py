@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 import socket
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -55,13 +56,19 @@ def threads():
         yield client
 
 
-@pytest.fixture(scope="module")
-def processes():
+@contextmanager
+def two_processes():
     """A cluster of two worker processes, which can be killed."""
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def processes():
+    with two_processes() as client:
         yield client
 
 
@@ -153,26 +160,30 @@ def test_a_lost_scheduler_is_survived_by_the_checkpoint(threads, tmp_path):
     [(False, None, 8), (True, "squarem", 8), (True, "momentum", 30)],
     ids=["replayed", "copied", "momentum"],
 )
-def test_a_killed_worker_changes_nothing(copies, acceleration, sweeps, processes, tmp_path):
-    processes.wait_for_workers(2)
+def test_a_killed_worker_changes_nothing(copies, acceleration, sweeps, tmp_path):
     settings = {"max_iter": sweeps, "tol": 0, "random_state": 0, "acceleration": acceleration}
-    killed = []
+    lazy, killed = LazyViews.from_views(X, 100), []
+    expected = PLSA(4, **settings).fit(X)
 
     def kill(sweep):
         if sweep.number == sweeps - 3 and not killed:
-            killed.append(min(processes.run(os.getpid).values()))
+            killed.append(min(client.run(os.getpid).values()))
             os.kill(killed[0], signal.SIGKILL)
 
-    engine = DaskEngine(processes, folder=tmp_path if copies else None, store_every=3)
-    model = PLSA(4, engine=engine, callbacks=[kill], **settings).fit(LazyViews.from_views(X, 100))
+    def fitted(**more):
+        engine = DaskEngine(client, folder=tmp_path if copies else None, store_every=3)
+        model = PLSA(4, engine=engine, **settings, **more).fit(lazy)
+        return model.history_["objective"], np.asarray(model.memberships_)
+
+    with two_processes() as client:
+        objective, memberships = fitted(callbacks=[kill])
     assert killed
-    expected = PLSA(4, **settings).fit(X)
-    assert_allclose(model.history_["objective"], expected.history_["objective"], rtol=1e-9)
-    assert_allclose(np.asarray(model.memberships_), expected.memberships_, rtol=1e-6, atol=1e-9)
-    processes.wait_for_workers(2, timeout=300)  # the nanny brings a new one; sums follow the number of workers
-    again = PLSA(4, engine=engine, **settings).fit(LazyViews.from_views(X, 100))
-    assert model.history_["objective"] == again.history_["objective"]  # to the last bit
-    assert_array_equal(np.asarray(model.memberships_), np.asarray(again.memberships_))
+    assert_allclose(objective, expected.history_["objective"], rtol=1e-9)
+    assert_allclose(memberships, expected.memberships_, rtol=1e-6, atol=1e-9)
+    with two_processes() as client:  # not the same cluster: sums follow the number of workers
+        again = fitted()
+    assert objective == again[0]  # to the last bit
+    assert_array_equal(memberships, again[1])
     assert not list(tmp_path.iterdir()) or copies
 
 
