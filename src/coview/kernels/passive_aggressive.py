@@ -8,8 +8,9 @@ a row are read or written. Many classes: the label's weights move by +p_v x_v an
 
 A third of the time is spent waiting for the weights of the row's features. While a row is read, the next one is asked
 for at the same pace, in sequence or not: hints for a whole row at once are loops of their own, whose ends no processor
-foresees. What was tried and did not help on a Neoverse N1: to ask for the row after the next one, for the weights of
-the next row (a third slower), a tail of a row without branches, eight non-zeros at a time, weights in huge pages.
+foresees. With many classes the weights take the time, and asking for rows gains nothing. What was tried and did not
+help on a Neoverse N1: to ask for the row after the next one, for the weights of the next row (a third slower), a tail
+of a row without branches, eight non-zeros at a time, weights in huge pages.
 
 All that one row needs is forced into one piece of code: calls between pieces took a sixth of the time. Two views, the
 rule, have a piece of their own, in which the loops over views are gone: it takes three to nine percent less.
@@ -107,11 +108,10 @@ def learn_classes(
         i = order[r]
         if r + 2 * _AHEAD < len(order) and order[r + _AHEAD] != i + _AHEAD:
             _ask_ahead(places, like, codes, order[r + _AHEAD], order[r + 2 * _AHEAD])
-        following = order[min(r + 1, len(order) - 1)]
         for k in range(n_classes):
             scores[r, k] = bias[0, k]
         for v in range(n_views):
-            norm = _dots(places, like, v, i, following, dots, sums)
+            norm = _dots(places, like, v, i, dots, sums)
             state[NORM, v], state[LARGEST_NORM, v] = 2.0 * norm, max(state[LARGEST_NORM, v], norm)
             for k in range(n_classes):
                 scores[r, k] += state[SHARE, v] * dots[v, k]
@@ -351,17 +351,14 @@ def _dot(places, like, v, i, following):
 
 
 @njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
-def _dots(places, like, v, i, following, dots, sums):
+def _dots(places, like, v, i, dots, sums):
     """Row . weights of every class, to dots[v]; |row|^2. Added up in the order of `_dot`."""
     indices, values, weights, start, stop = _row(places, like, v, i, _WEIGHTS)
-    ahead = np.int64(array_at(places[0, v], like[0], _ENDLESS)[np.uint64(following)]) - np.int64(start)
     n_classes = np.uint64(dots.shape[1])
     sums[:] = 0.0
     whole = stop - (stop - start) % _4
     for j in range(start, stop):
         lane = (j - start) % _4 if j < whole else _0
-        if lane == _0 and j < whole:
-            _ask_along(places, like, v, np.int64(j) + ahead)
         x = np.float64(values[j])
         sums[lane, n_classes] = _multiply_add(x, x, sums[lane, n_classes])
         first = np.uint64(indices[j]) * n_classes
