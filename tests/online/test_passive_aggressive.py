@@ -123,6 +123,38 @@ def test_values_beyond_computing_are_refused_where_they_are_read_once(n_classes,
         assert not hasattr(model, "classes_") and not hasattr(model, "view_names_")
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_beyond_computing_are_refused_in_any_batch(dtype):
+    X, y = corpus()
+    X = X.map(lambda matrix: matrix.astype(dtype))
+    model = Classifier().partial_fit(X, y)
+    before = model.coef_
+    wild = X.map(lambda matrix: matrix.astype(np.float64) * 1e160)
+    for learn in (model.partial_fit, model.predict_then_learn):
+        with pytest.raises(ViewsError, match="has values as large as"):
+            learn(wild, y)
+    for name, weights in before.items():
+        assert_array_equal(model.coef_[name], weights)
+    assert model.t_ == len(y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_averages_can_be_turned_on_and_off_between_batches(n_classes):
+    X, y = corpus(n_classes)
+    plain = Classifier().partial_fit(X, y)
+    model = Classifier().partial_fit(X[:120], y[:120], classes=np.unique(y))
+    first = model.coef_
+    model.set_params(average=True).partial_fit(X[120:], y[120:])
+    late = Classifier().partial_fit(X[:120], y[:120], classes=np.unique(y))
+    steps = [late.partial_fit(X[i : i + 1], y[i : i + 1]).coef_ for i in range(120, len(y))]
+    for name in X.names:  # the mean over rounds, of which the first 120 have the weights of their end
+        rounds = [first[name]] * 120 + [step[name] for step in steps]
+        assert_allclose(model.coef_[name], np.mean(rounds, axis=0), rtol=1e-9, atol=1e-12)
+    model.set_params(average=False).partial_fit(X[:1], [None])
+    for name in X.names:
+        assert_allclose(model.coef_[name], plain.coef_[name], rtol=1e-12)
+
+
 def test_labels_in_a_masked_array_are_labels():
     X, y = corpus()
     masked = Classifier(random_state=0).fit(X, np.ma.array(y, mask=np.zeros(len(y), dtype=bool)))

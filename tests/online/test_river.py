@@ -112,6 +112,16 @@ def test_values_that_are_no_finite_numbers_are_refused():
         online.learn_one({"words": {"a": 1.0, "b": float("nan")}}, "ham")
 
 
+@pytest.mark.parametrize("value", [1e70, 1e160])
+def test_values_beyond_computing_are_refused(value):
+    model = to_river(Classifier(), views=["words"])
+    for label in ("ham", "spam"):
+        model.learn_one({"words": {label: 1.0}}, label)
+    with pytest.raises(ViewsError, match="View 'words' has values as large as 1e"):
+        model.learn_one({"words": {"ham": value}}, "spam")
+    assert model.predict_one({"words": {"ham": 1.0}}) == "ham"
+
+
 def test_learning_by_batches_in_between_is_seen():
     online = to_river(Classifier(C=1.0), views={"words": 64})
     for label in ("ham", "spam"):

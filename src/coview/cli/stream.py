@@ -85,6 +85,8 @@ def stream(
         count = _RowCount()
         watch = _print_json if as_json else count.line
         result = evaluate_stream(watched, _count_rows(batches, count, str(source)), every=every, watch=watch)
+        if not count.count:
+            raise ValueError(f"{raw.table if source is None else source} has no rows: there is nothing to learn from.")
     if save_to is not None:
         from sklearn.pipeline import make_pipeline
 

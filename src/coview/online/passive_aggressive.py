@@ -31,6 +31,7 @@ from coview.online.weights import (
     CompressedRows,
     Memory,
     Outcome,
+    averaged_memory,
     check_memory,
     check_range,
     dense_memory,
@@ -48,7 +49,7 @@ from coview.utils.docs import shared_parameters
 from coview.utils.messages import short
 from coview.utils.parameters import MAPPING, NONE, TRUTH, integer, number, one_of
 from coview.validation import LabeledScoreMixin, base_seed, check_count, check_number, check_option
-from coview.views.arrays import check_magnitude
+from coview.views.arrays import LARGEST, SINGLE_LARGEST, check_magnitude, largest
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
@@ -76,7 +77,8 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     gate : bool, default=True
         Stay passive where the vote's margin is at least 1, even if the views differ.
     average : bool, default=False
-        Predict with the mean of the weights over all rounds.
+        Predict with the mean of the weights over all rounds. Where it is turned on between two batches, the weights of
+        then count as those of all rounds before.
     class_weight : dict, "balanced" or None, default=None
         ``{class: factor of C}``; "balanced" makes it inverse to the class frequencies, in `fit` only.
     view_weighting : {None, "adaptive"}, default=None
@@ -298,7 +300,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
             self.n_iter_ = 1
             self.history_ = {}
         else:
-            memory = dense_memory(self._memory)
+            memory = averaged_memory(dense_memory(self._memory), bool(self.average))
             if len(known_now) > len(self.classes_):
                 memory = grow_classes(memory, np.searchsorted(known_now, self.classes_).tolist(), len(known_now))
             self.classes_ = known_now
@@ -308,7 +310,9 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     def _is_plain_batch(self, X: Any) -> bool:
         """Tell Views that are as fitted in all that `_new_views` would check; small batches feel that check."""
         fitted = isinstance(X, Views) and len(X) > 0 and X.n_features == self.n_features_by_view_
-        return fitted and not X.feature_names and all(m.dtype == self._memory["dtype"] for m in X.values())
+        dtype = self._memory["dtype"]
+        most = SINGLE_LARGEST if dtype == np.float32 else LARGEST
+        return fitted and not X.feature_names and all(m.dtype == dtype and not largest(m) > most for m in X.values())
 
     def _numbers(self, views: Any, plain: bool, *, new: bool = False) -> Any:
         """Leave it to the first pass to find values that are too large or too small: one pass reads them once.

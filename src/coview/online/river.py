@@ -21,6 +21,7 @@ from coview.online.passive_aggressive import MultiViewPassiveAggressiveClassifie
 from coview.online.targets import class_costs
 from coview.online.weights import Memory, learner
 from coview.validation import UNLABELED
+from coview.views.arrays import LARGEST, check_magnitude
 from coview.views.coerce import PLAIN
 from coview.views.views import Views
 
@@ -160,9 +161,11 @@ class _OneByOne:
             if view not in self._columns:
                 self._columns[view] = ColumnCache(width)
             row = self._columns[view].row(by_view[view])
-            if not isfinite(row[1].sum()):
-                strange = next(f"{name!r} is {value}" for name, value in by_view[view].items() if not isfinite(value))
-                raise ViewsError(f"View {view!r} has a value that is not finite: {strange}.")
+            if not np.abs(row[1]).max(initial=0.0) <= LARGEST:
+                for name, value in by_view[view].items():
+                    if not isfinite(value):
+                        raise ViewsError(f"View {view!r} has a value that is not finite: {name!r} is {value}.")
+                check_magnitude(view, row[1])
             rows.append(row)
         # a copy, since the caller may change the object between two calls
         self._last = {view: dict(part) if type(part) is dict else part for view, part in x.items()}, rows

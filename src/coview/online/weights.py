@@ -25,6 +25,7 @@ __all__ = [
     "CompressedRows",
     "Memory",
     "Outcome",
+    "averaged_memory",
     "check_memory",
     "check_range",
     "dense_memory",
@@ -104,6 +105,16 @@ def new_weights(n_features: Mapping[str, int], n_classes: int, dtype: Any, *, av
         "n_rounds": 0,
         "classes": n_classes,
     }
+
+
+def averaged_memory(memory: Memory, averages: bool) -> Memory:
+    """Return the memory with lags or without; the weights before the first lag count as those of all rounds so far."""
+    if averages == (memory["lags"] is not None):
+        return memory
+    lags = {name: np.zeros_like(array) for name, array in memory["weights"].items()} if averages else None
+    bias = memory["bias"].copy()
+    bias[1] = 0.0
+    return {**memory, "lags": lags, "bias": bias}
 
 
 def grow_classes(memory: Memory, positions: Sequence[int], n_classes: int) -> Memory:
