@@ -77,8 +77,8 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     gate : bool, default=True
         Stay passive where the vote's margin is at least 1, even if the views differ.
     average : bool, default=False
-        Predict with the mean of the weights over all rounds. Where it is turned on between two batches, the weights of
-        then count as those of all rounds before.
+        Predict with the mean of the weights over all rounds. If it is turned on between two batches, the weights at
+        that time count for all rounds before.
     class_weight : dict, "balanced" or None, default=None
         ``{class: factor of C}``; "balanced" makes it inverse to the class frequencies, in `fit` only.
     view_weighting : {None, "adaptive"}, default=None
