@@ -9,6 +9,7 @@ import io
 import re
 import runpy
 import shutil
+import textwrap
 from inspect import signature
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from typer.testing import CliRunner
 
 import coview
 from coview import Views, datasets, inspect, load
-from coview.catalog import ESTIMATORS
+from coview.catalog import ESTIMATORS, Entry
 from coview.cli.main import app
 from coview.datasets import load_python_packages
 from coview.engines.loop import Options
@@ -61,6 +62,18 @@ def test_every_name_in_the_api_page_exists():
         module, _, attribute = f"coview.{name}".rpartition(".")
         found = coview if module == "coview" else __import__(module, fromlist=[attribute])
         assert hasattr(found, attribute), name
+
+
+def test_the_catalog_line_of_contributing_is_the_catalogs():
+    text = re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    (shown,) = eval(f"({textwrap.dedent(text[1])})", {"Entry": Entry})
+    assert shown == ESTIMATORS[shown.name]
+
+
+def test_the_stage_of_development_is_one_everywhere():
+    stage = re.search(r"Development Status :: \d - (\w+)", (ROOT / "pyproject.toml").read_text())[1].lower()
+    for page in ("README.md", "docs/index.md"):
+        assert re.search(r"coview is young \(\S+ (\w+)\)", (ROOT / page).read_text())[1] == stage
 
 
 def test_the_readme_opens_with_the_two_commands():

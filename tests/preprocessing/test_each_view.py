@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_selection import VarianceThreshold
 from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -86,3 +87,10 @@ def test_a_scaler_that_would_fill_a_sparse_view_is_refused_by_name():
     with pytest.raises(ViewsError, match=r"StandardScaler .* the sparse view 'words'.*views=\[...\]"):
         EachView(StandardScaler()).fit(X)
     assert sparse.issparse(EachView(StandardScaler(), views="size").fit_transform(X)["words"])
+
+
+def test_a_fit_says_how_many_rows_it_left_empty():
+    X = Views(words=sparse.csr_array([[1, 0], [0, 2], [0, 3], [0, 0]]), size=np.arange(4.0)[:, None])
+    front = EachView({"words": VarianceThreshold(0.5), "size": StandardScaler()})
+    with pytest.warns(UserWarning, match=r"without any feature: 1 of 3 in view 'words'\.$"):
+        front.fit_transform(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -167,3 +168,14 @@ def test_bad_input_is_refused_with_a_sentence(model, X, sentence):
 def test_transform_needs_one_of_the_columns(table):
     with pytest.raises(ViewsError, match=r"The table has none of the columns 'title', 'body'; it has 'other'\."):
         TextViews().fit(table).transform({"other": ["x"]})
+
+
+def test_a_fit_says_how_many_texts_it_left_without_a_word():
+    rare = [f"einzel{i}" for i in range(40)]
+    table = {"de": [*rare, *["hund"] * 60, *["katze maus"] * 60, "", None], "en": ["dog", "cat"] * 81}
+    with pytest.warns(UserWarning, match=r"without any feature: 40 of 160 in view 'de'\.") as caught:
+        TextViews().fit(table)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TextViews(min_df=1, max_df=1.0).fit(table)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +15,7 @@ from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.routing import metadata_of_rows
+from coview.utils.warn import warn_user
 from coview.validation import remember_columns
 from coview.views.arrays import check_magnitude, check_not_negative, take_rows
 from coview.views.coerce import as_views, is_plain
@@ -21,7 +23,26 @@ from coview.views.inputs import match_columns
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["PerViewTransformer", "ViewsTransformerMixin"]
+__all__ = ["PerViewTransformer", "ViewsTransformerMixin", "filled_rows", "warn_of_emptied_rows"]
+
+
+def filled_rows(matrix: Any) -> np.ndarray:
+    """Tell which rows have a value other than zero.
+
+    Examples
+    --------
+    >>> filled_rows(np.array([[0, 2], [0, 0]])).tolist()
+    [True, False]
+    """
+    return np.asarray((matrix != 0).sum(axis=1)).ravel() > 0
+
+
+def warn_of_emptied_rows(filled: Mapping[str, np.ndarray], views: Views, *, advice: str = "") -> None:
+    """Say how many rows of each view were filled, by a value or a text, and have no feature now."""
+    emptied = {name: int((had & ~filled_rows(views[name])).sum()) for name, had in filled.items()}
+    told = [f"{count:,} of {filled[name].sum():,} in view {name!r}" for name, count in emptied.items() if count]
+    if told:
+        warn_user(f"Rows left without any feature: {', '.join(told)}.{advice}", UserWarning)
 
 
 class ViewsTransformerMixin(TransformerMixin):
@@ -82,6 +103,15 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         self.n_features_by_view_ = views.n_features
         self.feature_names_by_view_ = views.feature_names
         return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Views:
+        """Learn from the chosen views of X and return X with these views changed."""
+        changed: Views = super().fit_transform(X, y, **fit_params)
+        views = self._views(X, reset=False)
+        # zeros of dense views are values
+        filled = {name: filled_rows(views[name]) for name in self.changed_views_ if sparse.issparse(changed[name])}
+        warn_of_emptied_rows(filled, changed)
+        return changed
 
     def transform(self, X: Any) -> Views:
         """Return X with the chosen views changed; any subset of the fitted views may be given."""

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ParameterError, ViewsError
+from coview.preprocessing.base import warn_of_emptied_rows
 from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, check_column_name, columns_by_view
 from coview.preprocessing.stop_words import detect_languages
 from coview.preprocessing.vectorizer import STOPPED, TextVectorizer, find_separators
@@ -148,8 +149,12 @@ class TextViews(RawTransformer):
             view: _text_column(table, name, lists[view].separator if view in lists else None, view in lists)
             for view, name in columns.items()
         }
-        for view, column in read.items():
-            if all(gap or _is_blank(value) for value, gap in zip(column.values, column.missing)):
+        written = {
+            view: np.array([not gap and not _is_blank(value) for value, gap in zip(column.values, column.missing)])
+            for view, column in read.items()
+        }
+        for view, rows in written.items():
+            if not rows.any():
                 raise ViewsError(f"Column {columns[view]!r} of view {view!r} has no text in any row.")
         texts = {view: column.values[~column.missing].tolist() for view, column in read.items()}
         vectorizers = self._chosen_vectorizers(texts, lists, table.ids)
@@ -168,7 +173,10 @@ class TextViews(RawTransformer):
             view: one.stop_words if isinstance(one, TextVectorizer) else None for view, one in vectorizers.items()
         }
         self.view_names_ = list(columns)
-        return self._views(table, counts)
+        views = self._views(table, counts)
+        advice = " A smaller min_df (--min-df 1), a larger max_df or other stop_words keep more words."
+        warn_of_emptied_rows(written, views, advice=advice)
+        return views
 
     def transform(self, X: Any) -> Views:
         """Return the views whose columns X has; at least one is required."""
