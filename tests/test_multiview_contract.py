@@ -251,7 +251,7 @@ def test_columns_in_another_order_are_put_in_order_where_names_are_known(name):
     turned = Views(words=X["words"][:, order], links=X["links"], feature_names={"words": np.array(words)[order]})
     expected = outputs(model, named)
     for key, found in outputs(model, turned).items():
-        assert_array_equal(found, expected[key])
+        assert_allclose(found, expected[key], rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)

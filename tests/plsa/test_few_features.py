@@ -51,7 +51,7 @@ def test_mixtures_are_those_with_all_features(model, names, monkeypatch):
     monkeypatch.setattr(mixture, "FEW_FEATURES", np.inf)
     every = ask(new)
     assert max(laid_out) == WIDE
-    np.testing.assert_array_equal(few, every)
+    np.testing.assert_allclose(few, every, rtol=1e-10, atol=1e-12)
 
 
 def test_an_object_with_nothing_is_an_even_mixture():

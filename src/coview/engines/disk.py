@@ -4,7 +4,7 @@ With a `memory_limit`, blocks are cut so that the process stays within it:
 
     taken now + parameters + 2 blocks x (rows, rows by feature) + row state of one block  <=  limit
 
-Without one they have the engine's usual number of rows, and the fit equals the one in memory bit for bit.
+Without one they have the engine's usual number of rows, and the fit has the steps of the one in memory.
 """
 
 from __future__ import annotations
