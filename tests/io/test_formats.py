@@ -407,6 +407,21 @@ def test_a_parquet_file_that_states_much_is_refused(tmp_path, kind):
             reader(tmp_path / "v.parquet")
 
 
+def test_a_parquet_file_whose_columns_overlap_is_refused(tmp_path):
+    pl.DataFrame({"a": np.random.default_rng(0).random(2000)}).write_parquet(
+        tmp_path / "v.parquet", compression="uncompressed"
+    )
+    content = (tmp_path / "v.parquet").read_bytes()
+    packed = max(n for n in range(16_000, 16_200) if content.count(varint(n)) > 1)  # of the column, which has a page
+    (tmp_path / "v.parquet").write_bytes(content.replace(varint(packed), varint(40_000)))
+    states_much(tmp_path / "v.parquet", "its columns overlap")
+
+
+def varint(number):
+    """A number of three bytes as Parquet's headers have it."""
+    return bytes([2 * number % 128 + 128, 2 * number // 128 % 128 + 128, 2 * number // 128**2])
+
+
 def test_numbers_that_repeat_are_read_from_parquet(tmp_path):
     pl.DataFrame({"a": np.zeros(1_000_000)}).write_parquet(tmp_path / "v.parquet")
     assert read(tmp_path / "v.parquet").shape == (1_000_000, 1)

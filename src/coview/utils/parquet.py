@@ -26,7 +26,7 @@ def check_parquet(path: str | Path) -> None:
     """Refuse a file whose columns would take far more memory than its size justifies, or are said to be in another."""
     rows, stated, leaves = 0, 0, []
     with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        end = len(content) - 8
+        room, end = len(content), len(content) - 8
         try:
             about = _Fields(content, end - int.from_bytes(content[end : end + 4], "little")).read()
             leaves = [node for node in about[2] if not node.get(5)]
@@ -35,6 +35,9 @@ def check_parquet(path: str | Path) -> None:
                 for leaf, chunk in zip(leaves, group[1], strict=True):
                     if 1 in chunk:
                         raise DataFileError(f"{path} has a column in another file. Write all of them to one file.")
+                    room -= abs(chunk[3][7])
+                    if room < 0:  # the same pages, counted over and over, would take forever
+                        raise ValueError("its columns overlap")
                     # a number for each value at each level of lists
                     width = max(16 if leaf[1] == _TEXT else 8 * len(chunk[3][3]), leaf.get(2, 0))
                     stated += sum(max(0, size, width * n) for size, n in _pages(content, chunk[3]))
