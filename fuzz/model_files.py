@@ -432,6 +432,7 @@ def use_retriever(model: Any) -> list[Any]:
 def subjects() -> dict[str, Callable[[], Subject]]:
     """Return functions that fit a small model each, of every kind, by name."""
     from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsTransformer, LocalOutlierFactor, RadiusNeighborsRegressor
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC, NuSVR
@@ -512,6 +513,11 @@ def subjects() -> dict[str, Callable[[], Subject]]:
             make_pipeline(StandardScaler(), LogisticRegression()).fit(matrix, y), use_matrix
         ),
         "support vectors": lambda: Subject(SVC().fit(matrix, y), use_matrix),
+        "nearest objects": lambda: Subject(KNeighborsTransformer(algorithm="brute").fit(matrix), use_matrix),
+        "objects within a radius": lambda: Subject(
+            RadiusNeighborsRegressor(40.0, algorithm="brute").fit(matrix, y), use_matrix
+        ),
+        "outliers": lambda: Subject(LocalOutlierFactor(novelty=True, algorithm="brute").fit(matrix), use_matrix),
         "support vectors of a regression": lambda: Subject(NuSVR(kernel="poly").fit(matrix, y), use_matrix),
         "NeighborViews": lambda: Subject(
             coview.NeighborViews("links", labels=True, hops=2).fit(linked, y), lambda model: [model.transform(linked)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import polars as pl
@@ -205,6 +206,22 @@ def test_zarr_arrays_of_others_need_no_more_than_their_names(tmp_path):
 def test_a_damaged_manifest_is_refused(folder, change):
     edit(folder, change)
     with pytest.raises(DataFileError, match=r"views.json is damaged"):
+        open_shards(folder)
+
+
+@pytest.mark.parametrize("kind", ["file", "chunk", "pipe"])
+def test_nothing_is_read_from_outside_of_the_folder(folder, kind):
+    file = next(folder.glob("*.npy"))
+    if kind == "chunk":
+        pytest.importorskip("zarr", minversion="3", reason="zarr is not installed; Zarr shards are not tested")
+        write_views(views(), folder, format="zarr", overwrite=True)
+        file = next(path for path in folder.rglob("c/*") if path.is_file())
+    moved = file.rename(folder.parent / "elsewhere")
+    if kind == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to(moved)
+    with pytest.raises(DataFileError, match="in another folder, by a link, or as no regular file, which is not read"):
         open_shards(folder)
 
 

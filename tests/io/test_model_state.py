@@ -11,13 +11,23 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.cluster import OPTICS
+from sklearn.cluster import OPTICS, BisectingKMeans
 from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.impute import KNNImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDRegressor
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    KNeighborsTransformer,
+    LocalOutlierFactor,
+    NearestNeighbors,
+    RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
+    RadiusNeighborsTransformer,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
@@ -263,6 +273,16 @@ TEXTS = ["red green blue", "green tea", "blue sea and red sky", "tea at sea"] * 
         (OneHotEncoder(drop="first").fit([["a"], ["b"]]), {"_drop_idx_after_grouping": np.array([99], dtype=object)}),
         (KNeighborsClassifier(2, algorithm="brute").fit(MATRIX, LABELS), {"_y": np.full(12, 9)}),
         (KNeighborsClassifier(2, algorithm="brute").fit(MATRIX, LABELS), {"n_features_in_": 1}),
+        (KNeighborsTransformer(algorithm="brute").fit(MATRIX), {"_fit_X": MATRIX[:0], "n_samples_fit_": 0}),
+        (RadiusNeighborsTransformer(algorithm="brute").fit(MATRIX), {"_fit_X": MATRIX[:0]}),
+        (RadiusNeighborsClassifier(algorithm="brute").fit(MATRIX, LABELS), {"_y": np.zeros(0, dtype=int)}),
+        (RadiusNeighborsRegressor(algorithm="brute").fit(MATRIX, MATRIX[:, 0]), {"_fit_X": MATRIX[:0]}),
+        (LocalOutlierFactor(5, algorithm="brute", novelty=True).fit(MATRIX), {"_fit_X": MATRIX[:0]}),
+        (
+            NearestNeighbors(algorithm="brute", p=3, metric_params={"w": np.ones(4)}).fit(MATRIX),
+            {"effective_metric_params_": {"w": np.ones(1), "p": 3}},
+        ),
+        (SGDRegressor(average=True).fit(MATRIX, MATRIX[:, 0]), {"_standard_coef": np.zeros(1)}),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseEstimator) else next(iter(value)),
 )
@@ -293,6 +313,8 @@ EMPTY = np.c_[MATRIX, np.full(12, np.nan)]
         (KNeighborsRegressor(2, algorithm="brute"), MATRIX, np.arange(12)),
         (KNeighborsClassifier(2, algorithm="brute"), (9 * MATRIX).astype(int), LABELS),
         (KNeighborsClassifier(2), sparse.csr_array(9 * MATRIX).astype(int), LABELS),
+        (KNeighborsTransformer(n_neighbors=3, algorithm="brute"), MATRIX, None),
+        (LocalOutlierFactor(5, algorithm="brute", novelty=True), MATRIX, None),
         (KNNImputer(), HOLES, None),
         (StandardScaler(), EMPTY, None),
         (MinMaxScaler(), EMPTY, None),
@@ -311,6 +333,21 @@ def test_estimators_of_scikit_learn_that_are_whole_come_back(model, X, y, tmp_pa
     if sparse.issparse(expected):
         expected, answer = expected.toarray(), answer.toarray()
     np.testing.assert_array_equal(answer, expected)
+
+
+@pytest.mark.parametrize(
+    "model", [BisectingKMeans(2), RandomForestClassifier(3)], ids=lambda value: type(value).__name__
+)
+def test_fitted_estimators_of_which_nothing_is_known_are_in_no_file(model, tmp_path):
+    path, sentence = tmp_path / "model.coview", f"No model file holds a fitted {type(model).__name__}: damaged arrays"
+    save(model, path)
+    assert repr(load(path)) == repr(model)  # what is not fitted has no arrays
+    model.n_features_in_ = 4
+    with pytest.raises(ModelFileError, match=sentence):
+        save(model, path)
+    write(model, path)
+    with pytest.raises(ModelFileError, match=sentence):
+        load(path)
 
 
 def test_objects_that_no_other_reaches_may_be_infinitely_far(tmp_path):

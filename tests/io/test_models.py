@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, LatentDirichletAllocation
-from sklearn.ensemble import RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -331,7 +331,6 @@ def test_plain_estimators_of_scikit_learn_work_alike_after_loading(path, model, 
     [
         CountVectorizer(tokenizer=str.split),
         FunctionTransformer(np.log1p),
-        RandomForestClassifier(2, random_state=0).fit(MATRIX, LABELS),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -411,6 +411,22 @@ def test_a_view_of_zeros_is_read_whatever_it_is_on_disk(tmp_path, format):
     assert read_views(tmp_path / "s", lazy=True)[39_999:] == X[39_999:]
 
 
+@pytest.mark.parametrize("stored", ["dense", "sparse"])
+def test_what_the_system_does_not_let_grow_is_told_and_leaves_nothing(tmp_path, format, stored):
+    resource = pytest.importorskip("resource", reason="there are no limits of size on Windows")
+    matrix = np.random.default_rng(0).random((100, 100))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        with pytest.raises(DataFileError, match=r"s cannot be written \(.*\). Make room for it, or write it elsewhere"):
+            write_views(
+                Views(x=sparse.csr_array(matrix) if stored == "sparse" else matrix), tmp_path / "s", format=format
+            )
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert os.listdir(tmp_path) == []
+
+
 def test_pickles_are_small_and_come_back(folder):
     X = open_shards(folder)
     text = pickle.dumps(X.select("links").rename(links="l"))

@@ -90,6 +90,16 @@ def test_the_old_folder_comes_back_if_the_new_one_cannot_be_moved(tmp_path, monk
     assert os.listdir(tmp_path) == ["folder"]
 
 
+@pytest.mark.parametrize("make", [atomic_path, atomic_folder])
+@pytest.mark.parametrize("name", ["a", "a/below"])
+def test_links_that_lead_back_to_themselves_are_told(tmp_path, make, name):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(DataFileError, match="is a link that leads back to itself"), make(tmp_path / name):
+        pass
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+
+
 def test_a_link_to_a_folder_stays_a_link(tmp_path):
     real, link = tmp_path / "real", tmp_path / "link"
     real.mkdir()

@@ -12,7 +12,7 @@ from coview.utils.limits import exceeds, text_array
 
 
 def test_small_things_are_free_and_large_files_may_ask_for_more():
-    assert not exceeds(2**28, 0) and exceeds(2**28 + 1, 0)
+    assert not exceeds(2**26, 0) and exceeds(2**26 + 1, 0)
     assert not exceeds(200 * 10**8, 10**8) and exceeds(200 * 10**8 + 1, 10**8)
 
 

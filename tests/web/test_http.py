@@ -127,6 +127,11 @@ def test_only_requests_to_this_machine_are_answered(client):
         ("localhost:1", 200),
         ("[::1]:80", 200),
         ("127.0.0.1.evil.example", 403),
+        ("[::1].evil.example", 403),
+        ("[127.0.0.1x", 403),
+        ("127.0.0.1:8000@evil.example", 403),
+        ("localhost:8000:evil", 403),
+        ("localhost evil.example", 403),
     ):
         assert client.get("/info", headers={"host": host}).status_code == status
 

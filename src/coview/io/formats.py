@@ -18,7 +18,7 @@ from scipy import io, sparse
 from coview.exceptions import DataFileError
 from coview.io.tables import DELIMITERS, native_parquet, read_numbers, rows_present
 from coview.preprocessing.vector_columns import holds_vectors, read_vectors
-from coview.utils.limits import COMPRESSED, exceeds, shown_bytes
+from coview.utils.limits import exceeds, shown_bytes
 from coview.utils.messages import not_text, one_sentence, short
 from coview.utils.text_files import json_rows
 from coview.views.arrays import frame_ids
@@ -36,8 +36,6 @@ __all__ = [
 ]
 
 _INT64 = 2**63
-_WIDEST = 40_000  # bytes of a text, where there are so many that they take much memory
-_DEFLATE = 1100  # bytes that one byte of a zip archive can become, and some more
 
 
 @dataclass(frozen=True)
@@ -142,8 +140,6 @@ def _check_header(place: Any, size: int, stream: IO[bytes]) -> tuple[tuple[int, 
             f"{place} states an array of {shown_bytes(stated)}, but has {shown_bytes(size - stream.tell())} for it. "
             "Write it again."
         )
-    if dtype.itemsize > _WIDEST and exceeds(stated, 0):  # text, of which a few words are packed to nothing
-        raise DataFileError(f"{place} has texts of {shown_bytes(dtype.itemsize)} each. Shorten them.")
     return shape, dtype
 
 
@@ -157,17 +153,19 @@ def npz_headers(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
             name = member.filename.removesuffix(".npy")
             if name in headers:
                 raise DataFileError(f"{path} has the array {short(name)} more than once. Write it again.")
-            packed = member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-            if not packed or member.file_size > _DEFLATE * (member.compress_size + 1):
-                raise DataFileError(f"{path} is no archive that NumPy writes: {short(name)} is packed in another way.")
             with archive.open(member) as stream:
                 headers[name] = _check_header(f"{short(name)} in {path}", member.file_size, stream)
+    stated, size = sum(math.prod(shape) * dtype.itemsize for shape, dtype in headers.values()), path.stat().st_size
+    if exceeds(stated, size):
+        raise DataFileError(
+            f"{path} states arrays of {shown_bytes(stated)} in {shown_bytes(size)}. Write them without compression "
+            "(np.savez), or in a sparse format."
+        )
     return headers
 
 
 def _read_npz(path: Path) -> FileView | dict[str, FileView]:
-    headers = npz_headers(path)
-    size = sum(math.prod(shape) * dtype.itemsize for shape, dtype in headers.values())
+    npz_headers(path)
     with np.load(path, allow_pickle=False) as archive:
         keys = set(archive.files)
         if "format" in keys:
@@ -182,13 +180,13 @@ def _read_npz(path: Path) -> FileView | dict[str, FileView]:
             return arrays if len(arrays) > 1 else next(iter(arrays.values()))
     if matrix.format in ("csr", "csc", "bsr"):
         matrix.check_format(full_check=True)  # indices out of range would crash compiled code later
-    _check_shape(path, matrix.shape, size)
+    _check_shape(path, matrix.shape)
     return FileView(matrix)
 
 
-def _check_shape(path: Path, shape: tuple[int, ...], size: int) -> None:
+def _check_shape(path: Path, shape: tuple[int, ...]) -> None:
     """Refuse a sparse matrix of so many rows or columns that models of it would fill the memory for nothing."""
-    if exceeds(8 * max(shape), size):
+    if exceeds(8 * max(shape), path.stat().st_size):
         raise DataFileError(
             f"{path} states a matrix of {' x '.join(map(str, shape))} in {shown_bytes(path.stat().st_size)}. Leave out "
             "empty rows and columns."
@@ -205,7 +203,7 @@ def _read_mtx(path: Path) -> FileView:
     fewest = 4 * entries if form == "coordinate" else rows * columns  # bytes; of a symmetric array, half is there
     if fewest > size:
         raise DataFileError(f"{path} states {entries} values, but has {shown_bytes(size)}. It is truncated.")
-    _check_shape(path, (rows, columns), size)
+    _check_shape(path, (rows, columns))
     matrix = io.mmread(BytesIO(path.read_bytes() + b"\n") if unended else path)
     return FileView(sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix)
 
@@ -214,7 +212,7 @@ def _read_svmlight(path: Path) -> FileView:
     from sklearn.datasets import load_svmlight_file
 
     matrix, _ = load_svmlight_file(str(path))
-    _check_shape(path, matrix.shape, path.stat().st_size)
+    _check_shape(path, matrix.shape)
     return FileView(matrix)
 
 
@@ -228,8 +226,6 @@ def _read_parquet(path: Path) -> FileView | dict[str, FileView]:
     ids = frame_ids(frame)
     first = frame[:, 0]
     if first.name.lower() == "id" or (first.dtype == nw.String and first.n_unique() == len(frame)):
-        if first.dtype == nw.String and exceeds(int(first.str.len_chars().sum()), path.stat().st_size):
-            raise DataFileError(f"{path} has ids that take more memory than its size justifies. Shorten them.")
         ids = _typed_ids(path, first.to_list())
         frame = frame.drop(first.name)
     if not frame.columns:
@@ -313,19 +309,26 @@ def _read_h5mu(path: Path) -> dict[str, FileView]:
 
 
 def _check_hdf5(path: Path) -> None:
-    """Refuse a file that states far more than it has: an array of HDF5 need not be stored to have a shape."""
+    """Refuse what HDF5 would read from other files, and what states far more than is there: a shape costs nothing."""
     import h5py
 
-    sizes: list[int] = []
-
-    def measure(name: str, node: Any) -> None:
-        if isinstance(node, h5py.Dataset):
-            sizes.append(node.size * node.dtype.itemsize if node.size else 0)
-
+    stated = 0
     with h5py.File(path, "r") as file:
-        file.visititems(measure)
-    if exceeds(sum(sizes), COMPRESSED * path.stat().st_size):
-        raise DataFileError(f"{path} states {shown_bytes(sum(sizes))}, but has {shown_bytes(path.stat().st_size)}.")
+
+        def other(name: str, link: Any) -> str | None:
+            """The name of what is not in this file, at which the visit ends."""
+            nonlocal stated
+            node: Any = file[name] if isinstance(link, h5py.HardLink) else None
+            array = isinstance(node, h5py.Dataset)
+            stated += node.size * node.dtype.itemsize if array and node.size else 0
+            return name if node is None or (array and (node.external or node.is_virtual)) else None
+
+        if found := file.visititems_links(other):
+            raise DataFileError(
+                f"{path} has {short(found)} as a link or in another file, which is not read. Write all of it to one."
+            )
+    if exceeds(stated, path.stat().st_size):
+        raise DataFileError(f"{path} states {shown_bytes(stated)}, but has {shown_bytes(path.stat().st_size)}.")
 
 
 _READERS: dict[str, Callable[[Path], Any]] = {

@@ -103,6 +103,11 @@ def read_manifest(folder: str | Path) -> Manifest:
                 raise DataFileError(
                     f"{root} lacks the file {short(name)} of shard {i}. Copy it there, or write the views again."
                 )
+            if not all(_is_own(root, path) for path in (root / name, *(root / name).rglob("*"))):
+                raise DataFileError(
+                    f"{root} has {short(name)} of shard {i} in another folder, by a link, or as no regular file, which "
+                    "is not read. Copy it there."
+                )
     return Manifest(root, digest, *_complete(root, drafts, shards))
 
 
@@ -274,6 +279,10 @@ def _complete(
             raise _damaged(root / MANIFEST, str(error)) from None
         views.append(ViewEntry(name, known["kind"], dtype, features, columns))
     return tuple(views), tuple(full)
+
+
+def _is_own(root: Path, path: Path) -> bool:
+    return path.resolve().is_relative_to(root) and (path.is_file() or path.is_dir())
 
 
 def _is_there(path: Path) -> bool:

@@ -31,7 +31,7 @@ from coview.auto.table import CandidateTable
 from coview.engines.checkpoint import Checkpoint
 from coview.exceptions import ModelFileError, ParameterError
 from coview.io.random_states import pack_generator, pack_random_state, unpack_generator, unpack_random_state
-from coview.io.sklearn_state import check_pattern, check_sklearn
+from coview.io.sklearn_state import check_pattern, check_sklearn, is_known
 from coview.retrieval.lexical import SharedWords
 from coview.retrieval.object_index import ObjectIndex
 from coview.utils import fitted_state as rules
@@ -452,6 +452,12 @@ def _check_state(model: Any, attributes: dict[str, Any]) -> None:
     if not attributes.keys() - _ALSO.keys() and not isinstance(model, Pipeline):
         return  # not fitted; a pipeline has no attributes of its own
     if type(model).__module__.startswith("sklearn."):
+        fresh = vars(type(model)(**model.get_params(deep=False)))  # some constructors set more than parameters
+        if attributes.keys() - fresh.keys() and not is_known(type(model)):
+            raise ModelFileError(
+                f"No model file holds a fitted {type(model).__name__}: damaged arrays could end the process, and no "
+                "rule tells them. Use another estimator, or keep this one with skops."
+            )
         check_sklearn(model)
     else:
         check_ours(model, {**vars(model), **attributes})

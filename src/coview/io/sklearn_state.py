@@ -1,7 +1,8 @@
-"""What fitted estimators of scikit-learn look like, by its conventions, for those that model files mostly hold.
+"""What fitted estimators of scikit-learn look like, by its conventions, for those that model files may hold.
 
-Of the classes named here, arrays are held against ``n_features_in_``, ``classes_`` and each other. Of all others, and
-of all attributes that are not named, numbers must be finite.
+Compiled code of scikit-learn trusts the sizes of fitted arrays: neighbors among no rows end the process. So a model
+file holds a fitted estimator only where its arrays are held against ``n_features_in_``, ``classes_`` and each other by
+the rules below, or go nowhere but through NumPy, SciPy and other estimators. In all of them numbers must be finite.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from coview.io.libsvm_state import LIBSVM_STATE
 from coview.io.patterns import check_quick
 from coview.utils import fitted_state as rules
 
-__all__ = ["check_pattern", "check_sklearn"]
+__all__ = ["check_pattern", "check_sklearn", "is_known"]
 
 # by bytes of a number: what a few steps after each other make of such numbers, squared and divided, is still finite
 _LARGEST = {2: 7e4, 4: 1e16, 8: 1e40}
@@ -30,6 +31,35 @@ _MAY_BE_NAN = ("cv_results_", "scores_", "pvalues_", "statistics_", "bin_edges_"
 _LABELS = ("categories_", "classes_")  # may be any numbers, which are only compared
 _VECTOR = rules.floats("features")
 _POSITIVE = rules.floats("features", low=_SMALLEST)
+
+
+# what answers by NumPy, SciPy, kernels that check shapes, or other estimators alone: whole modules, and single classes
+_MODULES = frozenset((
+    "compose", "covariance", "cross_decomposition", "decomposition", "discriminant_analysis", "dummy",
+    "feature_extraction", "feature_selection", "frozen", "impute", "kernel_approximation", "kernel_ridge",
+    "linear_model", "manifold", "mixture", "model_selection", "multiclass", "multioutput", "naive_bayes", "pipeline",
+    "preprocessing", "random_projection",
+))  # fmt: skip
+_CLASSES = frozenset((
+    "AdaBoostClassifier", "AdaBoostRegressor", "AffinityPropagation", "AgglomerativeClustering", "BaggingClassifier",
+    "BaggingRegressor", "BernoulliRBM", "DBSCAN", "LinearSVR", "MeanShift", "NearestCentroid",
+    "NeighborhoodComponentsAnalysis", "SelfTrainingClassifier", "SpectralBiclustering", "SpectralClustering",
+    "SpectralCoclustering", "StackingClassifier", "StackingRegressor", "VotingClassifier", "VotingRegressor",
+))  # fmt: skip
+
+
+def is_known(cls: type) -> bool:
+    """Tell whether enough is known of a class of scikit-learn for fitted ones to be read from a file.
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> is_known(KMeans), is_known(RandomForestClassifier)
+    (True, False)
+    """
+    name, module = cls.__name__, cls.__module__.split(".")[1]
+    return name in _BY_CLASS or name in LIBSVM_STATE or name in _CLASSES or module in _MODULES
 
 
 def check_sklearn(model: Any) -> None:
@@ -265,6 +295,12 @@ def _width_of(model: Any) -> int | None:
     return len(parts) if isinstance(parts, np.ndarray) else None
 
 
+def _fewer(checker: rules.Checker, value: Any, where: str) -> None:
+    """Neighbors that are asked for, among those that there are; a graph of distances asks for one more."""
+    most = int(checker.state.get("n_samples_fit_", 1)) - (checker.state.get("mode") == "distance")
+    checker.check(rules.count(1, high=most), value, where)
+
+
 def _is_estimator(checker: rules.Checker, value: Any, where: str) -> None:
     checker.check(rules.estimator(), value, where)
 
@@ -273,7 +309,10 @@ _GENERAL: dict[str, rules.Rule] = {
     "n_features_in_": rules.optional(rules.count(1, size="features")),
     "feature_names_in_": rules.optional(rules.strings("features")),
     "classes_": rules.optional(rules.either(rules.labels("classes"), rules.sequence(rules.values()), rules.values())),
-    "coef_": rules.optional(rules.either(rules.floats(None, "features", sparse=True), rules.floats("features"))),
+    **dict.fromkeys(  # the others are learned on by `partial_fit`
+        ("coef_", "_standard_coef", "_average_coef"),
+        rules.optional(rules.either(rules.floats(None, "features", sparse=True), rules.floats("features"))),
+    ),
     "_n_features_out": rules.optional(rules.count(1)),
 }
 _TABLE = rules.floats("classes", "features")
@@ -315,7 +354,18 @@ _NEAREST: dict[str, rules.Rule] = {
     "_fit_method": rules.one_of("brute"),
     "_tree": rules.or_none(rules.custom(lambda checker, value, where: checker.refuse(where, "is no tree"))),
     "effective_metric_": rules.text(),
+    "effective_metric_params_": rules.mapping(  # weights or variances of features, which no metric counts
+        rules.either(rules.number(), rules.flag(), rules.floats("features"), rules.floats("features", "features"))
+    ),
 }
+_NEAREST_CLASSES: dict[str, rules.Rule] = {
+    **_NEAREST,
+    "classes_": rules.labels("classes"),
+    "_y": rules.integers("objects", below="classes"),
+}
+_NUMBER = {"n_neighbors": rules.custom(_fewer)}
+_RADIUS = {"radius": rules.number(0.0)}
+_NEAREST_NUMBERS = {**_NEAREST, "_y": rules.either(_numbers("objects"), _numbers("objects", None))}
 
 _SPREAD: dict[str, rules.Rule] = {
     "classes_": rules.labels("classes"),
@@ -392,13 +442,20 @@ _BY_CLASS: dict[str, dict[str, rules.Rule]] = {
         "_infrequent_enabled": rules.flag(),
         "_n_features_outs": rules.custom(_category_counts),
     },
-    "KNeighborsClassifier": {
-        **_NEAREST,
-        "classes_": rules.labels("classes"),
-        "_y": rules.integers("objects", below="classes"),
-    },
-    "KNeighborsRegressor": {**_NEAREST, "_y": rules.either(_numbers("objects"), _numbers("objects", None))},
     "NearestNeighbors": _NEAREST,
+    "KNeighborsClassifier": {**_NEAREST_CLASSES, **_NUMBER},
+    "RadiusNeighborsClassifier": {**_NEAREST_CLASSES, **_RADIUS},
+    "KNeighborsRegressor": {**_NEAREST_NUMBERS, **_NUMBER},
+    "RadiusNeighborsRegressor": {**_NEAREST_NUMBERS, **_RADIUS},
+    "KNeighborsTransformer": {**_NEAREST, **_NUMBER},
+    "RadiusNeighborsTransformer": {**_NEAREST, **_RADIUS},
+    "LocalOutlierFactor": {
+        **_NEAREST,
+        "n_neighbors_": rules.count(1, size="neighbors"),
+        "_distances_fit_X_": rules.floats("objects", "neighbors", low=0),
+        "_lrd": rules.floats("objects"),
+        "offset_": rules.number(),
+    },
     "LabelSpreading": _SPREAD,
     "LabelPropagation": _SPREAD,
     "Pipeline": {"steps": rules.custom(_steps)},

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import RAW_TABLE, DataFileError
-from coview.utils.limits import COMPRESSED, exceeds, shown_bytes
 from coview.utils.messages import listed, not_text, one_sentence, short
+from coview.utils.parquet import check_parquet, collect
 from coview.utils.text_files import NUMBER, check_unique, csv_rows, json_rows, parse_json
 
 __all__ = [
     "DELIMITERS",
     "TABLES",
-    "check_parquet_size",
     "native_parquet",
     "read_header",
     "read_numbers",
@@ -136,13 +135,11 @@ def native_parquet(path: Path) -> Any:
                 f'{path} needs polars, or pandas with pyarrow, to be read. Run: pip install "coview[parquet]".'
             ) from None
         with one_sentence(f"{path} cannot be read as .parquet"):
-            about = pyarrow.parquet.read_metadata(path)
-            check_parquet_size(path, about.num_rows, about.num_columns)
+            check_parquet(path)
             return pyarrow.parquet.read_table(path).to_pandas(types_mapper=_kept_by_arrow)
     with one_sentence(f"{path} cannot be read as .parquet"):
-        lines = polars.scan_parquet(path, glob=False)  # a name with [ ] or * is a name
-        check_parquet_size(path, int(lines.select(polars.len()).collect().item()), len(lines.collect_schema()))
-        return lines.collect()
+        check_parquet(path)
+        return collect(path, polars.scan_parquet(path, glob=False))  # a name with [ ] or * is a name
 
 
 def _kept_by_arrow(dtype: Any) -> Any:
@@ -153,15 +150,6 @@ def _kept_by_arrow(dtype: Any) -> Any:
     lists = kinds.is_list(dtype) or kinds.is_large_list(dtype) or kinds.is_fixed_size_list(dtype)
     numeric = lists and (kinds.is_floating(dtype.value_type) or kinds.is_integer(dtype.value_type))
     return pandas.ArrowDtype(dtype) if numeric else None
-
-
-def check_parquet_size(path: Path, rows: int, columns: int) -> None:
-    """Refuse a table that states far more than its file can hold."""
-    size = path.stat().st_size
-    if exceeds(8 * rows * columns, COMPRESSED * size):
-        raise DataFileError(
-            f"{path} states {rows} rows x {columns} columns in {shown_bytes(size)}. Write its views in a sparse format."
-        )
 
 
 # -- raw columns

@@ -144,7 +144,8 @@ def write_views(
                 first = [_entry_of(piece, name) for name in piece.names]
                 ids_kind = _ids_kind(piece)
             _check_like(piece, first, ids_kind, len(shards))
-            shards.append(_write_shard(beside, len(shards), piece, format))
+            with one_sentence(f"{target} cannot be written", "Make room for it, or write it elsewhere."):
+                shards.append(_write_shard(beside, len(shards), piece, format))
         if not shards:
             raise DataFileError("The views have no rows to write.")
         write_manifest(beside, first, shards)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import DataFileError
-from coview.utils.limits import COMPRESSED, exceeds, shown_bytes
+from coview.utils.limits import exceeds, shown_bytes
 from coview.utils.messages import listed, short
 from coview.utils.text_files import parse_json
 
@@ -64,7 +64,7 @@ def open_array(path: Path) -> Any:
             "one of these."
         )
     array = import_zarr().open_array(str(path), mode="r", zarr_format=version)
-    if exceeds(array.nbytes, COMPRESSED * _size(path)):
+    if exceeds(array.nbytes, _size(path)):
         raise DataFileError(f"{path} states {shown_bytes(array.nbytes)}, but has {shown_bytes(_size(path))}.")
     return array
 
@@ -85,7 +85,7 @@ def write_array(path: Path, values: np.ndarray, chunks: tuple[int, ...]) -> None
     options: dict[str, Any] = {"chunks": chunks, "config": {"write_empty_chunks": True}}
     create = import_zarr().create_array
     create(str(path), data=values, **options)
-    if exceeds(values.nbytes, COMPRESSED * _size(path)):
+    if exceeds(values.nbytes, _size(path)):
         create(str(path), data=values, compressors=None, overwrite=True, **options)
 
 

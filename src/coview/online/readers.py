@@ -25,6 +25,7 @@ from coview.exceptions import DataFileError
 from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
 from coview.utils.messages import listed, not_text, one_sentence, quantity, short
+from coview.utils.parquet import check_parquet, collect
 from coview.utils.text_files import check_unique, csv_rows, json_rows
 from coview.utils.warn import warn_user
 from coview.validation import check_count
@@ -210,9 +211,10 @@ def _read_parquet(source: Any, label: str | None) -> Iterator[dict[str, Any]]:
         raise DataFileError(
             f'{_called(source)} needs polars to be streamed. Run: pip install "coview[parquet]".'
         ) from None
+    check_parquet(source)
     frame, start, step = polars.scan_parquet(source, glob=False), 0, 8192
     while True:
-        part = frame.slice(start, step).collect()
+        part = collect(source, frame.slice(start, step))
         for row in part.iter_rows(named=True):
             yield _by_view(row.items(), label)
         start += step

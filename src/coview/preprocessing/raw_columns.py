@@ -24,7 +24,7 @@ from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import close_names, did_you_mean, listed, short
 from coview.utils.missing import is_missing
 from coview.utils.warn import warn_user
-from coview.views.arrays import frame_ids, is_frame, open_frame
+from coview.views.arrays import check_width, frame_ids, is_frame, open_frame
 
 __all__ = [
     "Column",
@@ -411,6 +411,7 @@ def _of_series(name: Any, frame: Any) -> Column:
     series = frame[:, 0]
     dtype = series.dtype
     if dtype.is_numeric():
+        check_width(series)
         values = series.to_numpy()
         if values.dtype.kind not in "biuf":  # decimals and nullable numbers
             values = np.array([np.nan if is_missing(value) else float(value) for value in series.to_list()])

@@ -14,6 +14,7 @@ import numpy as np
 from coview.exceptions import ViewsError
 from coview.utils.messages import short
 from coview.utils.missing import is_missing
+from coview.views.arrays import check_width
 
 __all__ = ["holds_vectors", "read_items", "read_vectors"]
 
@@ -188,6 +189,7 @@ def _of_arrow(name: Any, series: Any) -> tuple[np.ndarray, np.ndarray]:
             lengths[lengths == 0] = there.list.len().to_numpy()
             there = there.filter(there.list.len() > 0)  # of an empty list, explode would make a missing number
         flat = there.explode() if len(there) else there.clear()
+        check_width(flat)
         n_missing = flat.null_count()
     else:
         import pyarrow.compute

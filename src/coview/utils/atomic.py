@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import platform
 import re
@@ -45,7 +46,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
     Of a link, the file that it points to is replaced. What is no regular file (a folder, a device, a pipe) is refused.
     """
-    target = Path(path).resolve()
+    target = Path(os.path.realpath(path))
     old = _mode(target)
     if old is not None and not stat.S_ISREG(old):
         raise _not_replaced(path, old, "a regular file")
@@ -64,7 +65,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 @contextmanager
 def atomic_folder(path: str | Path) -> Iterator[Path]:
     """Yield an empty folder beside `path`; move it into place (replacing what is there) if the body succeeds."""
-    target = Path(path).resolve()  # of a link, the folder it points to is replaced, not the link
+    target = Path(os.path.realpath(path))  # of a link, the folder it points to is replaced, not the link
     old = _mode(target)
     if old is not None and not stat.S_ISDIR(old):
         raise _not_replaced(path, old, "a folder")
@@ -98,6 +99,10 @@ def _mode(path: Path) -> int | None:
         return path.stat().st_mode
     except FileNotFoundError:
         return None
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise DataFileError(f"{path} is a link that leads back to itself. Use another name.") from None
 
 
 def _not_replaced(path: str | Path, mode: int, wanted: str) -> DataFileError:

@@ -9,11 +9,12 @@ import numpy as np
 
 from coview.exceptions import ViewsError
 
-__all__ = ["COMPRESSED", "exceeds", "shown_bytes", "text_array"]
+__all__ = ["exceeds", "shown_bytes", "text_array"]
 
-_FREE = 256 << 20  # bytes that any file may ask for, however small it is
-_FACTOR = 200  # bytes in memory for each byte of a file; text and binary files take fewer than 20
-COMPRESSED = 50  # how many times as much a compressed file may ask for: a view of zeros is nothing on disk
+_FREE = 64 << 20  # bytes that any file may ask for, however small it is
+# bytes in memory for each byte of a file: text and binary files take fewer than 20, a compressed matrix of which one
+# number in a hundred is not zero 70 to 180
+_FACTOR = 200
 
 
 def exceeds(stated: int, size: int) -> bool:
@@ -21,7 +22,7 @@ def exceeds(stated: int, size: int) -> bool:
 
     Examples
     --------
-    >>> exceeds(200_000_000, 67), exceeds(5_000_000_000, 67), exceeds(5_000_000_000, 100_000_000)
+    >>> exceeds(60_000_000, 67), exceeds(5_000_000_000, 67), exceeds(5_000_000_000, 100_000_000)
     (False, True, False)
     """
     return stated > max(_FREE, _FACTOR * size)

@@ -16,6 +16,7 @@ __all__ = [
     "as_matrix",
     "check_magnitude",
     "check_not_negative",
+    "check_width",
     "density",
     "fits_single",
     "for_sklearn",
@@ -124,6 +125,15 @@ def open_frame(source: Any) -> Any:
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
+def check_width(column: Any) -> None:
+    """Refuse a column of a frame whose numbers no array of NumPy holds."""
+    if str(column.dtype) in ("Int128", "UInt128"):
+        raise ViewsError(
+            f"Column {column.name!r} has integers of 128 bits, which NumPy does not know. Make it a column of Float64, "
+            "or of text if it holds names."
+        )
+
+
 def frame_ids(frame: Any) -> np.ndarray | None:
     """Row index of a pandas frame where it has one of its own, else None."""
     native = frame.to_native()
@@ -150,6 +160,7 @@ def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndar
                 f"View {name!r} has column {column.name!r} of type {column.dtype}, which is not numeric. Turn text "
                 "into counts with TextViews and categories into indicators with ColumnViews, or drop the column."
             )
+        check_width(column)
         if column.dtype == nw.Boolean and column.null_count():
             rows = quantity(column.null_count(), "row")
             raise ViewsError(f"View {name!r} has no value in {rows} of column {column.name!r}.")
