@@ -49,7 +49,7 @@ def test_objects_of_another_corpus_are_found(mixed):
 
 @pytest.fixture(scope="module")
 def known():
-    """A model of objects of 3 to 80 tokens, and a function that draws new ones of these lengths from the same topics."""
+    """A model of objects of 3 to 80 tokens, and a function that draws new ones of given lengths."""
     rng = np.random.default_rng(0)
     topics = rng.dirichlet(np.full(400, 0.05), size=5)
 
@@ -94,7 +94,7 @@ def test_words_and_vectors_keep_the_rate_without_a_reference():
 
 @pytest.mark.parametrize(("n", "rate", "least"), [(20, 0.01, "99"), (50, 0.001, "999")])
 def test_a_reference_too_small_for_the_rate_is_told(mixed, n, rate, least):
-    model, X, other, reference = mixed
+    model, X, _, reference = mixed
     with pytest.warns(
         UserWarning, match=f"^With {n} reference objects no p-value is below .* {least} reference objects"
     ):

@@ -314,7 +314,9 @@ class Comparison(ResultTable):
         known = math.isfinite(row.get(first, math.nan))
         cells.append(f"{row[first]:.3f} ± {row[f'{first}_std']:.3f}" if known else "")
         if any("behind" in each for each in self.rows):
-            cells.append("{behind:.3f} ({behind_low:.3f} to {behind_high:.3f})".format(**row) if "behind" in row else "")
+            cells.append(
+                "{behind:.3f} ({behind_low:.3f} to {behind_high:.3f})".format(**row) if "behind" in row else ""
+            )
         for name in (*others, *self._extra()):
             value = row.get(name, math.nan)
             cells.append(f"{value:.3f}" if math.isfinite(value) else "")
