@@ -335,7 +335,7 @@ def test_objects_without_any_view_are_in_no_cluster_whatever_their_number(small_
 
 def test_the_table_has_a_line_for_every_candidate(fitted):
     table = fitted.candidates_
-    evidence = {"reliability", "completion", "stability", "agreement"}
+    evidence = {"score", "reliability", "completion", "stability", "agreement"}
     assert set(table) == {"name", "method", "weight", "without", "dropped"} | evidence
     assert len({len(column) for column in table.values()}) == 1
     assert max(table["weight"]) == 1

@@ -530,7 +530,7 @@ class AutoClustering(BaseConsensus):
              one.dropped)
             for one in judged
         ]  # fmt: skip
-        rows += [(name, 0.0, *[np.nan] * 5, None, why) for name, why in others.items()]
+        rows += [(name, 0.0, np.nan, np.nan, np.nan, np.nan, np.nan, None, why) for name, why in others.items()]
         columns = (
             "name",
             "weight",

@@ -383,8 +383,8 @@ def _compare(scores: np.ndarray, reference: np.ndarray, false_alarm: float) -> t
     if not rank:
         warn_user(
             f"With {n:,} reference object{'' if n == 1 else 's'} no p-value is below {1 / (n + 1):.2g}, so that no "
-            f"object can be called an outlier at a rate of {false_alarm:g}: this takes {math.ceil(1 / false_alarm) - 1:,} "
-            "reference objects or more.",
+            f"object can be called an outlier at a rate of {false_alarm:g}: this takes "
+            f"{math.ceil(1 / false_alarm) - 1:,} reference objects or more.",
             UserWarning,
         )
     p_values = np.where(np.isfinite(scores), (1 + np.searchsorted(reference, scores, side="right")) / (n + 1), np.nan)
