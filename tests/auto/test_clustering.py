@@ -335,7 +335,7 @@ def test_objects_without_any_view_are_in_no_cluster_whatever_their_number(small_
 
 def test_the_table_has_a_line_for_every_candidate(fitted):
     table = fitted.candidates_
-    evidence = {"reliability", "completion", "stability", "agreement"}
+    evidence = {"score", "reliability", "completion", "stability", "agreement"}
     assert set(table) == {"name", "method", "weight", "without", "dropped"} | evidence
     assert len({len(column) for column in table.values()}) == 1
     assert max(table["weight"]) == 1
@@ -649,3 +649,17 @@ def test_names_that_are_no_candidates_are_refused(counts):
         AutoClustering(3, candidates=["spheres"]).fit(counts.views)
     with pytest.raises(ValueError, match="suits the data: smoothed, since no view holds links"):
         AutoClustering(3, candidates=["smoothed"]).fit(counts.views)
+
+
+def test_the_score_in_the_table_of_candidates_is_what_decided():
+    table = AutoClustering(3, random_state=0).fit(make_topic_views(90, n_clusters=3, random_state=1).views).candidates_
+    for score, weight in zip(table["score"], table["weight"]):
+        assert weight == pytest.approx(score**12 if score**12 >= 0.2 else 0.0)
+    assert max(table["score"]) == 1.0 and table["weight"][int(np.argmax(table["score"]))] == 1.0
+
+
+@pytest.mark.parametrize(("score", "why"), [(0.8, "good counts 2 times as much before"), (0.3, "less supported")])
+def test_a_candidate_that_lost_by_its_prior_is_told_so(score, why):
+    both = (Candidate("good", None, 2.0), Candidate("other", None, 1.0))
+    fits = [Judged(each, TimedFit(np.zeros(1), 1, 0, 0)) for each in both]
+    assert _why_dropped(fits, np.array([1.4, score]), np.ones(2), np.ones(2))[1].startswith(why)

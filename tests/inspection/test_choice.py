@@ -26,6 +26,19 @@ def test_one_that_was_chosen_is_told_with_its_evidence_and_the_next():
     assert "combined" not in text and "onsensus" not in text and "nan" not in text
 
 
+def test_the_next_best_is_that_of_the_score_with_the_reason_why_it_lost():
+    table = {
+        "name": ["graphs", "sphere", "topics"],
+        "weight": [1.0, 0.0, 0.0],
+        "score": [1.0, 0.6, 0.85],
+        "reliability": [0.7, 0.9, 0.8],
+        "dropped": [None, "less stable than graphs", "less supported by the views than graphs"],
+    }
+    text = describe_choice(table)
+    assert "The next best, topics, has reliability 0.80 and score 0.85; it was not used: less supported" in text
+    assert "score is what decides" in text
+
+
 def test_several_are_told_with_their_weights_the_heaviest_first():
     text = describe_choice({**TABLE, "weight": [0.5, 1.0, 0.0]})
     combined = "combined: sphere (SphericalKMeans), weight 1.00; graphs (SpectralClusteringViews), weight 0.50."

@@ -17,7 +17,7 @@ from coview.inspection.outliers import find_outliers
 
 def corpus(n, seed, width=60, length=40, shift=0):
     """Counts of objects with one of three topics each; `shift` turns the topics into those of another corpus."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)  # or a generator, that goes on
     topics = np.full((3, width), 0.05)
     for k in range(3):
         topics[k, (np.arange(8) + 8 * k + shift) % width] = 3
@@ -47,14 +47,86 @@ def test_objects_of_another_corpus_are_found(mixed):
     assert {"score: words", "score: tags"} <= set(table)
 
 
-def test_the_rate_of_false_alarms_is_kept_on_new_usual_objects(mixed):
+@pytest.fixture(scope="module")
+def known():
+    """A model of objects of 3 to 80 tokens, and a function that draws new ones of given lengths."""
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(400, 0.05), size=5)
+
+    def draw(lengths):
+        rows = [rng.multinomial(n, rng.dirichlet(np.full(5, 0.1)) @ topics) for n in lengths]
+        return Views(words=sparse.csr_array(np.array(rows, dtype=np.float64)))
+
+    return inspect(LinkPLSA(5, random_state=0).fit(draw(rng.integers(3, 80, 800)))), draw
+
+
+@pytest.mark.parametrize("lengths", [[4], [3, 5, 20, 80]])
+def test_a_reference_of_any_size_keeps_the_rate_of_false_alarms(known, lengths, monkeypatch):
+    monkeypatch.setattr(module, "MADE", 500)
+    model, draw = known
+    p_values = []
+    for seed in range(4):
+        X = draw(np.resize(lengths, 150))
+        for n in (20, 50, 100, 400):
+            table = model.outliers(X, reference=draw(np.resize(lengths, n)), false_alarm=0.05, random_state=seed)
+            p_values.append(table.p_values)
+            assert_array_equal(table.p_values <= 0.05, table.scores < table.threshold)
+    assert np.mean(np.array(p_values) <= 0.05) < 0.06
+
+
+def test_objects_of_four_tokens_keep_the_rate_without_a_reference(known):
+    model, draw = known
+    p_values = np.array([model.outliers(draw(np.full(600, 4)), random_state=seed).p_values for seed in range(5)])
+    assert np.mean(p_values <= 0.01) < 0.014 and np.mean(p_values <= 0.05) < 0.06
+
+
+def test_words_and_vectors_keep_the_rate_without_a_reference():
+    rng = np.random.default_rng(0)
+    centers = 5 * rng.normal(size=(3, 10))
+
+    def draw(n):
+        words = corpus(n, rng, length=16)
+        return Views(words=words, vector=centers[np.arange(n) % 3] + rng.normal(size=(n, 10)))
+
+    model = inspect(LinkPLSA(3, random_state=0).fit(draw(300)))
+    assert np.mean(np.array([model.outliers(draw(400)).p_values for _ in range(3)]) <= 0.01) < 0.02
+
+
+@pytest.mark.parametrize(("n", "rate", "least"), [(20, 0.01, "99"), (50, 0.001, "999")])
+def test_a_reference_too_small_for_the_rate_is_told(mixed, n, rate, least):
+    model, X, _, reference = mixed
+    with pytest.warns(
+        UserWarning, match=f"^With {n} reference objects no p-value is below .* {least} reference objects"
+    ):
+        table = model.outliers(X, reference=reference[:n], false_alarm=rate)
+    assert table["row"] == [] and table.p_values.min() == pytest.approx(1 / (n + 1))
+
+
+def test_a_reference_just_large_enough_tells_outliers(mixed, recwarn):
     model, X, other, reference = mixed
-    for rate in (0.02, 0.1):
-        tables = [model.outliers(X, reference=reference, false_alarm=rate, random_state=seed) for seed in range(5)]
-        flagged = np.mean([table.scores[~other] < table.threshold for table in tables])
-        assert rate / 3 < flagged < 2.5 * rate  # of 270 objects, whose halves are drawn five times
-        usual = model.outliers(reference, reference=reference, false_alarm=rate)
-        assert abs(np.mean(usual.scores < usual.threshold) - rate) < rate
+    table = model.outliers(X, reference=reference[:99])
+    assert not recwarn and other[table["row"]].mean() > 0.8
+
+
+def test_no_more_outliers_than_by_chance_is_no_finding(known, mixed):
+    model, draw = known
+    usual = model.outliers(draw(np.resize([5, 20, 80], 600)), false_alarm=0.05)
+    assert usual["row"] and not usual.exceeds_chance and repr(usual).startswith("No more outliers than by chance: ")
+    model, X, _, _ = mixed
+    assert model.outliers(X).exceeds_chance and repr(model.outliers(X)).startswith(
+        f"{len(model.outliers(X)['row'])} outliers"
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "lowest", "expected"),
+    [(46, 2e-3, False), (75, 2e-3, False), (110, 2e-3, True), (20, 1e-3, True), (0, 1.0, False)],
+)
+def test_chance_is_told_by_number_and_by_the_clearest(count, lowest, expected):
+    p_values = np.full(7547, 0.5)
+    p_values[:count] = lowest
+    table = module.OutlierTable({"row": list(range(count))}, np.zeros(7547), p_values, -2.33, 0.01)
+    assert table.exceeds_chance is expected
 
 
 def test_usual_objects_among_themselves_have_few_outliers(mixed):
@@ -215,20 +287,13 @@ def test_what_cannot_be_is_refused(mixed):
     assert len(classes.outliers(data.views).scores) == 20
 
 
-def test_short_objects_are_no_more_often_outliers_than_long_ones():
-    rng = np.random.default_rng(0)
-    topics = rng.dirichlet(np.full(400, 0.05), size=5)
-
-    def corpus(lengths):
-        rows = [rng.multinomial(n, rng.dirichlet(np.full(5, 0.1)) @ topics) for n in lengths]
-        return Views(words=sparse.csr_array(np.array(rows, dtype=np.float64)))
-
-    model = LinkPLSA(5, random_state=0).fit(corpus(rng.integers(3, 80, 800)))
+def test_short_objects_are_no_more_often_outliers_than_long_ones(known):
+    model, draw = known
     lengths = np.repeat([2, 3, 5, 20, 80], 300)
     called = np.zeros(len(lengths), dtype=bool)
-    called[inspect(model).outliers(corpus(lengths), false_alarm=0.01)["row"]] = True
-    assert called.mean() < 0.02
-    assert all(called[lengths == n].mean() < 0.05 for n in (2, 3, 5, 20, 80))
+    called[model.outliers(draw(lengths), false_alarm=0.01)["row"]] = True
+    assert called.mean() < 0.014
+    assert all(called[lengths == n].mean() < 0.03 for n in (2, 3, 5, 20, 80))
 
 
 @pytest.mark.parametrize("present", [True, False])
@@ -240,7 +305,8 @@ def test_a_view_that_nobody_has_tells_nothing(present):
         {first: X[first], second: sparse.csr_array(X[second].shape)}, present={second: np.full(60, present)}
     )
     for reference in (None, without):
-        assert np.isfinite(inspect(model).outliers(without, reference=reference).scores).all()
+        found = inspect(model).outliers(without, reference=reference, false_alarm=0.05)
+        assert np.isfinite(found.scores).all()
 
 
 def test_p_values_and_the_rate_of_false_alarms_agree():

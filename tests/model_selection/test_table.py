@@ -70,8 +70,8 @@ def test_frames_by_what_is_installed(made, monkeypatch):
 def test_the_figure_has_a_bar_per_scored_method(made):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: figures are not checked")
     axis = made.plot().axes[0]
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["a", "b", "slow (over budget)"]
-    assert len(axis.patches) == 3
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["a", "b"]
+    assert len(axis.patches) == 2 and axis.get_xlabel().endswith("not finished: slow")
     colors = [patch.get_facecolor()[:3] for patch in axis.patches]
     assert colors[0] != colors[1]  # baselines are marked
     with pytest.raises(ValueError, match="metric must be one of accuracy"):
@@ -83,13 +83,56 @@ def test_nothing_done_has_no_best():
         Comparison(ROWS[3:], ["accuracy"], "classification").best_  # noqa: B018
 
 
-def test_near_the_best_is_what_the_splits_cannot_tell_from_it():
-    figures = {"best": [0.90, 0.95, 0.85], "near": [0.91, 0.90, 0.86], "far": [0.60, 0.65, 0.55], "part": [0.9]}
-    means = {name: sum(values) / len(values) for name, values in figures.items()}
-    blank = {"group": "method", "status": "done", "note": "", "accuracy_std": 0.0}
-    rows = [{**blank, "method": name, "accuracy": mean} for name, mean in means.items()]
-    rows[-1]["status"] = "over budget"
+def compared(figures, about=None, **status):
+    """The table of these accuracies over five splits, or fewer of methods that were not done."""
+    rows = [
+        {"method": name, "group": "method", "status": status.get(name, "done"), "note": "", "splits": len(values),
+         "accuracy": sum(values) / len(values), "accuracy_std": 0.0}
+        for name, values in figures.items()
+    ]  # fmt: skip
     scores = {name: [{"accuracy": value} for value in values] for name, values in figures.items()}
-    made = Comparison(rows, ["accuracy"], "classification", scores=scores)
+    return Comparison(rows, ["accuracy"], "classification", scores=scores, about=about)
+
+
+BEST = [0.72, 0.75, 0.70, 0.74, 0.735]
+
+
+def test_near_the_best_is_what_the_splits_cannot_tell_from_it():
+    made = compared({"best": BEST, "near": [0.73, 0.70, 0.71, 0.73, 0.70], "far": [x - 0.1 for x in BEST]})
     assert made.near_best_ == ["best", "near"]
     assert "Not clearly worse than the best: near." in " ".join(str(made).split())
+
+
+def test_a_method_that_varies_much_is_not_near_the_best_where_a_better_one_is_clearly_worse():
+    steady, uneven = [x - d for x, d in zip(BEST, [0.024, 0.026, 0.025, 0.023, 0.027])], [0.5, 0.72, 0.66, 0.54, 0.65]
+    made = compared({"best": BEST, "steady": steady, "uneven": uneven})
+    assert made.rows[1]["behind_low"] > 0 > made.rows[2]["behind_low"]
+    assert made.near_best_ == ["best"]
+    text = " ".join(str(made).split())
+    assert "Not clearly worse" not in text and "Too uneven from split to split to be told from it: uneven." in text
+    assert json.loads(made.to_json())["note"] == made._note() and "0.025 (0.0" in made._repr_html_()
+
+
+def test_the_interval_is_that_of_the_corrected_resampled_t_test():
+    gaps = [0.01, 0.03, 0.02, 0.05, 0.04]
+    for overlap in (0.0, 0.25, 1.0):
+        row = compared({"best": BEST, "b": [x - d for x, d in zip(BEST, gaps)]}, {"overlap": overlap}).rows[1]
+        spread = math.sqrt(sum((gap - 0.03) ** 2 for gap in gaps) / 4)
+        half = 2.7764451 * spread * math.sqrt(1 / 5 + overlap)  # the quantile of Student's t with 4 degrees of freedom
+        figures = [row["behind"], row["behind_low"], row["behind_high"]]
+        assert figures == pytest.approx([0.03, 0.03 - half, 0.03 + half])
+
+
+def test_one_split_says_nothing():
+    made = compared({"best": [0.9], "b": [0.5]})
+    assert made.near_best_ == ["best"] and "behind" not in made.rows[1] and "worse" not in str(made)
+
+
+@pytest.mark.parametrize("status", ["over budget", "stopped"])
+def test_what_did_not_finish_has_no_mean_and_is_not_ranked(status):
+    figures = {"best": BEST, "far": [0.2] * 5, "part": [0.99, 0.98], "bad": [0.1]}
+    made = compared(figures, part=status, bad="failed")
+    assert [row["method"] for row in made.rows] == ["best", "far", "part", "bad"]
+    assert math.isnan(made.rows[2]["accuracy"]) and made.rows[2]["splits"] == 2 and len(made.scores["part"]) == 2
+    assert json.loads(made.to_json())["rows"][2]["accuracy"] is None
+    assert "not finished" in str(made) and "0.985" not in str(made)

@@ -15,7 +15,15 @@ def test_the_section_lists_what_no_topic_explains():
     found = page.summary["outliers"]
     assert {thing["id"] for thing in found["objects"][:3]} == {"p200", "p201", "p202"}
     assert found["count"] >= 3 and found["judged"] == 203
-    assert "are explained by no topic" in page.html and "p201" in page.html
+    assert f"{found['count']} outliers among 203 objects" in page.html and "p201" in page.html
+
+
+def test_no_more_outliers_than_by_chance_are_not_listed():
+    X = make_topic_views(400, n_clusters=3, random_state=0).views
+    model = LinkPLSA(3, random_state=0).fit(X[:200])
+    page = make_report(model, X[200:], held_out=False, map_method="pca")
+    assert page.summary["outliers"]["objects"] == []
+    assert "No more outliers than by chance" in page.html and "The clearest" not in page.html
 
 
 def test_there_is_none_of_few_objects_or_without_a_likelihood():

@@ -40,7 +40,7 @@ from coview.auto.candidates import (
     wide_counts,
 )
 from coview.auto.completion import completions
-from coview.auto.evidence import agreements, candidate_weights, may_be_kept, reliabilities, support
+from coview.auto.evidence import agreements, candidate_weights, decisive_scores, may_be_kept, reliabilities, support
 from coview.auto.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_links, smoothing
 from coview.auto.number import borne_out, choose_number
 from coview.auto.objects import Objects
@@ -122,10 +122,12 @@ class AutoClustering(BaseConsensus):
         probabilities. Rows sum to one.
     candidates_ : dict of lists
         A table, which prints as one, with one row per candidate: "name", "method" (its class), "weight" (0 where it was
-        dropped), "reliability" (how well its clusters are predicted from the views), "completion" (of counts of many
-        features: nats of an object that clusters by half of its features predict of the other half), "stability"
-        (whether they come back on samples of the objects), "agreement" with the other candidates (which does not
-        count), "without" (the views that it leaves out, and why, or None), and "dropped" (why, or None).
+        dropped), "score" (what decides, as a share of the best: the prior of the method, what the views say for it, and
+        to a small power its stability; the weight is its 12th power), "reliability" (how well its clusters are
+        predicted from the views), "completion" (of counts of many features: nats of an object that clusters by half of
+        its features predict of the other half), "stability" (whether they come back on samples of the objects),
+        "agreement" with the other candidates (which does not count), "without" (the views that it leaves out, and why,
+        or None), and "dropped" (why, or None).
     n_clusters_ : int
         Number of clusters, given or chosen.
     n_clusters_evidence_ : dict of lists
@@ -195,7 +197,7 @@ class AutoClustering(BaseConsensus):
     preparation_: list[Any]
     _takes_lazy = True
     _fitted_state = {
-        "candidates_": candidate_table("reliability", "completion", "stability", "agreement"),
+        "candidates_": candidate_table("reliability", "completion", "stability", "agreement", optional=("score",)),
         "n_clusters_": rules.count(1, size="clusters"),
         "n_clusters_evidence_": rules.record(
             n_clusters=rules.sequence(rules.count(1), "numbers"),
@@ -501,6 +503,7 @@ class AutoClustering(BaseConsensus):
                 stability[i] = 0.0  # nothing comes back
                 self._log(f"evidence, {fits[i].candidate.name}: could not be fitted to a part of the objects: {error}")
         weights = candidate_weights(score, stability)
+        decided = decisive_scores(score, stability)
         whys = _why_dropped(fits, score, stability, placed)
         return [
             replace(
@@ -509,6 +512,7 @@ class AutoClustering(BaseConsensus):
                 completion=float(completion[i]),
                 stability=float(stability[i]),
                 agreement=float(agreement),
+                score=float(decided[i]),
                 weight=float(weights[i]),
                 dropped=whys[i],
             )
@@ -521,13 +525,23 @@ class AutoClustering(BaseConsensus):
         """Fill `candidates_`: those that were fitted, and why others were not."""
         noise = dict.fromkeys(set(views) - set(structured_views(self.view_relations_)), "noise")
         rows = [
-            (one.candidate.name, one.weight, one.reliability, one.completion, one.stability, one.agreement,
+            (one.candidate.name, one.weight, one.score, one.reliability, one.completion, one.stability, one.agreement,
              left_out(views, one.candidate.sources or one.candidate.views or views, one.candidate.why, noise),
              one.dropped)
             for one in judged
         ]  # fmt: skip
-        rows += [(name, 0.0, np.nan, np.nan, np.nan, np.nan, None, why) for name, why in others.items()]
-        columns = ("name", "weight", "reliability", "completion", "stability", "agreement", "without", "dropped")
+        rows += [(name, 0.0, np.nan, np.nan, np.nan, np.nan, np.nan, None, why) for name, why in others.items()]
+        columns = (
+            "name",
+            "weight",
+            "score",
+            "reliability",
+            "completion",
+            "stability",
+            "agreement",
+            "without",
+            "dropped",
+        )
         table = {column: list(values) for column, values in zip(columns, zip(*rows))}
         self.candidates_ = CandidateTable(name=table.pop("name"), method=[methods.get(row[0]) for row in rows], **table)
         for name, weight, why in zip(*(self.candidates_[key] for key in ("name", "weight", "dropped"))):
@@ -660,6 +674,7 @@ class Judged:
     completion: float = np.nan
     stability: float = np.nan
     agreement: float = np.nan
+    score: float = np.nan
     weight: float = 0.0
     dropped: str | None = None
 
@@ -692,6 +707,9 @@ def _why_dropped(fits: list[Judged], scores: np.ndarray, stability: np.ndarray, 
         full = scores[i] / max(placed[i], 1e-12) * placed[best]
         if placed[i] < placed[best] and kept(i, full, stability[i]):
             return f"places only {placed[i]:.0%} of the objects, by the views that it sees"
+        mine, prior = fits[i].candidate.prior, fits[best].candidate.prior
+        if mine < prior and kept(i, scores[i] / mine * prior, stability[i]):
+            return f"{name} counts {prior / mine:.3g} times as much before any evidence, and that decides"
         if np.isnan(stability[i]):  # out before stability was asked for
             return f"less supported by the views than {name}"
         by_support, by_stability = kept(i, scores[best], stability[i]), kept(i, scores[i], stability[best])

@@ -47,6 +47,7 @@ __all__ = [
     "agreements",
     "candidate_weights",
     "centroid_scores",
+    "decisive_scores",
     "may_be_kept",
     "neighbor_scores",
     "predictability",
@@ -204,12 +205,15 @@ def candidate_weights(scores: np.ndarray, stability: np.ndarray) -> np.ndarray:
 
     A candidate whose stability is not known, for want of time or since it is out anyway, counts as the mean of others.
     """
+    weights = decisive_scores(scores, stability) ** SHARPNESS
+    return np.where(weights >= LEAST_WEIGHT, weights, 0.0)
+
+
+def decisive_scores(scores: np.ndarray, stability: np.ndarray) -> np.ndarray:
+    """What candidates are chosen by, as a share of the best: prior, support and stability together."""
     usual = np.mean(stability[~np.isnan(stability)]) if not np.isnan(stability).all() else 1.0
     score = scores * np.maximum(np.nan_to_num(stability, nan=usual), 0) ** STABILITY_POWER
-    if not score.max() > 0:
-        return np.ones(len(score))
-    weights = (score / score.max()) ** SHARPNESS
-    return np.where(weights >= LEAST_WEIGHT, weights, 0.0)
+    return score / score.max() if score.max() > 0 else np.ones(len(score))
 
 
 # -- pieces

@@ -11,6 +11,7 @@ from coview.cli.files import ids_of, plain
 from coview.cli.options import Config, Data, EscapeFormulas, Json, Sep, Table, View
 from coview.cli.predict import AllDigits, Model, Out, load_objects, run_to_table
 from coview.utils.progress import tell
+from coview.utils.warn import warn_user
 
 __all__ = ["outliers", "run_outliers"]
 
@@ -45,7 +46,7 @@ def outliers(
 
     One half of an object is predicted from the other half. "score" says how far the likelihood of an object lies above
     that of usual objects of its length, in standard deviations; it is negative for outliers. "name" is the group that
-    is nearest.
+    is nearest. A warning says so where there are no more of them than by chance.
     """
     run_to_table(ctx, config, as_json, run_outliers)
 
@@ -88,4 +89,6 @@ def run_outliers(
     if every:
         scores = {"score": found.scores.tolist(), "p_value": found.p_values.tolist()}
         return {**named(list(range(len(found.scores)))), "outlier": (found.scores < found.threshold).tolist(), **scores}
+    if not found.exceeds_chance:
+        warn_user(f"{found.describe()}.", UserWarning)
     return {**named(found["row"]), **{name: part for name, part in found.items() if name not in ("row", "id")}}

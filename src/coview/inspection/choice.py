@@ -36,6 +36,7 @@ EVIDENCE = {
     "completion": "how much of an object's counts its cluster, found by the other half of them, predicts, in nats",
     "stability": "how far they are found again when the method is fitted to a sample",
     "accuracy": "the share of held-out labels that a method finds",
+    "score": "what decides, as a share of the best: the other figures together, times a prior of the method",
 }
 
 
@@ -161,7 +162,8 @@ def describe_choice(
     used = judged or used
     kinds = [kind for kind in EVIDENCE if kind in candidates and _known(candidates[kind][used[0]])]
     rest = [i for i in range(len(names)) if i not in used + taught and kinds and _known(candidates[kinds[0]][i])]
-    rest.sort(key=lambda i: [-candidates[kind][i] if _known(candidates[kind][i]) else 0.0 for kind in kinds])
+    order = sorted(kinds, key=lambda kind: kind != "score")  # the one that decides comes first
+    rest.sort(key=lambda i: [-candidates[kind][i] if _known(candidates[kind][i]) else 0.0 for kind in order])
 
     def called(i: int) -> str:
         method = candidates.get("method", [None] * len(names))[i]
@@ -183,7 +185,9 @@ def describe_choice(
     from_whom = "what it says" if len(used) == 1 else "what these say"
     sentences += [f"{called(i)} learned from {from_whom}, and has weight {weights[i]:.2f}." for i in taught]
     if rest and kinds:
-        sentences.append(f"The next best, {called(rest[0])}, has {measured(rest[0])}.")
+        why = candidates.get("dropped", [None] * len(names))[rest[0]]
+        lost = f"; it was not used: {why}" if why else ""
+        sentences.append(f"The next best, {called(rest[0])}, has {measured(rest[0])}{lost}.")
     if kinds:
         sentences.append(f"{'; '.join(f'{kind} is {EVIDENCE[kind]}' for kind in kinds).capitalize()}.")
     return " ".join(

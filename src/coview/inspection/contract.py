@@ -997,17 +997,19 @@ class Inspection:
     ) -> OutlierTable:
         """Find the objects that no group explains: the likelihood of one half of an object, predicted from the other.
 
-        Each object is compared with others of its length (`coview.inspection.outliers`); one that is much shorter than
-        nearly all of them is called an outlier by chance more often than `false_alarm`. Objects of a group that was
-        marked as noise (`edit`) are left out. Fewer than 10 objects cannot say what is usual: pass a reference.
+        Each object is compared with others of its length, and with objects of that length that the model makes itself
+        (`coview.inspection.outliers`). Objects of a group that was marked as noise (`edit`) are left out. Fewer than 10
+        objects cannot say what is usual: pass a reference. Some usual objects are always called outliers by chance:
+        ``inspect(model).outliers(X).exceeds_chance`` says whether there are more than that.
 
         Parameters
         ----------
         X : what the model takes
             The objects, new ones or those of the fit.
         reference : what the model takes, optional
-            Objects that are no outliers, and that the model was not fitted on: the threshold is the quantile of their
-            scores. By default it is what is usual among the objects of X themselves.
+            Objects that are no outliers, and that the model was not fitted on. With n of them no p-value is below
+            1 / (n + 1): at a rate of 0.01 it takes 99 to call any object an outlier. By default, what is usual among
+            the objects of X themselves.
         false_alarm : float, default=0.01
             Share of usual objects that may be called outliers by chance.
         random_state : int, RandomState or None, default=0

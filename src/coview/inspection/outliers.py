@@ -9,44 +9,45 @@ over all objects, the fit of an object is the held-out log-likelihood per token,
 and the mean of both ways round is taken. Of a view of vectors or measurements the fit is minus the squared distance
 from the mean vector that the memberships expect, where these come from the counts if there are any.
 
-Short objects fit worse, and by more chance, than long ones. So a fit is compared with those of reference objects of
-about its own length: how many robust standard deviations it lies above their median. Where all of these are longer, the
+Short objects fit worse, and by more chance, than long ones. So a fit is compared with those of other objects of about
+its own length: how many robust standard deviations it lies above their median. Where all of these are longer, the
 median is lower along a line and the deviation larger by the square root of the ratio of lengths. The score of an object
-is the mean of these over its views. Objects of a group that was marked as noise have no score, and are no reference. An
-object is an outlier where its score is below that of all but a share of the reference, the rate of false alarms.
-Without a reference the objects are their own: what is usual is told by the median and the lower quartile of their
-scores, as of a normal distribution, so that outliers among them do not hide each other. The objects of the fit are no
-good reference for others: the model knows them too well.
+is the mean of these over its views. Objects of a group that was marked as noise have no score, and are no reference.
 
-Fits of a few tokens are far from normal: of three, one rare token is a third. How much farther their lower tail reaches
-is told by objects that the model makes itself, of the same lengths, from memberships of others: among these none is an
-outlier. What scores lie below the lower quartile is divided by how many times as far such objects of like length reach
-(their lowest 2 %) as a normal distribution. This was measured on synthetic corpora with objects of 2
-to 100 tokens and a rate of 1 %: without it up to 13 % of the objects of two or three tokens were called outliers, 4 %
-of all; with it at most 4 % of those of any length, and 1 % of all. With a reference, up to 5.3 % of those of one length
-were seen. It changes the areas below by 0.002 at most, but costs finds where the rate is low: on the real posts of
-comp.* with talk.* below, at a rate of 1 %, 62 % of the posts of talk.* are found, and 64 % without it (0.6 and 0.8 % of
-the others are called outliers).
+Fits of a few tokens are far from normal: of three, one rare token is a third. What is usual for them is told by objects
+that the model makes itself, of the same lengths and with the memberships of the fit: among these none is an outlier.
+Scores are shortened below the lower quartile so that those of such objects reach as far as a normal distribution, and
+an object that is no farther off than they are, by their own median and deviation, gets the higher score of the two. So
+on data that the model describes no more objects are called outliers than were asked for, of any length; of real data,
+which no model describes well, the other objects decide.
+
+Without a reference the objects are their own: what is usual is told by the median and the lower quartile of their
+scores, as of a normal distribution, so that outliers among them do not hide each other. With a reference of n objects
+the p-value is (1 + the number of them with a score at most as high) / (n + 1), so that none is below 1 / (n + 1). For
+that, reference objects are scored against the others of them (in folds), as new objects are. The objects of the fit are
+no good reference for others: the model knows them too well. Neither holds for objects much unlike the reference in
+length, nor, without a reference, for weights that are no counts, of which the model can make none.
 
 Posts of 20 newsgroups, header and body as views, LinkPLSA with 20 topics of the earlier posts of sci.*, and 10 % of
-posts of rec.* among the later posts of sci.*: area under the curve 0.898, by the largest membership 0.707; on comp.*
-with posts of talk.*, 0.978 and 0.753. With 5 and 10 topics it is 0.905 and 0.904, by the largest membership 0.652 and
-0.633; on comp.* 0.980 with both, and 0.762 and 0.743. All are means over three draws of the posts of rec.* and talk.*,
-which differ by up to 0.013 (standard deviation; by the largest membership, 0.033). When the score was chosen, before
-that correction, the area on sci.* was 0.90 by the likelihood alone and 0.78 by the ratio to that of the
-mean. On comp.*, likewise before it, with a rate of 5 %, 4 and 3 % of the posts of comp.* (LinkPLSA and MultiViewPLSA)
-were false alarms and 82 to 86 % of those of talk.* were found; with 500 other posts of comp.* as the reference, 6 and
-5 %, and 94 %.
+posts of rec.* among the later posts of sci.*: area under the curve 0.915, by the largest membership 0.717; on comp.*
+with posts of talk.*, 0.978 and 0.750. With 5 and 10 topics it is 0.909 and 0.910, by the largest membership 0.665 and
+0.667; on comp.* 0.981 and 0.980, and 0.761 and 0.739. At a rate of 1 %, 16 % of the posts of rec.* and 58 % of those of
+talk.* are found, and 0.1 and 0.7 % of the others called outliers; with 500 other posts as the reference 34 and 63 %,
+and 0.7 and 0.5 %. At 5 %, 38 and 82 %, and 1.1 and 2.4 %; with the reference 64 and 92 %, and 5.4 and 5.6 %. All are
+means over three draws of the posts of rec.* and talk.*.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from coview.exceptions import ViewsError
 from coview.inspection.features import Features, is_measured
@@ -63,14 +64,17 @@ __all__ = ["OutlierTable", "find_outliers"]
 SMOOTHING = 0.1  # share of the mean of all groups in what is expected of an object
 AGAINST = 0.5  # how much the likelihood of the mean of all groups counts against that of an object
 FLOOR = 1e-12
-MADE, LONGEST, TAIL = 4000, 200, 0.02  # objects that the model makes, their most tokens, the share that is their tail
-FARTHEST = 4.0  # times a normal tail: more is told only where most objects are alike, so that scores mean little
+MADE, LONGEST = 4000, 200  # objects that the model makes, and their most tokens
+FOLDS = 10  # of reference objects
 LEAST_OF_LENGTH = 50  # reference objects of like length
 LEAST_APART = 0.2  # of log lengths, for a slope between them
 QUARTILE = 0.6745  # standard deviations from the median of a normal distribution to its quartiles
+TAIL = np.array([0.1, 0.05, 0.02, 0.01])  # shares of the lowest scores, whose reach is compared with a normal tail
+NORMAL_STEPS = np.diff(-QUARTILE - norm.ppf(TAIL), prepend=0.0)
 FEWEST = 10  # objects that can say what is usual
 MOST_VALUES = 1 << 22  # entries times groups at a time
 SHOWN = 10
+CHANCE = 0.005  # that usual objects look like more outliers than by chance, at each of two levels
 
 
 class OutlierTable(ColumnTable):
@@ -83,12 +87,12 @@ class OutlierTable(ColumnTable):
     scores : ndarray (n_objects,)
         Score of every object; low scores are outlying. NaN where too little is known.
     p_values : ndarray (n_objects,)
-        Share of the reference with a score that is as low; without a reference, that of the normal distribution that
-        the threshold comes from, so that it is below `false_alarm` where the score is below the threshold.
+        How often a usual object has a score that is as low. It is at most `false_alarm` where the score is below the
+        threshold. With a reference of n objects it is at least 1 / (n + 1).
     threshold : float
-        Objects with a lower score are outliers.
+        Objects with a lower score are outliers; minus infinity where the reference is too small to tell any.
     false_alarm : float
-        Share of the reference below the threshold.
+        Share of usual objects that may be called outliers by chance.
     n_noise : int, default=0
         Objects of groups that were marked as noise, which have no score.
 
@@ -96,6 +100,8 @@ class OutlierTable(ColumnTable):
     ----------
     scores, p_values, threshold, false_alarm, n_noise
         The same.
+    exceeds_chance : bool
+        Whether there are more of them, or clearer ones, than among as many usual objects by chance.
     """
 
     def __init__(
@@ -115,16 +121,31 @@ class OutlierTable(ColumnTable):
         head, rows = super()._shown()
         return head, rows[:SHOWN]
 
+    @property
+    def exceeds_chance(self) -> bool:
+        """Whether there are more of them, or clearer ones, than among as many usual objects by chance.
+
+        Usual objects have a p-value of at most a in a share a of all cases: of n of them, a binomial number. This is
+        true where so many have one of at most `false_alarm`, or a tenth of it, only with a probability of 0.005.
+        """
+        known = self.p_values[np.isfinite(self.p_values)]
+        levels = (self.false_alarm, self.false_alarm / 10)
+        return any(binom.sf(np.sum(known <= level) - 1, len(known), level) <= CHANCE for level in levels)
+
+    def describe(self) -> str:
+        """Return how many there are and whether they are more than chance gives, in a sentence."""
+        count, judged = len(self["row"]), int(np.isfinite(self.scores).sum())
+        noun = "outlier" if count == 1 else "outliers"
+        usual = f"chance alone gives {100 * self.false_alarm:.3g} %, about {self.false_alarm * judged:,.0f}"
+        if self.exceeds_chance:
+            return f"{count:,} {noun} among {judged:,} objects; {usual}"
+        return f"No more outliers than by chance: {count:,} of {judged:,} objects are below the threshold; {usual}"
+
     def _title(self) -> str:
-        judged = int(np.isfinite(self.scores).sum())
-        count = len(self["row"])
-        unknown = len(self.scores) - judged - self.n_noise
+        unknown = int((~np.isfinite(self.scores)).sum()) - self.n_noise
         rest = f"; of {unknown:,} more too little is known" if unknown else ""
         rest += f"; {self.n_noise:,} more are noise" if self.n_noise else ""
-        return (
-            f"{count:,} outlier{'' if count == 1 else 's'} among {judged:,} objects, with a score below "
-            f"{self.threshold:.2f} (false alarms {self.false_alarm:.3g}){rest}"
-        )
+        return f"{self.describe()} (score below {self.threshold:.2f}){rest}"
 
 
 def find_outliers(
@@ -134,38 +155,36 @@ def find_outliers(
     profiles = _profiles(inspection, views)
     before, sizes = _fits(inspection, views, profiles, seed)
     fits = _without_noise(inspection, views, before)
+    made = _make_objects(inspection, views, profiles, sizes, seed + 2)
+    made_fits, made_sizes = ({}, {}) if made is None else _fits(inspection, made, profiles, seed + 2)
+    score = partial(_scores, made={view: _describe_made(part, made_sizes[view]) for view, part in made_fits.items()})
     if reference is None:
         others, lengths = fits, sizes
     else:
         others, lengths = _fits(inspection, reference, profiles, seed + 1)
         others = _without_noise(inspection, reference, others)
-    tails = _tails(inspection, views, profiles, sizes, seed + 2)
-    by_view = {
-        view: tails[view](_standardized(fits[view], sizes[view], others[view], lengths[view]), sizes[view])
-        for view in fits
-    }
-    known = {
-        view: tails[view](_standardized(others[view], lengths[view], others[view], lengths[view]), lengths[view])
-        for view in others
-    }
-    scores, usual = _mean(by_view), _mean(known)
-    usual = np.sort(usual[np.isfinite(usual)])
-    noise = int((np.isfinite(_mean(before)) & ~np.isfinite(scores)).sum())
-    if reference is None and 0 < len(usual) < FEWEST:
-        warn_user(
-            f"{len(usual)} object{'' if len(usual) == 1 else 's'} cannot say what is usual, so that outliers among "
-            "them are hardly found. Pass usual objects as reference.",
-            UserWarning,
-        )
-    if not len(usual):
+    n_known = int(np.isfinite(_mean(others)).sum())
+    if not n_known:
         raise ViewsError("No object has enough features to tell outliers: at least two tokens are needed in a view.")
-    threshold = float(np.quantile(usual, false_alarm))
-    if reference is None:  # some of these are outliers themselves: the bulk of them tells what is usual
-        threshold = float(np.median(usual) + norm.ppf(false_alarm) * _spread(usual))
-        p_values = norm.cdf(scores, np.median(usual), max(_spread(usual), FLOOR))
+    if reference is None:
+        if n_known < FEWEST:
+            warn_user(
+                f"{n_known} object{'' if n_known == 1 else 's'} cannot say what is usual, so that outliers among "
+                "them are hardly found. Pass usual objects as reference.",
+                UserWarning,
+            )
+        by_view = score(fits, sizes, fits, sizes)
+        totals = _mean(by_view)
+        scores = _in_deviations(totals, totals)
+        if made_fits.keys() == fits.keys():
+            alike = _mean(score(made_fits, made_sizes, made_fits, made_sizes))
+            scores = np.maximum(scores, _in_deviations(totals, alike))
+        threshold, p_values = float(norm.ppf(false_alarm)), norm.cdf(scores)
     else:
-        shares = np.searchsorted(usual, scores, side="right") / len(usual)
-        p_values = np.where(np.isfinite(scores), shares, np.nan)
+        by_view, usual = _cross_scores(score, fits, sizes, others, lengths)
+        scores = _mean(by_view)
+        threshold, p_values = _compare(scores, usual, false_alarm)
+    noise = int((np.isfinite(_mean(before)) & ~np.isfinite(scores)).sum())
     rows = np.flatnonzero(scores < threshold)
     rows = rows[np.argsort(scores[rows], kind="stable")]
     columns: dict[str, list[Any]] = {"row": rows.tolist()}
@@ -307,57 +326,116 @@ def _standardized(fits: np.ndarray, sizes: np.ndarray, others: np.ndarray, lengt
     return (fits - location) / (np.interp(here, centers, spreads) * np.exp(-shorter / 2))
 
 
+def _scores(
+    fits: dict[str, np.ndarray],
+    sizes: dict[str, np.ndarray],
+    others: dict[str, np.ndarray],
+    lengths: dict[str, np.ndarray],
+    made: dict[str, _Made],
+) -> dict[str, np.ndarray]:
+    """Scores of objects in each view: against others or against objects that the model made, whichever is higher."""
+    found = {}
+    for view, part in fits.items():
+        found[view] = _standardized(part, sizes[view], others[view], lengths[view])
+        if view in made:
+            like = made[view]
+            higher = np.maximum(found[view], _standardized(part, sizes[view], like.fits, like.sizes))
+            found[view] = like.shorten_tail(higher, sizes[view])
+    return found
+
+
+def _in_deviations(scores: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """How many robust standard deviations scores lie above the median of others."""
+    others = others[np.isfinite(others)]
+    return (scores - np.median(others)) / max(_spread(others), FLOOR)
+
+
+def _cross_scores(
+    score: Callable[..., dict[str, np.ndarray]],
+    fits: dict[str, np.ndarray],
+    sizes: dict[str, np.ndarray],
+    others: dict[str, np.ndarray],
+    lengths: dict[str, np.ndarray],
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Scores of objects by view and of a reference, both against reference objects of other folds."""
+    fold = np.arange(len(next(iter(others.values())))) % FOLDS
+    usual = np.full(len(fold), np.nan)
+    rounds = []
+    for number in range(FOLDS):
+        mine, rest = (
+            [{view: part[rows] for view, part in parts.items()} for parts in (others, lengths)]
+            for rows in (fold == number, fold != number)
+        )
+        usual[fold == number] = _mean(score(*mine, *rest))
+        rounds.append(score(fits, sizes, *rest))
+    return {view: _mean({number: parts[view] for number, parts in enumerate(rounds)}) for view in fits}, usual
+
+
+def _compare(scores: np.ndarray, reference: np.ndarray, false_alarm: float) -> tuple[float, np.ndarray]:
+    """Threshold and p-values by the ranks of scores among n of a reference: (1 + those at most as high) / (n + 1).
+
+    A new object of the same kind has each of the n + 1 ranks equally often, so that its p-value is at most a in a
+    share a of all cases or fewer (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2005).
+    """
+    reference = np.sort(reference[np.isfinite(reference)])
+    n = len(reference)
+    rank = math.floor(false_alarm * (n + 1) + 1e-9)
+    if not rank:
+        warn_user(
+            f"With {n:,} reference object{'' if n == 1 else 's'} no p-value is below {1 / (n + 1):.2g}, so that no "
+            f"object can be called an outlier at a rate of {false_alarm:g}: this takes "
+            f"{math.ceil(1 / false_alarm) - 1:,} reference objects or more.",
+            UserWarning,
+        )
+    p_values = np.where(np.isfinite(scores), (1 + np.searchsorted(reference, scores, side="right")) / (n + 1), np.nan)
+    return float(reference[rank - 1]) if rank else -np.inf, p_values
+
+
 # -- the tails of short objects
 
 
 @dataclass(frozen=True)
-class _Tail:
-    """How many times as far beyond the lower quartile as a normal distribution scores reach, by log length."""
+class _Made:
+    """Fits of objects that the model made in a view, and how far their lowest scores reach, by log length."""
 
+    fits: np.ndarray
+    sizes: np.ndarray
     places: np.ndarray
-    factors: np.ndarray
+    reach: np.ndarray  # below the lower quartile, at each share of `TAIL`
 
-    def __call__(self, scores: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        if not len(self.places):
-            return scores
-        factors = np.interp(np.log(np.maximum(sizes, FLOOR)), self.places, self.factors)
-        beyond = scores + QUARTILE
-        return np.where(beyond < 0, beyond / factors - QUARTILE, scores)
-
-
-def _tails(
-    inspection: Inspection, views: Views, profiles: dict[str, Features], sizes: dict[str, np.ndarray], seed: int
-) -> dict[str, _Tail]:
-    """Tails of the scores in each view, from objects that the model makes; none of views that are no whole counts."""
-    none = _Tail(np.empty(0), np.empty(0))
-    made = _made(inspection, views, profiles, sizes, seed)
-    if made is None:
-        return dict.fromkeys(sizes, none)
-    fits, lengths = _fits(inspection, made, profiles, seed)
-    found = {}
-    for view in sizes:
-        if view not in fits:
-            found[view] = none
-            continue
-        scores = _standardized(fits[view], lengths[view], fits[view], lengths[view])
-        there = np.isfinite(scores)
-        if not there.any():  # nobody has this view
-            found[view] = none
-            continue
-        bins = _length_bins(lengths[view][there])
-        places = np.log(lengths[view][there])
-        parts = [(places[bins == b].mean(), scores[there][bins == b]) for b in np.unique(bins)]
-        reach = [float((np.quantile(part, TAIL) + QUARTILE) / (norm.ppf(TAIL) + QUARTILE)) for _, part in parts]
-        found[view] = _Tail(np.array([place for place, _ in parts]), np.clip(reach, 1.0, FARTHEST))
-    return found
+    def shorten_tail(self, scores: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Return scores that reach as far as those of a normal distribution: linear between the shares, and beyond."""
+        below, at = -QUARTILE - scores, np.log(np.maximum(sizes, FLOOR))
+        steps = np.diff([np.interp(at, self.places, reach) for reach in self.reach.T], axis=0, prepend=0.0)
+        inside = np.zeros(len(scores))
+        for step, normal in zip(steps[:-1], NORMAL_STEPS):
+            inside += np.clip(below, 0.0, step) * normal / step
+            below = below - step
+        inside += np.maximum(below, 0.0) * NORMAL_STEPS[-1] / steps[-1]
+        return np.where(inside > 0, -QUARTILE - inside, scores)
 
 
-def _made(
+def _describe_made(fits: np.ndarray, sizes: np.ndarray) -> _Made:
+    scores = _standardized(fits, sizes, fits, sizes)
+    there = np.isfinite(scores)
+    if not there.any():  # nobody has this view
+        return _Made(fits, sizes, np.zeros(1), np.cumsum(NORMAL_STEPS)[None])
+    scores, places, bins = scores[there], np.log(sizes[there]), _length_bins(sizes[there])
+    parts = [bins == b for b in np.unique(bins)]
+    # by the rank a (n + 1): a new object lies below it in a share a of all cases
+    reach = [-QUARTILE - np.quantile(scores[part], TAIL, method="weibull") for part in parts]
+    steps = np.maximum(np.diff(reach, axis=1, prepend=0.0), NORMAL_STEPS)  # never shorter than a normal tail
+    return _Made(fits, sizes, np.array([places[part].mean() for part in parts]), np.cumsum(steps, axis=1))
+
+
+def _make_objects(
     inspection: Inspection, views: Views, profiles: dict[str, Features], sizes: dict[str, np.ndarray], seed: int
 ) -> Views | None:
     """Objects that the model makes, of the lengths of some objects and with the memberships of others."""
-    whole = [view for view in sizes if profiles[view].probabilities and _is_whole(sparse.csr_array(views[view]))]
-    total = np.sum([sizes[view] for view in whole], axis=0) if whole else np.zeros(0)
+    can = [view for view in sizes if not profiles[view].probabilities or _is_whole(sparse.csr_array(views[view]))]
+    if not any(profiles[view].probabilities for view in can):
+        return None
+    total = np.sum([sizes[view] for view in can], axis=0)
     usable = np.flatnonzero(total > 0)
     if not len(usable):
         return None
@@ -367,14 +445,15 @@ def _made(
     classes, kinds = np.unique(kinds, return_inverse=True)
     odds = 1.0 / np.bincount(kinds)[kinds] / len(classes)
     like = usable[rng.choice(len(usable), MADE, p=odds / odds.sum())]
-    long = usable[total[usable] >= np.median(total[usable])]
-    others = np.unique(rng.choice(long, MADE))
-    memberships = inspection.memberships(views[others], prepared=True)
+    memberships = inspection.training.memberships
+    if memberships is None:  # longer objects tell better how groups mix
+        long = usable[total[usable] >= np.median(total[usable])]
+        memberships = inspection.memberships(views[np.unique(rng.choice(long, MADE))], prepared=True)
     if memberships is None:
         return None
-    ends = np.cumsum(memberships[rng.integers(len(others), size=MADE)], axis=1)
-    made = {}
-    for view in whole:
+    ends = np.cumsum(memberships[rng.integers(len(memberships), size=MADE)], axis=1)
+    made: dict[str, Any] = {}
+    for view in can:
         lengths = np.minimum(sizes[view][like], LONGEST).astype(np.int64)
         rows = np.repeat(np.arange(MADE), lengths)
         at = rng.random(len(rows)) * ends[rows, -1]
@@ -383,15 +462,29 @@ def _made(
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
             groups[part] = (at[part, None] > ends[rows[part]]).sum(axis=1)
+        groups, weights = groups.clip(max=ends.shape[1] - 1), np.asarray(profiles[view].weights)
+        if not profiles[view].probabilities:
+            made[view] = np.zeros((MADE, weights.shape[1]))
+            expected = np.diff(ends[rows], axis=1, prepend=0.0) / ends[rows, -1:] @ weights
+            made[view][rows] = expected + _noise(inspection, views[like[rows]], view, weights, rng)
+            continue
         columns = np.empty(len(rows), dtype=np.int64)
-        weights = np.asarray(profiles[view].weights)
-        for k, chosen in enumerate(_by_code(groups.clip(max=len(weights) - 1), len(weights))):
+        for k, chosen in enumerate(_by_code(groups, len(weights))):
             sums = np.cumsum(weights[k])
             columns[chosen] = np.searchsorted(sums, rng.random(len(chosen)) * sums[-1])
         columns = columns.clip(max=weights.shape[1] - 1)
         made[view] = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(MADE, weights.shape[1]))
     names = {view: views.feature_names[view] for view in made if view in views.feature_names}
     return Views(made, present={view: sizes[view][like] > 0 for view in made}, feature_names=names)
+
+
+def _noise(
+    inspection: Inspection, views: Views, view: str, weights: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Normal noise with the deviation of most objects from what all of their views expect, column by column."""
+    off = dense(views[view]) - inspection.memberships(views, prepared=True) @ weights
+    low, high = np.quantile(off, [0.25, 0.75], axis=0)
+    return rng.normal(size=off.shape) * (high - low) / (2 * QUARTILE)
 
 
 def _by_code(codes: np.ndarray, n_codes: int) -> list[np.ndarray]:

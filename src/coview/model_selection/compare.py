@@ -15,7 +15,7 @@ from coview.model_selection.jobs import JobOutcome, JobProgress, run_jobs
 from coview.model_selection.methods import Method, applicable_methods, selected_methods
 from coview.model_selection.scores import Task, check_scoring, evaluate
 from coview.model_selection.splits import few_label_splits, folds, subsamples
-from coview.model_selection.table import Comparison
+from coview.model_selection.table import UNFINISHED, Comparison
 from coview.utils.messages import short
 from coview.utils.progress import is_shown
 from coview.validation import (
@@ -91,8 +91,8 @@ def compare(
         With all or many labels known: keep only this share of each class (one object at least), as if labels were few,
         and ask for the others.
     time_budget : float or None, default=60
-        Seconds for each method, all splits together. What takes longer is stopped, and listed with the splits that were
-        done. None sets no limit.
+        Seconds for each method, all splits together. What takes longer is stopped and listed as not finished, with the
+        number of splits that were done and without a mean. None sets no limit.
     n_jobs : int or None, default=None
         Methods at a time, each in a process of its own; None is all cores. With n_jobs=1 and no budget they run in this
         process.
@@ -164,6 +164,7 @@ def compare(
         "labeled": None if plan.known is None else int(plan.known.sum()),
         "classes" if classify else "clusters": n_groups,
         "splits": len(plan.splits),
+        "overlap": _overlap(plan) if classify else 0.0,
         "label_share": label_share,
         "time_budget": time_budget,
         "seed": seed,
@@ -176,6 +177,14 @@ def compare(
         estimators={method.name: method.estimator for method in selected},
         about=about,
     )
+
+
+def _overlap(plan: Task) -> float:
+    """Test objects per training object, by which Nadeau and Bengio correct a variance for training sets that overlap.
+
+    Where fewer learn than are asked for, as with few labels, training sets hardly overlap: 1 is enough.
+    """
+    return min(1.0, float(np.mean([len(test) / len(train) for train, test in plan.splits])))
 
 
 def _number(n_clusters: Any, n_rows: int) -> int:
@@ -269,7 +278,7 @@ def _row(method: Method, outcome: JobOutcome, plan: Task) -> dict[str, Any]:
             row[name] = float(np.median([part[name] for part in parts]))
     row |= {"seconds": outcome.seconds, "splits": len(parts)}
     note = outcome.note
-    if outcome.status == "over budget":
+    if outcome.status in UNFINISHED:
         note = f"{note.rstrip('.')}, {len(parts)} of {len(plan.splits)} splits done."
     elif parts and "warning" in parts[-1] and not note:
         note = parts[-1]["warning"]

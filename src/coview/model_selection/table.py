@@ -8,10 +8,13 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student_t
 from sklearn.base import clone
 
 from coview.utils.atomic import atomic_path
@@ -30,6 +33,7 @@ NOTES = {
     "internal": "No labels: these are internal indices. They measure how compact and reproducible clusters are and how "
     "far the views agree on them, not whether they are the clusters you are looking for.",
 }
+UNFINISHED = ("over budget", "stopped")
 COLORS = {"method": "#3b6fb6", "baseline": "#9aa0a6", "links": "#3a8f5c", "given": "#d9822b"}
 
 
@@ -97,9 +101,12 @@ class Comparison(ResultTable):
     rows : list of dict
         By row: "method", "group" (method, baseline, links, given), "status" (done, failed, over budget, stopped), the
         mean of each score and its standard deviation (``accuracy``, ``accuracy_std``), scores by view alone
-        (``accuracy[words]``), "fit_seconds" (median), "splits" (how many were done) and "note".
+        (``accuracy[words]``), "fit_seconds" (median), "splits" (how many were done) and "note". Scores are means over
+        all splits: methods that did not finish come last and have none. "behind" is how far the score that ranks lies
+        below that of the best method, as the mean difference over the same splits, with a 95 % interval from
+        "behind_low" to "behind_high".
     scores : dict of lists
-        By method, the figures of every split.
+        By method, the figures of every split that was done.
     metrics : list of str
         The scores; the first one ranks.
     task : str
@@ -109,7 +116,8 @@ class Comparison(ResultTable):
     near_best_ : list of str
         Methods that are not clearly worse than the best one, which comes first.
     about : dict
-        Objects, views and settings of the comparison.
+        Objects, views and settings of the comparison; "overlap" is by how much the variance of a mean difference over
+        the splits is larger, as a share of that of one split, because they share training objects.
 
     Examples
     --------
@@ -131,10 +139,15 @@ class Comparison(ResultTable):
     ) -> None:
         self.metrics = list(metrics)
         self.task = task
-        self.rows = sorted((dict(row) for row in rows), key=self._place)
         self.scores = dict(scores or {})
         self.about = dict(about or {})
         self._estimators = dict(estimators or {})
+        self.rows = sorted((dict(row) for row in rows), key=self._place)
+        for row in self.rows:
+            if row["status"] != "done":  # a mean over some splits cannot be held against those over all
+                row |= {name: math.nan for name in row if name.split("[")[0].removesuffix("_std") in self.metrics}
+            elif task != "internal":
+                row |= self._behind(row["method"])
 
     @property
     def best_(self) -> str:
@@ -159,23 +172,32 @@ class Comparison(ResultTable):
     def near_best_(self) -> list[str]:
         """Methods that are not clearly worse than the best one, which comes first.
 
-        The scores of the two on the same splits differ by less than twice the standard error of that difference, which
-        is corrected for training sets that overlap. A rough guide, not a test.
+        The 95 % interval of the difference from the best one over the same splits ("behind_low" in `rows`) reaches 0,
+        and so does that of every method with a better mean. A method whose interval reaches 0 only because its scores
+        vary much from split to split is not among them: the splits do not tell how good it is. With fewer than two
+        splits nothing is said. The interval is that of the corrected resampled t-test (Nadeau and Bengio, Inference for
+        the generalization error, Machine Learning 52, 2003). It does not allow for the best one being the best of many.
         """
-        best, metric = self.best_, self.metrics[0]
-        top = np.array([part[metric] for part in self.scores.get(best, ())])
-        near = [best]
-        for row in self.rows:
-            values = np.array([part[metric] for part in self.scores.get(row["method"], ())])
-            if row["status"] != "done" or row["method"] == best or len(values) != len(top) or len(top) < 2:
-                continue
-            gap, n = top - values, len(top)
-            if gap.mean() <= 2 * gap.std(ddof=1) * math.sqrt(1 / n + 1 / (n - 1)):
-                near.append(row["method"])
-        return near
+        done = [row for row in self.rows if row["status"] == "done"]
+        near = takewhile(lambda row: row["method"] == self.best_ or _reaches_zero(row), done)
+        return [self.best_, *(row["method"] for row in near if row["method"] != self.best_)]
+
+    def _behind(self, name: str) -> dict[str, float]:
+        """How far a method lies behind the best on the same splits, with its interval; empty with fewer than two."""
+        best, values = (
+            np.array([part[self.metrics[0]] for part in self.scores.get(method, ())]) for method in (self.best_, name)
+        )
+        n = len(values)
+        if n < 2 or len(best) != n or name == self.best_:
+            return {}
+        gap = np.round(best - values, 12)  # equal scores in another order of summation are equal
+        error = gap.std(ddof=1) * math.sqrt(1 / n + self.about.get("overlap", 1 / (n - 1)))
+        half = float(student_t.ppf(0.975, n - 1) * error)
+        middle = float(gap.mean())
+        return {"behind": middle, "behind_low": middle - half, "behind_high": middle + half}
 
     def plot(self, metric: str | None = None, axis: Any = None) -> Any:
-        """Plot one bar per method with its standard deviation; baselines are gray.
+        """Plot one bar per method that finished, with its standard deviation; baselines are gray.
 
         Parameters
         ----------
@@ -198,13 +220,13 @@ class Comparison(ResultTable):
             figure = Figure(figsize=(8.0, 0.9 + 0.27 * len(rows)), layout="constrained")
             axis = figure.add_subplot()
         for place, row in enumerate(rows):
-            color, whole = COLORS[row["group"]], row["status"] == "done"
             error = row[f"{metric}_std"]
-            axis.barh(place, row[metric], 0.7, color=color, alpha=1.0 if whole else 0.4, xerr=error, ecolor="#444444")
-        labels = [row["method"] + ("" if row["status"] == "done" else f" ({row['status']})") for row in rows]
-        axis.set_yticks(range(len(rows)), labels, fontsize=8)
+            axis.barh(place, row[metric], 0.7, color=COLORS[row["group"]], xerr=error, ecolor="#444444")
+        axis.set_yticks(range(len(rows)), [row["method"] for row in rows], fontsize=8)
         axis.invert_yaxis()
-        axis.set_xlabel(f"{metric.replace('_', ' ')} ± standard deviation")
+        rest = [row["method"] for row in self.rows if row["status"] in UNFINISHED]
+        late = fill(f"not finished: {', '.join(rest)}", 90, initial_indent="\n") if rest else ""
+        axis.set_xlabel(f"{metric.replace('_', ' ')} ± standard deviation{late}")
         axis.spines[["top", "right"]].set_visible(False)
         shown = [group for group in COLORS if any(row["group"] == group for row in rows)]
         if len(shown) > 1:
@@ -214,7 +236,7 @@ class Comparison(ResultTable):
         return axis.figure
 
     def _content(self) -> dict[str, Any]:
-        head = {"task": self.task, "note": NOTES[self.task], "metrics": self.metrics, "about": self.about}
+        head = {"task": self.task, "note": self._note(), "metrics": self.metrics, "about": self.about}
         return {**head, "rows": self.rows, "scores": self.scores}
 
     def __repr__(self) -> str:
@@ -257,14 +279,22 @@ class Comparison(ResultTable):
 
     def _place(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
         value = row.get(self.metrics[0], math.nan)
-        return row["status"] != "done", -value if math.isfinite(value) else math.inf, row["method"]
+        value = -value if row["status"] == "done" and math.isfinite(value) else math.inf
+        return row["status"] != "done", row["status"] == "failed", value, row["method"]
 
     def _note(self) -> str:
-        if not any(row["status"] == "done" for row in self.rows) or self.task == "internal":
+        judged = [row for row in self.rows if "behind" in row]
+        if not judged:
             return NOTES[self.task]
         near = self.near_best_[1:]
-        listed = ", ".join(near[:5]) + (f" and {len(near) - 5} more" if len(near) > 5 else "")
-        return f"{NOTES[self.task]} {f'Not clearly worse than the best: {listed}.' if near else ''}".strip()
+        rest = [row["method"] for row in judged if _reaches_zero(row) and row["method"] not in near]
+        said = [
+            NOTES[self.task],
+            "Behind: the difference from the best over the same splits, with its 95 % interval.",
+            *([f"Not clearly worse than the best: {_some(near)}."] if near else []),
+            *([f"Too uneven from split to split to be told from it: {_some(rest)}."] if rest else []),
+        ]
+        return " ".join(said)
 
     def _extra(self) -> list[str]:
         """Scores of the views alone, in the order of the views."""
@@ -275,17 +305,30 @@ class Comparison(ResultTable):
 
     def _columns(self) -> list[tuple[str, bool]]:
         scores = [(name, True) for name in (*self.metrics, *self._extra())]
-        return [("method", False), ("kind", False), *scores, ("fit s", True), *self._notes()]
+        behind = [("behind", True)] if any("behind" in row for row in self.rows) else []
+        return [("method", False), ("kind", False), scores[0], *behind, *scores[1:], ("fit s", True), *self._notes()]
 
     def _cells(self, row: Mapping[str, Any]) -> list[str]:
         cells = [row["method"], row["group"]]
         first, *others = self.metrics
         known = math.isfinite(row.get(first, math.nan))
         cells.append(f"{row[first]:.3f} ± {row[f'{first}_std']:.3f}" if known else "")
+        if any("behind" in each for each in self.rows):
+            cells.append(
+                "{behind:.3f} ({behind_low:.3f} to {behind_high:.3f})".format(**row) if "behind" in row else ""
+            )
         for name in (*others, *self._extra()):
             value = row.get(name, math.nan)
             cells.append(f"{value:.3f}" if math.isfinite(value) else "")
         seconds = row.get("fit_seconds", math.nan)
         cells.append(f"{seconds:.2f}" if math.isfinite(seconds) else "")
-        status = "" if row["status"] == "done" else f"{row['status']}: "
+        status = "" if row["status"] == "done" else "not finished: " if row["status"] in UNFINISHED else "failed: "
         return [*cells, f"{status}{row['note']}"] if self._notes() else cells
+
+
+def _reaches_zero(row: Mapping[str, Any]) -> bool:
+    return row.get("behind_low", math.inf) <= 0
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

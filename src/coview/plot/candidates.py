@@ -77,7 +77,8 @@ class CandidatesDisplay:
         """Draw a bar of reliability or accuracy for each method, and a mark of stability; those not used are gray.
 
         Where there is a log loss, the mark is exp(-log loss): the geometric mean of the probabilities given to the
-        held-out labels. The loss itself is written beside the weight, to the right of 1, where no bar or mark can be.
+        held-out labels. The loss itself, and the score that decided between clusterings, are written beside the weight,
+        to the right of 1, where no bar or mark can be.
 
         Parameters
         ----------
@@ -111,8 +112,10 @@ class CandidatesDisplay:
             share = told / np.nanmax(told)
             self.ax_.plot(share, heights, "o", ms=5, mfc="none", color="#16191f", label="completion")
         texts = []
-        for weight, loss, figure in zip(weights, losses, evidence):
+        scores = np.asarray(table.get("score", np.full(len(names), np.nan)), dtype=float)
+        for weight, loss, figure, score in zip(weights, losses, evidence, scores):
             text = f"weight {weight:.2f}" if weight > 0 else "not used"
+            text += "" if np.isnan(score) else f", score {score:.2f}"
             if weight > 0 and known and np.isnan(loss) and np.isnan(figure):
                 text += f", {UNJUDGED}"
             texts.append(text if np.isnan(loss) else f"{text}, log loss {loss:.2f}")

@@ -408,7 +408,7 @@ def _describe_topics(inspection: Inspection) -> dict[str, Any] | None:
 
 
 def _describe_outliers(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
-    """Objects that no group explains, of a model that has a likelihood; None where there is none of them."""
+    """Objects that no group explains, of a model that has a likelihood; none where chance alone gives as many."""
     views = objects.views
     if views is None or not inspection.likelihoods or len(views) < FEWEST_JUDGED:
         return None
@@ -416,9 +416,7 @@ def _describe_outliers(inspection: Inspection, objects: _Objects) -> dict[str, A
         found = inspection.outliers(views)
     except ViewsError:  # too short to tell
         return None
-    rows = found["row"][:SHOWN_OUTLIERS]
-    if not rows:
-        return None
+    rows = found["row"][:SHOWN_OUTLIERS] if found.exceeds_chance else []
     things = [
         {
             "id": row if objects.ids is None else objects.ids[row],
@@ -431,7 +429,8 @@ def _describe_outliers(inspection: Inspection, objects: _Objects) -> dict[str, A
             rows, found["score"], found["group"], _words_of(inspection, views, rows, TYPICAL_WORDS)
         )
     ]
-    return {"objects": things, "count": len(found["row"]), "judged": int(np.isfinite(found.scores).sum())}
+    judged = int(np.isfinite(found.scores).sum())
+    return {"objects": things, "count": len(found["row"]), "judged": judged, "about": found.describe()}
 
 
 def _describe_quality(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:

@@ -87,16 +87,15 @@ def render_outliers(summary: Summary) -> Markup:
     """Return the objects that no group explains."""
     found, noun = summary["outliers"], summary["noun"] or "group"
     things = found["objects"]
+    about = paragraph(f"{found['about']}. An outlier is an object that no {noun} explains.")
+    if not things:
+        return card("", about)
     cells = [called_short(summary, thing["group"] or "–") for thing in things]
     columns = [
         TableColumn("object", "text", [(str(thing["id"]), _object(thing)) for thing in things]),
         numbers("score", things, "score"),
         TableColumn(f"nearest {noun}", "text", [(cell, breakable(cell)) for cell in cells]),
     ]
-    about = (
-        f"{count(found['count'])} of {count(found['judged'])} objects {'is' if found['count'] == 1 else 'are'} "
-        f"explained by no {noun}; by chance it is 1 %."
-    )
     why = (
         "One half of each says less of its other half than is usual for its length. The score is the distance from "
         "what is usual, in standard deviations; the clearest come first."
@@ -105,7 +104,7 @@ def render_outliers(summary: Summary) -> Markup:
     folded = Markup("<details><summary>{}</summary>{}{}</details>").format(
         shown, paragraph(why), table("Outliers", columns)
     )
-    return card("", paragraph(about), folded)
+    return card("", about, folded)
 
 
 def _object(thing: dict[str, Any]) -> Markup:
