@@ -342,6 +342,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     _takes_lazy = True
     _mixture = "memberships_"
+    _group_rows: tuple[str, ...] = ("topic_feature_",)
     _joint = False  # whether a profile is one distribution over all views
     _start_share = START_SHARE
     schedule: str = "alternating"  # where it is no parameter
@@ -489,14 +490,19 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     def _as_features(self, view: str, weights: np.ndarray) -> Features:
         """Describe groups by distributions over the features of a view, or by the means of vectors."""
         if view not in self._vector_views():
-            return Features(weights, True, "p(feature)", with_background=self._with_background(view))
+            background, shares = self._with_background(view), self._view_shares(view)
+            return Features(weights, True, "p(feature)", with_background=background, view_shares=shares)
         weights = self._group_means(view)
         moments = vars(self).get("column_moments_", {})  # optional in a file: without them there are no deviations
         deviations = deviations_of(weights, *moments[view]) if view in moments else None
         return Features(weights, False, DEVIATION, deviations=deviations)
 
-    def _with_background(self, view: str) -> np.ndarray | None:
-        """Groups of a view (groups x features) with the background, where there is one."""
+    def _with_background(self, view: str) -> Features | None:
+        """Groups of a view with the background, where there is one."""
+        return None
+
+    def _view_shares(self, view: str) -> np.ndarray | None:
+        """Share of a view in each group, where a group is one distribution over all views."""
         return None
 
     def _group_means(self, view: str) -> np.ndarray:
