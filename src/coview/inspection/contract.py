@@ -184,6 +184,8 @@ class Inspection:
         (`describe_scaling` has words for them); empty where the model does not say.
     variance_explained : dict of ndarray (n_groups,)
         Share of the variance of each view of vectors that each group explains; empty where the model has none.
+    notes : list of str
+        What to know of the numbers that the model has fitted.
     history : dict of lists
         Curves of the fit: "objective", "seconds" and others; "correlations" by component; empty where there are none.
     candidates : dict of lists
@@ -281,6 +283,7 @@ class Inspection:
     likelihoods: dict[str, str] = field(default_factory=dict)
     scalings: dict[str, str] = field(default_factory=dict)
     variance_explained: dict[str, np.ndarray] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     history: dict[str, Any] = field(default_factory=dict)
     candidates: dict[str, list[Any]] = field(default_factory=dict)
     held_out: dict[str, float] = field(default_factory=dict)
@@ -357,8 +360,8 @@ class Inspection:
         return "\n".join(lines)
 
     def _chosen(self) -> list[str]:
-        """Lines about the candidates and their weights, and what the fit measured on labels that it hid."""
-        lines = []
+        """Lines about numbers, the candidates and their weights, and what the fit measured on labels that it hid."""
+        lines = list(self.notes)
         if self.candidates and self.ontology is None:
             lines.append(f"candidates by weight: {describe_candidates(self.candidates)}")
         elif self.candidates:
