@@ -689,41 +689,31 @@ class EditedModel(MultiViewEstimator):
     def _take(self, record: Record, split: dict[str, Any] | None = None, X: Any = None) -> None:
         """Write an edit into the log, or refuse it and change nothing."""
         self._ledger.apply(record)
-        if record["edit"] == "drop":
-            self.drops_ = [*self.drops_, self._answers_without(record, X)]
         self.edits_ = [*self.edits_, record]
+        if record["edit"] == "drop":
+            self.drops_ = [*self.drops_, self._answers_after(X)]
         if split is not None:
             kept = {name: split[name] for name in ("model", "shares")}
             self.splits_ = [*self.splits_, kept]
 
-    def _answers_without(self, record: Record, X: Any) -> list[Any] | None:
-        """What the models say of the objects of the fit without a group that is dropped; None where it is not known."""
-        inner, known = inspect(self.estimator_), self._answers_of_fit()
-        dropped = Columns.of(self.inner_numbers_.tolist(), [*self.edits_, record]).dropped
+    def _answers_after(self, X: Any) -> list[Any] | None:
+        """What the models say of the objects of the fit after a drop; None where these are not passed."""
+        inner, before = inspect(self.estimator_), edit(self).undo()._answers_of_fit()
         if not _reads(inner):  # what it knows of the objects of its fit is all that it knows
-            return (
-                None
-                if known is None
-                else [
-                    np.where(np.isin(np.arange(part.shape[1]), list(gone)), 0, part)
-                    for part, gone in zip(known, dropped)
-                ]
-            )
-        if X is None or n_training(inner) is None:
-            return None
-        objects = self._objects(X)
-        if not self._are_of_fit(objects, inner):
-            return None
-        return [
-            part if part is not None and not gone else model.without(gone).memberships(objects, prepared=True)
-            for part, gone, model in zip(known or [None] * len(dropped), dropped, self._models)
-        ]
+            kept = [
+                np.isin(range(n), list(gone), invert=True)
+                for n, gone in zip(self._columns.widths, self._columns.dropped)
+            ]
+            return None if before is None else [part * some for part, some in zip(before, kept)]
+        objects = None if X is None else self._objects(X)
+        return self._ask(objects, {}) if objects is not None and self._are_of_fit(objects, inner) else None
 
-    def _are_of_fit(self, objects: Any, inner: Inspection) -> bool:
+    @staticmethod
+    def _are_of_fit(objects: Any, inner: Inspection) -> bool:
         """Whether objects are those of the fit, as far as their number and ids tell."""
         ids, own = inner.training.ids, objects.ids if isinstance(objects, Views) else None
-        same = ids is None or own is None or (len(ids) == len(own) and bool((np.asarray(own) == ids).all()))
-        return n_training(inner) == _n_rows(objects) and same
+        same = n_training(inner) == _n_rows(objects)
+        return same and (ids is None or own is None or np.array_equal(ids, own))
 
     def _fit_split(self, group: int, n: int, X: Any) -> dict[str, Any]:
         """Fit a model of n groups to the objects of one group."""
@@ -805,8 +795,7 @@ class EditedModel(MultiViewEstimator):
         inner = inspect(self.estimator_)
         known = self._read_training(inner)
         if known is None:
-            sentence = _unknown(inner)
-            raise AttributeError(sentence[0].upper() + sentence[1:])
+            raise AttributeError(f"Groups of training objects are not known: {_unknown(inner)}")
         return known[part]
 
     def _objects(self, X: Any) -> Any:
@@ -847,16 +836,20 @@ class EditedModel(MultiViewEstimator):
         numbers : ndarray of shape (n_objects,)
             The number of each object's group, -1 for none.
         """
-        known, columns = {} if known is None else known, self._columns
-        answers: list[Any] = []
-        for model, gone in zip(self._models, columns.dropped):
+        known = {} if known is None else known
+        first = inspect(self.estimator_).estimator
+        known[(id(first),)] = first, reading.memberships
+        return self._sorted(self._ask(objects, known), reading.codes)
+
+    def _ask(self, objects: Any, known: dict[Any, tuple[Any, Any]]) -> list[Any]:
+        """What the model inside and those of the splits say of objects without what is dropped, if it is not known."""
+        answers = []
+        for model, gone in zip(self._models, self._columns.dropped):
             key = (id(model.estimator), *sorted(gone))
-            if not answers and not gone:
-                known[key] = model.estimator, reading.memberships
             if key not in known:
                 known[key] = model.estimator, model.without(gone).memberships(objects, prepared=True)
             answers.append(known[key][1])
-        return self._sorted(answers, reading.codes, columns)
+        return answers
 
     def _answers_of_fit(self) -> list[Any] | None:
         """What the model inside and those of the splits say of the training objects; None where it is not known."""
@@ -873,17 +866,15 @@ class EditedModel(MultiViewEstimator):
 
     def _read_training(self, inner: Inspection) -> tuple[np.ndarray, np.ndarray] | None:
         answers = self._answers_of_fit()
-        return None if answers is None else self._sorted(answers, inner.training.codes, self._columns)
+        return None if answers is None else self._sorted(answers, inner.training.codes)
 
-    def _sorted(
-        self, answers: Sequence[Any], codes: np.ndarray | None, columns: Columns
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _sorted(self, answers: Sequence[Any], codes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Memberships and numbers of the groups of objects, by what the models say and their groups in the one inside.
 
         An edit of clusters moves the objects of these clusters alone. Topics are mixtures: an object belongs to the one
         that it has most of.
         """
-        ledger = self._ledger
+        ledger, columns = self._ledger, self._columns
         final = leaders = columns.memberships(answers)
         if inspect(self.estimator_).kind == "cluster" and codes is not None:
             stays = (codes >= 0) & ~np.isin(codes, list(columns.dropped[0]))
@@ -1062,10 +1053,7 @@ def _unknown(inner: Inspection) -> str:
     """Why the groups of the training objects are not known."""
     if n_training(inner) is None:
         return "the model has kept nothing of the objects of its fit."
-    return (
-        "what is kept of the objects of the fit does not say where they belong without a group that was dropped. Pass \
-them to the drop, as in drop(3, X)."
-    )
+    return "a drop moves the objects of the fit, which were not passed to it, as in drop(3, X)."
 
 
 def _smaller(model: Any, n: int) -> Any:
