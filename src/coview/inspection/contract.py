@@ -183,7 +183,8 @@ class Inspection:
         How the columns of each view were made comparable, "tf-idf", "unit length", "standard", "pareto" or "centered"
         (`describe_scaling` has words for them); empty where the model does not say.
     variance_explained : dict of ndarray (n_groups,)
-        Share of the variance of each view of vectors that each group explains; empty where the model has none.
+        Share of the variance of each view of vectors that each group explains; empty where the model has none, and
+        where groups were split or dropped after the fit.
     notes : list of str
         What to know of the numbers that the model has fitted.
     history : dict of lists
