@@ -696,6 +696,23 @@ def test_a_file_with_a_log_that_cannot_be_is_refused(model, tmp_path, change, se
         load(tmp_path / "model.coview")
 
 
+@pytest.mark.parametrize("kept", [[], [None, None], [[np.full((90, 4), 0.2)]], [[np.full((89, 5), 0.2)]]])
+def test_a_file_keeps_what_is_known_after_a_drop_and_nothing_else(model, tmp_path, kept):
+    model.drop(1, X)
+    save(model, tmp_path / "model.coview")
+    assert_same(answers(load(tmp_path / "model.coview")), answers(model))
+    model.drops_ = kept
+    write(model, tmp_path / "model.coview")
+    with pytest.raises(ModelFileError, match="drops_"):
+        load(tmp_path / "model.coview")
+
+
+def test_a_drop_that_is_refused_changes_nothing(model):
+    with pytest.raises(ValueError, match="other"):
+        model.drop(1, Views(other=X["view0"]))
+    assert model.edits_ == [] and model.drops_ == []
+
+
 def test_a_file_keeps_the_log_and_goes_on_from_there(model, tmp_path):
     model.merge([1, 3], name="animals").split(0, X).mark_noise(2)
     expected = [answers(model)]

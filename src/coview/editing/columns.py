@@ -117,12 +117,9 @@ class Columns:
             for columns, width in zip(self.divided[1:], self.widths[1:]):
                 sizes.append(np.full(width, sum(sizes[model][j] for model, j in columns) / width))
             return sizes
-        every = {number: [(model, j)] for number, (model, j) in enumerate(self._all())}
-        sums = Columns(every, self.divided).memberships(answers).sum(axis=0, dtype=np.float64)
-        return np.split(sums, np.cumsum(self.widths)[:-1])
-
-    def _all(self) -> list[Column]:
-        return [(model, j) for model, width in enumerate(self.widths) for j in range(width)]
+        every = [(model, j) for model, width in enumerate(self.widths) for j in range(width)]
+        apart = Columns({at: [column] for at, column in enumerate(every)}, self.divided)
+        return np.split(apart.memberships(answers).sum(axis=0, dtype=np.float64), np.cumsum(self.widths)[:-1])
 
     def rows(self, values: Sequence[Any], sizes: Sequence[np.ndarray]) -> np.ndarray:
         """Return groups x anything, by the rows of each model (columns x anything): means, weighted by sizes."""

@@ -689,24 +689,22 @@ class EditedModel(MultiViewEstimator):
     def _take(self, record: Record, split: dict[str, Any] | None = None, X: Any = None) -> None:
         """Write an edit into the log, or refuse it and change nothing."""
         self._ledger.apply(record)
-        self.edits_ = [*self.edits_, record]
         if record["edit"] == "drop":
-            self.drops_ = [*self.drops_, self._answers_after(X)]
+            self.drops_ = [*self.drops_, self._answers_after(record, X)]
+        self.edits_ = [*self.edits_, record]
         if split is not None:
             kept = {name: split[name] for name in ("model", "shares")}
             self.splits_ = [*self.splits_, kept]
 
-    def _answers_after(self, X: Any) -> list[Any] | None:
+    def _answers_after(self, record: Record, X: Any) -> list[Any] | None:
         """What the models say of the objects of the fit after a drop; None where these are not passed."""
-        inner, before = inspect(self.estimator_), edit(self).undo()._answers_of_fit()
+        inner, known, after = inspect(self.estimator_), self._answers_of_fit(), self._copy()
+        after.edits_.append(record)
         if not _reads(inner):  # what it knows of the objects of its fit is all that it knows
-            kept = [
-                np.isin(range(n), list(gone), invert=True)
-                for n, gone in zip(self._columns.widths, self._columns.dropped)
-            ]
-            return None if before is None else [part * some for part, some in zip(before, kept)]
+            gone = [list(columns) for columns in after._columns.dropped]
+            return known and [part * ~np.isin(range(part.shape[1]), some) for part, some in zip(known, gone)]
         objects = None if X is None else self._objects(X)
-        return self._ask(objects, {}) if objects is not None and self._are_of_fit(objects, inner) else None
+        return after._ask(objects, {}) if objects is not None and self._are_of_fit(objects, inner) else None
 
     @staticmethod
     def _are_of_fit(objects: Any, inner: Inspection) -> bool:
@@ -915,8 +913,8 @@ class EditedModel(MultiViewEstimator):
         inner, ledger, columns = inspect(self.estimator_), self._ledger, self._columns
         models, numbers, whole = self._models, self.inner_numbers_.tolist(), columns.whole
         trained = training_memberships(inner)
-        known = [trained, *(split["shares"] for split in self.splits_)]
-        sizes = columns.sizes(None if any(part is None for part in known) else known)
+        kept = self._answers_of_fit() or [trained, *(split["shares"] for split in self.splits_)]
+        sizes = columns.sizes(None if kept[0] is None else kept)
         shown = [at for at, number in enumerate(ledger.numbers) if number not in ledger.noise]
         order = list(columns.groups.values())
         changed = len(shown) < len(order) or order != [[(0, j)] for j in range(len(numbers))]

@@ -113,14 +113,12 @@ def log_rule() -> rules.Rule:
 
 def _check_drops(checker: rules.Checker, records: list[Any], widths: list[int]) -> None:
     """For each drop, the answers of the model inside and of the splits before it."""
-    drops, kinds = checker.state["drops_"], [record["edit"] for record in records]
-    at = [i for i, kind in enumerate(kinds) if kind == "drop"]
-    if len(at) != len(drops):
-        checker.refuse("drops_", f"has {len(drops)} entries, but edits_ has {len(at)} drops")
-    for i, (answers, place) in enumerate(zip(drops, at)):
-        wanted = widths[: 1 + kinds[:place].count("split")]
-        if answers is not None and [part.shape[1] for part in answers] != wanted:
-            checker.refuse(f"drops_[{i}]", "has answers of other models than the log")
+    kinds = [record["edit"] for record in records]
+    wanted = [widths[: 1 + kinds[:at].count("split")] for at, kind in enumerate(kinds) if kind == "drop"]
+    drops = checker.state["drops_"]
+    told = [known if kept is None else [part.shape[1] for part in kept] for kept, known in zip(drops, wanted)]
+    if told != wanted or len(drops) != len(wanted):
+        checker.refuse("drops_", f"does not hold what the {len(wanted)} drops of edits_ need")
 
 
 def _check_records(checker: rules.Checker, value: Any, where: str) -> None:
