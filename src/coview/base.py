@@ -52,6 +52,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     _takes_vectors = False  # but where a parameter `likelihood` says that they are those of vectors
     _min_views = 1
     _normalizes_rows = False  # so that the scale of vectors does not matter
+    _group_rows: tuple[str, ...] = ()  # fitted arrays, or arrays by view, that have a row for each group
     _takes_lazy = False  # rows that are read when needed: a sharded folder, dask collections
     _known_parameters: ClassVar[tuple[Any, tuple[str, ...]]]  # an `__init__` and the names of its parameters
 
@@ -141,6 +142,15 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     def _inspect(self) -> Inspection:
         """Answer `inspect`; families override it, mostly by `dataclasses.replace` of what is found here."""
         return describe(self, self._view_inputs())
+
+    def _keeping(self, groups: np.ndarray) -> Any:
+        """Return a copy that has some of its groups alone, by their positions, to ask about objects."""
+        light = copy.copy(self)
+        for name in self._group_rows:
+            value = vars(self)[name]
+            rows = {key: part[groups] for key, part in value.items()} if isinstance(value, dict) else value[groups]
+            setattr(light, name, rows)
+        return light
 
     def _keep_names(self, names: dict[str, str], by_hand: bool) -> None:
         """Keep names of groups, by key: all that there are, given by hand or found."""

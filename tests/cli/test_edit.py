@@ -100,7 +100,7 @@ def test_edits_are_shown_first_and_written_where_asked(run, files, tmp_path):
     np.testing.assert_array_equal(load(path).predict(X), expected)
     assert inspect(load(path)).group_names == ["Both", "Other one"]
     # on from there, in the same file, then all taken back
-    assert run("edit", path, "--undo", "--undo", "--drop", "both", "-o", path)[0] == 0
+    assert run("edit", path, "--undo", "--undo", "--drop", "both", "--table", table, "-o", path)[0] == 0
     assert load(path).log() == ["merge 0 and 2 into 0, 'Both'", "drop 0"]
     assert run("edit", path, "--undo", "--undo", "-o", path)[0] == 0
     np.testing.assert_array_equal(load(path).predict(X), before)
@@ -144,9 +144,9 @@ def test_ids_that_are_numbers_are_written_as_json(run, tmp_path):
 
 
 def test_the_log_and_the_groups_are_shown_without_an_edit(run, files, tmp_path):
-    _, model = files
+    table, model = files
     path = tmp_path / "edited.coview"
-    run("edit", model, "--merge", "0,1", "--drop", "2", "-o", path)
+    run("edit", model, "--merge", "0,1", "--drop", "2", "--table", table, "-o", path)
     code, out, _ = run("edit", path, "--log")
     assert code == 0
     assert "1. merge 0 and 1 into 0" in out and "2. drop 2" in out and "1: merged into 0" in out and "2: dropped" in out
@@ -186,7 +186,8 @@ def test_other_commands_take_an_edited_model(run, files, tmp_path):
         (("--reduce", "0"), "at least 1"),
         (("--reduce", "7"), "--reduce must be at most the number of groups, 4, got 7."),
         (("--undo",), "There is nothing to undo."),
-        (("--drop", "0", "--drop", "1", "--drop", "2", "--drop", "3"), "Group 3 is the last one"),
+        (("--noise", "0", "--noise", "1", "--noise", "2", "--noise", "3"), "Group 3 is the last one"),
+        (("--drop", "0"), "--table, --view or --data is needed: a drop moves the objects of the fit"),
         (("--drop", "0", "--moves", "moves.txt"), "moves.txt"),
     ],
 )

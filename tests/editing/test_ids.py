@@ -52,7 +52,7 @@ def test_a_model_names_the_objects_of_its_fit(make, tmp_path):
         assert inspect(each).training.ids.tolist() == IDS
         moves = edit(each).preview("merge", groups=[0, 2])
         assert moves["id"] == [IDS[row] for row in moves["row"]] and moves["id"]
-        assert edit(each).merge([0, 2]).fit(X[:40]).preview("drop", group=1)["id"][0] in IDS[:40]
+        assert edit(each).merge([0, 2]).fit(X[:40]).preview("noise", group=1)["id"][0] in IDS[:40]
     assert inspect(make().fit(DATA.views)).training.ids is None
     assert inspect(make().fit(X).fit(DATA.views)).training.ids is None  # those of the last fit
 
@@ -78,7 +78,7 @@ def test_a_model_that_learns_from_batches_names_the_objects_of_the_last(model):
 def test_rows_of_a_table_are_named_by_its_column_of_ids():
     rows = {"key": IDS, "body": [["ship sail", "bread oven", "chess rook"][i % 3] for i in range(60)]}
     model = make_pipeline(TableViews({"words": "body"}, id="key", min_df=1), LinkPLSA(3, random_state=0)).fit(rows)
-    moves = edit(model).preview("drop", group=1)
+    moves = edit(model).preview("noise", group=1)
     assert moves["id"] == [IDS[row] for row in moves["row"]] and len(moves["id"]) == 20
 
 

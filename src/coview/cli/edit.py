@@ -41,7 +41,8 @@ def edit(
         typer.Option("--split", help="A group to split, 4, or 4=3 for three parts; needs the objects of the fit."),
     ] = None,
     drop: Annotated[
-        list[str] | None, typer.Option("--drop", help="A group to drop: its objects go to their next best group.")
+        list[str] | None,
+        typer.Option("--drop", help="A group to drop: its objects, which it needs, go to their next best one."),
     ] = None,
     noise: Annotated[
         list[str] | None, typer.Option("--noise", help="A group that is noise: its objects belong to no group (-1).")

@@ -92,6 +92,7 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     """
 
     _models_counts = False
+    _group_rows = ("cluster_centers_",)
     projections_: dict[str, np.ndarray]
     offsets_: dict[str, np.ndarray]
     correlations_: np.ndarray

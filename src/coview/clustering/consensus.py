@@ -319,6 +319,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     n_clusters: int
     _models_counts = False
+    _group_rows = ("cluster_mapping_",)
     _fitted_state = {
         "cluster_mapping_": rules.mapping(rules.shares("clusters", "clusters of {view}"), "clusterings"),
         "softness_": rules.number(1e-12, 1.0),

@@ -154,6 +154,7 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
     True
     """
 
+    _group_rows = ("cluster_centers_",)
     _fitted_state = {
         "method_": rules.one_of(*METHODS),
         "view_weights_": rules.by_view(rules.weight()),

@@ -1,116 +1,172 @@
-"""Edits on numbers: memberships (objects x groups) and features (groups x features) before and after each of them.
+"""Edits on numbers: which columns of which model make a group, and the memberships and features that follow.
 
-With T (groups before x groups after) 1 where a group goes into another, memberships M and sizes n of the groups,
+Models are numbered: 0 is the one inside, s > 0 the one of the s-th split, S_s its shares of the parts. A group is a set
+of columns (s, j); with M the memberships of the model inside and the sizes n the sums over the objects,
 
-    merge, reduce   M <- M T,                            features <- weighted means by n
-    drop            M <- M T, rows brought to their sums before; of an object that had no other group, 0
-    split           M <- (M T) * S, S the shares of the parts that the split found, 1 elsewhere
-    names, noise    nothing: noise is taken out at the end, so that marking a group moves none of the other objects
+    membership of (0, j)    M_j
+    membership of (s, j)    S_sj times that of the group that was split
+    group                   the sum over its columns; features are means by n, and by p(view | group) where a group is
+                            one distribution over all views
 
-So rows sum to what they did before, less noise, and p(feature | object) of a mixture does not change by a merge.
+    merge, reduce           the columns of several groups in one; all parts of a split are the group again
+    split                   a column of the new model for each part
+    drop                    its columns are gone from their models, which are asked again as if they never had them
+    names, noise            nothing: noise is taken out at the end, so that no other object moves
+
+So rows sum to what they did before, less noise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from coview.editing.log import Ledger, Record
+from coview.editing.log import Record
 
-__all__ = ["Step", "edited_memberships", "edited_rows", "edited_sizes", "leading_groups", "steps_of"]
+__all__ = ["Columns", "leading_groups", "merged_variance"]
 
-
-@dataclass(frozen=True)
-class Step:
-    """One edit that changes columns: which groups go into which, and the columns of the parts of a split."""
-
-    transfer: np.ndarray  # groups before x groups after, 0 or 1
-    parts: list[int] | None = None  # columns after, one for each part
-    dropped: bool = False
+Column = tuple[int, int]  # of a model: 0 is the one inside, those of splits follow
 
 
-def steps_of(numbers: Sequence[int], records: Sequence[Record]) -> list[Step]:
-    """Return what the records do to columns; the first ones are in ascending order of their numbers."""
-    ledger, steps = Ledger.of(numbers), []
-    for record in records:
-        before = list(ledger.numbers)
-        ledger.apply(record)
-        if record["edit"] in ("rename", "names", "noise"):
-            continue
-        after = {number: at for at, number in enumerate(ledger.numbers)}
-        transfer = np.zeros((len(before), len(after)))
-        goes_to = {number: [number] for number in before if number in after}
-        parts = None
-        if record["edit"] == "split":
-            goes_to[record["group"]] = record["into"]
-            parts = [after[number] for number in record["into"]]
-        for merged in {"merge": [record.get("groups", ())], "reduce": record.get("groups", ())}.get(record["edit"], ()):
-            goes_to.update({number: [min(merged)] for number in merged})
-        for row, number in enumerate(before):
-            transfer[row, [after[target] for target in goes_to.get(number, ())]] = 1.0
-        steps.append(Step(transfer, parts, record["edit"] == "drop"))
-    return steps
+@dataclass
+class Columns:
+    """The groups after some edits by the columns that they are made of.
 
-
-def edited_memberships(
-    memberships: np.ndarray, numbers: Sequence[int], steps: Sequence[Step], shares: Sequence[np.ndarray]
-) -> Iterator[np.ndarray]:
-    """Yield memberships, their columns in ascending order of the numbers, before the first step and after each.
-
-    `shares` are those of the parts of each split, objects x parts.
-    """
-    order = np.argsort(numbers)
-    current = memberships if (np.diff(order) == 1).all() else memberships[:, order]
-    yield current
-    waiting = iter(shares)
-    for step in steps:
-        before, current = current, current @ step.transfer.astype(current.dtype)
-        if step.parts is not None:
-            current[:, step.parts] *= next(waiting)
-        if step.dropped:
-            total, left = before.sum(axis=1), current.sum(axis=1)
-            current *= np.divide(total, left, out=np.ones_like(left), where=left > 0)[:, None]
-        yield current
-
-
-def edited_sizes(
-    memberships: np.ndarray | None, numbers: Sequence[int], steps: Sequence[Step], shares: Sequence[np.ndarray]
-) -> list[np.ndarray]:
-    """Return the sizes of the groups before the first step and after each; equal ones where nothing is known."""
-    if memberships is not None:
-        return [part.sum(axis=0, dtype=np.float64) for part in edited_memberships(memberships, numbers, steps, shares)]
-    sizes = [np.ones(len(numbers))]
-    for step in steps:
-        sizes.append((sizes[-1] / step.transfer.sum(axis=1).clip(min=1.0)) @ step.transfer)
-    return sizes
-
-
-def edited_rows(
-    rows: Any, numbers: Sequence[int], steps: Sequence[Step], sizes: Sequence[np.ndarray], parts: Sequence[Any]
-) -> np.ndarray:
-    """Return rows of groups (groups x anything) after all steps: weighted means of merged ones, `parts` of split ones.
+    Attributes
+    ----------
+    groups : dict of lists
+        Columns of each group, by its number, noise among them.
+    divided : list of lists
+        By model, the columns of the group that was split; none for the model inside.
+    widths : list of int
+        By model, the number of its columns.
+    dropped : list of sets
+        By model, the columns that are gone.
 
     Examples
     --------
-    >>> records = [{"edit": "merge", "groups": [0, 2], "name": None}]
-    >>> steps = steps_of([0, 1, 2], records)
-    >>> sizes = edited_sizes(np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]]), [0, 1, 2], steps, [])
-    >>> edited_rows([[4.0], [1.0], [0.0]], [0, 1, 2], steps, sizes, []).tolist()
+    >>> columns = Columns.of([0, 1, 2], [{"edit": "merge", "groups": [0, 2], "name": None}])
+    >>> columns.groups
+    {0: [(0, 0), (0, 2)], 1: [(0, 1)]}
+    >>> memberships = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])
+    >>> columns.memberships([memberships]).tolist()
+    [[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]]
+    >>> columns.rows([np.array([[4.0], [1.0], [0.0]])], columns.sizes([memberships])).tolist()
     [[1.0], [1.0]]
     """
-    current, waiting = np.asarray(rows)[np.argsort(numbers)], iter(parts)
-    for step, size in zip(steps, sizes):
-        weights = step.transfer * size[:, None]
-        weights = np.where(weights.sum(axis=0) > 0, weights, step.transfer)
-        current = ((weights / weights.sum(axis=0)).T @ current).astype(current.dtype, copy=False)
-        if step.parts is not None:
-            current[step.parts] = next(waiting)
-    return current
+
+    groups: dict[int, list[Column]]
+    divided: list[list[Column]] = field(default_factory=lambda: [[]])
+    widths: list[int] = field(default_factory=list)
+    dropped: list[set[int]] = field(default_factory=lambda: [set()])
+
+    @classmethod
+    def of(cls, numbers: Sequence[int], records: Sequence[Record]) -> Columns:
+        """Return the columns of a model whose groups have these numbers, after some edits."""
+        columns = cls({number: [(0, j)] for j, number in enumerate(numbers)}, widths=[len(numbers)])
+        for record in records:
+            columns._apply(record)
+        columns.groups = dict(sorted(columns.groups.items()))
+        return columns
+
+    def _apply(self, record: Record) -> None:
+        kind, groups = record["edit"], self.groups
+        if kind == "split":
+            self.divided.append(groups[record["group"]])
+            self.widths.append(len(record["into"]))
+            self.dropped.append(set())
+            groups.update({number: [(len(self.divided) - 1, j)] for j, number in enumerate(record["into"])})
+        elif kind == "drop":
+            for model, j in groups.pop(record["group"]):
+                self.dropped[model].add(j)
+        for merged in {"merge": [record.get("groups", ())], "reduce": record.get("groups", ())}.get(kind, ()):
+            groups[min(merged)] = [column for number in sorted(merged) for column in groups.pop(number)]
+        for model in range(len(self.divided) - 1, 0, -1):  # a group that holds all parts is the one that was split
+            left = {(model, j) for j in range(self.widths[model]) if j not in self.dropped[model]}
+            for number, columns in groups.items():
+                if left <= set(columns):
+                    groups[number] = [column for column in columns if column not in left] + self.divided[model]
+
+    @property
+    def whole(self) -> bool:
+        """Whether all groups are those of the model inside, or some of these merged: none is split or dropped."""
+        return not self.dropped[0] and all(model == 0 for columns in self.groups.values() for model, _ in columns)
+
+    def memberships(self, answers: Sequence[Any]) -> np.ndarray:
+        """Return objects x groups by what each model says, objects x columns, which is 0 in those that are dropped."""
+        shared: dict[int, np.ndarray] = {}
+
+        def together(columns: Sequence[Column]) -> np.ndarray:
+            total = answers[0][:, [j for model, j in columns if model == 0]].sum(axis=1)
+            for model, j in columns:
+                if model:
+                    if model not in shared:
+                        shared[model] = together(self.divided[model])
+                    total = total + shared[model] * answers[model][:, j]
+            return total
+
+        return np.column_stack([together(columns) for columns in self.groups.values()])
+
+    def sizes(self, answers: Sequence[Any] | None) -> list[np.ndarray]:
+        """Return the sizes of the columns of each model; even ones where nothing is known."""
+        if answers is None:
+            sizes = [np.ones(self.widths[0])]
+            for columns, width in zip(self.divided[1:], self.widths[1:]):
+                sizes.append(np.full(width, sum(sizes[model][j] for model, j in columns) / width))
+            return sizes
+        every = [(model, j) for model, width in enumerate(self.widths) for j in range(width)]
+        apart = Columns({at: [column] for at, column in enumerate(every)}, self.divided)
+        return np.split(apart.memberships(answers).sum(axis=0, dtype=np.float64), np.cumsum(self.widths)[:-1])
+
+    def rows(self, values: Sequence[Any], sizes: Sequence[np.ndarray]) -> np.ndarray:
+        """Return groups x anything, by the rows of each model (columns x anything): means, weighted by sizes."""
+        rows = []
+        for columns in self.groups.values():
+            own = [np.asarray(values[model])[j] for model, j in columns]
+            weights = np.array([sizes[model][j] for model, j in columns])
+            weights = weights if weights.sum() > 0 else np.ones(len(columns))
+            rows.append(own[0] if len(own) == 1 else np.average(own, axis=0, weights=weights))
+        return np.stack(rows).astype(np.asarray(values[0]).dtype, copy=False)
 
 
 def leading_groups(memberships: np.ndarray) -> np.ndarray:
     """Return the column of the largest membership of each object; -1 of one without any."""
     return np.where(memberships.max(axis=1, initial=0.0) > 0, memberships.argmax(axis=1), -1)
+
+
+def merged_variance(
+    explained: np.ndarray, before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
+    """Share of the variance of a view that each group explains after a merge.
+
+    Parameters
+    ----------
+    explained : ndarray
+        The shares before.
+    before, after : pairs of ndarrays
+        Memberships (objects x groups), and means of the vectors of the groups' objects (groups x features).
+
+    Notes
+    -----
+    With memberships T, their sums n, C = n (means - mean of all) = T' (X - mean of all), the mixtures of the vectors
+    that fit best explain trace(C' (T' T)^-1 C). It is divided among the groups as that of a model is.
+
+    Examples
+    --------
+    >>> groups, means = np.eye(3)[[0, 0, 1, 2]], np.array([[1.0], [3.0], [5.0]])
+    >>> merged_variance(np.array([0.4, 0.1, 0.5]), (groups, means), (np.ones((4, 1)), np.array([[2.5]])))
+    array([0.])
+    """
+    fitted, parts = [], np.zeros(0)
+    for memberships, means in (before, after):
+        memberships = memberships.astype(np.float64)
+        sizes = memberships.sum(axis=0)
+        moved = np.asarray(means, dtype=np.float64) - sizes @ means / sizes.sum()
+        sums = sizes[:, None] * moved
+        fitted.append(np.vdot(sums, np.linalg.lstsq(memberships.T @ memberships, sums, rcond=None)[0]))
+        parts = sizes * (moved**2).sum(axis=1)
+    share = explained.sum() * fitted[1] / max(fitted[0], 1e-300)
+    return share * parts / max(float(parts.sum()), 1e-300)

@@ -2,7 +2,8 @@
 
 What the model inside says (`inspect`) goes through the log (`columns`) whenever it is asked, so that no edit changes a
 fitted number, and undoing one gives back what was there to the bit. A split is a model of its own, of the same kind and
-settings, of the objects of one group: the memberships of the parts are its own, times that of the group.
+settings, of the objects of one group: the memberships of the parts are its own, times that of the group. A drop asks
+the model again as if it never had the group, which takes the objects: what it says of those of the fit is kept.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.classification.wrapper import last_step
-from coview.editing.columns import Step, edited_memberships, edited_rows, edited_sizes, leading_groups, steps_of
+from coview.editing.columns import Columns, leading_groups, merged_variance
 from coview.editing.log import EDITS, Ledger, Record, checked_record, describe_record
 from coview.editing.matching import left_of, matched_numbers, read_anew, training_memberships
 from coview.editing.moves import NO_GROUP, Moves, find_moves
 from coview.editing.state import (
+    drops_rule,
     has_groups,
     inner_rule,
     log_rule,
@@ -38,7 +40,7 @@ from coview.editing.state import (
     view_rules,
 )
 from coview.exceptions import ParameterError, ViewsError
-from coview.inspection import Features, Inspection, Topics, Training, inspect, one_hot
+from coview.inspection import Features, Inspection, Reading, Training, inspect, one_hot
 from coview.inspection.contract import answers
 from coview.inspection.features import deviations_of
 from coview.plsa.link import LinkPLSA
@@ -150,14 +152,18 @@ class EditedModel(MultiViewEstimator):
         Numbers of the groups of the fitted model, in its order; those after the edits are `numbers_`.
     splits_ : list of dict
         For each split of the log, the "model" of the parts and their "shares" of the training objects.
+    drops_ : list
+        For each drop of the log, what the model inside and those of the splits say of the training objects without the
+        group, or None where these were not passed.
     lost_edits_ : list of dict
         Edits that the last fit could not make again.
     numbers_ : list of int
         Numbers of the groups, in the order of the columns of `transform`; noise is none of them.
     labels_ : ndarray (n_objects,)
-        Number of the group of each training object, -1 for none; not where the model inside keeps nothing of them.
+        Number of the group of each training object, -1 for none; not where the model inside keeps nothing of them, nor
+        after a drop that they were not passed to.
     memberships_ : ndarray (n_objects, n_groups)
-        Memberships of the training objects; of a clusterer that has none, 1 in the group of the object.
+        Memberships of the training objects; of a clusterer that has none, 1 in the group of the object. Likewise.
     <shared: fitted views>
 
     See Also
@@ -187,12 +193,14 @@ class EditedModel(MultiViewEstimator):
     edits_: list[Record]
     inner_numbers_: np.ndarray
     splits_: list[dict[str, Any]]
+    drops_: list[list[np.ndarray] | None]
     lost_edits_: list[Record]
     _fitted_state = {
         **view_rules(),
         "estimator_": inner_rule(),
         "inner_numbers_": numbers_rule(),
         "splits_": splits_rule(),
+        "drops_": drops_rule(),
         "edits_": log_rule(),
         "lost_edits_": records_rule(),
     }
@@ -288,12 +296,13 @@ class EditedModel(MultiViewEstimator):
                 f"must have topics or clusters to edit, but {inner.name} {what}.", parameter="estimator"
             )
         self.inner_numbers_ = np.arange(len(inner.groups))
-        self.edits_, self.splits_, self.lost_edits_ = [], [], []
+        self.edits_, self.splits_, self.drops_, self.lost_edits_ = [], [], [], []
 
     def _copy(self) -> EditedModel:
         """Return a model with a log of its own, which shares what was fitted."""
         other = copy.copy(self)
-        other.edits_, other.splits_, other.lost_edits_ = list(self.edits_), list(self.splits_), list(self.lost_edits_)
+        for name in ("edits_", "splits_", "drops_", "lost_edits_"):
+            setattr(other, name, list(vars(self)[name]))
         return other
 
     # -- making the edits again
@@ -319,7 +328,7 @@ class EditedModel(MultiViewEstimator):
                 if left is None:
                     raise ParameterError("Its groups are not there.")
                 if split is None:
-                    self._take(left)
+                    self._take(left, X=X)
                 else:
                     self._take(*self._split_as_before(left, split, old, X))
             except ValueError:  # also of a fit of too few objects
@@ -349,6 +358,10 @@ class EditedModel(MultiViewEstimator):
     def merge(self, groups: Sequence[Any], name: str | None = None) -> EditedModel:
         """Merge groups into one, which has the lowest of their numbers: memberships add up.
 
+        The features of the merged group are means of theirs, weighted by the memberships of the objects; where a group
+        is one distribution over the features of all views (`PLSA`, `DualPLSA`), also by p(view | group). A merge of all
+        parts of a split is the group that was split.
+
         Parameters
         ----------
         groups : list of int or str
@@ -362,7 +375,7 @@ class EditedModel(MultiViewEstimator):
         """Split a group: a model of the same kind and settings is fitted to its objects alone.
 
         The largest part keeps the number, the others get new ones. Parts share the memberships of the group, so that an
-        object that was in it by little may go to another group.
+        object that was in a topic by little may go to another one.
 
         Parameters
         ----------
@@ -387,18 +400,22 @@ class EditedModel(MultiViewEstimator):
         """
         return self.apply("rename", group=group, name=name)
 
-    def drop(self, group: Any) -> EditedModel:
+    def drop(self, group: Any, X: Any = None) -> EditedModel:
         """Drop a group: its objects go to their next best group.
 
-        Where the model knows the group of an object and no second one, as clusterers without memberships do, the
-        object is in no group then (-1).
+        The model is asked as if it never had the group: mixtures are folded in with the other topics alone, and
+        clusters are the nearest of the others. Objects of a dropped part of a split go to the other parts. Where a
+        clusterer can say nothing of the kind, the object is in no group then (-1).
 
         Parameters
         ----------
         group : int or str
             Number or name of the group.
+        X : what the model takes, optional
+            The objects of the fit, in the same order. Without them `labels_` and `memberships_` are not known
+            afterwards: what the model has kept of an object does not say where it belongs without its group.
         """
-        return self.apply("drop", group=group)
+        return self.apply("drop", X, group=group)
 
     def mark_noise(self, group: Any) -> EditedModel:
         """Mark a group as noise: `predict` gives -1 for its objects, and it has no column in `transform`.
@@ -432,7 +449,7 @@ class EditedModel(MultiViewEstimator):
         edit : str or dict
             "merge", "split", "rename", "drop", "noise" or "reduce" with its options; or a record, as in `edits_`.
         X : what the model takes, optional
-            The objects of the fit; a split needs them.
+            The objects of the fit; a split needs them, and a drop to know `labels_` and `memberships_` afterwards.
         **options
             What the edit needs: `group` or `groups`, `name`, `n`.
 
@@ -442,7 +459,7 @@ class EditedModel(MultiViewEstimator):
             Itself.
         """
         check_is_fitted(self)
-        self._take(*self._resolved(edit, X, options))
+        self._take(*self._resolved(edit, X, options), X)
         return self
 
     def undo(self, n: int = 1) -> EditedModel:
@@ -459,9 +476,9 @@ class EditedModel(MultiViewEstimator):
             count = len(self.edits_)
             left = f"There {'is' if count == 1 else 'are'} {quantity(count, 'edit')} to undo, got {n}."
             raise ParameterError(left if count else "There is nothing to undo.")
-        kept = self.edits_[:-n]
-        n_splits = sum(record["edit"] == "split" for record in kept)
-        self.edits_, self.splits_ = kept, self.splits_[:n_splits]
+        self.edits_ = self.edits_[:-n]
+        kinds = [record["edit"] for record in self.edits_]
+        self.splits_, self.drops_ = self.splits_[: kinds.count("split")], self.drops_[: kinds.count("drop")]
         return self
 
     def preview(self, edit: Any, X: Any = None, **options: Any) -> Moves:
@@ -472,8 +489,8 @@ class EditedModel(MultiViewEstimator):
         edit : str or dict
             As in `apply`.
         X : what the model takes, optional
-            Objects to look at; by default those of the fit, where the model knows its memberships. A split needs them,
-            and looks at those of the fit.
+            Objects to look at; by default those of the fit, where the model knows their groups. A split needs them, and
+            looks at those of the fit; a drop needs objects too.
         **options
             As in `apply`.
 
@@ -487,8 +504,8 @@ class EditedModel(MultiViewEstimator):
         record, split = self._resolved(edit, X, options)
         changed = self._copy()
         changed._take(record, split)
-        kept = n_training(inspect(self.estimator_)) is not None
-        moves = changed.moves_from(self, None if split is not None and kept else X)
+        known = changed._answers_of_fit() is not None
+        moves = changed.moves_from(self, None if split is not None and known else X)
         moves.edit = describe_record(record)
         return moves
 
@@ -500,7 +517,7 @@ class EditedModel(MultiViewEstimator):
         other : EditedModel
             The same fitted model with other edits, such as a copy that `edit` made before some of them.
         X : what the model takes, optional
-            Objects to look at; by default those of the fit, where the model knows its memberships. A clusterer without
+            Objects to look at; by default those of the fit, where the model knows their groups. A clusterer without
             `predict` knows those of its fit only.
 
         Returns
@@ -520,8 +537,8 @@ class EditedModel(MultiViewEstimator):
         taken_back = len(other.edits_) - since
         edits = "; ".join([f"undo {quantity(taken_back, 'edit')}"] * bool(taken_back) + self.log()[since:]) or "no edit"
         if X is None or (not _reads(inner) and n_training(inner) == _n_rows(self._objects(X))):
-            if n_training(inner) is None:
-                raise ParameterError("is needed: the model has kept nothing of the objects of its fit.", parameter="X")
+            if any(one._answers_of_fit() is None for one in (self, other)):
+                raise ParameterError(f"is needed: {_unknown(inner)}", parameter="X")
             ids = inner.training.ids if inner.training.ids is not None else self._object_ids
             known = ids if ids is not None and len(ids) == n_training(inner) else None
             return find_moves(edits, other.labels_, self.labels_, known)
@@ -669,13 +686,32 @@ class EditedModel(MultiViewEstimator):
         before = {str(numbers[key]): name for key, name in ({} if given is None else given()).items()}
         return {k: name for k, name in known.items() if int(k) in ledger.names or before.get(k) == name}
 
-    def _take(self, record: Record, split: dict[str, Any] | None = None) -> None:
+    def _take(self, record: Record, split: dict[str, Any] | None = None, X: Any = None) -> None:
         """Write an edit into the log, or refuse it and change nothing."""
         self._ledger.apply(record)
+        if record["edit"] == "drop":
+            self.drops_ = [*self.drops_, self._answers_after(record, X)]
         self.edits_ = [*self.edits_, record]
         if split is not None:
             kept = {name: split[name] for name in ("model", "shares")}
             self.splits_ = [*self.splits_, kept]
+
+    def _answers_after(self, record: Record, X: Any) -> list[Any] | None:
+        """What the models say of the objects of the fit after a drop; None where these are not passed."""
+        inner, known, after = inspect(self.estimator_), self._answers_of_fit(), self._copy()
+        after.edits_.append(record)
+        if not _reads(inner):  # what it knows of the objects of its fit is all that it knows
+            gone = [list(columns) for columns in after._columns.dropped]
+            return known and [part * ~np.isin(range(part.shape[1]), some) for part, some in zip(known, gone)]
+        objects = None if X is None else self._objects(X)
+        return after._ask(objects, {}) if objects is not None and self._are_of_fit(objects, inner) else None
+
+    @staticmethod
+    def _are_of_fit(objects: Any, inner: Inspection) -> bool:
+        """Whether objects are those of the fit, as far as their number and ids tell."""
+        ids, own = inner.training.ids, objects.ids if isinstance(objects, Views) else None
+        same = n_training(inner) == _n_rows(objects)
+        return same and (ids is None or own is None or np.array_equal(ids, own))
 
     def _fit_split(self, group: int, n: int, X: Any) -> dict[str, Any]:
         """Fit a model of n groups to the objects of one group."""
@@ -689,7 +725,8 @@ class EditedModel(MultiViewEstimator):
             raise ParameterError(
                 f"must hold the objects of the fit to split a group, {fitted} of them, got {n_objects}.", parameter="X"
             )
-        labels = self.labels_ if fitted is not None else self._read_objects(objects)[1]
+        known = self._read_training(inner)
+        labels = self._read_objects(objects)[1] if known is None else known[1]
         rows = np.flatnonzero(labels == group)
         if len(rows) < n:
             raise ParameterError(
@@ -726,8 +763,13 @@ class EditedModel(MultiViewEstimator):
         return Ledger.of(self.inner_numbers_.tolist(), self.edits_)
 
     @property
-    def _steps(self) -> list[Step]:
-        return steps_of(self.inner_numbers_.tolist(), self.edits_)
+    def _columns(self) -> Columns:
+        return Columns.of(self.inner_numbers_.tolist(), self.edits_)
+
+    @property
+    def _models(self) -> list[Inspection]:
+        """The model inside, and those of the splits."""
+        return [inspect(model) for model in (self.estimator_, *(split["model"] for split in self.splits_))]
 
     @property
     def numbers_(self) -> list[int]:
@@ -748,9 +790,10 @@ class EditedModel(MultiViewEstimator):
     def _of_training(self, part: int) -> np.ndarray:
         if "estimator_" not in vars(self):
             raise AttributeError(f"This {type(self).__name__} is not fitted: there are no training objects.")
-        known = self._read_training(inspect(self.estimator_))
+        inner = inspect(self.estimator_)
+        known = self._read_training(inner)
         if known is None:
-            raise AttributeError("The model has kept nothing of the objects of its fit.")
+            raise AttributeError(f"Groups of training objects are not known: {_unknown(inner)}")
         return known[part]
 
     def _objects(self, X: Any) -> Any:
@@ -765,56 +808,79 @@ class EditedModel(MultiViewEstimator):
         memberships = inner.memberships(objects, prepared=True)
         if memberships is None:
             raise ViewsError(f"{inner.name} has no predict, and knows the groups of the objects of its fit only.")
-        codes = None
+        codes = leading_groups(memberships)
         if inner._memberships is not None and inner._predict is not None:
             codes = inner.codes(inner.predict(objects, prepared=True))
-        shares = [inspect(split["model"]).memberships(objects, prepared=True) for split in self.splits_]
-        return self.apply_edits(memberships, codes, shares)
+        return self.sort_objects(objects, Reading(memberships, codes))
 
-    def _read_training(self, inner: Inspection) -> tuple[np.ndarray, np.ndarray] | None:
-        memberships = training_memberships(inner)
-        if memberships is None:
-            return None
-        return self.apply_edits(memberships, inner.training.codes, [split["shares"] for split in self.splits_])
-
-    def apply_edits(
-        self, memberships: np.ndarray, codes: np.ndarray | None, shares: Sequence[Any]
+    def sort_objects(
+        self, objects: Any, reading: Reading, known: dict[Any, tuple[Any, np.ndarray | None]] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Apply the edits to memberships that the model inside gave: for those who asked it themselves, and once.
+        """Apply the edits to objects that the model inside was asked about.
 
         Parameters
         ----------
-        memberships : ndarray of shape (n_objects, n_inner_groups)
-            Of the objects, in the groups of the model inside.
-        codes : ndarray of shape (n_objects,) or None
-            The position of each object's group in the model inside, -1 where it has none, if that is not the one of
-            its largest membership.
-        shares : sequence of ndarrays
-            For each split, in order, the shares of the objects in its parts.
+        objects : what the model inside takes
+            The objects.
+        reading : Reading
+            What the model inside says of them.
+        known : dict, optional
+            What the models inside were asked before about the same objects, to be kept by those who ask again.
 
         Returns
         -------
         memberships : ndarray of shape (n_objects, n_groups)
             In the groups after the edits.
         numbers : ndarray of shape (n_objects,)
-            The number of each object's group: the one of the largest membership or, where `codes` names another one,
-            the one that this has become.
+            The number of each object's group, -1 for none.
         """
-        numbers, steps, ledger = self.inner_numbers_.tolist(), self._steps, self._ledger
-        *_, final = edited_memberships(memberships, numbers, steps, shares)
-        leading = leading_groups(final)
-        if codes is not None:
-            first = leading_groups(memberships)
-            other = np.flatnonzero((codes >= 0) & (codes != first))
-            if len(other):
-                raised = np.array(memberships[other], dtype=np.float64)
-                raised[np.arange(len(other)), codes[other]] += 2.0  # more than all others together
-                *_, raised = edited_memberships(raised, numbers, steps, [part[other] for part in shares])
-                leading[other] = leading_groups(raised)
-            leading[codes < 0] = NO_GROUP
+        known = {} if known is None else known
+        first = inspect(self.estimator_).estimator
+        known[(id(first),)] = first, reading.memberships
+        return self._sorted(self._ask(objects, known), reading.codes)
+
+    def _ask(self, objects: Any, known: dict[Any, tuple[Any, Any]]) -> list[Any]:
+        """What the model inside and those of the splits say of objects without what is dropped, if it is not known."""
+        answers = []
+        for model, gone in zip(self._models, self._columns.dropped):
+            key = (id(model.estimator), *sorted(gone))
+            if key not in known:
+                known[key] = model.estimator, model.without(gone).memberships(objects, prepared=True)
+            answers.append(known[key][1])
+        return answers
+
+    def _answers_of_fit(self) -> list[Any] | None:
+        """What the model inside and those of the splits say of the training objects; None where it is not known."""
+        first = training_memberships(inspect(self.estimator_))
+        answers = None if first is None else [first]
+        splits, drops = iter(self.splits_), iter(self.drops_)
+        for record in self.edits_:
+            if record["edit"] == "split":
+                shares = next(splits)["shares"]
+                answers = None if answers is None else [*answers, shares]
+            elif record["edit"] == "drop":
+                answers = next(drops)
+        return answers
+
+    def _read_training(self, inner: Inspection) -> tuple[np.ndarray, np.ndarray] | None:
+        answers = self._answers_of_fit()
+        return None if answers is None else self._sorted(answers, inner.training.codes)
+
+    def _sorted(self, answers: Sequence[Any], codes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Memberships and numbers of the groups of objects, by what the models say and their groups in the one inside.
+
+        An edit of clusters moves the objects of these clusters alone. Topics are mixtures: an object belongs to the one
+        that it has most of.
+        """
+        ledger, columns = self._ledger, self._columns
+        final = leaders = columns.memberships(answers)
+        if inspect(self.estimator_).kind == "cluster" and codes is not None:
+            stays = (codes >= 0) & ~np.isin(codes, list(columns.dropped[0]))
+            own = np.where(stays[:, None], one_hot(codes, columns.widths[0]), answers[0])
+            leaders = columns.memberships([np.where(codes[:, None] < 0, 0, own), *answers[1:]])
         known = np.array([NO_GROUP if number in ledger.noise else number for number in ledger.numbers] + [NO_GROUP])
         shown = [at for at, number in enumerate(ledger.numbers) if number not in ledger.noise]
-        return final if len(shown) == final.shape[1] else final[:, shown], known[leading]
+        return final if len(shown) == final.shape[1] else final[:, shown], known[leading_groups(leaders)]
 
     @available_if(_can("predict", "transform"))
     def predict(self, X: Any) -> np.ndarray:
@@ -844,62 +910,68 @@ class EditedModel(MultiViewEstimator):
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: what the model inside says, through the log."""
-        inner, ledger, steps = inspect(self.estimator_), self._ledger, self._steps
-        numbers = self.inner_numbers_.tolist()
-        found = [inspect(split["model"]) for split in self.splits_]
+        inner, ledger, columns = inspect(self.estimator_), self._ledger, self._columns
+        models, numbers, whole = self._models, self.inner_numbers_.tolist(), columns.whole
         trained = training_memberships(inner)
-        sizes = edited_sizes(trained, numbers, steps, [split["shares"] for split in self.splits_])
+        kept = self._answers_of_fit() or [trained, *(split["shares"] for split in self.splits_)]
+        sizes = columns.sizes(None if kept[0] is None else kept)
         shown = [at for at, number in enumerate(ledger.numbers) if number not in ledger.noise]
-        changed = bool(steps) or len(shown) < len(ledger.numbers)
+        order = list(columns.groups.values())
+        changed = len(shown) < len(order) or order != [[(0, j)] for j in range(len(numbers))]
 
-        def rows(values: Any, parts: Sequence[Any] = ()) -> np.ndarray:
-            return edited_rows(values, numbers, steps, sizes, parts)[shown]
+        def rows(values: Sequence[Any], shares: Sequence[np.ndarray | None] = ()) -> np.ndarray:
+            masses = [size if part is None else size * part for size, part in zip(sizes, shares or [None] * len(sizes))]
+            return columns.rows(values, masses)[shown]
+
+        def edited(parts: Sequence[Features], view: str) -> Features:
+            own, shares = parts[0], [part.view_shares for part in parts]
+            weights = rows([part.weights for part in parts], shares)
+            deviations, frequencies, over = own.deviations, own.frequencies, own.with_background
+            if deviations is not None:
+                deviations = deviations_of(weights, *rules.ask(inner.estimator, "column_moments_")[view])
+            if frequencies is not None:
+                counted = [part.frequencies for part in parts]
+                frequencies = None if any(part is None for part in counted) else rows(counted)
+            if over is not None:
+                over = edited([part.with_background or part for part in parts], view)
+            share = None if own.view_shares is None else rows(shares)
+            return Features(weights, own.probabilities, own.origin, frequencies, deviations, over, share)
 
         def features(view: str) -> Features | None:
-            own = inner.described_features(view)
-            parts = [one.described_features(view) for one in found]
-            if own is None or any(part is None for part in parts):
-                return None
-            known = [part for part in parts if part is not None]
-            frequencies = own.frequencies
-            if frequencies is not None:
-                shares = [part.frequencies for part in known]
-                frequencies = None if any(share is None for share in shares) else rows(frequencies, shares)
-            deviations = own.deviations
-            if deviations is not None:
-                moments = rules.ask(inner.estimator, "column_moments_") or {}
-                parted = [deviations_of(part.weights, *moments[view]) for part in known if view in moments]
-                deviations = rows(deviations, parted) if len(parted) == len(known) else None
-            weights = rows(own.weights, [part.weights for part in known])
-            over = own.with_background
-            if over is not None:
-                over = rows(over, [part.expected for part in known])
-            return Features(weights, own.probabilities, own.origin, frequencies, deviations, over)
+            parts = [model.described_features(view) for model in models]
+            described = [part for part in parts if part is not None]
+            return edited(described, view) if len(described) == len(parts) else None
 
         def by_view(objects: Any) -> dict[str, np.ndarray]:
-            parts = inner.memberships_by_view(objects, prepared=True)
-            split = [one.memberships_by_view(objects, prepared=True) for one in found]
-            return {
-                view: self.apply_edits(part, None, [each[view] for each in split])[0] for view, part in parts.items()
-            }
+            parts = [
+                model.without(gone).memberships_by_view(objects, prepared=True)
+                for model, gone in zip(models, columns.dropped)
+            ]
+            return {view: columns.memberships([part[view] for part in parts])[:, shown] for view in parts[0]}
 
         training = Training(ids=inner.training.ids)
         answer = self._read_training(inner)
         if answer is not None:
             position = {number: at for at, number in enumerate(ledger.shown)}
             codes = np.array([position.get(number, NO_GROUP) for number in answer[1].tolist()], dtype=np.int64)
-            opinions = {} if found else inner.training.memberships_by_view
-            by_views = {view: self.apply_edits(part, None, [])[0] for view, part in opinions.items()}
+            opinions = inner.training.memberships_by_view if whole else {}
+            by_views = {view: columns.memberships([part])[:, shown] for view, part in opinions.items()}
             training = Training(answer[0], by_views, codes, inner.training.ids)
-        topics = inner.topics
+        topics = inner.topics if whole else None
         if topics is not None:
-            parts = {view: rows(part) for view, part in topics.shares.items()} if not found else None
-            topics = None if parts is None else Topics(topics.features, parts)
-        explained = (
-            {}
-            if found
-            else {view: _added(part, numbers, steps)[shown] for view, part in inner.variance_explained.items()}
-        )
+            below = {view: inner.described_features(view) for view in topics.shares}
+            shares = {view: [None if part is None else part.view_shares] for view, part in below.items()}
+            topics = replace(topics, shares={view: rows([part], shares[view]) for view, part in topics.shares.items()})
+        explained = {}
+        if whole and trained is not None:
+            joined = columns.memberships([trained])
+            for view, part in inner.variance_explained.items():
+                if len(order) < len(numbers):
+                    means = [np.asarray(inner.features(view))]
+                    after = joined, columns.rows(means, sizes)
+                    explained[view] = merged_variance(part, (trained, means[0]), after)[shown]
+                else:
+                    explained[view] = rows([part])
         own = {number: inner.given_names.get(key) for number, key in zip(numbers, inner.groups)}
         as_they_were = set() if ledger.searched else set(ledger.numbers) - ledger.changed
         taken = set(ledger.called.values())
@@ -975,12 +1047,11 @@ def _merged(groups: Any) -> list[Any]:
     return parts
 
 
-def _added(values: np.ndarray, numbers: Sequence[int], steps: Sequence[Step]) -> np.ndarray:
-    """One number per group, added up where groups are merged."""
-    current = np.asarray(values)[np.argsort(numbers)]
-    for step in steps:
-        current = current @ step.transfer
-    return current
+def _unknown(inner: Inspection) -> str:
+    """Why the groups of the training objects are not known."""
+    if n_training(inner) is None:
+        return "the model has kept nothing of the objects of its fit."
+    return "a drop moves the objects of the fit, which were not passed to it, as in drop(3, X)."
 
 
 def _smaller(model: Any, n: int) -> Any:

@@ -71,8 +71,14 @@ def inspect(model: Any) -> Inspection:
         n_iter=inspection.n_iter if sweeps is None else int(np.max(sweeps)),
         training=_with_ids(inspection.training, vars(estimator).get("_object_ids")),
         given_names={**inspection.given_names, **vars(estimator).get("group_names_", {})},
+        _keeping=_keeping(estimator) if getattr(estimator, "_group_rows", ()) else inspection._keeping,
         _transform=getattr(estimator, "transform", None) if inspection._transform is None else inspection._transform,
     )
+
+
+def _keeping(estimator: Any) -> Callable[[np.ndarray], Inspection]:
+    """Ask a copy of an estimator of coview that has some of its groups alone."""
+    return lambda groups: inspect(estimator._keeping(groups))
 
 
 def _with_ids(training: Training, ids: np.ndarray | None) -> Training:
@@ -165,6 +171,9 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
         embed = estimator.transform if has["transform"] else None
         if not views and embed is not None and hasattr(estimator, "cluster_centers_"):  # distances from the centers
             common["_memberships"] = lambda X: near_centers(estimator.transform(X))
+            common["_keeping"] = lambda groups: replace(
+                describe(estimator, views), _memberships=lambda X: near_centers(estimator.transform(X)[:, groups])
+            )
         common |= {"training": training, "_predict": predict, "_embed": embed}
         return Inspection(estimator, "cluster", **numbered(count), **common)
     count = int(getattr(estimator, "n_components_", 0) or len(getattr(estimator, "components_", ())))

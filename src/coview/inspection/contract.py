@@ -16,8 +16,8 @@ server, `compare`, the retriever, the command line and the displays ask nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +28,7 @@ from coview.inspection.choice import describe_candidates, describe_scaling, of_l
 from coview.inspection.features import Features
 from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
-from coview.inspection.memberships import dense, label_codes, one_hot
+from coview.inspection.memberships import dense, label_codes, one_hot, shares_of
 from coview.inspection.names import NAMED_BY_FEATURES, characteristic_names, keyed_name, own_names
 from coview.inspection.outliers import OutlierTable, find_outliers
 from coview.inspection.prevalence import PrevalenceTable, check_one_column, group_prevalence, named_columns
@@ -183,7 +183,10 @@ class Inspection:
         How the columns of each view were made comparable, "tf-idf", "unit length", "standard", "pareto" or "centered"
         (`describe_scaling` has words for them); empty where the model does not say.
     variance_explained : dict of ndarray (n_groups,)
-        Share of the variance of each view of vectors that each group explains; empty where the model has none.
+        Share of the variance of each view of vectors that each group explains; empty where the model has none, and
+        where groups were split or dropped after the fit.
+    notes : list of str
+        What to know of the numbers that the model has fitted.
     history : dict of lists
         Curves of the fit: "objective", "seconds" and others; "correlations" by component; empty where there are none.
     candidates : dict of lists
@@ -231,6 +234,8 @@ class Inspection:
         Returns labels, or values; None where the group is that of the largest membership.
     _embed : function of X or None
         Returns positions of objects in a space, where they are not memberships.
+    _keeping : function of positions of groups, or None
+        Returns the inspection of the same model with these groups alone.
     _profiles : function or None
         Returns features x groups by view, of a mixture.
     _log_likelihood : function of X or None
@@ -279,6 +284,7 @@ class Inspection:
     likelihoods: dict[str, str] = field(default_factory=dict)
     scalings: dict[str, str] = field(default_factory=dict)
     variance_explained: dict[str, np.ndarray] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     history: dict[str, Any] = field(default_factory=dict)
     candidates: dict[str, list[Any]] = field(default_factory=dict)
     held_out: dict[str, float] = field(default_factory=dict)
@@ -302,6 +308,7 @@ class Inspection:
     _memberships_by_view: Callable[[Any], dict[str, np.ndarray]] | None = None
     _predict: Answer | None = None
     _embed: Answer | None = None
+    _keeping: Callable[[np.ndarray], Inspection] | None = None
     _profiles: Callable[[], dict[str, np.ndarray]] | None = None
     _log_likelihood: Callable[[Any], float] | None = None
     _label_sets: Answer | None = None
@@ -354,8 +361,8 @@ class Inspection:
         return "\n".join(lines)
 
     def _chosen(self) -> list[str]:
-        """Lines about the candidates and their weights, and what the fit measured on labels that it hid."""
-        lines = []
+        """Lines about numbers, the candidates and their weights, and what the fit measured on labels that it hid."""
+        lines = list(self.notes)
         if self.candidates and self.ontology is None:
             lines.append(f"candidates by weight: {describe_candidates(self.candidates)}")
         elif self.candidates:
@@ -582,6 +589,38 @@ class Inspection:
                 answers_by_view[view] = np.zeros((len(views), part.shape[1]))
                 answers_by_view[view][here] = part
         return answers_by_view
+
+    def without(self, groups: Collection[int]) -> Inspection:
+        """Return the answers of the model as if it never had some of its groups: their columns are 0.
+
+        Objects are asked about again: mixtures are folded in with the other topics alone, and a cluster is the nearest
+        of the others. Of a model that cannot tell, the other memberships are brought to a sum of one.
+
+        Parameters
+        ----------
+        groups : collection of int
+            Positions of the groups to leave out.
+        """
+        if not groups:
+            return self
+        kept = np.setdiff1d(np.arange(len(self.groups)), list(groups))
+        smaller = None if self._keeping is None else self._keeping(kept)
+
+        def wide(part: Any) -> np.ndarray:
+            part = part if smaller is not None else shares_of(part[:, kept])
+            whole = np.zeros((len(part), len(self.groups)), part.dtype)
+            whole[:, kept] = part
+            return whole
+
+        asked = self if smaller is None else smaller
+        return replace(
+            self,
+            _memberships=lambda X: wide(asked.memberships(X, prepared=True)),
+            _memberships_by_view=lambda X: {
+                view: wide(part) for view, part in asked.memberships_by_view(X, prepared=True).items()
+            },
+            _predict=None,
+        )
 
     def read(self, X: Any, *, prepared: bool = False) -> Reading:
         """Return memberships and groups of objects in one pass.

@@ -66,9 +66,11 @@ class Features:
         Share of each group's objects that have the feature, of all its objects, where it is known.
     deviations : ndarray (n_groups, n_features) or None
         Of measurements, how far each mean lies from that of all objects, in standard deviations of the feature.
-    with_background : ndarray (n_groups, n_features) or None
+    with_background : Features or None
         Distribution of the features of each group's objects, where the weights are only what sets the group apart from
         a background.
+    view_shares : ndarray (n_groups,) or None
+        p(view | group), where a group is one distribution over the features of all views.
     """
 
     weights: np.ndarray
@@ -76,12 +78,13 @@ class Features:
     origin: str = ""
     frequencies: np.ndarray | None = None
     deviations: np.ndarray | None = None
-    with_background: np.ndarray | None = None
+    with_background: Features | None = None
+    view_shares: np.ndarray | None = None
 
     @property
     def expected(self) -> np.ndarray:
         """What the objects of each group are expected to have: the weights, and the background where there is one."""
-        return self.weights if self.with_background is None else self.with_background
+        return self.weights if self.with_background is None else self.with_background.weights
 
     @property
     def strengths(self) -> np.ndarray:

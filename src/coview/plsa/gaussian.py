@@ -66,6 +66,7 @@ __all__ = [
     "far_from_zero",
     "gaussian_objective",
     "gaussian_start",
+    "least_share",
     "projected_block",
     "quadratic_of",
     "quadratic_step",
@@ -283,8 +284,13 @@ def least_variance(sums: Mapping[str, np.ndarray]) -> float:
     count, squares = float(sums["count"][0]), float(sums["squares"][0])
     mean = sums["cross"].sum(axis=0) / count  # memberships of an object sum to one
     variance = max(squares / count - float(mean @ mean), 0.0) / len(mean)
-    share = max(LEAST_NOISE, FITTED_NOISE * min(1.0, (len(sums["gram"]) - 1) / len(mean)))
+    share = least_share(len(sums["gram"]), len(mean))
     return max(share * variance, 1e-12 * squares / count / len(mean), 1e-30)
+
+
+def least_share(n_groups: int, n_features: int) -> float:
+    """Share of the variance of a view that its noise has at least."""
+    return max(LEAST_NOISE, FITTED_NOISE * min(1.0, (n_groups - 1) / n_features))
 
 
 def as_moments(shared: Tree, like: Tree, spread_cost: float = 0.0) -> Tree:

@@ -133,6 +133,7 @@ class LinkPLSA(WeightedModel, PLSA):
     _fitted_state = {"topic_view_": None, "background_": background_rule(joint=False)}
     _start_names = ("memberships", "topic_feature")
     _joint = False
+    _group_rows = ("topic_feature_",)
 
     def _topics(self, names: tuple[str, ...], some: Mapping[str, np.ndarray] = EVERY_FEATURE) -> dict[str, np.ndarray]:
         return {name: self._topics_of(name, some) for name in names}

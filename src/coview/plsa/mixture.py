@@ -61,6 +61,7 @@ from coview.plsa.gaussian import (
     far_from_zero,
     gaussian_objective,
     gaussian_start,
+    least_share,
     projected_block,
     quadratic_of,
     quadratic_step,
@@ -91,6 +92,7 @@ __all__ = ["FitContext", "MixtureModel", "MixtureSteps", "WeightedModel"]
 
 FOLD_IN_SWEEPS = 200  # at most
 FOLD_IN_TOL = 1e-5
+SAMPLED = 1.05  # of a variance: so far may that of a sample be off
 FEW_FEATURES = 4  # times as many features as non-zeros: then only those that occur are laid out for fold-in
 STAYS = 0.8  # least share of a weight that momentum leaves
 FIRST_SWEEPS = 10  # of the first minibatch: what it teaches is all there is to fold the second one into
@@ -342,6 +344,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     _takes_lazy = True
     _mixture = "memberships_"
+    _group_rows: tuple[str, ...] = ("topic_feature_",)
     _joint = False  # whether a profile is one distribution over all views
     _start_share = START_SHARE
     schedule: str = "alternating"  # where it is no parameter
@@ -480,23 +483,40 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             history=self.history_,
             likelihoods=dict(vars(self).get("likelihood_", {})),
             variance_explained=dict(vars(self).get("variance_explained_", {})),
+            notes=self._notes(len(groups)),
             probabilities=True,
             _features=lambda view: self._as_features(view, self.topic_feature_[view]),
             _memberships=self.transform,
             _profiles=lambda: self._profiles(self._count_views(self.view_names_)),
         )
 
+    def _notes(self, n_groups: int) -> list[str]:
+        """Views whose noise is at its floor, of which `noise_variance_` says nothing."""
+        notes = []
+        for view, (_, deviations) in vars(self).get("column_moments_", {}).items():
+            share = least_share(n_groups, len(deviations))
+            if self.noise_variance_[view] < SAMPLED * share * (deviations.astype(np.float64) ** 2).mean():
+                about = f"noise_variance_[{view!r}] is no estimate but a floor, {share:.0%} of the variance"
+                free = f"{min(n_groups - 1, len(deviations))} of {len(deviations)} columns"
+                notes.append(f"{about}: {n_groups} groups explain {free} whatever they hold")
+        return notes
+
     def _as_features(self, view: str, weights: np.ndarray) -> Features:
         """Describe groups by distributions over the features of a view, or by the means of vectors."""
         if view not in self._vector_views():
-            return Features(weights, True, "p(feature)", with_background=self._with_background(view))
+            background, shares = self._with_background(view), self._view_shares(view)
+            return Features(weights, True, "p(feature)", with_background=background, view_shares=shares)
         weights = self._group_means(view)
         moments = vars(self).get("column_moments_", {})  # optional in a file: without them there are no deviations
         deviations = deviations_of(weights, *moments[view]) if view in moments else None
         return Features(weights, False, DEVIATION, deviations=deviations)
 
-    def _with_background(self, view: str) -> np.ndarray | None:
-        """Groups of a view (groups x features) with the background, where there is one."""
+    def _with_background(self, view: str) -> Features | None:
+        """Groups of a view with the background, where there is one."""
+        return None
+
+    def _view_shares(self, view: str) -> np.ndarray | None:
+        """Share of a view in each group, where a group is one distribution over all views."""
         return None
 
     def _group_means(self, view: str) -> np.ndarray:

@@ -149,6 +149,7 @@ class ClusterModel(WeightedModel):
     """Base of dual and multi-view PLSA, clusterers and classifiers."""
 
     _joint = False  # all views share their topics (dual PLSA)
+    _group_rows = ("cluster_topic_",)
     _own_starts = False  # each restart begins elsewhere, and not only with other topics
     n_components: Any
     memberships_: np.ndarray
@@ -285,8 +286,23 @@ class ClusterModel(WeightedModel):
     def _n_features_out(self) -> int:
         return len(next(iter(self.cluster_topic_.values())))
 
+    def _keeping(self, groups: np.ndarray) -> Any:
+        light = super()._keeping(groups)
+        vectors = {view: self.topic_feature_[view][groups] for view in self._vector_views()}
+        light.topic_feature_ = {**self.topic_feature_, **vectors}
+        return light
+
     def _cluster_features(self) -> dict[str, np.ndarray]:
-        return {view: self.cluster_topic_[view] @ self.topic_feature_[view] for view in self.view_names_}
+        profiles = {view: self._profiles((view,))[view].T for view in self._count_views(self.view_names_)}
+        return {view: profiles[view] if view in profiles else self.topic_feature_[view] for view in self.view_names_}
+
+    def _view_shares(self, view: str) -> np.ndarray | None:
+        return self._topics_in(view).sum(axis=1) if self._joint else None
+
+    def _topics_in(self, view: str) -> np.ndarray:
+        """Topics that clusters are made of in a view, p(topic | cluster) p(view | topic) where views share them."""
+        shares = self.cluster_topic_[view]
+        return shares * self.topic_view_[:, self.view_names_.index(view)] if self._joint else shares
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: clusters or classes, with topics below them."""
@@ -298,7 +314,11 @@ class ClusterModel(WeightedModel):
             groups=[str(label) for label in labels],
             labels=labels,
             topics=Topics(
-                *({name: part[name] for name in counts} for part in (self.topic_feature_, self.cluster_topic_))
+                {name: self.topic_feature_[name] for name in counts},
+                {
+                    name: row_shares(self._topics_in(name)) if self._joint else self.cluster_topic_[name]
+                    for name in counts
+                },
             ),
             _features=lambda view: self._as_features(view, profiles[view]),
         )

@@ -21,6 +21,7 @@ from coview.engines.deadline import Deadline
 from coview.engines.passes import over_rows
 from coview.engines.state import Tree
 from coview.exceptions import ViewsError
+from coview.inspection import Features
 from coview.plsa.background import (
     LARGEST_SHARE,
     BackgroundSteps,
@@ -110,6 +111,7 @@ class PLSA(MixtureModel):
     background_: dict[str, np.ndarray]
     _takes_vectors = True
     _joint = True  # a topic is one distribution over all views
+    _group_rows: tuple[str, ...] = ("topic_feature_", "topic_view_")
     _fitted_state = {
         "topic_view_": rules.shares("topics", "views"),
         "background_": background_rule(joint=True),
@@ -318,8 +320,17 @@ class PLSA(MixtureModel):
             parts = {name: part / np.maximum(total, FEATURE_FLOOR) for name, part in parts.items()}
         return {name: np.maximum(part, FEATURE_FLOOR) for name, part in parts.items()}
 
-    def _with_background(self, view: str) -> np.ndarray | None:
-        return self._profiles((view,))[view].T if self._background() else None
+    def _with_background(self, view: str) -> Features | None:
+        background, shares = self._background(), self._view_shares(view)
+        if not background:
+            return None
+        if shares is not None:
+            left = 1 - sum(part.sum() for part in background.values())
+            shares = left * shares + background[view].sum()
+        return Features(self._profiles((view,))[view].T, True, view_shares=shares)
+
+    def _view_shares(self, view: str) -> np.ndarray | None:
+        return self.topic_view_[:, self.view_names_.index(view)] if self._joint else None
 
     def _topics(self, names: tuple[str, ...], some: Mapping[str, np.ndarray] = EVERY_FEATURE) -> dict[str, np.ndarray]:
         """Fitted topics (features x topics) over some of the views, each with the share of its view."""

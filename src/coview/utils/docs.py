@@ -33,7 +33,9 @@ SHARED = {
     "likelihood_": """likelihood_ : dict of str
     Likelihood of each view, as chosen or given; the parameter `likelihood` overrides it.""",
     "noise_variance_": """noise_variance_ : dict of float
-    Variance of the noise of each Gaussian view.""",
+    Variance of the noise of each Gaussian view, as the model uses it. It is at least a share of the variance of the
+    view, .4 times (n_groups - 1) / n_features and at most .4: mixtures of as many groups as a view has columns explain
+    them whatever they hold. Where it is that floor (`inspect` says so), it is no estimate of the noise.""",
     "column_moments_": """column_moments_ : dict of ndarray (2, n_features of the view)
     Mean and standard deviation of each column of the Gaussian views, over up to 2,000 objects of the fit or the first
     batch: what `top_features` measures distances by.""",

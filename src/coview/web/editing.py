@@ -82,7 +82,7 @@ class Editing:
         self._earlier: list[_Shown] = []
         self._saved_log, self._save_to = self._shown.log, None if save_to is None else Path(save_to)
         self._inside: tuple[Any, Reading] | None = None  # the objects as the model takes them, and what it says of them
-        self._parts: dict[int, tuple[Any, np.ndarray | None]] = {}  # models of splits, and what they say
+        self._parts: dict[Any, tuple[Any, np.ndarray | None]] = {}  # models inside, and what they say
         self._busy = threading.Lock()
         if self._save_to is not None and (at is None or self._save_to.is_dir() or not self._save_to.parent.is_dir()):
             what = "no model here has topics or clusters to edit" if at is None else "that is no place for a file"
@@ -259,14 +259,7 @@ class Editing:
         objects, reading = self._inside
         if reading.memberships is None or reading.codes is None or (not inner.predicts and inner.kind != "topic"):
             return None
-        for split in model.splits_:
-            if id(split["model"]) not in self._parts:
-                found = inspect(split["model"]).memberships(objects, prepared=True)
-                self._parts[id(split["model"])] = (split["model"], found)
-        shares = [self._parts[id(split["model"])][1] for split in model.splits_]
-        if any(part is None for part in shares):
-            return None
-        memberships, numbers = model.apply_edits(reading.memberships, reading.codes, shares)
+        memberships, numbers = model.sort_objects(objects, reading, self._parts)
         position = {number: k for k, number in enumerate(model.numbers_)}
         return Reading(memberships, np.array([position.get(number, NO_GROUP) for number in numbers.tolist()]))
 
@@ -274,8 +267,9 @@ class Editing:
         """Keep of the models of splits only those that are shown, previewed or can be gone back to."""
         previewed = [] if self._candidate is None else [self._candidate[1]]
         models = [each.model for each in (self._shown, *previewed, *self._earlier) if each.model is not None]
-        used = {id(split["model"]) for model in models for split in model.splits_}
-        self._parts = {key: part for key, part in self._parts.items() if key in used}
+        inside = [each for model in models for each in (model.estimator_, *(part["model"] for part in model.splits_))]
+        used = {id(inspect(each).estimator) for each in inside}
+        self._parts = {key: part for key, part in self._parts.items() if key[0] in used}
 
     def _known_reading(self, kind: str) -> Reading | None:
         """What the model without edits says of the objects, where it is served now."""

@@ -1,0 +1,198 @@
+"""Laws of edits: objects of the fit are where `predict` puts them, previews come true, numbers are those by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
+
+from coview import PLSA, DualPLSA, LinkPLSA, MultiViewPLSA, SphericalKMeans, Views, VotingPLSA, edit, inspect
+from coview.catalog import ESTIMATORS, resolve
+from coview.datasets import make_topic_views
+from coview.exceptions import ParameterError
+from coview.plsa.likelihood import GAUSSIAN
+
+DATA = make_topic_views(n_objects=48, n_clusters=4, n_features=80, random_state=3)
+X = DATA.views
+EDITS = {
+    "merge": [("merge", {"groups": [1, 3]})],
+    "drop": [("drop", {"group": 1})],
+    "split": [("split", {"group": 0})],
+    "noise": [("noise", {"group": 2})],
+    "rename": [("rename", {"group": 2, "name": "two"})],
+    "reduce": [("reduce", {"n": 2})],
+    "a part is dropped": [("split", {"group": 0}), ("drop", {"group": 0})],
+    "all": [("merge", {"groups": [0, 2]}), ("drop", {"group": 0}), ("split", {"group": 1}), ("drop", {"group": 3})],
+}
+
+
+def fitted(name):
+    """A model of the catalog with four groups, or None."""
+    cls = resolve(name)
+    settings = {"n_clusters": 4, "n_components": 4, "n_init": 1, "random_state": 0, "n_neighbors": 8, "tol": 1e-7}
+    settings |= {"max_iter": 20, "divergence": "l1"} if name == "CoPLSA" else {"max_iter": 200}
+    if name == "AutoClustering":
+        settings["candidates"] = [("sphere", SphericalKMeans(4, random_state=0))]
+    known = cls().get_params(deep=False)
+    model = cls(**{key: value for key, value in settings.items() if key in known}).fit(X, DATA.target)
+    return model if inspect(model).kind in ("topic", "cluster") else None
+
+
+@pytest.fixture(scope="module", params=[e.name for e in ESTIMATORS.values() if e.kind in ("transformer", "clusterer")])
+def model(request):
+    found = fitted(request.param)
+    return pytest.skip("has no groups") if found is None else found
+
+
+@pytest.mark.parametrize("edits", EDITS.values(), ids=EDITS)
+def test_objects_of_the_fit_are_where_predict_puts_them(model, edits):
+    now = edit(model)
+    alike = now.labels_ == now.predict(X)
+    apart = np.abs(now.memberships_ - now.transform(X)).max()
+    assert alike.mean() > 0.85
+    for kind, options in edits:
+        before = now.labels_, now.predict(X)
+        preview = now.preview(kind, X, **options)
+        now.apply(kind, X, **options)
+        came = now.labels_, now.predict(X)
+        assert_array_equal(came[0][alike], came[1][alike])
+        moves = [set(np.flatnonzero((old != new) & alike)) for old, new in zip(before, came)]
+        assert set(preview["row"]) & set(np.flatnonzero(alike)) == moves[0] == moves[1]
+        assert np.abs(now.memberships_ - now.transform(X)).max() <= 2 * apart + 1e-12
+
+
+@pytest.mark.parametrize("estimator", [KMeans(4, n_init=1, random_state=0)])
+def test_the_same_of_a_clusterer_of_scikit_learn(estimator):
+    dense = np.vstack([np.random.default_rng(0).normal(size=(60, 3)), [[40.0, 0, 0]]])  # one object is a cluster
+    now = edit(estimator.fit(dense))
+    alone = int(now.predict(dense)[-1])
+    for kind, options in [("drop", {"group": alone}), ("merge", {"groups": now.drop(alone).numbers_[:2]})]:
+        now = edit(estimator).apply(kind, dense, **options)
+        assert_array_equal(now.labels_, now.predict(dense))
+        assert (now.labels_ >= 0).all()
+
+
+def test_without_the_objects_a_drop_says_that_those_of_the_fit_are_not_known():
+    now = edit(LinkPLSA(4, random_state=0).fit(X)).drop(1)
+    assert now.transform(X).shape == (48, 3) and inspect(now).training.codes is None
+    with pytest.raises(AttributeError, match=r"were not passed to it, as in drop\(3, X\)"):
+        _ = now.labels_
+    with pytest.raises(ParameterError, match="X is needed"):
+        edit(now.estimator_).preview("drop", group=1)
+    with pytest.raises(AttributeError):
+        _ = edit(now.estimator_).drop(1, X[:30]).labels_
+    assert_array_equal(now.drop(2, X).labels_, now.predict(X))  # then they are known again
+
+
+def test_merging_other_clusters_moves_no_object_and_merging_other_topics_may():
+    clusters, topics = (edit(cls(4, random_state=0).fit(X)) for cls in (VotingPLSA, LinkPLSA))
+    before = clusters.predict(X)
+    assert_array_equal(clusters.merge([0, 1]).predict(X), np.where(before == 1, 0, before))
+    mixtures = topics.merge([0, 1]).transform(X)
+    assert_array_equal(topics.predict(X), np.array(topics.numbers_)[mixtures.argmax(axis=1)])
+
+
+# -- numbers by hand
+
+
+def folded(counts, profiles, sweeps=1000):
+    """Mixtures of objects by plain EM; counts and profiles (topics x features) over all views."""
+    mixtures = np.full((len(counts), len(profiles)), 1 / len(profiles))
+    for _ in range(sweeps):
+        mixtures = mixtures * ((counts / np.maximum(mixtures @ profiles, 1e-300)) @ profiles.T)
+        mixtures /= mixtures.sum(axis=1, keepdims=True)
+    return mixtures
+
+
+def joint_profiles(model):
+    """p(view, feature | topic) of PLSA, views side by side."""
+    return np.hstack([model.topic_view_[:, [v]] * model.topic_feature_[n] for v, n in enumerate(model.view_names_)])
+
+
+@pytest.mark.parametrize("dropped", [0, 3])
+def test_objects_wholly_in_a_dropped_topic_are_folded_in_with_the_others(dropped):
+    plsa = PLSA(4, random_state=0).fit(X)
+    counts = np.hstack([np.asarray(X[name].todense()) for name in X.names])
+    expected = folded(counts, np.delete(joint_profiles(plsa), dropped, axis=0))
+    now = edit(plsa).drop(dropped, X)
+    wholly = plsa.memberships_[:, dropped] > 0.9
+    assert wholly.any()
+    assert_allclose(now.transform(X), expected, atol=2e-3)
+    assert_array_equal(now.memberships_[wholly].argmax(axis=1), expected[wholly].argmax(axis=1))
+
+
+def test_a_dropped_cluster_leaves_its_objects_to_the_nearest_of_the_others():
+    model = SphericalKMeans(4, random_state=0).fit(X)
+    cosines = model.transform(X)
+    cosines[:, 1] = -1
+    assert_array_equal(edit(model).drop(1, X).labels_, cosines.argmax(axis=1))
+
+
+@pytest.mark.parametrize("background", [0.0, 0.5])
+def test_merged_topics_of_plsa_weigh_views_by_their_share_in_each_topic(background):
+    plsa = PLSA(4, background=background, random_state=0, max_iter=30).fit(uneven())
+    size, shares = plsa.memberships_.sum(axis=0), plsa.topic_view_
+    shown = inspect(edit(plsa).merge([0, 2]))
+    for v, view in enumerate(plsa.view_names_):
+        whole = sum(size[k] * shares[k, v] * plsa.topic_feature_[view][k] for k in (0, 2))
+        assert_allclose(shown.features(view)[0], whole / whole.sum(), rtol=1e-9)
+        assert_array_equal(shown.features(view)[1], plsa.topic_feature_[view][1])
+        if background:
+            over = (1 - background) * whole + size[[0, 2]].sum() * plsa.background_[view]
+            assert_allclose(shown.described_features(view).expected[0], over / over.sum(), rtol=1e-6)
+
+
+def uneven():
+    """Objects of which some topics lie in one view, and others in the other one."""
+    rng = np.random.default_rng(0)
+    kind = np.arange(120) % 4
+    words = rng.poisson(np.where(kind < 2, 3.0, 0.2)[:, None] * rng.gamma(0.5, size=(4, 30))[kind])
+    links = rng.poisson(np.where(kind < 2, 0.2, 3.0)[:, None] * rng.gamma(0.5, size=(4, 20))[kind])
+    return Views(words=words + (np.arange(30) == 0), links=links + (np.arange(20) == 0))
+
+
+def test_features_of_clusters_with_shared_topics_weigh_topics_by_their_share_in_the_view():
+    dual = DualPLSA(3, 5, random_state=0, max_iter=30).fit(uneven())
+    for v, view in enumerate(dual.view_names_):
+        clusters, shares, topics = dual.cluster_topic_[view], dual.topic_view_[:, v], dual.topic_feature_[view]
+        expected = np.array([sum(row[y] * shares[y] * topics[y] for y in range(5)) for row in clusters])
+        expected /= expected.sum(axis=1, keepdims=True)
+        assert_allclose(inspect(dual).features(view), expected, rtol=1e-6, atol=1e-12)
+        below = inspect(dual).topics
+        assert_allclose(below.shares[view] @ below.features[view], expected, rtol=1e-6, atol=1e-12)
+        size, share = dual.memberships_.sum(axis=0), clusters @ shares
+        merged = sum(size[k] * share[k] * expected[k] for k in (0, 1))
+        assert_allclose(inspect(edit(dual).merge([0, 1])).features(view)[0], merged / merged.sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("cls", [LinkPLSA, MultiViewPLSA])
+def test_a_split_that_is_merged_back_is_as_before(cls):
+    model = edit(cls(4, random_state=0, max_iter=20).fit(X))
+    before = model.memberships_, model.transform(X), model.predict(X), inspect(model).features("view0")
+    model.split(1, X, n=3).merge([number for number in model.numbers_ if number not in (0, 2, 3)])
+    after = model.memberships_, model.transform(X), model.predict(X), inspect(model).features("view0")
+    for one, other in zip(before, after):
+        assert_array_equal(one, other)
+
+
+def measured():
+    rng = np.random.default_rng(1)
+    kind = np.arange(90) % 3
+    vectors = 5.0 * np.eye(3, 6)[kind] + rng.normal(size=(90, 6))
+    counts = rng.poisson(1 + 6 * np.eye(3)[kind])
+    return Views(words=counts, vectors=vectors)
+
+
+@pytest.mark.parametrize("cls", [LinkPLSA, PLSA])
+def test_variance_explained_after_a_merge_is_that_of_the_best_mixtures(cls):
+    views = measured()
+    model = cls(3, likelihood={"vectors": GAUSSIAN}, random_state=0).fit(views)
+    assert inspect(edit(model)).variance_explained["vectors"].sum() > 0.5
+    joined = np.column_stack([model.memberships_[:, :2].sum(axis=1), model.memberships_[:, 2]])
+    vectors = views["vectors"]
+    left = vectors - joined @ np.linalg.lstsq(joined, vectors, rcond=None)[0]
+    expected = 1 - (left**2).sum() / ((vectors - vectors.mean(axis=0)) ** 2).sum()
+    assert_allclose(inspect(edit(model).merge([0, 1])).variance_explained["vectors"].sum(), expected, atol=0.02)
+    assert_allclose(inspect(edit(model).merge([0, 1, 2])).variance_explained["vectors"], 0, atol=1e-9)
+    assert inspect(edit(model).drop(0)).variance_explained == {}
