@@ -71,8 +71,8 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     -----
     An object stands at the mean of its projections by the views that it has, so that new objects can be given by any of
     the fitted views; one without any is in the middle. Where objects lack a view, directions of the other views that
-    tell them from the rest, and from each other, belong to the space as well: a cluster may lack a view. With a single view the strongest directions are taken: k-means
-    after a singular value decomposition.
+    tell them from the rest, and from each other, belong to the space as well: a cluster may lack a view. With a single
+    view the strongest directions are taken: k-means after a singular value decomposition.
 
     References
     ----------
