@@ -346,7 +346,8 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
 
     def _sweep(self, batch: tuple[Any, ...], order: np.ndarray, *, calibrate: bool, unread: bool) -> int:
         """Go over the rows once, block by block, and note what was known of them; return how many moved the weights."""
-        block = max(_SCORES // len(self.classes_), 1)
+        whole = calibrate and self.probability  # which cuts the rows into parts by itself
+        block = len(order) if whole else max(_SCORES // len(self.classes_), 1)
         moved, losses, pairs, gaps = 0, 0.0, 0, 0.0
         for start in range(0, len(order), block):
             outcome = self._pass(batch, order[start : start + block], calibrate=calibrate, unread=unread)
