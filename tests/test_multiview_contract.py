@@ -53,6 +53,7 @@ SETTINGS: dict[str, dict[str, object]] = {
 }
 NAMES = sorted(ESTIMATORS)
 OUTPUTS = ("transform", "predict", "predict_proba", "decision_function")
+BY_VIEW = ("transform_by_view", "predict_proba_by_view", "predict_labels_by_view", "decision_function_by_view")
 
 
 def make(name: str, **settings: object):
@@ -170,6 +171,41 @@ def test_a_subset_of_views_predicts(name):
     for view in X.names:
         for value in outputs(model, X.select(view)).values():
             assert len(value) == len(X) and np.isfinite(value).all()
+
+
+def without(X: Views, present: np.ndarray) -> Views:
+    """The same objects, of which some lack views."""
+    arrays = {name: sparse.csr_array(X[name].multiply(present[:, [v]])) for v, name in enumerate(X.names)}
+    return Views(arrays, present=present)
+
+
+def answers(model, X: Views, views: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """What a model says of objects, and by each of these views."""
+    found = outputs(model, X)
+    for method in BY_VIEW:
+        if hasattr(model, method):
+            found |= {f"{method} {view}": value for view, value in getattr(model, method)(X).items() if view in views}
+    by_view = inspect(model).memberships_by_view(X)
+    return found | {f"memberships {view}": value for view, value in by_view.items() if view in views}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_object_has_one_answer_whether_views_are_not_given_or_marked_absent(name):
+    X, y = corpus()
+    sizes = np.random.default_rng(4).lognormal(np.arange(9).reshape(3, 3)[y] % 4)
+    X = Views(**dict(X.items()), sizes=sparse.csr_array(sizes))
+    model = make(name).fit(X, y)
+    subsets = [("words",), ("sizes",), ("words", "links"), ("links", "sizes")]
+    has = np.array([[view in subset for view in X.names] for subset in subsets])
+    kinds = np.arange(len(X)) // 3 % len(subsets)
+    mixed = without(X, has[kinds])
+    for kind, subset in enumerate(subsets):
+        absent = without(X, np.tile(has[kind], (len(X), 1)))
+        expected = answers(model, X.select(*subset), subset)
+        assert_same(answers(model, absent, subset), expected)
+        rows = np.flatnonzero(kinds == kind)
+        among_others = {key: value[rows] for key, value in answers(model, mixed, subset).items()}
+        assert_same(among_others, {key: value[rows] for key, value in expected.items()})
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -76,6 +76,15 @@ def test_objects_that_lack_a_view_are_placed_by_the_others(method):
     assert clustering_accuracy(y, model.labels_) > 0.85
 
 
+@pytest.mark.parametrize("method", ["concatenated", "stacked"])
+def test_a_view_that_is_absent_is_as_one_that_is_not_given(method):
+    X, _ = rings()
+    model = SpectralClusteringViews(4, method=method, random_state=0).fit(X)
+    present = np.tile([True, False], (len(X), 1))
+    absent = Views(ring=X["ring"], blobs=np.zeros((len(X), 3)), present=present)
+    assert_array_equal(model.predict(absent), model.predict(X.select("ring")))
+
+
 def test_a_view_of_no_weight_has_no_say():
     X, y = rings()
     noise = Views(ring=X["ring"], noise=np.random.default_rng(1).normal(size=(len(X), 3)))

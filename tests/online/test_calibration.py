@@ -23,15 +23,25 @@ def sample(slope, n, n_classes, seed=0):
 def test_one_batch_is_the_regularized_optimum(slope, n_classes):
     scores, codes = sample(slope, 400, n_classes)
     given = scores[:, 1] - scores[:, 0] if n_classes == 2 else scores
-    found = update_calibration({"slope": 1.0, "precision": 1.0}, given, codes)
+    found = update_calibration({"slope": 0.5, "precision": 3.0}, given, codes)
 
     def objective(a):
         logits = a * scores
         nll = np.log(np.exp(logits - logits.max(1, keepdims=True)).sum(1)) + logits.max(1)
-        return (nll - logits[np.arange(len(codes)), codes]).sum() + 0.5 ** (400 / 10_000) * (a - 1) ** 2 / 2
+        precision = 1 + 3 * 0.5 ** (400 / 10_000)
+        return (nll - logits[np.arange(len(codes)), codes]).sum() + precision * np.log(a / 0.5) ** 2 / 2
 
     best = minimize_scalar(objective, bounds=(1e-3, 20), method="bounded", options={"xatol": 1e-8}).x
     assert found["slope"] == pytest.approx(best, rel=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1e3])
+def test_the_unit_of_the_scores_does_not_matter(unit):
+    scores, codes = sample(1.0, 30, 3)
+    plain, scaled = (
+        class_probabilities(update_calibration(new_calibration(), u * scores, codes), u * scores) for u in (1.0, unit)
+    )
+    np.testing.assert_allclose(scaled, plain, rtol=1e-4)
 
 
 def test_batches_approach_the_true_slope():

@@ -15,6 +15,7 @@ from sklearn.utils.fixes import parse_version
 from coview import MultiViewPassiveAggressiveClassifier, Views, load, save
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
+from coview.metrics import expected_calibration_error
 from coview.online import passive_aggressive
 
 Classifier = MultiViewPassiveAggressiveClassifier
@@ -368,16 +369,25 @@ def test_probabilities_follow_the_scores(n_classes):
     assert not hasattr(Classifier(), "predict_proba")
 
 
-def test_probabilities_are_calibrated():
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("C", [0.01, 1.0])
+@pytest.mark.parametrize("n_classes", [2, 6])
+@pytest.mark.parametrize("unit", [1.0, 0.02])
+def test_probabilities_are_calibrated(average, C, n_classes, unit):
+    rng = np.random.default_rng(3)
+    y = rng.integers(n_classes, size=9000)
+    centers = 1.5 * np.eye(20)[:n_classes]
+    X = Views({name: unit * (centers[y] + rng.normal(size=(9000, 20))) for name in ("first", "second")})
+    model = Classifier(C=C, average=average, probability=True, random_state=0).fit(X[:4000], y[:4000])
+    assert expected_calibration_error(y[4000:], model.predict_proba(X[4000:])) < 0.06
+
+
+def test_probabilities_learned_in_batches_are_calibrated():
     X, y = noise_and_signal(12_000, scale=0.7, seed=3)
     model = Classifier(C=0.01, average=True, probability=True, shuffle=False)
     for start in range(0, 8000, 500):
         model.partial_fit(X[start : start + 500], y[start : start + 500], classes=[0, 1])
-    shares = model.predict_proba(X[8000:])[:, 1]
-    for low, high in ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0)):
-        inside = (shares >= low) & (shares < high)
-        if inside.sum() > 100:
-            assert abs(shares[inside].mean() - y[8000:][inside].mean()) < 0.08
+    assert expected_calibration_error(y[8000:], model.predict_proba(X[8000:])) < 0.06
 
 
 def test_probabilities_from_held_out_objects():

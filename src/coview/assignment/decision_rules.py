@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from coview.assignment.label_program import DEFAULT_COSTS, Costs, label_objective, presence_patterns, solve_with
+from coview.assignment.label_program import DEFAULT_COSTS, Costs, label_objective, solve_with
 from coview.assignment.ontology import Ontology
 from coview.engines.threads import Team
+from coview.views.views import presence_patterns
 
 __all__ = ["COMBINATIONS", "DecisionRule"]
 
@@ -89,7 +90,7 @@ class DecisionRule:
         """Return the objective of given labels, which assigning and learning both raise for sum and max_agree."""
         if self.combine == "max_agree":
             total, weighed = np.zeros(len(scores)), self.weighed(scores)
-            for rows, views in presence_patterns(present, scores.shape):
+            for rows, views in presence_patterns(present):
                 place = np.ix_(rows, views)
                 total[rows] = label_objective(weighed[place], labels[place], self.costs, self.ontology)
             return total

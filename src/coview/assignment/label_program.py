@@ -30,13 +30,13 @@ from coview.assignment.ontology import Ontology
 from coview.engines.threads import Team, thread_count
 from coview.kernels import labels as kernels
 from coview.validation import check_number, check_option
+from coview.views.views import presence_patterns
 
 __all__ = [
     "DEFAULT_COSTS",
     "SOLVERS",
     "Costs",
     "label_objective",
-    "presence_patterns",
     "solve_labels",
     "solve_with",
     "team_of",
@@ -150,7 +150,7 @@ def solve_with(
     work = _Program(costs, solver, team)
     labels = np.zeros(values.shape, dtype=bool)
     objective = np.zeros(len(values))
-    for rows, views in presence_patterns(present, values.shape):
+    for rows, views in presence_patterns(_checked_present(present, values.shape)):
         whole = len(rows) == len(values) and len(views) == values.shape[1]
         part = values if whole else np.ascontiguousarray(values[np.ix_(rows, views)])
         chosen, reached = work.flat(part) if ontology is None else work.constrained(part, ontology)
@@ -197,23 +197,13 @@ def _check_scores(scores: Any) -> np.ndarray:
     return np.ascontiguousarray(values)
 
 
-def presence_patterns(present: Any, shape: tuple[int, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rows that have the same views, and those views."""
-    n, n_views = shape[:2]
-    if not n:
-        return []
+def _checked_present(present: Any, shape: tuple[int, ...]) -> np.ndarray:
     if present is None:
-        return [(np.arange(n), np.arange(n_views))]
+        return np.ones(shape[:2], dtype=bool)
     mask = np.asarray(present, dtype=bool)
-    if mask.shape != (n, n_views):
-        raise ValueError(f"present must have shape {(n, n_views)}, got {mask.shape}.")
-    if mask.all():
-        return [(np.arange(n), np.arange(n_views))]
-    # rows are told apart by one number each, or by themselves where that would not fit
-    bits = mask @ (1 << np.arange(n_views)) if n_views < 63 else np.unique(mask, axis=0, return_inverse=True)[1].ravel()
-    kinds, first = np.unique(bits, return_index=True)
-    patterns = [(np.flatnonzero(bits == kind), np.flatnonzero(mask[row])) for kind, row in zip(kinds, first)]
-    return [(rows, views) for rows, views in patterns if len(views)]
+    if mask.shape != shape[:2]:
+        raise ValueError(f"present must have shape {shape[:2]}, got {mask.shape}.")
+    return mask
 
 
 class _Program:

@@ -226,11 +226,10 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
         """Compute class probabilities from some or all of the fitted views: those of the nearest training objects."""
         check_is_fitted(self, "memberships_")
         views = self._new_views(X)
-        rows, known = self._scaled(views)
         if self.method_ == "concatenated":
-            found = self._by_all(rows, known) @ self.memberships_
+            found = self._by_all(views, self.memberships_)
         else:
-            found = added_up(self._edges(rows, known), self.view_weights_, self.memberships_)
+            found = added_up(self._edges(*self._scaled(views)), self.view_weights_, self.memberships_)
         return in_type_of(views, self._shares(found))
 
     # -- pieces

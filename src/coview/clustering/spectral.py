@@ -225,15 +225,12 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
 
     def _positions(self, views: Views) -> np.ndarray:
         """Where new objects stand in the embedding."""
-        weights = self.view_weights_
-        rows, known = self._scaled(views)
-        if self.method_ == "stacked":
-            return self._stacked_place(rows, known, weights)
         if self.method_ == "concatenated":
-            placed = self._by_all(rows, known) @ self.embedding_
-        else:
-            placed = added_up(self._edges(rows, known), weights, self.embedding_)
-        return unit_length(placed)
+            return unit_length(self._by_all(views, self.embedding_))
+        edges = self._edges(*self._scaled(views))
+        if self.method_ == "stacked":
+            return self._stacked_place(views, edges)
+        return unit_length(added_up(edges, self.view_weights_, self.embedding_))
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: graphs say nothing of features, so the means of a cluster's objects do."""
@@ -289,19 +286,16 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
         vectors = self._beside_each_other([part * np.maximum(values, LEAST) for values, part in pairs])
         return vectors, [float(sum(share * values.sum() for share, (values, _) in zip(self.part_weights_, pairs)))]
 
-    def _stacked_place(
-        self, rows: dict[str, Any], known: dict[str, np.ndarray], weights: dict[str, float]
-    ) -> np.ndarray:
+    def _stacked_place(self, views: Views, edges: dict[str, tuple[Any, np.ndarray]]) -> np.ndarray:
         """Where new objects stand in every part; nowhere in those of views that are not given."""
         parts = np.split(self.embedding_, len(self.part_weights_), axis=1)
-        placed = [np.zeros((next(iter(rows.values())).shape[0], part.shape[1])) for part in parts]
-        edges = self._edges(rows, known)
+        placed = [np.zeros((len(views), part.shape[1])) for part in parts]
         for v, name in enumerate(self.view_names_):
             if name in edges:
                 placed[v] = added_up({name: edges[name]}, {name: 1.0}, parts[v])
         if len(parts) > len(self.view_names_):
-            placed[-2] = self._by_all(rows, known) @ parts[-2]
-            placed[-1] = added_up(edges, weights, parts[-1])
+            placed[-2] = self._by_all(views, parts[-2])
+            placed[-1] = added_up(edges, self.view_weights_, parts[-1])
         return self._beside_each_other(placed)
 
     def _beside_each_other(self, parts: list[np.ndarray]) -> np.ndarray:

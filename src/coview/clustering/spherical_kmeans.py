@@ -82,9 +82,9 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     Notes
     -----
-    Rows are scaled to length 1, in each view and together. A view that an object lacks counts for nothing, and one
-    without any feature goes to the first cluster. Bounds on the angles spare most products of late sweeps; the result
-    is that of plain sweeps.
+    Rows are scaled to length 1, in each view and together; centers have length 1 over all views. A view that an object
+    lacks, or that is not given, counts as zeros, and an object without any feature goes to the first cluster. Bounds on
+    the angles spare most products of late sweeps; the result is that of plain sweeps.
 
     Examples
     --------
@@ -248,8 +248,9 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         check_is_fitted(self, "cluster_centers_")
         views = self._new_views(X)
         rows = as_rows(unit_side_by_side(views), Team(thread_count(self.n_jobs)))
-        columns = _columns(self.cluster_centers_[name] for name in views.names).astype(rows.matrix.dtype, copy=False)
-        return rows.cosines(unit_columns(columns, columns))
+        # centers of length 1 over all views, whichever are given: an object has one answer, that of the fit
+        columns = _columns(self.cluster_centers_[name] for name in views.names)
+        return rows.cosines(columns.astype(rows.matrix.dtype, copy=False))
 
 
 def unit_side_by_side(views: Views) -> Any:

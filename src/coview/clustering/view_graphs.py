@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from coview.base import MultiViewEstimator
 from coview.clustering.affinity import METRICS, Scaling, edges_to, neighbor_graph, neighbors_by_default, row_squares
@@ -21,7 +20,7 @@ from coview.utils import fitted_state as rules
 from coview.utils.parameters import NONE, by_view, integer, one_of
 from coview.utils.remembered import remembered
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
-from coview.views.views import Views
+from coview.views.views import Views, presence_patterns
 
 __all__ = ["NeighborGraphEstimator", "added_up"]
 
@@ -122,17 +121,19 @@ class NeighborGraphEstimator(MultiViewEstimator):
         masses = [max(float(part.sum()), 1e-12) for part in graphs]
         return sum(part * (weight * part.shape[0] / mass) for part, weight, mass in zip(graphs, weights, masses))
 
-    def _by_all(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> Any:
-        """Edges of new objects to fitted ones, by the given views side by side."""
-        among = self._side_by_side({name: self.neighbors_[name] for name in rows})
-        new = self._side_by_side(rows)
-        anyone = np.any(list(known.values()), axis=0) & self._says(new)
-        had = np.zeros(among.shape[0], dtype=bool)
-        for name in rows:
-            had[self.neighbor_rows_[name]] = True  # who lacks all of the given views is nobody's neighbor
-        near = np.flatnonzero(had & self._says(among))
-        edges = edges_to(new, anyone, for_sklearn(take_rows(among, near)), **self._near())
-        return edges @ sparse.csr_array((np.ones(len(near)), (np.arange(len(near)), near)), (len(near), among.shape[0]))
+    def _by_all(self, views: Views, vectors: np.ndarray) -> np.ndarray:
+        """Where new objects stand among `vectors` of the fitted ones, each by all views that it has side by side."""
+        placed = np.zeros((len(views), vectors.shape[1]))
+        for some, had in presence_patterns(views.present):
+            rows, known = self._scaled(views[some].select(*(views.names[v] for v in had)))
+            new, among = self._side_by_side(rows), self._side_by_side({name: self.neighbors_[name] for name in rows})
+            anyone = np.any(list(known.values()), axis=0) & self._says(new)
+            # who lacks all of these views is nobody's neighbor
+            near = np.unique(np.concatenate([self.neighbor_rows_[name] for name in rows]))
+            near = near[self._says(among)[near]]
+            edges = edges_to(new, anyone, for_sklearn(take_rows(among, near)), **self._near())
+            placed[some] = edges @ vectors[near]
+        return placed
 
     def _side_by_side(self, rows: dict[str, Any]) -> Any:
         """Rows of views side by side, of length 1 by cosines: who lacks a view is not near to all that is short."""

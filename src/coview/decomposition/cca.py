@@ -8,6 +8,11 @@ For two views this is regularized CCA, and the eigenvalues are the canonical cor
 randomized truncated SVD, X_v ~ U_v S_v V_v', so that w_v = V_v (S_v^2 + r_v)^-1/2 a_v, where a are eigenvectors of a
 small matrix with blocks T_v U_v' U_u T_u, T = S / sqrt(S^2 + r). Centering is part of the operator: a sparse matrix
 stays sparse. The covariance of two views is taken over the objects that have both.
+
+Clusters can lie among objects that lack a view, of which these covariances know nothing. For them (`absence`) a view
+also says whether an object lacks it, as one more direction, orthogonal to the others, which is correlated with the
+features of the other views; and objects with a single view, which have nothing to agree with, add to its own block
+what they vary beyond their share L of its objects, (sum over these of u u' - L U_v' U_v) / (1 - L).
 """
 
 from __future__ import annotations
@@ -202,8 +207,11 @@ def common_space(
     rank: int | None = None,
     power_iter: int = 4,
     seed: int = 0,
+    absence: bool = False,
 ) -> CommonSpace:
     """Learn the space in which views correlate; the parameters are those of `MultiViewCCA`, with one ridge per view.
+
+    With `absence`, directions that tell the objects that lack a view from others, and from each other, count as well.
 
     Examples
     --------
@@ -232,7 +240,8 @@ def common_space(
         for name, share, (_, values, _) in zip(views.names, ridge, parts)
     ]
     whitened = [left * (values / root) for (left, values, _), root in zip(parts, shrunk)]
-    loadings, correlations = _agreeing(whitened, views.present, n_components)
+    every, correlations = _agreeing(whitened, views.present, n_components, absence)
+    loadings = [loading[: part.shape[1]] for part, loading in zip(whitened, every)]
     places = sum(part @ loading for part, loading in zip(whitened, loadings))
     scale = column_signs(places) * correlations ** float(power)
     counts = views.present.sum(axis=0)
@@ -241,6 +250,9 @@ def common_space(
         for name, (_, _, right), root, loading, count in zip(views.names, parts, shrunk, loadings, counts)
     }
     offsets = {name: means[name] @ part for name, part in projections.items()}
+    for name, count, loading, whole in zip(views.names, counts, loadings, every):
+        having = np.sqrt((len(views) - count) / max(count, 1))  # what is known of an object by its having the view
+        offsets[name] = offsets[name] + having * scale * whole[len(loading) :].sum(axis=0)
     return CommonSpace(projections, offsets, correlations)
 
 
@@ -302,29 +314,60 @@ def _steadied(matrix: np.ndarray) -> np.ndarray:
 
 
 def _agreeing(
-    whitened: list[np.ndarray], present: np.ndarray, n_components: int
+    whitened: list[np.ndarray], present: np.ndarray, n_components: int, absence: bool
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Loadings of each view's whitened directions on the components, and the mean correlation of pairs, falling."""
+    """Loadings of each view's whitened directions, and of its absence, on the components; the correlations, falling.
+
+    A correlation is the mean over pairs of views.
+    """
     if len(whitened) == 1:  # nothing to agree with: the strongest directions themselves
         strength = (whitened[0] ** 2).sum(axis=0)
         order = np.argsort(-strength, kind="stable")[:n_components]
         return [np.eye(len(strength))[:, order]], strength[order]
+    lacks = [~present[:, [v]] & absence for v in range(len(whitened))]
+    lacks = [column[:, column.any(axis=0)] for column in lacks]  # no column where nobody lacks the view
+    alone = present & (present.sum(axis=1, keepdims=True) == 1) & absence
     shared = present.T.astype(np.float64) @ present
     blocks = [
         [
-            np.zeros((left.shape[1],) * 2)
+            _own_block(left, alone[:, v], shared[v, v], lacks[v].shape[1])
             if v == u
-            else left.T @ right * (np.sqrt(shared[v, v] * shared[u, u]) / max(shared[v, u], 1.0))
+            else _block_of_two(left, right, lacks[v], lacks[u], shared[np.ix_([v, u], [v, u])])
             for u, right in enumerate(whitened)
         ]
         for v, left in enumerate(whitened)
     ]
     # a small matrix of directions x directions, never of objects
     widths = [left.shape[1] for left in whitened]
-    size, kept = sum(widths), min(n_components, max(widths))
+    sizes = [len(row[0]) for row in blocks]
+    size, kept = sum(sizes), min(n_components, max(widths))
     values, vectors = linalg.eigh(np.block(blocks), subset_by_index=(size - kept, size - 1), check_finite=False)
-    loadings = np.split(vectors[:, ::-1] * np.sqrt(len(whitened)), np.cumsum(widths)[:-1])
+    loadings = np.split(vectors[:, ::-1] * np.sqrt(len(whitened)), np.cumsum(sizes)[:-1])
     return loadings, np.clip(values[::-1] / (len(whitened) - 1), 0.0, 1.0)
+
+
+def _own_block(left: np.ndarray, alone: np.ndarray, count: float, n_lacks: int) -> np.ndarray:
+    """What objects with this view alone vary beyond their share of its objects."""
+    share = alone.sum() / max(count, 1.0)
+    beyond = (left[alone].T @ left[alone] - share * left.T @ left) / (1.0 - share if share < 1.0 else 1.0)
+    return linalg.block_diag(beyond, np.zeros((n_lacks, n_lacks)))
+
+
+def _block_of_two(
+    left: np.ndarray, right: np.ndarray, lacks_left: np.ndarray, lacks_right: np.ndarray, shared: np.ndarray
+) -> np.ndarray:
+    """Correlations of two views, each over the objects that have what it is of; absences are not compared."""
+    (n_left, both), (_, n_right) = shared
+
+    def deviation(n: float) -> float:  # of whether the n objects of one view lack the other, times the root of n
+        return float(np.sqrt((n - both) * both / n)) if 0 < both < n else 1.0
+
+    return np.block(
+        [
+            [left.T @ right * (np.sqrt(n_left * n_right) / max(both, 1.0)), left.T @ lacks_right / deviation(n_left)],
+            [lacks_left.T @ right / deviation(n_right), np.zeros((lacks_left.shape[1], lacks_right.shape[1]))],
+        ]
+    )
 
 
 def column_signs(vectors: np.ndarray) -> np.ndarray:

@@ -36,7 +36,9 @@ from coview.online.weights import (
     check_range,
     dense_memory,
     grow_classes,
+    joined,
     learn_rows,
+    matrices_of,
     new_weights,
     rows_of,
     score_views,
@@ -57,6 +59,7 @@ __all__ = ["MultiViewPassiveAggressiveClassifier", "kernel_options"]
 
 
 _SCORES = 2**22  # of rows by class, that a fit has in memory at once
+_PARTS = 16  # calibrations are one sixteenth of the rows so far apart: weights, and averages, hardly change meanwhile
 FEWEST_HASHED = 2**12  # columns, a power of two, by which hashed views are told
 
 
@@ -103,7 +106,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         Passes without a better accuracy before stopping.
     probability : bool, default=False
         Learn to turn scores into probabilities (`predict_proba`), from the scores that objects have before they are
-        learned, or from those held out.
+        learned, by the mean of the weights with `average`, or from those held out.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the order and of the held-out objects.
 
@@ -234,7 +237,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         unseen = order[:0]
         if self.early_stopping:
             order, unseen = split_rows(codes, order, self.validation_fraction, rng)
-        if len(order) < len(views):  # the others are not looked at as they are learned
+        if self.probability or len(order) < len(views):  # scored before, or not looked at as others are learned
             _check_values(views)
         self.history_ = {"objective": [1.0], "difference": [0.0], "updates": [0.0]}
         rows = order
@@ -343,7 +346,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
 
     def _sweep(self, batch: tuple[Any, ...], order: np.ndarray, *, calibrate: bool, unread: bool) -> int:
         """Go over the rows once, block by block, and note what was known of them; return how many moved the weights."""
-        whole = calibrate and self.probability  # which is learned from all of them at once
+        whole = calibrate and self.probability  # which cuts the rows into parts by itself
         block = len(order) if whole else max(_SCORES // len(self.classes_), 1)
         moved, losses, pairs, gaps = 0, 0.0, 0, 0.0
         for start in range(0, len(order), block):
@@ -361,13 +364,31 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     def _pass(self, batch: tuple[Any, ...], order: np.ndarray, *, calibrate: bool, unread: bool = False) -> Outcome:
         """Learn from the rows in this order; return what was known of each before. Refuses `unread` values."""
         rows, codes, costs, options = batch
-        outcome = learn_rows(self._memory, rows, codes, order, costs, options)
+        if calibrate and self.probability:
+            outcome = self._learn_calibrated(batch, order)
+        else:
+            outcome = learn_rows(self._memory, rows, codes, order, costs, options)
         if unread:
             check_range(self.view_names_, rows, outcome)
-        if calibrate and self.probability:
-            known = self._memory["calibration"]
-            self._memory["calibration"] = update_calibration(known, outcome.scores, codes[order])
         return outcome
+
+    def _learn_calibrated(self, batch: tuple[Any, ...], order: np.ndarray) -> Outcome:
+        """Learn from rows, and how sure to be from the scores that they have before.
+
+        With averages, these are the scores by the averages before each part of the rows, during which they hardly move.
+        """
+        rows, codes, costs, options = batch
+        memory, start, outcomes = self._memory, 0, []
+        matrices = {} if memory["lags"] is None else matrices_of(memory, rows)
+        while start < len(order):
+            n_rounds = self.t_
+            part = order[start : start + 1 + n_rounds // _PARTS]
+            scores = self._decide({name: matrix[part] for name, matrix in matrices.items()}) if matrices else None
+            outcomes.append(learn_rows(memory, rows, codes, part, costs, options))
+            scores = outcomes[-1].scores if scores is None else scores
+            memory["calibration"] = update_calibration(memory["calibration"], scores, codes[part], n_rounds)
+            start += len(part)
+        return joined(outcomes)
 
     def _options(self) -> np.ndarray:
         """Parameters as the kernels take them; refuses those out of range."""
@@ -469,7 +490,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     def __sklearn_is_fitted__(self) -> bool:
         return "_memory" in vars(self)
 
-    def _decide(self, views: Views) -> np.ndarray:
+    def _decide(self, views: Any) -> np.ndarray:
         shares = dict(zip(self.view_names_, self._memory["shares"].tolist()))
         votes = [shares[name] * scores for name, scores in score_views(self._memory, views).items()]
         return _plus(np.add.reduce(votes), self._bias())

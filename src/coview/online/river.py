@@ -94,10 +94,13 @@ class _OneByOne:
             self.widths = self.widths or dict.fromkeys(by_view, self.n_features)
             self.model.partial_fit(self._views(by_view), [y])  # the first object, or a new class: by the long way
             return
-        score = learner.learn(self._rows(x), code)
-        if self.model.probability and len(learner.codes) > 1:
-            memory = self.model._memory
-            memory["calibration"] = update_calibration(memory["calibration"], score, learner.code)
+        memory, calibrates = learner.memory, self.model.probability and len(learner.codes) > 1
+        averaged = None if memory["lags"] is None or not calibrates else np.asarray(self._scores(learner, x))[None]
+        scores = learner.learn(self._rows(x), code)
+        if calibrates:
+            scores = scores if averaged is None else averaged
+            known, n_rounds = memory["calibration"], memory["n_rounds"] - 1
+            memory["calibration"] = update_calibration(known, scores, learner.code, n_rounds)
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """Class of one object; None before any was learned."""

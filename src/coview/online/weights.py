@@ -30,8 +30,10 @@ __all__ = [
     "check_range",
     "dense_memory",
     "grow_classes",
+    "joined",
     "learn_rows",
     "learner",
+    "matrices_of",
     "new_weights",
     "rows_of",
     "score_views",
@@ -175,6 +177,22 @@ def learn_rows(
     return Outcome(scores, losses, gaps, moved, scratch[0][rounds.LARGEST_NORM])
 
 
+def joined(outcomes: Sequence[Outcome]) -> Outcome:
+    """Return what was known of rows that were learned part after part."""
+    scores, losses, gaps, moved, largest = zip(*outcomes)
+    scores, losses, gaps = (np.concatenate(parts) for parts in (scores, losses, gaps))
+    return Outcome(scores, losses, gaps, sum(moved), np.max(largest, axis=0))
+
+
+def matrices_of(memory: Memory, rows: CompressedRows) -> dict[str, Any]:
+    """Return rows as one matrix per view, as `score_views` takes them."""
+    parts = zip(memory["weights"].items(), rows.values, rows.indices, rows.indptrs)
+    return {
+        name: sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, len(weights)))
+        for (name, weights), values, indices, indptr in parts
+    }
+
+
 def learner(n_classes: int, n_views: int) -> Any:
     """Return the kernel for so many classes and views."""
     if n_classes > 2:
@@ -199,7 +217,7 @@ def shuffled_rows(rows: np.ndarray, before: np.ndarray, rng: np.random.Generator
     return mix_rows(rows, _RUN, _WINDOW, rng.integers(2**63, dtype=np.uint64))
 
 
-def score_views(memory: Memory, views: Views) -> dict[str, np.ndarray]:
+def score_views(memory: Memory, views: Any) -> dict[str, np.ndarray]:
     """Return each view's own scores, without intercept, by the averaged weights where there are any."""
     n_rounds = max(memory["n_rounds"], 1)
     scores = {}

@@ -120,18 +120,19 @@ class CoSteps(ByViewSteps):
         gain = self._possible_gain(old, new, pulls, added, ops.to_numpy(have), names)
         if number >= PLAIN_STEPS:
             second, _, _ = step(new)
-            third, _, _ = step(self._extrapolated(old, new, second))
+            third, _, _ = step(self._extrapolated(old, new, second, ops.to_numpy(have)))
             better = self._values(block, third, shared, ops) >= self._values(block, second, shared, ops)
             new = np.where(better[:, None], third, second)
         new = np.where((gain > self.fold_in_tol)[:, None], new, old)
         return {"mixture": ops.asarray(new)}, gain
 
-    def _extrapolated(self, old: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Mixtures where the logarithms of three tables in a row lead."""
+    def _extrapolated(self, old: np.ndarray, first: np.ndarray, second: np.ndarray, have: np.ndarray) -> np.ndarray:
+        """Mixtures where the logarithms of three tables in a row lead; views that an object lacks say not how far."""
         start, middle, end = (np.log(table, dtype=np.float64) for table in (old, first, second))
         step, bend = middle - start, end - 2 * middle + start
-        turned = np.maximum((first * bend**2).sum(axis=1), np.finfo(np.float64).tiny)
-        length = np.sqrt((first * step**2).sum(axis=1) / turned).clip(1.0, FARTHEST)[:, None]
+        shares = first * np.repeat(have, self.width, axis=1)
+        turned = np.maximum((shares * bend**2).sum(axis=1), np.finfo(np.float64).tiny)
+        length = np.sqrt((shares * step**2).sum(axis=1) / turned).clip(1.0, FARTHEST)[:, None]
         length = np.exp2(np.floor(np.log2(length)))  # not by the last digits of a small bend: engines round differently
         logs = self._by_view(start + 2 * length * step + length**2 * bend)
         ahead = np.maximum(softmax(logs, axis=2), ROW_FLOOR)

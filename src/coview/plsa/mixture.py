@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, compress
+from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -86,7 +86,7 @@ from coview.utils import fitted_state as rules
 from coview.utils.messages import listed
 from coview.validation import base_seed, per_view
 from coview.views.lazy import LazyViews
-from coview.views.views import Views
+from coview.views.views import Views, presence_patterns
 
 __all__ = ["FitContext", "MixtureModel", "MixtureSteps", "WeightedModel"]
 
@@ -771,14 +771,11 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         Where a topic is one distribution over all views, it is another one over some of them: else topics with much of
         a view would count as unlikely for an object that lacks it. Other models take all objects at once.
         """
-        every = np.arange(len(views))
         if not self._joint or views.present.all():
-            yield every, views
+            yield np.arange(len(views)), views
             return
-        patterns, kinds = np.unique(views.present, axis=0, return_inverse=True)
-        for number in np.flatnonzero(patterns.any(axis=1)):
-            rows = every[kinds.ravel() == number]
-            yield rows, views[rows].select(*compress(views.names, patterns[number]))
+        for rows, had in presence_patterns(views.present):
+            yield rows, views[rows].select(*(views.names[v] for v in had))
 
     def _token_score(self, X: Any) -> float:
         """Mean log-likelihood per token (unit of mass), mixtures folded in; 0 where X holds nothing."""

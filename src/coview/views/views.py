@@ -341,3 +341,22 @@ def n_present(views: Views) -> dict[str, int]:
     {'words': 2, 'size': 1}
     """
     return dict(zip(views.names, views.present.sum(axis=0).tolist()))
+
+
+def presence_patterns(present: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the objects (rows) that have the same views, with those views (columns); not those without any.
+
+    Examples
+    --------
+    >>> presence_patterns(np.array([[True, True], [False, True], [True, True]]))
+    [(array([1]), array([1])), (array([0, 2]), array([0, 1]))]
+    """
+    n, n_views = present.shape
+    if present.all():
+        return [(np.arange(n), np.arange(n_views))] if n else []
+    # rows are told apart by one number each, or by themselves where that would not fit
+    fits = n_views < 63
+    bits = present @ (1 << np.arange(n_views)) if fits else np.unique(present, axis=0, return_inverse=True)[1].ravel()
+    kinds, first = np.unique(bits, return_index=True)
+    patterns = [(np.flatnonzero(bits == kind), np.flatnonzero(present[row])) for kind, row in zip(kinds, first)]
+    return [(rows, views) for rows, views in patterns if len(views)]
