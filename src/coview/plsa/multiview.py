@@ -506,11 +506,11 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         Number of topics in each view of counts. Topics are cheap: a sweep costs non-zeros x classes, however many
         there are.
     view_weights : float, {view: float}, None or "auto", default=None
-        Weight of each view; 1 by default. A vector counts as so many tokens: by default 1, and up to as many as its
-        object has where clusters of the vectors predict the counts; more where counts say nothing
-        (`coview.plsa.vector_weight`), but never where the labels say otherwise. "auto" leaves views out that say
-        nothing of the classes, and has a weight below its own for those that say little: by held-out labels, and by
-        what views agree on (`coview.classification.view_evidence`).
+        Weight of each view; 1 by default. Vectors beside counts are weighed by default: as one token where they know
+        nothing of the classes, and else as up to one for each column, fewer the more the columns' noise goes together
+        (`coview.plsa.vector_weight`). "auto" leaves views out that say nothing of the classes, and has a weight below
+        its own for those that say little: by held-out labels, and by what views agree on
+        (`coview.classification.view_evidence`).
     unit_mass : bool or "auto", default="auto"
         Bring the rows of each view to the same sum, so that a long text counts no more than a short one. "auto" does so
         where the sums of the objects differ widely, by a standard deviation above their mean: there a few long texts
