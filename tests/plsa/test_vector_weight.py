@@ -10,7 +10,8 @@ from coview import PLSA, LazyViews, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassi
 from coview.engines.deadline import Deadline
 from coview.metrics import clustering_accuracy
 from coview.plsa.likeliest_start import most_likely
-from coview.plsa.vector_weight import MOST_TOKENS, vector_evidence
+from coview.plsa.vector_start import vectors_of_classes
+from coview.plsa.vector_weight import vector_weights
 
 N, K, WIDTH, TOKENS = 300, 3, 24, 40
 RNG = np.random.default_rng(0)
@@ -20,9 +21,9 @@ OWN = RNG.dirichlet(np.full(120, 0.1), K)
 CENTERS = RNG.normal(size=(K, WIDTH))
 
 
-def words_of(groups, quality, seed=1):
+def words_of(groups, quality, seed=1, tokens=TOKENS):
     rng = np.random.default_rng(seed)
-    return np.array([rng.multinomial(TOKENS, quality * OWN[z] + (1 - quality) * BASE) for z in groups])
+    return np.array([rng.multinomial(tokens, quality * OWN[z] + (1 - quality) * BASE) for z in groups])
 
 
 def vectors_of(groups, size=1.0, width=WIDTH, seed=2):
@@ -30,40 +31,84 @@ def vectors_of(groups, size=1.0, width=WIDTH, seed=2):
     return noise + size * CENTERS[groups][:, :width] if size else noise
 
 
+def means_of(words, width=WIDTH):
+    """Means of random word vectors: they say nothing that the words do not say."""
+    shares = words / words.sum(axis=1, keepdims=True)
+    return shares @ np.random.default_rng(3).normal(size=(words.shape[1], width))
+
+
+def labels(n_each, seed=0):
+    rng, y = np.random.default_rng(seed), np.full(N, -1)
+    for z in range(K):
+        y[rng.choice(np.flatnonzero(z == TARGET), n_each, replace=False)] = z
+    return y
+
+
+def worth(words, vector, codes=None):
+    return vector_weights(Views(words=words, vector=vector), ["vector"], {"words": 1.0}, K, 0, codes=codes)[1]["vector"]
+
+
+def hits(model, X, y=None):
+    if y is None:
+        return clustering_accuracy(TARGET, model.fit(X).memberships_.argmax(axis=1))
+    return np.mean((model.fit(X, y).transduction_ == TARGET)[y < 0])
+
+
 GOOD, NOISE = words_of(TARGET, 0.6), words_of(TARGET, 0.0)
+MODELS = [
+    (LinkPLSA(K, init="likeliest", random_state=0), None),
+    (MultiViewPLSA(K, 4, random_state=0), None),
+    (MultiViewPLSAClassifier(4, random_state=0), labels(6)),
+]
+NAMES = ["link", "multi-view", "classifier"]
 
 
-def evidence(words, vector):
-    return vector_evidence(Views(words=words, vector=vector), ["vector"], {"words": 1.0}, K, 0)
+# -- how many tokens
 
 
-def test_vectors_that_bear_the_words_out_count_as_much_as_the_words():
-    found = evidence(GOOD, vectors_of(TARGET))
-    assert 0.6 * min(WIDTH, TOKENS) < found.weights["vector"] <= min(WIDTH, TOKENS)
-    assert not found.leading
+@pytest.mark.parametrize("codes", [None, labels(20)], ids=["clusters", "classes"])
+def test_noise_that_is_alike_in_all_columns_makes_a_vector_worth_its_columns(codes):
+    assert worth(GOOD, vectors_of(TARGET), codes) == pytest.approx(WIDTH, rel=0.1)
+
+
+@pytest.mark.parametrize("codes", [None, labels(20)], ids=["clusters", "classes"])
+def test_columns_that_repeat_others_are_worth_nothing(codes):
+    vector = vectors_of(TARGET, width=6)
+    assert worth(GOOD, np.tile(vector, 4), codes) == pytest.approx(6, rel=0.3)
+
+
+def test_odds_by_vectors_are_as_sure_as_they_are_right():
+    """Of two Gaussian classes with noise along their difference, against the odds by the true covariance."""
+    rng = np.random.default_rng(0)
+    codes, difference = np.arange(4000) % 2, np.array([1.0, 0.5, 0.0, 0.0])
+    noise = rng.normal(size=(4000, 4)) @ np.diag([2.0, 2.0, 0.3, 0.3])
+    X = Views(vector=noise + np.outer(codes, difference))
+    odds = vectors_of_classes(X, codes, 2, 0).log_odds(X)
+    true = X["vector"] @ (difference / 4.0) - difference @ difference / 8.0
+    assert np.polyfit(true, odds[:, 1] - odds[:, 0], 1)[0] == pytest.approx(1.0, abs=0.15)
 
 
 @pytest.mark.parametrize("width", [2, WIDTH, 400])
 def test_vectors_of_noise_count_as_one_token(width):
-    assert evidence(GOOD, vectors_of(TARGET, 0.0, width)).weights == {"vector": 1.0}
+    assert worth(GOOD, vectors_of(TARGET, 0.0, width)) == 1.0
+    assert worth(GOOD, vectors_of(TARGET, 0.0, width), labels(6)) == 1.0
 
 
-def test_vectors_with_other_groups_than_the_words_count_as_one_token():
-    found = evidence(GOOD, vectors_of(OTHER))
-    assert found.weights["vector"] == 1.0
-    assert not found.leading
+def test_labels_against_a_view_decide():
+    assert worth(GOOD, vectors_of(OTHER)) > 0.9 * WIDTH
+    assert worth(GOOD, vectors_of(OTHER), labels(20)) == 1.0
 
 
-def test_vectors_lead_where_words_are_noise():
-    found = evidence(NOISE, vectors_of(TARGET))
-    assert found.leading == ("vector",)
-    assert found.weights["vector"] == max(WIDTH, TOKENS)
+def test_labels_clearly_for_a_view_decide():
+    weak = vectors_of(TARGET, 0.25)
+    assert worth(NOISE, weak) == 1.0  # no clusters to see
+    assert worth(NOISE, weak, labels(60)) > 0.8 * WIDTH
 
 
-def test_nothing_leads_where_all_is_noise():
-    found = evidence(NOISE, vectors_of(TARGET, 0.0))
-    assert found.weights == {"vector": 1.0}
-    assert not found.leading
+@pytest.mark.parametrize("n_each", [1, 2])
+def test_too_few_labels_to_hold_out_leave_it_to_clusters(n_each):
+    assert worth(NOISE, vectors_of(TARGET), labels(n_each)) > 0.8 * WIDTH
+    assert worth(NOISE, vectors_of(TARGET, 0.0), labels(n_each)) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -71,35 +116,83 @@ def test_nothing_leads_where_all_is_noise():
     [np.zeros((N, 5)), np.full((N, 5), 1e15), np.full((N, 1), 0.5), GOOD * 0.25, GOOD.astype(np.float32)],
     ids=["empty", "huge", "one column", "weighted", "single"],
 )
-def test_weights_are_between_one_token_and_all_that_there_are(words):
-    weight = evidence(words, vectors_of(TARGET)).weights["vector"]
-    tokens = min(float(words.sum(axis=1).mean()), MOST_TOKENS)
-    assert isinstance(weight, float) and not isinstance(weight, np.floating)
-    assert 1.0 <= weight <= max(WIDTH, tokens)
+@pytest.mark.parametrize("vector", [vectors_of(TARGET), np.ones((N, 2)), 1e20 * vectors_of(TARGET)])
+def test_weights_are_between_one_token_and_all_columns(words, vector):
+    X = Views(words=words, vector=vector)
+    for codes in (None, labels(6)):
+        token, found = vector_weights(X, ["vector"], {"words": 1.0}, K, 0, codes=codes)
+        assert token == pytest.approx(words[words > 0].mean() if words.any() else 1.0)
+        assert 1.0 <= found["vector"] <= vector.shape[1]
 
 
 def test_too_few_objects_say_nothing():
-    X = Views(words=GOOD[:15], vector=vectors_of(TARGET)[:15])
-    assert vector_evidence(X, ["vector"], {"words": 1.0}, K, 0).weights == {"vector": 1.0}
+    assert worth(GOOD[:15], vectors_of(TARGET)[:15]) == 1.0
 
 
 @pytest.mark.parametrize("far", [100.0, -1000.0])
 def test_objects_that_lack_the_vector_are_not_asked(far):
     """The zeros that stand for their vectors are as far off as can be where all others lie elsewhere."""
-    there, vector = np.arange(N) % 2 == 0, vectors_of(TARGET, 0.5)
+    there, vector = np.arange(N) % 2 == 0, vectors_of(TARGET)
     rows = [np.where(there[:, None], vector + by, 0.0) for by in (0.0, far)]
     some = [Views(words=GOOD, vector=each, present={"vector": there}) for each in rows]
-    near, moved = (vector_evidence(X, ["vector"], {"words": 1.0}, K, 0) for X in some)
-    assert moved.weights["vector"] == pytest.approx(near.weights["vector"], rel=1e-6)
-    assert 1.0 < near.weights["vector"] < WIDTH
+    near, moved = (vector_weights(X, ["vector"], {"words": 1.0}, K, 0, codes=labels(20))[1]["vector"] for X in some)
+    assert moved == pytest.approx(near, rel=1e-6)
+    assert near > 0.8 * WIDTH
 
 
-def test_lazy_rows_say_what_rows_in_memory_say():
+@pytest.mark.parametrize("codes", [None, labels(20)], ids=["clusters", "classes"])
+def test_lazy_rows_say_what_rows_in_memory_say(codes):
     X = Views(words=GOOD, vector=vectors_of(TARGET))
-    lazy = LazyViews.from_views(X, 70)
-    assert vector_evidence(lazy, ["vector"], {"words": 1.0}, K, 0) == vector_evidence(
-        X, ["vector"], {"words": 1.0}, K, 0
-    )
+    found = [
+        vector_weights(each, ["vector"], {"words": 1.0}, K, 0, codes=codes) for each in (X, LazyViews.from_views(X, 70))
+    ]
+    assert found[0] == found[1]
+
+
+# -- units
+
+
+@pytest.mark.parametrize(("model", "y"), MODELS, ids=NAMES)
+@pytest.mark.parametrize("quality", [0.15, 0.6])
+def test_the_unit_of_the_words_changes_nothing(model, y, quality):
+    words, vector = words_of(TARGET, quality), vectors_of(TARGET, 0.7)
+    found = [hits(model, Views(words=words * unit, vector=vector), y) for unit in (1.0, 0.01, 0.1, 10.0, 100.0)]
+    assert_allclose(found, found[0], atol=0.01)
+    assert found[0] > 0.8
+
+
+@pytest.mark.parametrize(("model", "y"), MODELS, ids=NAMES)
+def test_the_unit_and_the_axes_of_the_vectors_change_nothing(model, y):
+    words, vector = words_of(TARGET, 0.15), vectors_of(TARGET, 0.7)
+    turn = np.linalg.qr(np.random.default_rng(4).normal(size=(WIDTH, WIDTH)))[0]
+    found = [hits(model, Views(words=words, vector=each), y) for each in (vector, 0.01 * vector, 50 * vector @ turn)]
+    assert_allclose(found, found[0], atol=0.01)
+
+
+# -- no view drags the others down, and those that know something help
+
+
+@pytest.mark.parametrize(("model", "y"), MODELS, ids=NAMES)
+@pytest.mark.parametrize("unit", [0.1, 1.0, 10.0])
+def test_means_of_word_vectors_do_not_drag_the_words_down(model, y, unit):
+    words = words_of(TARGET, 0.3)
+    alone = hits(model, Views(words=words * unit), y)
+    assert hits(model, Views(words=words * unit, vector=means_of(words, 100)), y) >= alone - 0.01
+    assert alone > 0.9
+
+
+@pytest.mark.parametrize(("model", "y"), MODELS, ids=NAMES)
+def test_vectors_of_noise_do_not_drag_the_words_down(model, y):
+    words = words_of(TARGET, 0.3)
+    alone = hits(model, Views(words=words), y)
+    assert hits(model, Views(words=words, vector=vectors_of(TARGET, 0.0)), y) >= alone - 0.01
+
+
+@pytest.mark.parametrize(("model", "y"), MODELS, ids=NAMES)
+def test_vectors_help_where_words_are_few(model, y):
+    words, vector = words_of(TARGET, 0.6, tokens=4), vectors_of(TARGET, 0.7)
+    apart = [hits(model, X, y) for X in (Views(words=words), Views(vector=vector))]
+    assert hits(model, Views(words=words, vector=vector), y) > max(apart[0] + 0.05, apart[1] - 0.01)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +207,6 @@ def test_lazy_rows_say_what_rows_in_memory_say():
 def test_words_of_noise_do_not_drown_good_vectors(model):
     found = model.fit(Views(words=NOISE, vector=vectors_of(TARGET)))
     assert clustering_accuracy(TARGET, found.memberships_.argmax(axis=1)) > 0.9
-    assert found.view_weights_ == {"words": 1.0, "vector": max(WIDTH, TOKENS)}
 
 
 def test_plsa_weighs_nothing():
@@ -141,58 +233,14 @@ def test_a_weight_that_is_given_is_kept():
     assert LinkPLSA(K, view_weights=1.0, max_iter=2, random_state=0).fit(X).view_weights_ == {"words": 1, "vector": 1}
     given = LinkPLSA(K, view_weights={"vector": 3.0}, max_iter=2, random_state=0).fit(X)
     assert given.view_weights_ == {"words": 1, "vector": 3}
-    other = LinkPLSA(K, view_weights={"words": 2.0}, max_iter=2, random_state=0).fit(X)
-    assert other.view_weights_ == {"words": 2.0, "vector": max(WIDTH, 2 * TOKENS)}
-
-
-# -- labels decide
-
-
-def labels(n_each, seed=0):
-    rng, y = np.random.default_rng(seed), np.full(N, -1)
-    for z in range(K):
-        y[rng.choice(np.flatnonzero(z == TARGET), n_each, replace=False)] = z
-    return y
-
-
-def test_vectors_whose_groups_are_not_the_classes_do_not_lead_against_the_labels():
-    X, y = Views(words=words_of(TARGET, 0.06), vector=vectors_of(OTHER)), labels(40)
-    assert evidence(X["words"], X["vector"]).leading == ("vector",)  # without labels they would
-    found = MultiViewPLSAClassifier(4, random_state=0).fit(X, y)
-    without = MultiViewPLSAClassifier(4, view_weights={"vector": 0.0}, random_state=0).fit(X, y)
-    hits, bar = (np.mean((model.transduction_ == TARGET)[y < 0]) for model in (found, without))
-    assert found.view_weights_ == {"words": 1.0, "vector": 1.0}
-    assert hits > bar - 0.03 and bar > 0.5
-
-
-@pytest.mark.parametrize("n_each", [1, 2, 5, 20])
-def test_vectors_that_the_labels_bear_out_lead(n_each):
-    X = Views(words=NOISE, vector=vectors_of(TARGET))
-    assert vector_evidence(X, ["vector"], {"words": 1.0}, K, 0, codes=labels(n_each)).leading == ("vector",)
-
-
-def test_vectors_that_bear_the_words_but_not_the_labels_out_count_as_one_token():
-    X = Views(words=words_of(OTHER, 0.6), vector=vectors_of(OTHER))
-    free, asked = (vector_evidence(X, ["vector"], {"words": 1.0}, K, 0, codes=y) for y in (None, labels(40)))
-    assert free.weights["vector"] > 0.6 * WIDTH
-    assert asked.weights == {"vector": 1.0} and asked.agreement == {"vector": 0.0}
-
-
-def test_one_label_of_each_class_changes_nothing():
-    X = Views(words=words_of(TARGET, 0.06), vector=vectors_of(OTHER))
-    free, asked = (vector_evidence(X, ["vector"], {"words": 1.0}, K, 0, codes=y) for y in (None, labels(1)))
-    assert free == asked
-
-
-def test_lazy_rows_have_the_same_labels():
-    X, y = Views(words=words_of(TARGET, 0.06), vector=vectors_of(OTHER)), labels(40)
-    both = [vector_evidence(Z, ["vector"], {"words": 1.0}, K, 0, codes=y) for Z in (X, LazyViews.from_views(X, 70))]
-    assert both[0] == both[1]
+    plain, other = (
+        LinkPLSA(K, view_weights={"words": w}, max_iter=2, random_state=0).fit(X).view_weights_ for w in (1.0, 2.0)
+    )
+    assert other == pytest.approx({view: 2 * weight for view, weight in plain.items()})
 
 
 def test_a_view_of_learned_weight_zero_makes_no_start():
     X, y = Views(words=words_of(TARGET, 0.06), vector=vectors_of(OTHER)), labels(6)
-    assert vector_evidence(X, ["vector"], {"words": 1.0}, K, 0, codes=y).leading == ("vector",)  # it would lead
     learned = MultiViewPLSAClassifier(4, view_weights="auto", random_state=0).fit(X, y)
     assert learned.view_weights_ == {"words": 1.0, "vector": 0.0}
     given = MultiViewPLSAClassifier(4, view_weights=learned.view_weights_, random_state=0).fit(X, y)
@@ -204,10 +252,10 @@ def test_a_view_of_learned_weight_zero_makes_no_start():
 
 def test_views_that_there_is_no_time_for_count_as_one_token():
     X = Views(words=GOOD, vector=vectors_of(TARGET))
-    found = vector_evidence(X, ["vector"], {"words": 1.0}, K, 0, deadline=Deadline.after(1e-9))
-    assert found.weights == {"vector": 1.0} and not found.leading
+    token, found = vector_weights(X, ["vector"], {"words": 1.0}, K, 0, deadline=Deadline.after(1e-9))
+    assert found == {"vector": 1.0}
     model = LinkPLSA(K, time_budget=1e-9, random_state=0).fit(X)
-    assert model.view_weights_ == {"words": 1.0, "vector": 1.0}
+    assert model.view_weights_ == {"words": 1.0, "vector": token}
 
 
 def test_the_likeliest_start_is_likeliest_by_words_and_vectors():

@@ -10,7 +10,7 @@ then those that go with them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
@@ -40,9 +40,11 @@ __all__ = [
     "class_probabilities",
     "label_start",
     "mean_posterior",
+    "sum_entries",
 ]
 
 ROUNDS = 2  # of co-EM
+LEAST = 1e-30  # probability of a class by counts, so that other views may still speak for it
 
 
 # -- the formula
@@ -321,12 +323,15 @@ def label_start(
     n_classes: int,
     deadline: Deadline = NO_DEADLINE,
     held: HeldViews | None = None,
+    odds: Callable[[Views], np.ndarray] | None = None,
+    counts: Sequence[str] | None = None,
 ) -> NaiveBayesStart:
     """Start of a model that has labels for some objects, -1 in `codes` for the others; views in memory or lazy.
 
-    Rounds of co-EM are passes over the views where they are `held`, or here.
+    Rounds of co-EM are passes over the views where they are `held`, or here. Where only some views are `counts`, `odds`
+    gives the logarithms of the classes' odds by the others.
     """
-    start = NaiveBayesStart.learned(views, codes, n_classes, scaled=True)
+    start = NaiveBayesStart.learned(views.select(*(counts or views.names)), codes, n_classes, scaled=True, odds=odds)
     if (codes >= 0).all():
         return start
     for _ in range(ROUNDS):
@@ -350,7 +355,7 @@ class ViewOpinion:
     def __init__(self, one: Views, n_classes: int) -> None:
         (given,) = one.values()
         matrix = sparse_in_single(given)
-        scale = _count_scale(*_entries(matrix))
+        scale = _count_scale(*sum_entries(matrix))
         if sparse.issparse(matrix):  # a feature that nobody has counts for the sums of the classes alone
             matrix = matrix[:, np.unique(matrix.indices)]
         self._rows = matrix.astype(_own_type(matrix), copy=False) * _own_type(matrix)(scale)
@@ -388,23 +393,33 @@ class ViewOpinion:
 class NaiveBayesStart:
     """One multinomial naive Bayes per view, learned in one pass; called with some rows it gives their mean posterior.
 
-    Each view is scaled before (`scales`). Rows may be lazy: they are gone through some at a time.
+    Each view is scaled before (`scales`). Rows may be lazy: they are gone through some at a time. Views of another kind
+    take part by the logarithms of their `odds`.
     """
 
     log_probs: dict[str, np.ndarray]
     log_prior: np.ndarray
     scales: dict[str, float]
+    odds: Callable[[Views], np.ndarray] | None = None
 
     @classmethod
-    def learned(cls, views: Any, codes: np.ndarray, n_classes: int, *, scaled: bool = False) -> NaiveBayesStart:
+    def learned(
+        cls,
+        views: Any,
+        codes: np.ndarray,
+        n_classes: int,
+        *,
+        scaled: bool = False,
+        odds: Callable[[Views], np.ndarray] | None = None,
+    ) -> NaiveBayesStart:
         """Learn from the labeled rows (code not -1) of views in memory or lazy.
 
-        With `scaled`, a view whose typical entry is below 1 is scaled to have it at 1, so that Laplace's one more is
-        small. EM itself does not see the scale of a view.
+        With `scaled`, each view is scaled so that its typical entry is 1, and counts as one token whatever its unit
+        is. EM itself does not see the scale of a view.
         """
         tallies = over_rows(views, partial(_labeled_tally, codes=codes, n_classes=n_classes))
         scales = _count_scales(tallies) if scaled else dict.fromkeys(views.names, 1.0)
-        return cls._counted(tallies, scales)
+        return cls._counted(tallies, scales, odds)
 
     def refined(self, views: Any, codes: np.ndarray, held: HeldViews | None = None) -> NaiveBayesStart:
         """One round of co-EM, one pass: learn from all rows, those without label shared out as this start says."""
@@ -414,24 +429,30 @@ class NaiveBayesStart:
             shares = ops.asarray(ops.clamp(self._held_posterior(held), ops.asarray(codes)), np.float64)
             counts = {name: part.T for name, part in held.feature_sums(shares).items()}
             return self._counted([_ClassCounts(counts, ops.to_numpy(shares.sum(0)), {})], self.scales)
-        return self._counted(over_rows(views, partial(_shared_tally, codes=codes, start=self)), self.scales)
+        return self._counted(over_rows(views, partial(_shared_tally, codes=codes, start=self)), self.scales, self.odds)
 
     @classmethod
-    def _counted(cls, tallies: list[_ClassCounts], scales: dict[str, float]) -> NaiveBayesStart:
+    def _counted(
+        cls,
+        tallies: list[_ClassCounts],
+        scales: dict[str, float],
+        odds: Callable[[Views], np.ndarray] | None = None,
+    ) -> NaiveBayesStart:
         counts = {name: reduce(np.add, [t.counts[name] for t in tallies]) * scale for name, scale in scales.items()}
         prior = log_shares(np.sum([tally.classes for tally in tallies], axis=0))
-        return cls({name: feature_log_prob(part, 1.0) for name, part in counts.items()}, prior, scales)
+        return cls({name: feature_log_prob(part, 1.0) for name, part in counts.items()}, prior, scales, odds)
 
     def __call__(self, views: Views, held: HeldViews | None = None) -> np.ndarray:
         if held is not None:
             return held.ops.to_numpy(self._held_posterior(held))
-        views = views.select(*self.log_probs)
+        counts = views.select(*self.log_probs)
         posteriors = {
             name: view_posterior(matrix, self.log_probs[name] * self.scales[name], self.log_prior)
-            for name, matrix in views.items()
+            for name, matrix in counts.items()
         }
-        n_classes = len(self.log_prior)
-        return mean_posterior(posteriors, views.present, np.ones(len(posteriors)), np.full(n_classes, 1.0 / n_classes))
+        even = np.full(len(self.log_prior), 1.0 / len(self.log_prior))
+        mean = mean_posterior(posteriors, counts.present, np.ones(len(posteriors)), even)
+        return mean if self.odds is None else softmax_rows(np.log(np.maximum(mean, LEAST)) + self.odds(views))
 
     def _held_posterior(self, held: HeldViews) -> Any:
         """Mean posterior of views that an engine holds, as an array of the engine's."""
@@ -459,12 +480,12 @@ class _ClassCounts:
 
 def _labeled_tally(views: Views, first: int, *, codes: np.ndarray, n_classes: int) -> _ClassCounts:
     here = codes[first : first + len(views)]
-    entries = {name: _entries(matrix) for name, matrix in views.items()}
+    entries = {name: sum_entries(matrix) for name, matrix in views.items()}
     counts = {name: class_feature_counts(matrix, here, n_classes) for name, matrix in views.items()}
     return _ClassCounts(counts, np.bincount(here[here >= 0], minlength=n_classes), entries)
 
 
-def _entries(matrix: Any) -> tuple[float, int]:
+def sum_entries(matrix: Any) -> tuple[float, int]:
     """Sum and number of the entries of a view."""
     values: Any = matrix.data if sparse.issparse(matrix) else matrix[matrix > 0]
     return float(values.sum(dtype=np.float64)), len(values)
@@ -474,7 +495,7 @@ def _shared_tally(views: Views, first: int, *, codes: np.ndarray, start: NaiveBa
     here = codes[first : first + len(views)]
     shares = start(views).astype(np.float64)
     shares[here >= 0] = np.eye(shares.shape[1])[here[here >= 0]]
-    counts = {name: np.asarray(matrix.T @ shares).T for name, matrix in views.items()}
+    counts = {name: np.asarray(views[name].T @ shares).T for name in start.log_probs}
     return _ClassCounts(counts, shares.sum(axis=0), {})
 
 
@@ -484,6 +505,5 @@ def _count_scales(tallies: list[_ClassCounts]) -> dict[str, float]:
 
 
 def _count_scale(total: float, number: float) -> float:
-    """What a view is multiplied by whose entries have this sum, so that a typical one is not below 1."""
-    typical = total / number if number else 1.0
-    return 1.0 / typical if 0 < typical < 1 else 1.0
+    """What a view is multiplied by whose entries have this sum, so that a typical one is 1."""
+    return number / total if total > 0 else 1.0

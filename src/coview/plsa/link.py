@@ -38,7 +38,7 @@ class LinkPLSA(WeightedModel, PLSA):
     init : {"auto", "nmf", "random", "nndsvd", "likeliest"} or dict, default="auto"
         Where to start. "auto" is "nmf" with a background, else "random". "nmf" factorizes the tf-idf of the views into
         nonnegative topics for a few sweeps (of every n-th object, where there are more than 5,000 and 100 per topic),
-        or clusters the vectors by k-means where those lead; "random" starts from `n_init` random mixtures, as
+        or clusters the vectors by k-means where there are no counts; "random" starts from `n_init` random mixtures, as
         published, "nndsvd" from the singular vectors of the counts, "likeliest" from the most likely, after a few
         sweeps, of several consensus clusterings of the views. A dict holds any of ``memberships`` and ``topic_feature``
         (an array where there is one view, else ``{view: array}``) in the shapes of the fitted attributes; the rest is
@@ -148,7 +148,7 @@ class LinkPLSA(WeightedModel, PLSA):
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         if context.start is not None or not isinstance(self.init, str) or self.init != "likeliest":
             return super()._initial_arrays(views, context)
-        leading = self._leading_views(views, context)
+        leading = self._leading_views(views)
         if leading:
             return self._by_vectors(views.select(*leading), context)
         return likeliest_arrays(

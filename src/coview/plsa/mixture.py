@@ -81,7 +81,7 @@ from coview.plsa.likelihood import (
 )
 from coview.plsa.seeds import Seeds, read_seeds
 from coview.plsa.units import warn_of_units
-from coview.plsa.vector_weight import VectorEvidence, vector_evidence
+from coview.plsa.vector_weight import vector_weights
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed
 from coview.validation import base_seed, per_view
@@ -324,13 +324,13 @@ def random_profiles(
 class FitContext:
     """What a start may need: the seed, codes of labeled objects (-1 is none), when it should be there, who computes.
 
-    And what is known of Gaussian views whose weight was not given; and memberships that are known already.
+    And the Gaussian views that were found to know something; and memberships that are known already.
     """
 
     seed: int
     labels: np.ndarray | None = None
     deadline: Deadline = NO_DEADLINE
-    evidence: VectorEvidence | None = None
+    vectors: tuple[str, ...] = ()
     engine: Engine | None = None
     start: np.ndarray | None = None
 
@@ -423,17 +423,17 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     def _weigh_vectors(
         self, views: Any, seed: int, codes: np.ndarray | None, deadline: Deadline = NO_DEADLINE
-    ) -> VectorEvidence | None:
-        """Find the weights that were not given, by labels where there are any; None where there are none to find."""
+    ) -> tuple[str, ...]:
+        """Find the weights that were not given, by labels where there are any; return which views know something."""
         names = [name for name in self._unweighted_views() if self.view_weights_[name] > 0]
         if not names:
-            return None
+            return ()
         weights = {name: self.view_weights_[name] for name in self._count_views(views.names)}
         counts = {name: weight for name, weight in weights.items() if weight > 0}
-        evidence = vector_evidence(views, names, counts, self._steps().width, seed, codes=codes, deadline=deadline)
-        for name, weight in evidence.weights.items():
-            self.view_weights_[name] *= weight
-        return evidence
+        token, worth = vector_weights(views, names, counts, self._steps().width, seed, codes=codes, deadline=deadline)
+        for name in names:
+            self.view_weights_[name] *= token * worth[name]
+        return tuple(name for name in names if worth[name] > 1)
 
     # -- what a model says of itself
 
@@ -659,9 +659,9 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         # a resumed fit must start at the same place: with a checkpoint the start takes the time that it needs
         ready = NO_DEADLINE if self.checkpoint is not None else deadline.share(self._start_share)
         labels = self._known_labels(extra)
-        evidence = self._weigh_vectors(views, seed, labels, ready.share(EVIDENCE_SHARE))
+        vectors = self._weigh_vectors(views, seed, labels, ready.share(EVIDENCE_SHARE))
         steps = self._checked_steps()
-        make, carried = self._begin_all(views, FitContext(seed, labels, ready, evidence, engine, extra.get("start")))
+        make, carried = self._begin_all(views, FitContext(seed, labels, ready, vectors, engine, extra.get("start")))
         extra = {**carried, **extra}
         holder = self._hold(views, engine, steps.width, extra)
         dtype = floating_type(views)
@@ -842,7 +842,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             views = self._with_seeds(views, seeds)
         seed = base_seed(self.random_state) if first else 0
         labels = self._known_labels(extra)
-        evidence = self._weigh_vectors(views, seed, labels) if first else None
+        vectors = self._weigh_vectors(views, seed, labels) if first else ()
         steps, engine = self._checked_steps(), self._engine()
         steps = steps if first else self._fitted_steps()
         dtype = floating_type(views)
@@ -851,7 +851,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             return tree_map(lambda array: engine.asarray(array, dtype), tree)
 
         if first:
-            context = FitContext(seed, labels, NO_DEADLINE, evidence, engine, extra.get("start"))
+            context = FitContext(seed, labels, NO_DEADLINE, vectors, engine, extra.get("start"))
             make, carried = self._begin_all(views, context)
             holder = MemoryHolder(list(self._each_block(views, engine, steps.width, {**carried, **extra})), engine)
             shared = on_engine(make(seed))
@@ -926,11 +926,10 @@ class WeightedModel(MixtureModel):
     def _weights_of(self, views: Any) -> dict[str, float]:
         return {name: self.view_weights_[name] for name in views.names}
 
-    def _leading_views(self, views: Any, context: FitContext) -> tuple[str, ...]:
-        """Gaussian views that the start is made of alone: where there are no counts, or none that say anything."""
-        if not any(self.view_weights_[name] for name in self._count_views(views.names)):
-            return tuple(name for name in self._vector_views() if self.view_weights_[name])
-        return () if context.evidence is None else context.evidence.leading
+    def _leading_views(self, views: Any) -> tuple[str, ...]:
+        if any(self.view_weights_[name] for name in self._count_views(views.names)):
+            return ()
+        return tuple(name for name in self._vector_views() if self.view_weights_[name])
 
     def _learns_weights(self) -> bool:
         """Whether weights are to be learned from labels: by a classifier, later in its fit."""

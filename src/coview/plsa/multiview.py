@@ -57,7 +57,7 @@ from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import split_by_view
 from coview.plsa.row_mass import common_masses, with_masses_of
 from coview.plsa.seeds import SEED_PARAMETERS
-from coview.plsa.vector_start import cluster_vectors, vectors_of_classes, with_vectors
+from coview.plsa.vector_start import cluster_vectors, vectors_of_classes
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed
@@ -227,7 +227,7 @@ class ClusterModel(WeightedModel):
         """Starts of the objects: one, or one for each restart, as many as there is time for."""
         n_starts = self.n_init if self._own_starts and not self._fixed_start() else 1
         starts: list[Any] = []
-        leading = self._leading_views(views, context)
+        leading = self._leading_views(views)
         if leading:
             views = views.select(*leading)
         for restart in range(n_starts):
@@ -526,11 +526,11 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         Number of topics in each view of counts. Topics are cheap: a sweep costs non-zeros x classes, however many
         there are.
     view_weights : float, {view: float}, None or "auto", default=None
-        Weight of each view; 1 by default. A vector counts as so many tokens: by default 1, and up to as many as its
-        object has where clusters of the vectors predict the counts; more where counts say nothing
-        (`coview.plsa.vector_weight`), but never where the labels say otherwise. "auto" leaves views out that say
-        nothing of the classes, and has a weight below its own for those that say little: by held-out labels, and by
-        what views agree on (`coview.classification.view_evidence`).
+        Weight of each view; 1 by default. Vectors beside counts are weighed by default: as one token where they know
+        nothing of the classes, and else as up to one for each column, fewer the more the columns' noise goes together
+        (`coview.plsa.vector_weight`). "auto" leaves views out that say nothing of the classes, and has a weight below
+        its own for those that say little: by held-out labels, and by what views agree on
+        (`coview.classification.view_evidence`).
     unit_mass : bool or "auto", default="auto"
         Bring the rows of each view to the same sum, so that a long text counts no more than a short one. "auto" does so
         where the sums of the objects differ widely, by a standard deviation above their mean: there a few long texts
@@ -710,14 +710,16 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
         assert context.labels is not None
         n_classes, used = len(self.classes_), [name for name in views.names if self.view_weights_[name] > 0]
-        counts = views.select(*self._count_views(used))
+        counts, odds = views.select(*self._count_views(used)), None
         held = HeldViews.on_device(counts, context.engine, n_classes)
+        if context.vectors:
+            vectors = views.select(*context.vectors)
+            odds, held = vectors_of_classes(vectors, context.labels, n_classes, context.seed).log_odds, None
         if self.init == "naive_bayes":
-            start = NaiveBayesStart.learned(counts, context.labels, n_classes)
+            start = NaiveBayesStart.learned(counts, context.labels, n_classes, odds=odds)
         else:
-            start = label_start(counts, context.labels, n_classes, context.deadline, held)
-        known = {} if context.evidence is None else context.evidence.agreement
-        shares = {name: known[name] for name in used if known.get(name, 0.0) > 0}
-        if shares:
-            return with_vectors(start, views, shares, context.labels, n_classes, context.seed)
+            names = (*counts.names, *context.vectors)
+            start = label_start(
+                views.select(*names), context.labels, n_classes, context.deadline, held, odds, counts.names
+            )
         return start if held is None else start(counts, held)

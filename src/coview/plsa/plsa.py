@@ -238,7 +238,7 @@ class PLSA(MixtureModel):
         """Arrays to start from, by the keys of `init`."""
         if context.start is not None or not isinstance(self.init, str) or self._starts_from() != "nmf":
             return initial_arrays(self.init, self._start_names, list(views.names))
-        leading = self._leading_views(views, context)
+        leading = self._leading_views(views)
         if leading:
             return self._by_vectors(views.select(*leading), context)
         weights = self._weights_of(views)
@@ -248,7 +248,7 @@ class PLSA(MixtureModel):
         counts = views.select(*names)
         return factorized_arrays(counts, self.n_components, context.seed, weights, deadline=context.deadline)
 
-    def _leading_views(self, views: Any, context: FitContext) -> tuple[str, ...]:
+    def _leading_views(self, views: Any) -> tuple[str, ...]:
         """Gaussian views that the start is made of alone: where there are no counts."""
         return () if self._count_views(views.names) else self._vector_views()
 

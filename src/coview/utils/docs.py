@@ -122,8 +122,8 @@ feature_names_in_ : ndarray
     "view_weights": """view_weights : float, {view: float} or None, default=None
     Weight of each view; 1 by default.""",
     "vector_weights": """view_weights : float, {view: float} or None, default=None
-    Weight of each view; 1 by default. A vector counts as so many tokens: by default 1, and up to as many as its object
-    has where clusters of the vectors predict the counts; more where counts say nothing
+    Weight of each view; 1 by default. Vectors beside counts are weighed by default: as one token where they know
+    nothing, and else as up to one for each column, fewer the more the columns' noise goes together
     (`coview.plsa.vector_weight`).""",
 }
 
