@@ -35,8 +35,9 @@ for name, (X, y) in data.items():
     for k in np.unique(y):
         few[np.flatnonzero(y == k)[:5]] = k
     models[name] = model = AutoClassifier(random_state=0).fit(X, few)
-    hidden = few < 0
-    print(f"{name}: accuracy {np.mean(model.transduction_[hidden] == y[hidden]):.2f}, estimated {model.accuracy_:.2f}")
+    hidden, (low, high) = few < 0, model.accuracy_interval_
+    found = np.mean(model.transduction_[hidden] == y[hidden])
+    print(f"{name}: accuracy {found:.2f}, estimated {model.accuracy_:.2f} ({low:.2f} to {high:.2f} at 95 %)")
 
 # %%
 # The candidates, by accuracy on held-out labels; those that are combined are blue.

@@ -35,6 +35,7 @@ from coview.exceptions import InterruptedFitWarning
 from coview.metrics import expected_calibration_error
 
 LINEAR = ConcatenatedViews(LogisticRegression(), unlabeled="drop")
+UNKNOWN = "not known: too few labels to hold out"
 DUMMY = ConcatenatedViews(DummyClassifier(strategy="prior"), unlabeled="drop")
 
 
@@ -105,7 +106,35 @@ def test_one_label_per_class_is_enough(counts):
     y = few(counts.target, 1)
     model = AutoClassifier(random_state=0).fit(counts.views, y)
     assert model.n_held_out_ == 0 and np.isnan(model.accuracy_) and np.isnan(model.calibration_error_)
+    assert model.accuracy_interval_ == (0, 1) and model.accuracy_by_view_ == {}
     assert np.mean(model.transduction_[y < 0] == counts.target[y < 0]) > 0.8
+
+
+def test_labels_that_cannot_be_held_out_leave_the_accuracy_open(counts):
+    """Ten more classes with one label each, whose objects cannot be told from those of the others."""
+    target = np.where(np.arange(150) >= 110, 3 + np.arange(150) % 10, counts.target)
+    given = [("bayes", MultiViewNaiveBayes())]
+    for n_lone, known in ((10, False), (1, True)):
+        y = few(np.where(target >= 3 + n_lone, counts.target, target), 8)
+        y[y >= 3] = few(y, 1)[y >= 3]
+        model = AutoClassifier(given, random_state=0).fit(counts.views, y)
+        low, high = model.accuracy_interval_
+        lone, n_held_out = n_lone / np.count_nonzero(y >= 0), model.n_held_out_
+        assert np.isnan(model.accuracy_) != known and high - low > lone
+        assert (UNKNOWN in repr(inspect(model))) != known and f"{n_held_out} held-out labels" in repr(inspect(model))
+
+
+def test_the_interval_covers_what_labels_by_chance_are_worth(counts):
+    covered = []
+    for seed in range(8):
+        target = np.random.default_rng(seed).permutation(counts.target)
+        y = few(target, 15)
+        model = AutoClassifier([("bayes", MultiViewNaiveBayes()), ("linear", LINEAR)], random_state=seed).fit(
+            counts.views, y
+        )
+        low, high = model.accuracy_interval_
+        covered.append(low < np.mean(model.transduction_[y < 0] == target[y < 0]) < high)
+    assert sum(covered) >= 7
 
 
 def test_with_one_label_per_class_who_is_supported_by_the_views_has_the_weight():
@@ -282,10 +311,11 @@ def test_an_inspection_shows_candidates_with_their_weights_and_the_held_out_accu
     name = fitted.candidates_["name"][fitted.candidates_["weight"].index(heaviest)]
     *_, chosen, measured = repr(inspect(fitted)).split("\n")
     assert chosen.startswith(f"  candidates by weight: {name} {heaviest:.2f}")
-    assert measured.startswith(f"  held-out accuracy: {fitted.accuracy_:.2f} ± ") and measured.endswith("(15 labels)")
+    low, high = fitted.accuracy_interval_
+    assert measured == f"  accuracy: {fitted.accuracy_:.2f} ({low:.2f} to {high:.2f} at 95 %, 15 held-out labels)"
     assert chosen.strip() in inspect(fitted)._repr_html_() and measured.strip() in inspect(fitted)._repr_html_()
     lone = AutoClassifier([("bayes", MultiViewNaiveBayes())]).fit(counts.views, few(counts.target, 1))
-    assert repr(inspect(lone)).endswith("candidates by weight: bayes 1.00")
+    assert repr(inspect(lone)).endswith("candidates by weight: bayes 1.00\n  accuracy: " + UNKNOWN)
 
 
 def test_the_report_begins_with_what_held_out_labels_say(counts, fitted):
@@ -296,6 +326,8 @@ def test_the_report_begins_with_what_held_out_labels_say(counts, fitted):
     assert held_out["n_hidden"] == fitted.n_held_out_
     figure = page.html.split('<div class="figure main">')[1].split("</div>")[0]
     assert "held-out labels" in figure and f"{fitted.accuracy_:.3f}"[:4] in figure
+    interval = "{:.3f} to {:.3f} at 95 %".format(*fitted.accuracy_interval_)
+    assert interval in figure and interval in page.html.split('<section id="glance">')[1]
     largest = f"{100 * fitted.class_prior_.max():.1f} %"
     assert f"largest class {largest}" in figure
     assert f"; the largest class has {largest} of the labels." in page.html.split('<section id="glance">')[1]

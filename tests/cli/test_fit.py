@@ -32,6 +32,7 @@ from coview.cli.options import TableOptions
 from coview.cli.settings import build_model
 from coview.datasets import make_topic_views
 
+UNKNOWN = "not known: too few labels to hold out"
 TEXTS = [("red fox jumps", "land"), ("blue sea waves", "water"), ("fox den red", "land"), ("sea salt blue", "water")]
 
 
@@ -109,7 +110,7 @@ def test_fit_auto_with_labels_says_how_far_to_trust_it_and_what_to_do_next(run, 
     data = make_topic_views(60, n_clusters=2, random_state=0)
     write_views(data.views, tmp_path / "views")
     fit = ["fit", "auto", "--data", tmp_path / "views", "--labels", tmp_path / "y.csv", "-o", tmp_path / "m.coview"]
-    for n_labels, calibration in ((36, "off by"), (8, "too few")):
+    for n_labels, calibration in ((36, "off by"), (8, "too few"), (3, UNKNOWN)):
         labels = [str(label) if i < n_labels else "-1" for i, label in enumerate(data.target)]
         (tmp_path / "y.csv").write_text("label\n" + "\n".join(labels) + "\n")
         code, out, _ = run(*fit, "--set", "cv=2")
@@ -117,11 +118,11 @@ def test_fit_auto_with_labels_says_how_far_to_trust_it_and_what_to_do_next(run, 
         text = " ".join(out.replace("│", " ").split())
         assert "\\n" not in out
         assert code == 0 and f"labels {n_labels} of 60 objects" in text and calibration in text
-        measured = (
-            rf"accuracy {model.accuracy_:.2f}( ± [0-9.]+)? on {model.n_held_out_} labels hidden from the candidates"
-        )
+        low, high = model.accuracy_interval_
+        interval = f" ({low:.2f} to {high:.2f} at 95 %, {model.n_held_out_} held-out labels)"
+        measured = (UNKNOWN if n_labels == 3 else f"{model.accuracy_:.2f}") + interval
         share = np.bincount(data.target[:n_labels]).max() / n_labels
-        assert re.search(rf"{measured}; the largest class has {100 * share:.0f} % of the labels", text)
+        assert f"accuracy {measured}; the largest class has {100 * share:.0f} % of the labels" in text
     for command in ("suggest", "explore"):
         line = next(line.split() for line in out.splitlines() if f"coview {command}" in line)
         assert line[-2:] == ["--labels", str(tmp_path / "y.csv")] and str(tmp_path / "views") in line

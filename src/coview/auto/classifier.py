@@ -28,13 +28,14 @@ from coview.auto.cross_validation import (
     FittedFold,
     FoldPlan,
     FoldScores,
+    asked_of_all,
     best_so_far,
     class_scores,
     deal_folds,
     fit_candidate,
     fitted_scores,
 )
-from coview.auto.judging import STRENGTH, UNNEEDED, Judge, kept_candidates, too_late
+from coview.auto.judging import UNNEEDED, Judge, kept_candidates, nested_probabilities, too_late, weigh
 from coview.auto.labels_along_links import labels_along_links
 from coview.auto.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_links
 from coview.auto.ontology import LEAVES, LevelPool, check_levels, read_levels
@@ -52,9 +53,7 @@ from coview.auto.pipelines import (
 from coview.auto.pooling import (
     agreeing_temperature,
     class_factors,
-    combine,
     fit_pool_temperature,
-    fit_weights,
     log_loss,
     matching_temperature,
     pool,
@@ -83,6 +82,7 @@ from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.threads import few_threads
 from coview.exceptions import InterruptedFitWarning
 from coview.inspection import Inspection
+from coview.inspection.choice import describe_accuracy
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.inspection.known import objects_by_view
 from coview.metrics import expected_calibration_error
@@ -106,8 +106,8 @@ SPARE = 1e-6  # weight of a candidate that answers only where no other can
 TABLE = ("name", "method", "weight", "accuracy", "log_loss", "reliability", "seconds", "without", "dropped")
 STRANGE = {"alone": "shares nothing with the others, and labels do not speak for it"}
 UNLIKELY = "the views do not support its classes as well as those of the others"
-LEAST_RELIABLE = 1e-3  # share of the largest reliability that every candidate has
-TRUST = 3  # power of the reliability, where it is all that is known
+LONE = 0.1  # share of the labels that cannot be held out, above which the others do not speak for all
+NORMAL = 1.96  # standard deviations on either side that hold 95 %
 
 
 def _check_kept(checker: rules.Checker, value: Any, where: str) -> None:
@@ -207,8 +207,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         the models of the levels.
     accuracy_by_view_ : dict of float
         Share of objects that are classified rightly from each view alone, as far as the model can tell: by the
-        probabilities that it gives with all views. A view is left out where nobody can answer from it. With an ontology
-        it is in the models of the levels.
+        probabilities that it gives with all views. A view is left out where nobody can answer from it, and all are
+        where the accuracy with all views is not known. With an ontology it is in the models of the levels.
     scaling_ : dict of str
         How default candidates that are kept see each view: "tf-idf" (counts, weighted; "topics" may see them as they
         are), "unit length" (it looks weighted by tf-idf already; only "centers" applies it again), "standard", "pareto"
@@ -216,12 +216,16 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     seen_views_ : dict of lists
         Names of the views that each kept candidate looks at.
     accuracy_ : float
-        Share of held-out labels that the combination finds, its weights learned without their fold; NaN where no
-        label could be held out. Self-training is not in it.
+        Share of held-out labels that the combination finds; candidates are dropped, calibrated and weighed without
+        them (nested cross-validation). NaN, for not known, where more than a tenth of the labels cannot be held out,
+        each the only one of its class: the others do not speak for them. Self-training is not in it.
+    accuracy_interval_ : tuple of two floats
+        Where the accuracy is, at 95 % (Wilson's interval for the held-out labels). Labels that cannot be held out may
+        all be found or none: its ends are so much farther apart, and with one label per class they are 0 and 1.
     calibration_error_ : float
         Expected calibration error of the same probabilities (`expected_calibration_error`): of objects in the fit whose
         label is not known to it, as in `memberships_`; that of new objects is not measured. NaN of fewer than 30
-        held-out labels, which say hardly anything of it.
+        held-out labels, which say hardly anything of it, and where the accuracy is not known.
     n_held_out_ : int
         Number of labels that were held out once.
     links_ : dict or None
@@ -308,6 +312,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     new_temperature_: float
     subset_temperatures_: dict[str, dict[str, float]]
     accuracy_by_view_: dict[str, float]
+    accuracy_interval_: tuple[float, float]
     _fitted_state = {
         "classes_": rules.labels("classes"),
         "class_prior_": rules.shares("classes"),
@@ -328,6 +333,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "scaling_": SCALING,
         "seen_views_": rules.mapping(rules.view_names(some=True)),
         "accuracy_": rules.number(nan=True),
+        "accuracy_interval_": rules.sequence(rules.number(0, 1), 2),
         "calibration_error_": rules.number(nan=True),
         "n_held_out_": rules.count(),
         "links_": LINK_EVIDENCE,
@@ -417,7 +423,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         # of a candidate that has not converged its held-out labels speak
         with few_threads(len(views), len(counts)), silenced(but=InterruptedFitWarning), remembering():
             judged = Judge(plan, self.classes_, seed, deadline, self.time_budget, self._log).judge(candidates)
-            weights, held_out = self._weigh(judged, codes)
+            weights, held_out = self._weigh(judged, plan)
             joined = self.links_ is not None and bool(self.links_["join"])
             heaviest, follower = judged[int(np.argmax(weights))].candidate, None
             if asked is None and worth_self_training(codes, joined, heaviest.is_linear):
@@ -528,7 +534,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             )
         held_out = {
             "accuracy": self.accuracy_,
-            "standard_error": _standard_error(self.accuracy_, self.n_held_out_),
+            **dict(zip(("low", "high"), self.accuracy_interval_)),
             "n_labels": self.n_held_out_,
             "largest_class": float(self.class_prior_.max()),
             "calibration_error": self.calibration_error_,
@@ -539,7 +545,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             relations=self.view_relations_,
             accuracy_by_view=dict(self.accuracy_by_view_),
             scalings=dict(vars(self).get("scaling_", {})),
-            held_out=held_out if self.n_held_out_ else {},
+            held_out=held_out,
             training=training,
             _features=lambda view: features_of_means(self.class_means_[view], self.class_frequencies_[view], "class"),
         )
@@ -568,9 +574,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.links_, self.scaling_ = lowest.links_, lowest.scaling_
         self.temperatures_, self.seen_views_, self.pool_temperature_, self.new_temperature_ = {}, {}, 1.0, 1.0
         self.subset_temperatures_, self.accuracy_by_view_ = {ALONE: {}, WITHOUT: {}}, {}
-        evidence = self._levels().weigh(held_out, labels.codes(LEAVES)[0], self._n_folds(labels.given))
+        codes = labels.codes(LEAVES)[0]
+        evidence = self._levels().weigh(held_out, codes, self._n_folds(labels.given))
         self.level_weights_ = evidence.weights
-        self._score(evidence.codes, evidence.probabilities)
+        self._score(evidence.codes, evidence.probabilities, plan.relabeled(codes).lone)
         levels = self._levels()
         self.candidates_ = levels.candidates()
         self.class_prior_ = levels.in_columns(lowest.class_prior_[None])[0]
@@ -614,51 +621,45 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.links_ = vars(evidence).copy()
         return (links, {}) if evidence.used else (None, dict.fromkeys(LINKED, evidence.why))
 
-    def _weigh(self, judged: list[FoldScores], codes: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-        """Weight of each candidate, and its temperature, by what it says of held-out objects; and what all say."""
+    def _weigh(self, judged: list[FoldScores], plan: FoldPlan) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        """Weight of each candidate by what it says of held-out objects; and these with what all say, as is scored."""
+        codes = plan.whole.codes
         alive = [i for i, each in enumerate(judged) if each.dropped is None]
         if not alive:
             last = next(each.error for each in judged if each.error is not None)
             raise ValueError(f"No candidate could be fitted. The last error was: {last}") from last
-        rows = np.flatnonzero(np.all([judged[i].judged for i in alive], axis=0))
-        own = codes[rows]
-        for each in judged:
-            if each.dropped is None:
-                each.calibrate(codes)
-        prior = np.array([judged[i].candidate.prior for i in alive])
-        reliable = np.nan_to_num([judged[i].reliability for i in alive])
-        if reliable.max() > 0:
-            prior = prior * np.maximum(reliable / reliable.max(), LEAST_RELIABLE) ** TRUST
+        rows = asked_of_all([judged[i] for i in alive], codes)
         counts = np.bincount(codes[codes >= 0], minlength=len(self.classes_))
         by_default = len(alive) > 1 and not any(judged[i].candidate.as_given for i in alive)
         self.class_factors_ = class_factors(counts) if by_default else np.ones(len(self.classes_))
-        probabilities = np.array([judged[i].probabilities(rows) for i in alive])
         weights = np.zeros(len(judged))
-        weights[alive] = fit_weights(probabilities, own, prior, STRENGTH)
-        return weights, (rows, self._score_combination(probabilities, own, prior))
-
-    def _score_combination(self, probabilities: np.ndarray, own: np.ndarray, prior: np.ndarray) -> np.ndarray:
-        """Combine by weights that were learned without an object's own fold, and score the result."""
-        combined, folds = np.empty((len(own), len(self.classes_))), deal_folds(own, self._n_folds(own), 0)
-        for number in np.unique(folds):
-            here = folds == number
-            learned = fit_weights(probabilities[:, ~here], own[~here], prior, STRENGTH)
-            combined[here] = with_class_factors(combine(probabilities[:, here], learned), self.class_factors_)
+        weights[alive] = weigh([judged[i] for i in alive], codes)
+        own, views = codes[rows], plan.whole.prepared.views
+        combined = nested_probabilities(judged, codes, rows, self._n_folds(own), views)
+        combined, folds = with_class_factors(combined, self.class_factors_), deal_folds(own, self._n_folds(own), 0)
         self.pool_temperature_ = 1.0
-        if len(probabilities) > 1:  # one alone is calibrated already
+        if len(alive) > 1:  # one alone is calibrated already
             self.pool_temperature_ = fit_pool_temperature(combined, own)
             temperatures = {n: fit_pool_temperature(combined[folds != n], own[folds != n]) for n in np.unique(folds)}
             for number, temperature in temperatures.items():
                 combined[folds == number] = sharpened(combined[folds == number], temperature)
-        self._score(own, combined)
-        return combined
+        self._score(own, combined, plan.lone)
+        return weights, (rows, combined)
 
-    def _score(self, own: np.ndarray, combined: np.ndarray) -> None:
-        """Fill `accuracy_` and `calibration_error_` by the probabilities of held-out objects."""
+    def _score(self, own: np.ndarray, combined: np.ndarray, lone: float) -> None:
+        """Fill `accuracy_`, its interval and `calibration_error_`; a share of the labels, `lone`, is of other classes.
+
+        These may all be found or none, so the interval reaches from the one to the other.
+        """
+        found, known = int(np.count_nonzero(combined.argmax(axis=1) == own)), lone <= LONE
+        low, high = _wilson_interval(found, len(own))
+        low, high = self.accuracy_interval_ = ((1 - lone) * low, (1 - lone) * high + lone)
         self.n_held_out_, self.accuracy_, self.calibration_error_ = len(own), float("nan"), float("nan")
-        if len(own):
-            self.accuracy_ = float(np.mean(combined.argmax(axis=1) == own))
-        if len(own) >= CALIBRATED:
+        if len(own) and known:
+            self.accuracy_ = found / len(own)
+        told = {"accuracy": self.accuracy_, "low": low, "high": high, "n_labels": len(own)}
+        self._log(f"accuracy {describe_accuracy(told)}")
+        if len(own) >= CALIBRATED and known:
             self.calibration_error_ = expected_calibration_error(own, combined, classes=np.arange(combined.shape[1]))
 
     def _fit_kept(
@@ -814,9 +815,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                     SubsetEvidence(told, weight, targets, views.present[rows], views.names, self.class_factors_)
                 )
         self.new_temperature_ = temperature_of_new(sources, views.names, self.classes_, self.pool_temperature_)
-        self.subset_temperatures_, self.accuracy_by_view_ = gather_evidence(
+        self.subset_temperatures_, by_view = gather_evidence(
             sources, views.names, self.classes_, self.pool_temperature_
         )
+        self.accuracy_by_view_ = {} if np.isnan(self.accuracy_) else by_view  # judged by probabilities from all views
 
     def _ask(self, each: FoldScores, fold: FittedFold, rows: np.ndarray) -> Asked | None:
         """Prepare to ask a candidate for some objects; None where it cannot be."""
@@ -910,13 +912,14 @@ def _whole(steps: list[Any], model: Any) -> Any:
     return Pipeline([*named, *rest])
 
 
-def _standard_error(share: float, count: int) -> float:
-    """Standard error of a share of so many labels, one more on either side: none of ten is not surely none.
+def _wilson_interval(found: int, count: int) -> tuple[float, float]:
+    """Wilson's interval at 95 % of a share, of which so many were found: of none, from 0 to 1.
 
     Examples
     --------
-    >>> round(_standard_error(0.9, 100), 3), round(_standard_error(1.0, 10), 3)
-    (0.031, 0.087)
+    >>> [tuple(round(end, 3) for end in _wilson_interval(found, count)) for found, count in ((90, 100), (10, 10))]
+    [(0.826, 0.945), (0.722, 1.0)]
     """
-    likely = (share * count + 1) / (count + 2)
-    return float(np.sqrt(likely * (1 - likely) / max(count, 1)))
+    spread = NORMAL * np.sqrt(found * (count - found) / max(count, 1) + NORMAL**2 / 4)
+    low, high = np.clip((found + NORMAL**2 / 2 + np.array([-spread, spread])) / (count + NORMAL**2), 0, 1).tolist()
+    return low, high

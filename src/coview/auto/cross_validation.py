@@ -50,6 +50,7 @@ __all__ = [
     "FoldScores",
     "LabeledSample",
     "PreparedViews",
+    "asked_of_all",
     "best_so_far",
     "class_scores",
     "deal_folds",
@@ -320,6 +321,12 @@ class FoldPlan:
         """Objects that are held out first; none where nothing is."""
         return np.flatnonzero(self.folds == self.folds[self.folds >= 0].min(initial=len(self.folds)))
 
+    @property
+    def lone(self) -> float:
+        """Share of the labels whose class is never held out: mostly the only ones of their class."""
+        codes = self.whole.codes
+        return float(1 - np.isin(codes[codes >= 0], codes[self.folds >= 0]).mean())
+
     def relabeled(self, codes: np.ndarray) -> FoldPlan:
         """Return the same folds of the same objects with other labels; views that are ready are shared."""
         whole = replace(self.whole, codes=codes)
@@ -403,10 +410,12 @@ class FoldScores:
             self.model = model
 
     def calibrate(self, codes: np.ndarray) -> None:
-        """Find the temperature of the scores by the objects that were held out."""
-        rows = np.flatnonzero(self.judged)
+        """Find the temperature of the scores by the objects that were held out and have a code."""
+        rows = np.flatnonzero(self.judged & (codes >= 0))
         if rows.size:
             self.temperature = fit_temperature(self.scores[rows], codes[rows])
+        elif self.judged.any():
+            self.temperature = own_temperature(self.scores[self.judged])
 
     def probabilities(self, rows: np.ndarray) -> np.ndarray:
         """Calibrated probabilities of objects that were held out (objects x classes)."""
@@ -435,8 +444,13 @@ def best_so_far(judged: list[FoldScores], codes: np.ndarray) -> FoldScores | Non
     return max(alive, key=rank, default=None)
 
 
+def asked_of_all(judged: list[FoldScores], codes: np.ndarray) -> np.ndarray:
+    """Objects with a code that all of these candidates have scores for."""
+    return np.flatnonzero(np.all([each.judged for each in judged], axis=0) & (codes >= 0))
+
+
 def drop_hopeless(judged: list[FoldScores], codes: np.ndarray) -> None:
-    """Give up candidates that are clearly worse than the best on the objects held out so far.
+    """Give up candidates, calibrated ones, that are clearly worse than the best on the objects held out so far.
 
     By how many labels they find: of two candidates, those objects count that one of them gets right and the other
     wrong. If both were equally good, their difference would exceed so many standard deviations, the root of their
@@ -447,7 +461,7 @@ def drop_hopeless(judged: list[FoldScores], codes: np.ndarray) -> None:
     alive = [each for each in judged if each.dropped is None and each.judged.any()]
     if len(alive) < 2:
         return
-    rows = np.flatnonzero(np.all([each.judged for each in alive], axis=0))
+    rows = asked_of_all(alive, codes)
     right = np.array([each.scores[rows].argmax(axis=1) == codes[rows] for each in alive])
     best = int(right.sum(axis=1).argmax())
     for each, mine in zip(alive, right):
@@ -457,8 +471,6 @@ def drop_hopeless(judged: list[FoldScores], codes: np.ndarray) -> None:
     alive = [each for each in alive if each.dropped is None]
     if len(rows) < LOSSES or len(alive) < 2:
         return
-    for each in alive:
-        each.calibrate(codes)
     losses = np.array([log_losses(each.probabilities(rows), codes[rows]) for each in alive])
     gains = entr(np.bincount(codes[rows]) / len(rows)).sum() - losses.mean(axis=1)
     best = int(gains.argmax())

@@ -5,26 +5,30 @@ worse than the best is given up, and so is one that has not half of the weight t
 out once enough labels have been held out. With one label per class nothing can be held out. Then each candidate is
 fitted to all labels, and whether the views support the classes that it gives to all objects is the evidence
 (`evidence.py`).
+
+How good the whole is, held-out labels can say only if they have no part in it: temperatures, who is given up, and the
+weights are settled once more for each part of them, by the others. That is nested cross-validation, but nobody is
+fitted again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from coview.auto.candidates import FAILURES
-from coview.auto.cross_validation import FoldPlan, FoldScores, best_so_far, drop_hopeless
+from coview.auto.cross_validation import FoldPlan, FoldScores, asked_of_all, best_so_far, drop_hopeless
 from coview.auto.evidence import reliabilities
 from coview.auto.pipelines import PipelineCandidate, comparable, needed_view
-from coview.auto.pooling import fit_weights
+from coview.auto.pooling import combine, fit_weights
 from coview.auto.subsets import ASKED
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.utils.progress import tell
 from coview.views.views import Views
 
-__all__ = ["STRENGTH", "UNNEEDED", "Judge", "drop_light", "kept_candidates", "too_late"]
+__all__ = ["UNNEEDED", "Judge", "drop_light", "kept_candidates", "nested_probabilities", "too_late", "weigh"]
 
 ENOUGH = 75  # held-out labels
 STRENGTH = 15.0  # labels that the prior of the weights counts for
@@ -32,6 +36,8 @@ KEPT = 0.03  # least weight of a candidate that is kept
 WORTHY = 0.15  # least weight of one that costs more than the heaviest
 PROMISING = 0.5  # share of it that a candidate needs for the next fold
 UNNEEDED = "adds nothing to the others on held-out labels"
+LEAST_RELIABLE = 1e-3  # share of the largest reliability that every candidate has
+TRUST = 3  # power of the reliability, where it is all that is known
 JUDGED = 0.7  # share of the time for held-out labels; the rest is for the last fits
 
 
@@ -81,6 +87,9 @@ class Judge:
                 except FAILURES as error:
                     each.dropped, each.error = f"could not be fitted: {error}", error
                 self.log(f"{place}: {each.dropped or f'{each.seconds[-1]:.1f} s'}")
+            for each in judged:
+                if each.dropped is None:
+                    each.calibrate(codes)
             drop_hopeless(judged, codes)
             for each in judged:
                 each.first_fold = None if each.dropped is not None else each.first_fold
@@ -141,19 +150,54 @@ def kept_candidates(judged: list[FoldScores], weights: np.ndarray, views: Views,
 
 def drop_light(judged: list[FoldScores], codes: np.ndarray, views: Views) -> None:
     """Give up candidates that would not be kept for half the weight, by the objects held out so far."""
-    alive = [each for each in judged if each.dropped is None and each.judged.any()]
-    rows = np.flatnonzero(np.all([each.judged for each in alive], axis=0)) if alive else np.empty(0, dtype=np.int64)
-    if not rows.size:
+    alive = [each for each in judged if each.dropped is None]
+    n_rows = len(asked_of_all(alive, codes)) if alive else 0
+    if not n_rows:
         return
-    for each in alive:
-        each.calibrate(codes)
-    probabilities = np.array([each.probabilities(rows) for each in alive])
-    prior = np.array([each.candidate.prior for each in alive])
-    weights = fit_weights(probabilities, codes[rows], prior, STRENGTH)
-    promising = kept_candidates(alive, weights, views, PROMISING)
+    promising = kept_candidates(alive, weigh(alive, codes), views, PROMISING)
     for i, each in enumerate(alive):
         if i not in promising:
-            each.dropped = f"given up: {UNNEEDED}, the first {rows.size} of them"
+            each.dropped = f"given up: {UNNEEDED}, the first {n_rows} of them"
+
+
+def weigh(alive: list[FoldScores], codes: np.ndarray) -> np.ndarray:
+    """Weights of calibrated candidates by what they say of held-out objects; where there are none by reliability."""
+    prior = np.array([each.candidate.prior for each in alive])
+    reliable = np.nan_to_num([each.reliability for each in alive])
+    if reliable.max() > 0:
+        prior = prior * np.maximum(reliable / reliable.max(), LEAST_RELIABLE) ** TRUST
+    rows = asked_of_all(alive, codes)
+    return fit_weights(np.array([each.probabilities(rows) for each in alive]), codes[rows], prior, STRENGTH)
+
+
+def nested_probabilities(
+    judged: list[FoldScores], codes: np.ndarray, rows: np.ndarray, n_parts: int, views: Views
+) -> np.ndarray:
+    """Probabilities of held-out objects (rows x classes) by the combination as it is settled without their labels.
+
+    For a part of the objects, all candidates that have scores for them begin anew, those too that were given up later:
+    the labels of the part had a say in that.
+    """
+    combined = np.empty((len(rows), judged[0].scores.shape[1]))
+    asked = np.array([each.judged[rows] for each in judged])
+    for whom in np.unique(asked, axis=1).T:
+        same = np.flatnonzero((asked == whom[:, None]).all(axis=0))
+        parts = np.random.default_rng(0).permutation(len(same)) % n_parts
+        for part in np.unique(parts):
+            here, shown = same[parts == part], codes.copy()
+            shown[rows[here]] = -1
+            alive = [replace(judged[i], dropped=None) for i in np.flatnonzero(whom) if judged[i].error is None]
+            n_before = 0
+            while len(alive) != n_before:  # who is given up makes room for objects that it has no scores for
+                n_before = len(alive)
+                for each in alive:
+                    each.calibrate(shown)
+                drop_hopeless(alive, shown)
+                drop_light(alive, shown, views)
+                alive = [each for each in alive if each.dropped is None]
+            told = np.array([each.probabilities(rows[here]) for each in alive])
+            combined[here] = combine(told, weigh(alive, shown))
+    return combined
 
 
 def too_late(time_budget: float | None) -> str:

@@ -75,10 +75,13 @@ def fit_temperature(scores: np.ndarray, codes: np.ndarray, strength: float = T_S
     True
     """
     scale = _scale(scores)
+    behind = (scores - scores.max(axis=1, keepdims=True)) / scale  # the likeliest class: exp cannot overflow
+    own = float(behind[np.arange(len(codes)), codes].sum())
 
     def loss(log_t: float) -> float:
-        found = log_softmax(scores / (scale * np.exp(log_t)), axis=1)[np.arange(len(codes)), codes]
-        return float(-found.sum() + strength * (log_t - LOG_T) ** 2 / 2)
+        slope = np.exp(-log_t)
+        found = own * slope - np.log(np.exp(behind * slope).sum(axis=1)).sum()
+        return float(-found + strength * (log_t - LOG_T) ** 2 / 2)
 
     return float(scale * np.exp(minimize_scalar(loss, bounds=(-7.0, 4.0), method="bounded").x))
 

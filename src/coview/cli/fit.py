@@ -339,13 +339,11 @@ def _about_labels(found: dict[str, Any]) -> str:
 
 def _about_held_out(found: dict[str, Any]) -> str:
     """How far the classes and their probabilities are to be trusted, in words."""
-    if not found:
-        return "not measured: no class has two labels, so none could be hidden from the candidates"
-    count = f"{found['n_labels']:,} label{'' if found['n_labels'] == 1 else 's'}"
-    error = f" ± {found['standard_error']:.2f}" if found.get("standard_error") is not None else ""
+    from coview.inspection.choice import describe_accuracy
+
     base = f"the largest class has {100 * found['largest_class']:.0f} % of the labels"
-    text = f"accuracy {found['accuracy']:.2f}{error} on {count} hidden from the candidates; {base}"
-    if found.get("calibration_error") is None:
+    text = f"accuracy {describe_accuracy(found)}; {base}"
+    if found["calibration_error"] is None:
         return f"{text}\ntoo few to tell how far its probabilities can be trusted"
     return f"{text}\nprobabilities are off by {found['calibration_error']:.2f} on average (calibration error)"
 

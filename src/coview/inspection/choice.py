@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from coview.utils.messages import listed, printable
+from coview.utils.messages import listed, printable, quantity
 
 __all__ = [
+    "describe_accuracy",
     "describe_candidates",
     "describe_choice",
     "describe_links",
@@ -119,11 +120,35 @@ def of_lowest_level(candidates: Mapping[str, list[Any]]) -> dict[str, list[Any]]
     return {column: [values[i] for i in rows] for column, values in candidates.items()}
 
 
+def describe_accuracy(held_out: Mapping[str, Any]) -> str:
+    """Return what held-out labels say of a classifier's accuracy, with its interval, or that it is not known.
+
+    Parameters
+    ----------
+    held_out : dict
+        The `held_out` of an inspection; an accuracy of None is not known, as one of NaN.
+
+    Examples
+    --------
+    >>> describe_accuracy({"accuracy": 0.9, "low": 0.826, "high": 0.945, "n_labels": 100})
+    '0.90 (0.83 to 0.94 at 95 %, 100 held-out labels)'
+    >>> describe_accuracy({"accuracy": float("nan"), "low": 0.18, "high": 0.91, "n_labels": 48})
+    'not known: too few labels to hold out (0.18 to 0.91 at 95 %, 48 held-out labels)'
+    >>> describe_accuracy({"accuracy": None, "low": 0.0, "high": 1.0, "n_labels": 0})
+    'not known: too few labels to hold out'
+    """
+    share, n_labels = held_out["accuracy"], int(held_out["n_labels"])
+    said = f"{share:.2f}" if _known(share) else "not known: too few labels to hold out"
+    interval = f"{held_out['low']:.2f} to {held_out['high']:.2f} at 95 %, {quantity(n_labels, 'held-out label')}"
+    return f"{said} ({interval})" if n_labels else said
+
+
 def describe_choice(
     candidates: Mapping[str, list[Any]],
     numbers: Mapping[str, list[Any]] | None = None,
     relations: Mapping[str, list[Any]] | None = None,
     accuracy_by_view: Mapping[str, float] | None = None,
+    held_out: Mapping[str, Any] | None = None,
 ) -> str:
     """Return which method was chosen, or which were combined, and by which evidence; empty where there was no choice.
 
@@ -137,6 +162,8 @@ def describe_choice(
         The `relations` of an inspection: a table with "view" and "verdict", whether views belong together.
     accuracy_by_view : dict of float, optional
         The same of an inspection: how often each view alone is right.
+    held_out : dict, optional
+        The same of an inspection: what held-out labels say of the whole.
 
     Examples
     --------
@@ -195,6 +222,7 @@ def describe_choice(
             *sentences,
             *([describe_number(numbers)] if numbers and numbers.get("n_clusters") else []),
             *describe_relations(relations or {}),
+            *([f"The accuracy of the whole is {describe_accuracy(held_out)}."] if held_out else []),
             *([describe_views_alone(accuracy_by_view)] if accuracy_by_view else []),
         ]
     )

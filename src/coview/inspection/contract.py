@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
-from coview.inspection.choice import describe_candidates, describe_scaling, of_lowest_level
+from coview.inspection.choice import describe_accuracy, describe_candidates, describe_scaling, of_lowest_level
 from coview.inspection.features import Features
 from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
@@ -192,9 +192,9 @@ class Inspection:
     candidates : dict of lists
         What the model was chosen from, with the evidence; empty where there was no choice.
     held_out : dict of float
-        What the fit itself measured on labels that it hid: "accuracy", its "standard_error", "n_labels", their
-        number, "largest_class", the share of all labels that the most frequent class has, and where the model has it
-        "calibration_error", NaN where they are too few; empty where it did not.
+        What the fit itself measured on labels that it hid: "accuracy", NaN where it is not known, "low" and "high", its
+        interval at 95 %, "n_labels", their number, "largest_class", the share of all labels that the most frequent
+        class has, and "calibration_error", NaN where they are too few; empty where it hides none.
     accuracy_by_view : dict of float
         Share of objects that the model classifies rightly from each view alone, as far as it can tell; empty where it
         does not say.
@@ -370,9 +370,7 @@ class Inspection:
                 f"candidates of the lowest level by weight: {describe_candidates(of_lowest_level(self.candidates))}"
             )
         if self.held_out:
-            share, error = (self.held_out[key] for key in ("accuracy", "standard_error"))
-            count = quantity(int(self.held_out["n_labels"]), "label")
-            lines.append(f"held-out accuracy: {share:.2f} ± {error:.2f} ({count})")
+            lines.append(f"accuracy: {describe_accuracy(self.held_out)}")
         return lines
 
     def _fitted_on(self) -> str:

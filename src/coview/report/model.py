@@ -51,7 +51,11 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
         "kind": entry.kind if entry else "estimator",
         "summary": entry.summary if entry else "",
         "sentence": describe_choice(
-            inspection.candidates, inspection.numbers, inspection.relations, inspection.accuracy_by_view
+            inspection.candidates,
+            inspection.numbers,
+            inspection.relations,
+            inspection.accuracy_by_view,
+            inspection.held_out,
         )
         or (document[0] if document else ""),
         "parameters": _parameters(inspection.estimator),

@@ -21,6 +21,7 @@ from coview.editing import EditedModel
 from coview.exceptions import CoviewError, ParameterError
 from coview.inspection import Inspection, Reading, inspect
 from coview.inspection.by_view import ViewReadings, agreement, agreement_matrix, try_views
+from coview.inspection.choice import describe_accuracy
 from coview.inspection.measures import confusion, label_measures, main_measure, measure
 from coview.model_selection.copies import copy_to_fit
 from coview.utils.sampling import sample_positions
@@ -216,15 +217,17 @@ def score_labels(
             best = float(sizes[: len(inspection.groups)].sum() / len(known))
             counts = {"n_groups": len(inspection.groups), "n_labels": int((sizes > 0).sum())}
             scores["ceiling"] = {**counts, "accuracy": best}
-    if isinstance(held, str) and inspection.held_out:
-        value = measure("accuracy", inspection.held_out["accuracy"], "share of labels hidden in the fit that it found")
-        n_hidden = int(inspection.held_out["n_labels"])
+    by_fit = inspection.held_out if isinstance(held, str) else {}
+    if by_fit and np.isnan(by_fit["accuracy"]):
+        scores["held_out"] = {"note": f"{describe_accuracy(by_fit)}."}
+    elif by_fit:
         scores["held_out"] = {
-            "measures": [value],
-            "n_hidden": n_hidden,
+            "measures": [measure("accuracy", by_fit["accuracy"], "share of labels hidden in the fit that it found")],
+            "interval": [by_fit["low"], by_fit["high"]],
+            "n_hidden": int(by_fit["n_labels"]),
             "refitted": False,
             "by_fit": True,
-            "largest_class": inspection.held_out["largest_class"],
+            "largest_class": by_fit["largest_class"],
         }
     elif isinstance(held, str) and inspection.kind == "class":
         scores["held_out"] = {"note": held}

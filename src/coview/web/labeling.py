@@ -5,7 +5,6 @@ Nothing is kept: every question brings all labels that were given, and the model
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from sklearn.base import clone
 
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, inspect
+from coview.inspection.choice import describe_accuracy
 from coview.model_selection.suggest import suggest_labels
 from coview.utils.jsonable import plain
 from coview.utils.messages import listed
@@ -135,8 +135,7 @@ class Labeling:
             ],
             "given": len(rows),
             "right": int(right),
-            "accuracy": [_held_out(each) for each in (model, after)],
-            "held_out": [int(each.held_out.get("n_labels", 0)) for each in (model, after)],
+            "accuracy": [describe_accuracy(each.held_out) if each.held_out else None for each in (model, after)],
             "largest_class": after.held_out.get("largest_class"),
             "next": named,
         }
@@ -214,9 +213,3 @@ def _with(y: np.ndarray | None, rows: Mapping[int, Any]) -> np.ndarray | None:
     for row, label in rows.items():
         joined[row] = label
     return joined
-
-
-def _held_out(model: Inspection) -> float | None:
-    """Share of labels that the model found when they were held out, where it knows."""
-    accuracy = model.held_out.get("accuracy", math.nan)
-    return None if math.isnan(accuracy) else round(float(accuracy), 4)

@@ -245,7 +245,9 @@ class Service:
             "can": self.abilities,
             "parameters": plain(model.estimator.get_params(deep=False)),
             "n_iter": plain(model.n_iter),
-            "choice": describe_choice(model.candidates, model.numbers, model.relations, model.accuracy_by_view),
+            "choice": describe_choice(
+                model.candidates, model.numbers, model.relations, model.accuracy_by_view, model.held_out
+            ),
             "history": plain(list(model.history.get("objective", []))[:2000]),
         }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from markupsafe import Markup
 
 from coview.report.markup import div, each
@@ -21,8 +23,9 @@ def key_figures(summary: Summary) -> Markup:
         if held_out.get("measures"):
             first, n_hidden = held_out["measures"][0], held_out["n_hidden"]
             hidden = f"{count(n_hidden)} held-out {truths_noun(scores, n_hidden)}"
-            base = f" (largest class {percent(held_out['largest_class'])})" if "largest_class" in held_out else ""
-            boxes.append((" main", number(first["value"]), f"{first['name']}, {hidden}{base}"))
+            base = [f"largest class {percent(held_out['largest_class'])}"] if "largest_class" in held_out else []
+            about = "; ".join([*_interval(held_out), *base])
+            boxes.append((" main", number(first["value"]), f"{first['name']}, {hidden}{about and f' ({about})'}"))
         else:
             caveat = ", labels may be of the fit" if summary["noun"] == "class" else ""
             measures = zip((" main", ""), scores["measures"])
@@ -76,7 +79,9 @@ def _how_well(summary: Summary) -> str:
     truths, held_out = truths_noun(scores), scores.get("held_out") or {}
     measured = ", ".join(f"{m['name']} {number(m['value'])}" for m in scores["measures"][:2])
     if held_out.get("measures"):
-        hidden = ", ".join(f"{m['name']} {number(m['value'])}" for m in held_out["measures"][:2])
+        hidden = ", ".join(
+            [f"{m['name']} {number(m['value'])}" for m in held_out["measures"][:2]] + _interval(held_out)
+        )
         if "largest_class" in held_out:
             hidden += f"; the largest class has {percent(held_out['largest_class'])} of the {truths}"
         return (
@@ -88,6 +93,11 @@ def _how_well(summary: Summary) -> str:
         note = f" Held-out {truths}: {held_out['note']}" if held_out.get("note") else ""
         return f"{text}. It may have learned from some of them, which makes it look better than it is.{note}"
     return f"{text}, without having seen them.{ceiling_sentence(summary)}"
+
+
+def _interval(held_out: dict[str, Any]) -> list[str]:
+    """Where the accuracy is that the fit measured; nothing of a copy's."""
+    return ["{} to {} at 95 %".format(*map(number, held_out["interval"]))] if "interval" in held_out else []
 
 
 def _best_view(summary: Summary) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from coview.inspection.choice import describe_accuracy
 from coview.report.charts import curve, heat_map, pairs_chart
 from coview.report.markup import EMPTY, TableColumn, notes, numbers, table
 from coview.report.sections.parts import Summary, called, called_short, card, grid, paragraph
@@ -62,24 +63,21 @@ def _measures(scores: dict[str, Any], noun: str | None, ceiling: str) -> Markup:
 
 def _measured_in_fit(held_out: dict[str, Any]) -> Markup:
     """What the fit measured on labels that it hid from the methods it weighed."""
+    if held_out["accuracy"] is None:
+        return card("Labels hidden in the fit", notes([f"The accuracy is {describe_accuracy(held_out)}."]))
+    n_labels = count(held_out["n_labels"])
     lines = [
-        (
-            f"accuracy, {count(held_out['n_labels'])} {plural('label', held_out['n_labels'])}",
-            number(held_out["accuracy"]),
-        )
+        (f"accuracy, {n_labels} {plural('label', held_out['n_labels'])}", number(held_out["accuracy"])),
+        ("its interval at 95 %", f"{number(held_out['low'])} to {number(held_out['high'])}"),
+        ("share of the largest class", number(held_out["largest_class"])),
+        ("calibration error", number(held_out["calibration_error"])),
     ]
-    if "standard_error" in held_out:
-        lines.append(("standard error of the accuracy", number(held_out["standard_error"])))
-    if "largest_class" in held_out:
-        lines.append(("share of the largest class", number(held_out["largest_class"])))
-    about = [f"Measured on {count(held_out['n_labels'])} labels, each hidden once during the fit and then predicted."]
-    if "calibration_error" in held_out:
-        lines.append(("calibration error", number(held_out["calibration_error"])))
-        about.append(
-            "They are too few to tell whether probabilities are right."
-            if held_out["calibration_error"] is None
-            else "The calibration error is how far probabilities lie from how often they are right, 0 at best."
-        )
+    about = [
+        f"Measured on {n_labels} labels, each hidden once during the fit and then predicted.",
+        "They are too few to tell whether probabilities are right."
+        if held_out["calibration_error"] is None
+        else "The calibration error is how far probabilities lie from how often they are right, 0 at best.",
+    ]
     columns = [TableColumn("measure", "text", [name for name, _ in lines])]
     columns.append(TableColumn("value", "num", [(place, text) for place, (_, text) in enumerate(lines)]))
     return card("Labels hidden in the fit", table("Labels hidden in the fit", columns), notes(about))

@@ -137,13 +137,13 @@ function suggestion(one, next, classes, label, { choose, skip, add }) {
 }
 
 function changes(answer) {
-  const [before, after] = answer.accuracy, [few, more] = answer.held_out.map(count);
+  const [before, after] = answer.accuracy;
   const fact = (large, text) => h("li", null, h("span.large", null, large), h("span", null, text));
   const base = answer.largest_class === null ? "" : `; the largest class has ${percent(answer.largest_class)} of the labels`;
   return h("section.card.changes", null, h("h2", null, "What changed"),
     h("ul.agreement", null,
       fact(count(answer.changed), `of ${plural(answer.objects, "prediction")} changed`),
-      before !== null && after !== null && fact(`${percent(before)} → ${percent(after)}`, `of ${few === more ? more : `${few}, then ${more}`} held-out labels found${base}`),
+      after !== null && fact("Accuracy", `${after}; before: ${before}${base}`),
       fact(`${count(answer.right)} of ${count(answer.given)}`, "new labels were predicted before")),
     answer.changes.length > 0 && h("details", null, h("summary", null, "Changed predictions"),
       folded(answer.changes, (one) => entry(one.id, true, objectLine(one), h("span.soft", null, `${one.before} → ${one.after}`)), CHANGES, h("ul.list"))));
