@@ -842,6 +842,10 @@ class EditedModel(MultiViewEstimator):
         numbers = self.numbers_
         return np.array([f"{inspect(self.estimator_).name.lower()}{number}" for number in numbers], dtype=object)
 
+    def _silent_views(self) -> list[str]:
+        """Those of the model inside."""
+        return list(inspect(self.estimator_).silent_views)
+
     def _inspect(self) -> Inspection:
         """Answer `inspect`: what the model inside says, through the log."""
         inner, ledger, steps = inspect(self.estimator_), self._ledger, self._steps

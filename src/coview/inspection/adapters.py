@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.exceptions import ViewsTypeError
 from coview.inspection.contract import Features, Inspection, Training, answers, numbered
 from coview.inspection.memberships import both_sides, label_codes, near_centers, softmax
+from coview.utils.fitted_state import ask
 from coview.utils.messages import short
 from coview.views.coerce import PLAIN
 from coview.views.inputs import ViewInput
@@ -60,6 +61,7 @@ def inspect(model: Any) -> Inspection:
     *before, estimator = _steps_of(model)
     inspection = estimator._inspect() if answers(estimator) else describe(estimator, _views_taken(estimator, before))
     front = before.pop(0) if before and makes_views(before[0]) else None
+    silent = _silent_views(estimator)
     sweeps = getattr(estimator, "n_iter_", None) if inspection.history or not inspection.candidates else None
     return replace(
         inspection,
@@ -67,12 +69,25 @@ def inspect(model: Any) -> Inspection:
         front=inspection.front if front is None else front,
         steps=(*before, *inspection.steps),  # of an estimator around a pipeline, those inside come last
         inputs=_inputs(front, tuple(before), inspection),
+        silent_views=silent,
         takes_lazy=getattr(estimator, "_takes_lazy", False),
         n_iter=inspection.n_iter if sweeps is None else int(np.max(sweeps)),
-        training=_with_ids(inspection.training, vars(estimator).get("_object_ids")),
+        training=_with_ids(_without(inspection.training, silent), vars(estimator).get("_object_ids")),
         given_names={**inspection.given_names, **vars(estimator).get("group_names_", {})},
         _transform=getattr(estimator, "transform", None) if inspection._transform is None else inspection._transform,
     )
+
+
+def _silent_views(estimator: Any) -> tuple[str, ...]:
+    """Views that say nothing of an object by themselves, as far as the estimator tells."""
+    told = ask(estimator, "_silent_views")
+    return () if told is None else tuple(told())
+
+
+def _without(training: Training, silent: tuple[str, ...]) -> Training:
+    """What is kept of the training objects, without opinions of silent views."""
+    kept = training.memberships_by_view.items()
+    return replace(training, memberships_by_view={view: part for view, part in kept if view not in silent})
 
 
 def _with_ids(training: Training, ids: np.ndarray | None) -> Training:
