@@ -335,7 +335,7 @@ def test_a_view_of_weight_0_has_no_opinion(name):
     silent, heard = X.names[0], list(X.names[1:])
     model = make(name, view_weights={silent: 0.0}).fit(X, y)
     answer = inspect(model)
-    assert answer.silent_views == (silent,)
+    assert answer.unused_views == (silent,)
     assert list(answer.memberships_by_view(X)) == heard
     assert silent not in answer.training.memberships_by_view
     assert set(read_by_view(answer, X).alone) <= set(heard)

@@ -142,14 +142,14 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         """Answer `inspect`; families override it, mostly by `dataclasses.replace` of what is found here."""
         return describe(self, self._view_inputs())
 
-    def _silent_views(self) -> list[str]:
-        """Views that say nothing of an object by themselves: those of weight 0; some models leave out others."""
+    def _unused_views(self) -> list[str]:
+        """Views that nothing is told by: those of weight 0; some models leave out others."""
         return [view for view, weight in (rules.ask(self, "view_weights_") or {}).items() if weight == 0]
 
     def _opinions(self, by_view: Mapping[str, Any]) -> dict[str, Any]:
-        """What the views say, without those that say nothing by themselves."""
-        silent = self._silent_views()
-        return {view: part for view, part in by_view.items() if view not in silent}
+        """What the views say that the model uses."""
+        unused = self._unused_views()
+        return {view: part for view, part in by_view.items() if view not in unused}
 
     def _keep_names(self, names: dict[str, str], by_hand: bool) -> None:
         """Keep names of groups, by key: all that there are, given by hand or found."""

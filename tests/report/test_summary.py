@@ -51,7 +51,7 @@ def test_nothing_is_warned_of_views_that_nobody_asked_alone():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = summary_of(model, X, data.target)
-    assert found["data"]["silent"] == ["sizes"]
+    assert found["data"]["unused"] == ["sizes"]
     assert "views" not in found  # one alone has nothing to be compared with
 
 

@@ -82,7 +82,8 @@ from coview.clustering.relations import RELATIONS, check_alignment
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.threads import few_threads
 from coview.exceptions import InterruptedFitWarning
-from coview.inspection import Inspection, inspect
+from coview.inspection import Inspection
+from coview.inspection.adapters import unused_views
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.inspection.known import objects_by_view
 from coview.metrics import expected_calibration_error
@@ -502,11 +503,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 
         With an ontology labels gain their probability by that view alone less `confidence`, or less 1/2 where that is
         more; a label that one view has and another has not costs 0.2, and no constraint is broken. A view may have no
-        label. Without one every view has its most probable class. A view that no candidate answers from by itself is
-        not there.
+        label. Without one every view has its most probable class. A view that no candidate looks at is not there.
         """
         check_is_fitted(self, "estimators_")
-        views = self._heard(self._new_views(X))
+        views = self._used(self._new_views(X))
         if self.ontology is None:
             return self._opinions({name: self.predict_labels(views.select(name)) for name in views.names})
         levels = self._levels()
@@ -525,7 +525,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 ontology=self.ontology,
                 _memberships=lambda X: levels.in_columns(levels.predict_shares(self._new_views(X))),
                 _label_sets=self.predict_labels,
-                _judge_labels=lambda X, labels: levels.judge(self._heard(self._new_views(X)), labels, self.confidence),
+                _judge_labels=lambda X, labels: levels.judge(self._used(self._new_views(X)), labels, self.confidence),
             )
         held_out = {
             "accuracy": self.accuracy_,
@@ -545,21 +545,16 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             _features=lambda view: features_of_means(self.class_means_[view], self.class_frequencies_[view], "class"),
         )
 
-    def _silent_views(self) -> list[str]:
-        """Views that no candidate that is kept answers from by themselves: it leaves them out, or needs links too."""
+    def _unused_views(self) -> list[str]:
+        """Views that no candidate that is kept looks at."""
         if self.ontology is not None:
-            by_level = [set(model._silent_views()) for model in self.estimators_.values()]
-            return [view for view in self.view_names_ if all(view in silent for silent in by_level)]
-        heard = {
-            view
-            for name, model in self.estimators_.items()
-            if needed_view(model) is None
-            for view in set(self.seen_views_[name]) - set(inspect(model).silent_views)
-        }
-        return [view for view in self.view_names_ if view not in heard]
+            by_level = [set(model._unused_views()) for model in self.estimators_.values()]
+            return [view for view in self.view_names_ if all(view in unused for unused in by_level)]
+        used = [set(self.seen_views_[name]) - set(unused_views(model)) for name, model in self.estimators_.items()]
+        return [view for view in self.view_names_ if not any(view in some for some in used)]
 
-    def _heard(self, views: Views) -> Views:
-        """Those of the views that have an opinion; all where none has."""
+    def _used(self, views: Views) -> Views:
+        """Those of the views that are used; all where none is."""
         return views.select(*(self._opinions(dict(views.items())) or views.names))
 
     # -- under an ontology

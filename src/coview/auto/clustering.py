@@ -314,17 +314,17 @@ class AutoClustering(BaseConsensus):
             ),
         )
 
-    def _silent_views(self) -> list[str]:
-        """Views that no method that is kept places objects by, as they are or smoothed over links."""
-        heard: set[str] = set()
+    def _unused_views(self) -> list[str]:
+        """Views that no method that is kept looks at, as they are or smoothed over links."""
+        used: set[str] = set()
         for name, model in self.estimators_.items():
             inner = inspect(model)
-            heard |= set(self.view_names_ if name in self._as_given() else inner.views) - set(inner.silent_views)
+            used |= set(self.view_names_ if name in self._as_given() else inner.views) - set(inner.unused_views)
         for steps in (one for one in self.preparation_ if isinstance(one, Pipeline)):
             last = steps.steps[-1][1]
-            near = [view for view in last.smoothed_views_ if f"{view}{last.suffix}" in heard]
-            heard |= {last.links, *near} if near else set()
-        return [view for view in self.view_names_ if view not in heard]
+            near = [view for view in last.smoothed_views_ if f"{view}{last.suffix}" in used]
+            used |= {last.links, *near} if near else set()
+        return [view for view in self.view_names_ if view not in used]
 
     # -- pieces
 

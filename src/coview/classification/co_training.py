@@ -229,7 +229,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
             super()._inspect(), _features=features, _memberships_by_view=self.predict_proba_by_view, _predict=None
         )
 
-    def _silent_views(self) -> list[str]:
+    def _unused_views(self) -> list[str]:
         """Views without a classifier, as no labeled object has them, and those of weight 0."""
         return [view for view in self.view_names_ if view not in self.estimators_ or not self.view_weights_[view]]
 

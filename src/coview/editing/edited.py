@@ -39,6 +39,7 @@ from coview.editing.state import (
 )
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection, Topics, Training, inspect, one_hot
+from coview.inspection.adapters import unused_views
 from coview.inspection.contract import answers
 from coview.inspection.features import deviations_of
 from coview.plsa.link import LinkPLSA
@@ -842,9 +843,9 @@ class EditedModel(MultiViewEstimator):
         numbers = self.numbers_
         return np.array([f"{inspect(self.estimator_).name.lower()}{number}" for number in numbers], dtype=object)
 
-    def _silent_views(self) -> list[str]:
+    def _unused_views(self) -> list[str]:
         """Those of the model inside."""
-        return list(inspect(self.estimator_).silent_views)
+        return list(unused_views(self.estimator_))
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: what the model inside says, through the log."""

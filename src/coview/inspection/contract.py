@@ -5,7 +5,7 @@
     group_names        names that tell people what a cluster or topic is about
     features(view)     groups x features: what makes a group in that view, or None
     memberships(X)     objects x groups, from any subset of the views; memberships_by_view(X) likewise, one per view
-    silent_views       views that have no opinion of objects: the model leaves them out, or gives them the weight 0
+    unused_views       views that have no opinion of objects: the model leaves them out, or gives them the weight 0
     training           memberships, codes and ids of the training objects, where the model keeps them
     views              names, widths and feature names of the views that the estimator sees
     inputs             the same of what the whole model takes, and how raw text becomes a row of a view
@@ -246,9 +246,8 @@ class Inspection:
         The estimator's `transform`; `inspect` fills in this and what follows.
     takes_lazy : bool
         Whether the estimator accepts lazy views.
-    silent_views : tuple of str
-        Views that say nothing of an object by themselves, and so have no opinion anywhere: those that the model leaves
-        out, gives the weight 0, or uses beside others only.
+    unused_views : tuple of str
+        Views that the model leaves out, or gives the weight 0: they have no opinion anywhere.
     n_iter : int or None
         Number of sweeps of the fit.
     model : object
@@ -314,7 +313,7 @@ class Inspection:
     _takes_matrix: bool | None = None
     _transform: Answer | None = None
     takes_lazy: bool = False
-    silent_views: tuple[str, ...] = ()
+    unused_views: tuple[str, ...] = ()
     n_iter: int | None = None
     model: Any = None
     inputs: dict[str, ViewInput] = field(default_factory=dict)
@@ -350,7 +349,7 @@ class Inspection:
         lines, scaled = [self._title()], self._scaled()
         for view, expected in self.views.items():
             taken = "".join(f", {part[view]}" for part in (self.likelihoods, scaled) if view in part)
-            taken += ", not used alone" if view in self.silent_views else ""
+            taken += ", not used" if view in self.unused_views else ""
             lines.append(f"  view {view!r}: {quantity(expected.n_features, 'feature')}{taken}")
         if self.training.codes is not None:
             lines.append(f"  {self._fitted_on()}")
@@ -416,9 +415,9 @@ class Inspection:
         return self._transform is not None
 
     @property
-    def silent_inputs(self) -> tuple[str, ...]:
-        """The `silent_views` by the names of what the model takes; none where a step before makes other views."""
-        return self.silent_views if set(self.views) == set(self.inputs) else ()
+    def unused_inputs(self) -> tuple[str, ...]:
+        """The `unused_views` by the names of what the model takes; none where a step before makes other views."""
+        return self.unused_views if set(self.views) == set(self.inputs) else ()
 
     @property
     def id_column(self) -> str | None:
@@ -491,7 +490,7 @@ class Inspection:
         return known
 
     def described_objects(self, views: Views) -> dict[str, np.ndarray]:
-        """Return by view a mask of the objects with a feature known to the model in that view; none of a silent view.
+        """Return by view a mask of the objects with a feature known to the model in that view; none in an unused one.
 
         Parameters
         ----------
@@ -499,7 +498,7 @@ class Inspection:
             The objects, as `prepare_views` gives them.
         """
         names = {view: taken.feature_names for view, taken in self.views.items() if not taken.hashed}
-        return objects_by_view(views, takes_counts(self.estimator), names, self.silent_views)
+        return objects_by_view(views, takes_counts(self.estimator), names, self.unused_views)
 
     def _as_taken(self, X: Any) -> Any:
         """What the last step before the estimator gives, as the estimator takes it."""
@@ -573,7 +572,7 @@ class Inspection:
     def memberships_by_view(self, X: Any, *, prepared: bool = False) -> dict[str, np.ndarray]:
         """Return objects x groups from each view alone; rows of objects that have no feature in a view are zero.
 
-        Views that say nothing by themselves (`silent_views`) have no key.
+        Views that the model does not use (`unused_views`) have no key.
 
         Parameters
         ----------

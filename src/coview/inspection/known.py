@@ -72,7 +72,7 @@ def objects_by_view(
     views: Views,
     counts: bool = False,
     feature_names: Mapping[str, np.ndarray | None] | None = None,
-    silent: Collection[str] = (),
+    unused: Collection[str] = (),
 ) -> dict[str, np.ndarray]:
     """Tell, by view, which objects have a feature in it: of the others, the view alone says nothing.
 
@@ -87,8 +87,8 @@ def objects_by_view(
         Whether the model takes counts: `takes_counts`.
     feature_names : mapping, optional
         Names of the columns that the model was fitted with, by view; other columns of these views are left out.
-    silent : collection of str, optional
-        Views that a model does not use by themselves: no object has a feature in them.
+    unused : collection of str, optional
+        Views that a model does not use: no object has a feature in them.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def objects_by_view(
             names = set(fitted.tolist())
             matrix = matrix[:, [name in names for name in columns.tolist()]]
         filled = rows_with_values(matrix, counts)
-        have = views.present[:, v] & (view not in silent)
+        have = views.present[:, v] & (view not in unused)
         described[view] = have if filled is None else have & filled
     return described
 
@@ -170,7 +170,7 @@ def warns_of_unknown(predict: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(X, LazyViews) or is_dask_collection(labels):  # rows would have to be read once more
             return labels
         views: Any = noted[0] if noted else as_views(X)
-        described = objects_by_view(views, takes_counts(self), silent=self._silent_views())
+        described = objects_by_view(views, takes_counts(self), unused=self._unused_views())
         known = np.any(list(described.values()), axis=0)
         if not known.all():
             ids = range(len(known)) if views.ids is None else views.ids

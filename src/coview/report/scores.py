@@ -445,5 +445,5 @@ def _view_rows(
             "refused": refused.get(name),
         }
         for v, name in enumerate(views.names)
-        if name not in inspection.silent_views
+        if name not in inspection.unused_views
     ]

@@ -59,10 +59,10 @@ def _what(summary: Summary) -> str:
     objects = (
         "objects" if data["n_objects"] is None else f"{count(data['n_objects'])} {plural('object', data['n_objects'])}"
     )
-    used = [view["name"] for view in data["views"] if view["name"] not in data["silent"]]
+    used = [view["name"] for view in data["views"] if view["name"] not in data["unused"]]
     origin = f"from {len(used)} {plural('view', len(used))} ({', '.join(used)})"
-    if data["silent"]:
-        origin += f"; not used alone: {', '.join(data['silent'])}"
+    if data["unused"]:
+        origin += f"; not used: {', '.join(data['unused'])}"
     if summary["noun"] == "value":
         return f"{name} predicts a number for {objects}, {origin}."
     if summary["noun"] is None or groups is None:

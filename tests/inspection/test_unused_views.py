@@ -25,7 +25,7 @@ from coview.inspection.by_view import agreement_matrix, read_by_view
 from coview.web.explorer import Explorer
 from coview.web.service import Service
 
-SILENT = ("money", "rating")
+UNUSED = ("money", "rating")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def clustering(movies):
 
 def test_no_view_that_all_methods_leave_out_is_asked(movies, clustering):
     answer = inspect(clustering)
-    assert answer.silent_views == SILENT
+    assert answer.unused_views == UNUSED
     assert list(answer.memberships_by_view(movies[0])) == ["title", "genres"]
     assert agreement_matrix(read_by_view(answer, movies[0]))["names"] == ["title", "genres", "all views"]
 
@@ -64,26 +64,26 @@ def test_predict_says_that_it_knows_nothing_of_objects_with_only_such_views(movi
 def test_the_explorer_compares_and_shows_none_of_them(movies, clustering):
     service = Service(clustering, movies[0])
     page = Explorer(service).disagreement()
-    assert (page["views"], page["silent"]) == (["title", "genres"], list(SILENT))
+    assert (page["views"], page["unused"]) == (["title", "genres"], list(UNUSED))
     assert [one[:2] for one in page["agreement"]] == [["title", "genres"]]
     assert all(set(one["views"]) == {"title", "genres"} for one in page["pairs"])
     (opinion,) = Explorer(service).object(0)["opinions"]
-    assert (list(opinion["by_view"]), opinion["silent"]) == (["title", "genres"], list(SILENT))
+    assert (list(opinion["by_view"]), opinion["unused"]) == (["title", "genres"], list(UNUSED))
     assert list(service.predict(movies[0][:2], by_view=True)["by_view"]) == ["title", "genres"]
-    assert [view["name"] for view in service.info()["views"] if view["silent"]] == list(SILENT)
+    assert [view["name"] for view in service.info()["views"] if view["unused"]] == list(UNUSED)
 
 
 def test_the_report_judges_none_of_them_and_says_so(movies, clustering):
     report = make_report(clustering, *movies)
     assert [row["name"] for row in report.summary["views"]["rows"]] == ["title", "genres"]
-    assert "from 2 views (title, genres); not used alone: money, rating." in report.html
+    assert "from 2 views (title, genres); not used: money, rating." in report.html
 
 
 def test_a_classifier_has_none_of_views_that_no_candidate_sees(movies):
     X, target = movies
     y = np.where(np.arange(240) % 4 == 0, target, -1)
     model = AutoClassifier(["centers", "topics"], cv=2, random_state=0).fit(X, y)
-    assert inspect(model).silent_views == SILENT
+    assert inspect(model).unused_views == UNUSED
     assert list(model.predict_labels_by_view(X)) == list(model.accuracy_by_view_) == ["title", "genres"]
 
 
@@ -93,9 +93,9 @@ def test_a_clusterer_of_the_best_view_has_one_opinion(movies):
     assert list(inspect(model).memberships_by_view(X)) == [model.best_view_]
 
 
-def test_steps_that_keep_the_views_keep_them_silent(movies):
+def test_steps_that_keep_the_views_leave_them_unused(movies):
     X = movies[0].select("title", "genres")
     model = make_pipeline(TfidfViews(), SphericalKMeans(3, random_state=0))
     bayes = make_pipeline(TfidfViews(), MultiViewNaiveBayes(view_weights={"genres": 0.0})).fit(X, movies[1])
-    assert inspect(model.fit(X)).silent_inputs == ()
+    assert inspect(model.fit(X)).unused_inputs == ()
     assert list(Service(bayes, X).predict(X[:2], by_view=True)["by_view"]) == ["title"]
