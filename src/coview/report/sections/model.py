@@ -86,9 +86,7 @@ def render_data(summary: Summary) -> Markup:
     if any(view["scaling"] for view in views):
         scaled = [describe_scaling(view["scaling"]) if view["scaling"] else "–" for view in views]
         columns.append(TableColumn("treated as", "text", scaled))
-    remarks = (
-        [f"Not used, and so without an opinion: {', '.join(data['unused'])}."] if data["unused"] else []
-    )
+    remarks = [f"Not used, and so without an opinion: {', '.join(data['unused'])}."] if data["unused"] else []
     if not data["measured"]:
         remarks.append("Pass the data to see how dense the views are and what each contributes.")
         return card("", table("Views", columns), notes(remarks))
