@@ -22,6 +22,7 @@ from coview import (
 )
 from coview.catalog import ESTIMATORS, estimators
 from coview.exceptions import ViewsError
+from coview.inspection.by_view import read_by_view
 
 pytestmark = pytest.mark.no_cover
 
@@ -359,3 +360,31 @@ def test_frames_have_the_ids_of_the_objects_as_their_index(name):
     for rows in (X, X[[4, 2]]):
         frame = model.transform(rows)
         assert frame.index.tolist() == rows.ids.tolist() and all(type(key) is str for key in frame.index)
+
+
+WEIGHED = [name for name, cls in estimators().items() if "view_weights" in cls().get_params()]
+
+
+@pytest.mark.parametrize("name", WEIGHED)
+def test_a_view_of_weight_0_has_no_opinion(name):
+    X, y = corpus()
+    silent, heard = X.names[0], list(X.names[1:])
+    model = make(name, view_weights={silent: 0.0}).fit(X, y)
+    answer = inspect(model)
+    assert answer.unused_views == (silent,)
+    assert list(answer.memberships_by_view(X)) == heard
+    assert silent not in answer.training.memberships_by_view
+    assert set(read_by_view(answer, X).alone) <= set(heard)
+    for method in ("predict_proba", "predict_labels", "decision_function", "transform"):
+        if hasattr(model, f"{method}_by_view"):
+            assert list(getattr(model, f"{method}_by_view")(X)) == heard
+    assert not answer.known(X.select(silent)).any()
+
+
+@pytest.mark.parametrize("name", WEIGHED)
+def test_a_view_without_an_opinion_changes_no_prediction(name):
+    X, y = corpus()
+    silent = X.names[0]
+    model = make(name, view_weights={silent: 0.0}).fit(X, y)
+    other = X.map({silent: lambda matrix: matrix[::-1]})
+    assert_same(outputs(model, X), outputs(model, other))

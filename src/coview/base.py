@@ -152,6 +152,15 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
             setattr(light, name, rows)
         return light
 
+    def _unused_views(self) -> list[str]:
+        """Views that nothing is told by: those of weight 0; some models leave out others."""
+        return [view for view, weight in (rules.ask(self, "view_weights_") or {}).items() if weight == 0]
+
+    def _opinions(self, by_view: Mapping[str, Any]) -> dict[str, Any]:
+        """What the views say that the model uses."""
+        unused = self._unused_views()
+        return {view: part for view, part in by_view.items() if view not in unused}
+
     def _keep_names(self, names: dict[str, str], by_hand: bool) -> None:
         """Keep names of groups, by key: all that there are, given by hand or found."""
         if not by_hand:

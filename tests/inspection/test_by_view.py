@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
-from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
 from coview import BestView, CoPLSA, MultiViewNaiveBayes, MultiViewPLSA, SphericalKMeans, Views, inspect
+from coview.exceptions import ViewsError
 from coview.inspection.by_view import agreement_matrix, read_by_view
 from coview.inspection.objects import disputed_objects, typical_objects
 from coview.report.scores import score_views
@@ -47,11 +47,18 @@ def test_agreement_counts_objects_that_have_both_views(three):
 
 
 def test_what_a_model_refuses_is_kept(three):
-    X = three[0][:30]
-    model = BestView(KMeans(3, n_init=1, random_state=0)).fit(X)
-    readings = read_by_view(inspect(model), X)
-    assert list(readings.alone) == [model.best_view_]
-    assert all("view" in sentence for sentence in readings.refused.values())
+    X, y = three
+    needed = X.names[0]
+
+    class Picky(MultiViewNaiveBayes):
+        def predict_proba(self, X):
+            if needed not in X.names:
+                raise ViewsError(f"{needed!r} is needed.")
+            return super().predict_proba(X)
+
+    readings = read_by_view(inspect(Picky().fit(X, y)), X)
+    assert list(readings.alone) == [needed]
+    assert readings.refused == dict.fromkeys(X.names, f"{needed!r} is needed.")
 
 
 @pytest.fixture

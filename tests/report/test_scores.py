@@ -97,13 +97,11 @@ def test_a_view_of_few_objects_is_not_the_best_of_all(three):
     assert rows["options"]["alone"] == 1.0 and rows["options"]["n_objects"] == 6 and views["best"] == "words"
 
 
-def test_what_a_model_refuses_is_told(three):
+def test_views_without_an_opinion_have_no_row(three):
     X, _ = three
     model_ = inspect(BestView(KMeans(3, n_init=1, random_state=0)).fit(X))
     found = score_views(model_, read_by_view(model_, X))
-    alone = {row["name"]: row["alone"] for row in found["rows"]}
-    assert [name for name, value in alone.items() if value is not None] == [model_.estimator.best_view_]
-    assert all("view" in row["refused"] for row in found["rows"] if row["alone"] is None or row["without"] is None)
+    assert [row["name"] for row in found["rows"]] == [model_.estimator.best_view_]
 
 
 def test_the_copy_that_is_scored_on_hidden_labels_is_not_watched(three):

@@ -172,6 +172,25 @@ def test_edits_are_saved_in_the_file_that_was_named(small, model, tmp_path):
         more.save()
 
 
+def test_what_the_file_holds_is_said_after_every_step(small, model, tmp_path):
+    path = tmp_path / "x.coview"
+    editing = Editing(Service(model, small[0]), path)
+    merge, drop = {"edit": "merge", "groups": [1, 3]}, {"edit": "drop", "group": 0}
+    assert editing.state()["file"] == "x.coview is not there before you save."
+    assert editing.apply(merge)["file"] == "1 edit not saved; x.coview is not there before you save."
+    assert editing.save()["file"] == "x.coview holds the model as it is here."
+    assert editing.apply(drop)["file"] == "1 edit not saved; x.coview holds the model without it."
+    assert editing.undo()["file"] == "x.coview holds the model as it is here."
+    assert editing.undo()["file"] == "x.coview still holds what was undone: merge 1 and 3 into 1."
+    assert load(path).log() == ["merge 1 and 3 into 1"]
+    answer = editing.apply(drop)["file"]
+    assert answer == "1 edit not saved; x.coview still holds what was undone: merge 1 and 3 into 1."
+    editing.undo()
+    assert editing.save()["file"] == "x.coview holds the model as it is here." and isinstance(load(path), LinkPLSA)
+    again = Editing(Service(model, small[0]), path)
+    assert again.apply(merge)["file"] == "1 edit not saved; x.coview is as it was when the explorer was started."
+
+
 def test_the_edited_model_can_be_downloaded(small, model, tmp_path):
     X, _ = small
     editing = Editing(Service(model, X, title='my "new" model.coview'))

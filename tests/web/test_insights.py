@@ -14,6 +14,7 @@ from coview import (
     MultiViewCCA,
     MultiViewNaiveBayes,
     Ontology,
+    SeededKMeansClassifier,
     TableViews,
     TextViews,
     Views,
@@ -90,6 +91,24 @@ def test_classes_are_mapped_onto_the_tree_as_inspect_does(explorer, small, model
     assert explorer.insights.tree("topic")["matches"] is None
     with pytest.raises(ViewsError, match="Classes for the tree are 'venue', not 'date'"):
         explorer.insights.tree("topic", "date")
+
+
+def test_a_classifier_is_judged_by_objects_without_a_label_in_its_fit(small):
+    X, y = small
+    truth = [f"kind {label}" for label in y]
+    labels = [label if row % 4 == 0 else None for row, label in enumerate(truth)]
+    model = SeededKMeansClassifier(max_iter=2).fit(X, labels)
+    tree = Explorer(Service(model, X, labels=labels, table={"truth": truth, "given": labels})).insights.tree
+    answer = tree("class", "truth")
+    hidden = [None if label else true for label, true in zip(labels, truth)]
+    expected = inspect(model).hierarchy(X, classes=hidden).matches
+    np.testing.assert_allclose([one["f1"] for one in answer["matches"]], expected["f1"], rtol=1e-3)
+    assert answer["note"] == "Only the 45 objects without a label in the fit count."
+    for by in (None, "given"):  # what it learned from is no test of it
+        assert tree("class", by)["matches"] is None and tree("class", by)["note"].startswith("No class is judged")
+    assert tree("class")["classes"] == ["truth", "given"]
+    unknown = Explorer(Service(model, X, table={"truth": truth})).insights.tree("class", "truth")
+    assert unknown["matches"] is None and "--labels" in unknown["note"]
 
 
 def test_labels_are_the_classes_on_the_tree_with_those_above_them(small, model, table):

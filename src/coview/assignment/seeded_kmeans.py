@@ -324,12 +324,13 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     def predict_labels_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Predict the label sets (n_objects, n_classes) that the label program chooses in each view.
 
-        They may differ and softly break constraints. Objects without a view have no label there.
+        They may differ and softly break constraints. Objects without a view have no label there; views of weight 0 have
+        no labels at all.
         """
         check_is_fitted(self, "cluster_centers_")
         assigned = list(self._assigned(X))
         labels = np.concatenate([rows["labels"] for rows, _, _ in assigned])
-        return {name: labels[:, v] for v, name in enumerate(assigned[0][2])}
+        return self._opinions({name: labels[:, v] for v, name in enumerate(assigned[0][2])})
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the combined scores (n_objects, n_classes); for two classes, the lead of the second (n_objects,)."""
@@ -340,8 +341,11 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     def decision_function_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Compute the scores (n_objects, n_classes) of each view: its weight times the cosines with its centroids.
 
-        They are 0 if the view is missing.
+        They are 0 if the view is missing; views of weight 0 have none.
         """
+        return self._opinions(self._scores_by_view(X))
+
+    def _scores_by_view(self, X: Any) -> dict[str, np.ndarray]:
         check_is_fitted(self, "cluster_centers_")
         views, engine = unit_views(self._new_views(X)), self._engine()
         steps, shared = self._steps(len(self.classes_), views.names), self._fitted(views, engine)
@@ -364,7 +368,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
             ontology=self.ontology,
             n_violations=len(self.violations_["object"]),
             _features=lambda view: Features(self.cluster_centers_[view], False, "center"),
-            _memberships=lambda X: self._soft(np.add.reduce(list(self.decision_function_by_view(X).values()))),
+            _memberships=lambda X: self._soft(np.add.reduce(list(self._scores_by_view(X).values()))),
             _memberships_by_view=self._soft_by_view,
             _label_sets=None if self.ontology is None else self.predict_labels,
             _judge_labels=None if self.ontology is None else self._judge_labels,
@@ -372,12 +376,13 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
 
     def _judge_labels(self, X: Any, labels: np.ndarray) -> LabelVerdict:
         """How far a set of labels of one object is from the optimum of the label program."""
-        scores = {view: part[0] for view, part in self.decision_function_by_view(X).items()}
+        scores = {view: part[0] for view, part in self._scores_by_view(X).items()}
         table = np.array([list(scores.values())])
         costs = self._costs()
         best, reached = solve_with(team_of(1), table, costs, self.ontology)
         asked = label_objective(table, np.broadcast_to(labels, table.shape), costs, self.ontology)
-        return LabelVerdict(scores, dict(zip(scores, best[0])), float(reached[0]), float(asked[0]))
+        chosen = dict(zip(scores, best[0]))
+        return LabelVerdict(self._opinions(scores), self._opinions(chosen), float(reached[0]), float(asked[0]))
 
     def _soft_by_view(self, X: Any) -> dict[str, np.ndarray]:
         return {view: self._soft(cosines) for view, cosines in self.decision_function_by_view(X).items()}

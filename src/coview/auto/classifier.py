@@ -82,6 +82,7 @@ from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.threads import few_threads
 from coview.exceptions import InterruptedFitWarning
 from coview.inspection import Inspection
+from coview.inspection.adapters import unused_views
 from coview.inspection.choice import describe_accuracy
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.inspection.known import objects_by_view
@@ -508,15 +509,15 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 
         With an ontology labels gain their probability by that view alone less `confidence`, or less 1/2 where that is
         more; a label that one view has and another has not costs 0.2, and no constraint is broken. A view may have no
-        label. Without one every view has its most probable class.
+        label. Without one every view has its most probable class. A view that no candidate looks at is not there.
         """
         check_is_fitted(self, "estimators_")
-        views = self._new_views(X)
+        views = self._used(self._new_views(X))
         if self.ontology is None:
-            return {name: self.predict_labels(views.select(name)) for name in views.names}
+            return self._opinions({name: self.predict_labels(views.select(name)) for name in views.names})
         levels = self._levels()
         labels, _ = levels.solve(levels.scores_by_view(views, self.confidence), views.present)
-        return {name: labels[:, v] for v, name in enumerate(views.names)}
+        return self._opinions({name: labels[:, v] for v, name in enumerate(views.names)})
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: classes, and the candidates that they were found by."""
@@ -530,7 +531,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 ontology=self.ontology,
                 _memberships=lambda X: levels.in_columns(levels.predict_shares(self._new_views(X))),
                 _label_sets=self.predict_labels,
-                _judge_labels=lambda X, labels: levels.judge(self._new_views(X), labels, self.confidence),
+                _judge_labels=lambda X, labels: levels.judge(self._used(self._new_views(X)), labels, self.confidence),
             )
         held_out = {
             "accuracy": self.accuracy_,
@@ -549,6 +550,18 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             training=training,
             _features=lambda view: features_of_means(self.class_means_[view], self.class_frequencies_[view], "class"),
         )
+
+    def _unused_views(self) -> list[str]:
+        """Views that no candidate that is kept looks at."""
+        if self.ontology is not None:
+            by_level = [set(model._unused_views()) for model in self.estimators_.values()]
+            return [view for view in self.view_names_ if all(view in unused for unused in by_level)]
+        used = [set(self.seen_views_[name]) - set(unused_views(model)) for name, model in self.estimators_.items()]
+        return [view for view in self.view_names_ if not any(view in some for some in used)]
+
+    def _used(self, views: Views) -> Views:
+        """Those of the views that are used; all where none is."""
+        return views.select(*(self._opinions(dict(views.items())) or views.names))
 
     # -- under an ontology
 
@@ -818,7 +831,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.subset_temperatures_, by_view = gather_evidence(
             sources, views.names, self.classes_, self.pool_temperature_
         )
-        self.accuracy_by_view_ = {} if np.isnan(self.accuracy_) else by_view  # judged by probabilities from all views
+        # judged by probabilities from all views
+        self.accuracy_by_view_ = {} if np.isnan(self.accuracy_) else self._opinions(by_view)
 
     def _ask(self, each: FoldScores, fold: FittedFold, rows: np.ndarray) -> Asked | None:
         """Prepare to ask a candidate for some objects; None where it cannot be."""

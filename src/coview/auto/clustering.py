@@ -316,6 +316,18 @@ class AutoClustering(BaseConsensus):
             ),
         )
 
+    def _unused_views(self) -> list[str]:
+        """Views that no method that is kept looks at, as they are or smoothed over links."""
+        used: set[str] = set()
+        for name, model in self.estimators_.items():
+            inner = inspect(model)
+            used |= set(self.view_names_ if name in self._as_given() else inner.views) - set(inner.unused_views)
+        for steps in (one for one in self.preparation_ if isinstance(one, Pipeline)):
+            last = steps.steps[-1][1]
+            near = [view for view in last.smoothed_views_ if f"{view}{last.suffix}" in used]
+            used |= {last.links, *near} if near else set()
+        return [view for view in self.view_names_ if view not in used]
+
     # -- pieces
 
     def _earlier(self) -> AutoClustering | None:

@@ -200,6 +200,11 @@ class BestView(SingleViewWrapper):
 
         return self._described(inner, view_weights=dict(self.view_scores_), _features=features)
 
+    def _unused_views(self) -> list[str]:
+        """Views without an estimator; of a clusterer or transformer all but the best, as others have other groups."""
+        used = self.estimators_ if is_classifier(self) or is_regressor(self) else [self.best_view_]
+        return [view for view in self.view_names_ if view not in used]
+
     # -- choosing
 
     def _judge(self, name: str, matrix: Any, labels: np.ndarray | None, passed: dict[str, Any]) -> float:

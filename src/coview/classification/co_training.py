@@ -209,10 +209,10 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         return in_type_of(views, product)
 
     def predict_proba_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Compute the posterior from each view alone."""
+        """Compute the posterior from each view alone, but those of weight 0."""
         check_is_fitted(self, "estimators_")
         views = self._new_views(X)
-        return {name: in_type_of(views, posterior) for name, posterior in self._posteriors(views).items()}
+        return {name: in_type_of(views, part) for name, part in self._opinions(self._posteriors(views)).items()}
 
     # -- pieces
 
@@ -228,6 +228,10 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         return replace(
             super()._inspect(), _features=features, _memberships_by_view=self.predict_proba_by_view, _predict=None
         )
+
+    def _unused_views(self) -> list[str]:
+        """Views without a classifier, as no labeled object has them, and those of weight 0."""
+        return [view for view in self.view_names_ if view not in self.estimators_ or not self.view_weights_[view]]
 
     def _inner(self) -> Any:
         return MultinomialNB() if self.estimator is None else self.estimator

@@ -267,9 +267,9 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
             return np.log(self.predict_proba(X))
 
     def predict_proba_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Compute the posterior from each view alone; objects that lack the view get the prior."""
+        """Compute the posterior from each view alone but those of weight 0; an object that lacks it has the prior."""
         check_is_fitted(self, "feature_count_")
-        return self._posteriors(self._new_views(X))
+        return self._opinions(self._posteriors(self._new_views(X)))
 
     # -- pieces
 

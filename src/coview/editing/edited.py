@@ -41,6 +41,7 @@ from coview.editing.state import (
 )
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection, Reading, Training, inspect, one_hot
+from coview.inspection.adapters import unused_views
 from coview.inspection.contract import answers
 from coview.inspection.features import deviations_of
 from coview.plsa.link import LinkPLSA
@@ -907,6 +908,10 @@ class EditedModel(MultiViewEstimator):
         """
         numbers = self.numbers_
         return np.array([f"{inspect(self.estimator_).name.lower()}{number}" for number in numbers], dtype=object)
+
+    def _unused_views(self) -> list[str]:
+        """Those of the model inside."""
+        return list(unused_views(self.estimator_))
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: what the model inside says, through the log."""

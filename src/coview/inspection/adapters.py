@@ -20,11 +20,12 @@ from sklearn.utils.validation import check_is_fitted
 from coview.exceptions import ViewsTypeError
 from coview.inspection.contract import Features, Inspection, Training, answers, numbered
 from coview.inspection.memberships import both_sides, label_codes, near_centers, softmax
+from coview.utils.fitted_state import ask
 from coview.utils.messages import short
 from coview.views.coerce import PLAIN
 from coview.views.inputs import ViewInput
 
-__all__ = ["conventional_weights", "describe", "inspect"]
+__all__ = ["conventional_weights", "describe", "inspect", "unused_views"]
 
 
 def inspect(model: Any) -> Inspection:
@@ -60,6 +61,7 @@ def inspect(model: Any) -> Inspection:
     *before, estimator = _steps_of(model)
     inspection = estimator._inspect() if answers(estimator) else describe(estimator, _views_taken(estimator, before))
     front = before.pop(0) if before and makes_views(before[0]) else None
+    unused = unused_views(estimator)
     sweeps = getattr(estimator, "n_iter_", None) if inspection.history or not inspection.candidates else None
     return replace(
         inspection,
@@ -67,9 +69,10 @@ def inspect(model: Any) -> Inspection:
         front=inspection.front if front is None else front,
         steps=(*before, *inspection.steps),  # of an estimator around a pipeline, those inside come last
         inputs=_inputs(front, tuple(before), inspection),
+        unused_views=unused,
         takes_lazy=getattr(estimator, "_takes_lazy", False),
         n_iter=inspection.n_iter if sweeps is None else int(np.max(sweeps)),
-        training=_with_ids(inspection.training, vars(estimator).get("_object_ids")),
+        training=_with_ids(_without(inspection.training, unused), vars(estimator).get("_object_ids")),
         given_names={**inspection.given_names, **vars(estimator).get("group_names_", {})},
         _keeping=_keeping(estimator) if getattr(estimator, "_group_rows", ()) else inspection._keeping,
         _transform=getattr(estimator, "transform", None) if inspection._transform is None else inspection._transform,
@@ -79,6 +82,18 @@ def inspect(model: Any) -> Inspection:
 def _keeping(estimator: Any) -> Callable[[np.ndarray], Inspection]:
     """Ask a copy of an estimator of coview that has some of its groups alone."""
     return lambda groups: inspect(estimator._keeping(groups))
+
+
+def unused_views(model: Any) -> tuple[str, ...]:
+    """Return the views that an estimator, or the last one of a pipeline, does not use, as far as it tells."""
+    told = ask(_steps_of(model)[-1], "_unused_views")
+    return () if told is None else tuple(told())
+
+
+def _without(training: Training, unused: tuple[str, ...]) -> Training:
+    """What is kept of the training objects, without opinions of unused views."""
+    kept = training.memberships_by_view.items()
+    return replace(training, memberships_by_view={view: part for view, part in kept if view not in unused})
 
 
 def _with_ids(training: Training, ids: np.ndarray | None) -> Training:

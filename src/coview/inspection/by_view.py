@@ -106,7 +106,7 @@ def read_by_view(inspection: Inspection, views: Views, whole: Reading | None = N
     """Read objects from all views, from each view alone, and from all but each.
 
     `whole` is the reading from all views, where it is there already. An object without any feature in the views that
-    are read has no group: its code is -1, and its memberships are 0.
+    are read has no group: its code is -1, and its memberships are 0. Unused views have no readings.
     """
     described = inspection.described_objects(views)
 
@@ -114,7 +114,8 @@ def read_by_view(inspection: Inspection, views: Views, whole: Reading | None = N
         reading = read_objects(inspection, views.select(*names))
         return reading.only(np.any([described[name] for name in names], axis=0))
 
-    alone, without, refused = try_views(views.names, read)
+    used = tuple(view for view in views.names if view not in inspection.unused_views)
+    alone, without, refused = try_views(used, read)
     whole = read_objects(inspection, views) if whole is None else whole
     return ViewReadings(views, whole, alone, without, described, refused)
 

@@ -5,6 +5,7 @@
     group_names        names that tell people what a cluster or topic is about
     features(view)     groups x features: what makes a group in that view, or None
     memberships(X)     objects x groups, from any subset of the views; memberships_by_view(X) likewise, one per view
+    unused_views       views that have no opinion of objects: the model leaves them out, or gives them the weight 0
     training           memberships, codes and ids of the training objects, where the model keeps them
     views              names, widths and feature names of the views that the estimator sees
     inputs             the same of what the whole model takes, and how raw text becomes a row of a view
@@ -250,6 +251,8 @@ class Inspection:
         The estimator's `transform`; `inspect` fills in this and what follows.
     takes_lazy : bool
         Whether the estimator accepts lazy views.
+    unused_views : tuple of str
+        Views that the model leaves out, or gives the weight 0: they have no opinion anywhere.
     n_iter : int or None
         Number of sweeps of the fit.
     model : object
@@ -317,6 +320,7 @@ class Inspection:
     _takes_matrix: bool | None = None
     _transform: Answer | None = None
     takes_lazy: bool = False
+    unused_views: tuple[str, ...] = ()
     n_iter: int | None = None
     model: Any = None
     inputs: dict[str, ViewInput] = field(default_factory=dict)
@@ -352,6 +356,7 @@ class Inspection:
         lines, scaled = [self._title()], self._scaled()
         for view, expected in self.views.items():
             taken = "".join(f", {part[view]}" for part in (self.likelihoods, scaled) if view in part)
+            taken += ", not used" if view in self.unused_views else ""
             lines.append(f"  view {view!r}: {quantity(expected.n_features, 'feature')}{taken}")
         if self.training.codes is not None:
             lines.append(f"  {self._fitted_on()}")
@@ -413,6 +418,11 @@ class Inspection:
     def transforms(self) -> bool:
         """Whether the model has a `transform`."""
         return self._transform is not None
+
+    @property
+    def unused_inputs(self) -> tuple[str, ...]:
+        """The `unused_views` by the names of what the model takes; none where a step before makes other views."""
+        return self.unused_views if set(self.views) == set(self.inputs) else ()
 
     @property
     def id_column(self) -> str | None:
@@ -485,7 +495,7 @@ class Inspection:
         return known
 
     def described_objects(self, views: Views) -> dict[str, np.ndarray]:
-        """Return by view a mask of the objects with a feature known to the model in that view.
+        """Return by view a mask of the objects with a feature known to the model in that view; none in an unused one.
 
         Parameters
         ----------
@@ -493,7 +503,7 @@ class Inspection:
             The objects, as `prepare_views` gives them.
         """
         names = {view: taken.feature_names for view, taken in self.views.items() if not taken.hashed}
-        return objects_by_view(views, takes_counts(self.estimator), names)
+        return objects_by_view(views, takes_counts(self.estimator), names, self.unused_views)
 
     def _as_taken(self, X: Any) -> Any:
         """What the last step before the estimator gives, as the estimator takes it."""
@@ -566,6 +576,8 @@ class Inspection:
 
     def memberships_by_view(self, X: Any, *, prepared: bool = False) -> dict[str, np.ndarray]:
         """Return objects x groups from each view alone; rows of objects that have no feature in a view are zero.
+
+        Views that the model does not use (`unused_views`) have no key.
 
         Parameters
         ----------
@@ -652,8 +664,10 @@ class Inspection:
         views = self.prepare(X)
         own = {} if self._memberships_by_view is None else self._memberships_by_view(views)
         shared = None if own else self.memberships(views, prepared=True)
-        mixtures = {view: dense(part) for view, part in own.items()}
-        return {view: (mixtures[view] if shared is None else shared, part.T) for view, part in self._profiles().items()}
+        mixtures: dict[str, Any] = {view: dense(part) for view, part in own.items()} or dict.fromkeys(
+            self.views, shared
+        )
+        return {view: (mixtures[view], part.T) for view, part in self._profiles().items() if view in mixtures}
 
     def log_likelihood(self, X: Any) -> float | None:
         """Return the mean log-likelihood of objects under a density model, or None for other models.
@@ -933,7 +947,8 @@ class Inspection:
             without `predict` they must be those of the fit, in the same order.
         classes : array-like (n_objects,) or str, optional
             A class of each object of X, a list of several, or None; or, where X is a raw table, the name of the
-            column. Then `matches` says which class each node of the tree matches best, by F1 of their objects.
+            column. Then `matches` says which class each node of the tree matches best, by F1 of their objects. For a
+            classifier give None to objects that it was fitted with the labels of: these are no test of it.
         ontology : Ontology, optional
             The classes above those of an object count for it too.
 

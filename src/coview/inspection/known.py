@@ -1,7 +1,8 @@
 """Objects that a model knows nothing of, such as a text of new words only: which they are, and a sentence about them.
 
 An object is unknown where it lacks all views, as one of an empty row, and where all values of all its views are 0, in
-the columns that the model was fitted with, as of a text of new words; the sentence tells the two apart. Zeros of a
+the columns that the model was fitted with, as of a text of new words, or the model does not use the views; the sentence
+tells the two apart. Zeros of a
 sparse matrix are features that an object lacks, and so are all zeros for a model of counts; in a dense matrix of
 measurements 0 is a value like others. A model predicts something for an unknown object nevertheless, always the same:
 `predict` warns of it, the command line and the server say so in their own ways.
@@ -9,7 +10,7 @@ measurements 0 is a value like others. A model predicts something for an unknown
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any
@@ -68,7 +69,10 @@ def rows_with_values(X: Any, counts: bool = False) -> np.ndarray | None:
 
 
 def objects_by_view(
-    views: Views, counts: bool = False, feature_names: Mapping[str, np.ndarray | None] | None = None
+    views: Views,
+    counts: bool = False,
+    feature_names: Mapping[str, np.ndarray | None] | None = None,
+    unused: Collection[str] = (),
 ) -> dict[str, np.ndarray]:
     """Tell, by view, which objects have a feature in it: of the others, the view alone says nothing.
 
@@ -83,6 +87,8 @@ def objects_by_view(
         Whether the model takes counts: `takes_counts`.
     feature_names : mapping, optional
         Names of the columns that the model was fitted with, by view; other columns of these views are left out.
+    unused : collection of str, optional
+        Views that a model does not use: no object has a feature in them.
 
     Examples
     --------
@@ -99,7 +105,8 @@ def objects_by_view(
             names = set(fitted.tolist())
             matrix = matrix[:, [name in names for name in columns.tolist()]]
         filled = rows_with_values(matrix, counts)
-        described[view] = views.present[:, v] if filled is None else views.present[:, v] & filled
+        have = views.present[:, v] & (view not in unused)
+        described[view] = have if filled is None else have & filled
     return described
 
 
@@ -163,7 +170,8 @@ def warns_of_unknown(predict: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(X, LazyViews) or is_dask_collection(labels):  # rows would have to be read once more
             return labels
         views: Any = noted[0] if noted else as_views(X)
-        known = np.any(list(objects_by_view(views, takes_counts(self)).values()), axis=0)
+        described = objects_by_view(views, takes_counts(self), unused=self._unused_views())
+        known = np.any(list(described.values()), axis=0)
         if not known.all():
             ids = range(len(known)) if views.ids is None else views.ids
             warn_user(str(describe_unknown(known, ids, labels, views.present.any(axis=1))), UnknownObjectsWarning)

@@ -415,10 +415,10 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         return self._decide(self._new_views(X))
 
     def decision_function_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Compute the scores from each view alone, in the shape of `decision_function`."""
+        """Compute the scores from each view that has a share in the vote, in the shape of `decision_function`."""
         check_is_fitted(self)
-        bias = self._bias()
-        return {name: _plus(scores, bias) for name, scores in score_views(self._memory, self._new_views(X)).items()}
+        bias, scores_by_view = self._bias(), self._opinions(score_views(self._memory, self._new_views(X)))
+        return {name: _plus(scores, bias) for name, scores in scores_by_view.items()}
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the class with the highest score from some or all of the fitted views."""

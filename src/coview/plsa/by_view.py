@@ -128,7 +128,10 @@ class ByViewModel(MixtureModel):
     _fitted_state = {"memberships_": None, "memberships_by_view_": rules.by_view(rules.shares("objects", "topics"))}
 
     def transform_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Mixtures by view, for each of the views given, the topics fixed."""
+        """Mixtures by view, for each of the views given, but those of weight 0, the topics fixed."""
+        return self._opinions(self._mixtures_by_view(X))
+
+    def _mixtures_by_view(self, X: Any) -> dict[str, np.ndarray]:
         check_is_fitted(self, "topic_feature_")
         table, names = self._tables(X), as_views(X).names
         return split_views(table, [name for name in self.view_names_ if name in names])

@@ -371,7 +371,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         return self._mixtures(X)
 
     def transform_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Compute one topic mixture per view that X has; uniform if an object lacks the view."""
+        """Compute one topic mixture per view that X has, but those of weight 0; uniform if an object lacks the view."""
         return super().transform_by_view(X)
 
     @blockwise
@@ -380,7 +380,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         check_is_fitted(self, "topic_feature_")
         if "cluster_mapping_" not in vars(self):  # topics of all views are clusters
             return self._mixtures(X).argmax(axis=1)
-        parts = self.transform_by_view(X)
+        parts = self._mixtures_by_view(X)
         mappings = [self.cluster_mapping_[name] for name in parts]
         weights = [self.view_weights_[name] for name in parts]
         votes = [_likeliest(part) for part in parts.values()]

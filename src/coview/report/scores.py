@@ -411,7 +411,7 @@ def _score_views_by_values(
         have = np.any([described[name] for name in names], axis=0)
         return r2_score(truth[have], _predict(inspection, part[have])) if have.sum() > 1 else None
 
-    alone, without, refused = try_views(views.names, score)
+    alone, without, refused = try_views(tuple(name for name in views.names if described[name].any()), score)
     same = {name: r2_score(truth[have], predicted[have]) for name, have in described.items() if have.sum() > 1}
     counts = {name: int(have.sum()) for name, have in described.items()}
     rows = _view_rows(inspection, views, alone, without, refused, counts, same)
@@ -448,4 +448,5 @@ def _view_rows(
             "refused": refused.get(name),
         }
         for v, name in enumerate(views.names)
+        if name not in inspection.unused_views
     ]

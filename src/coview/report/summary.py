@@ -271,14 +271,14 @@ def _names(inspection: Inspection, views: Views | None) -> dict[str, list[str]]:
 
 def _describe_data(inspection: Inspection, objects: _Objects) -> dict[str, Any]:
     """One row for each view, from the data given or from what the model remembers."""
-    views = objects.views
+    views, unused = objects.views, list(inspection.unused_views)
     taken: dict[str, dict[str, Any]] = {
         name: {"likelihood": inspection.likelihoods.get(name), "scaling": inspection.scalings.get(name)}
         for name in [*inspection.views, *([] if views is None else views.names)]
     }
     if views is None:
         rows = [{"name": name, "n_features": view.n_features, **taken[name]} for name, view in inspection.views.items()]
-        return {"measured": False, "n_objects": objects.n_objects, "sampled": None, "views": rows}
+        return {"measured": False, "n_objects": objects.n_objects, "sampled": None, "views": rows, "unused": unused}
     rows = [
         {**_describe_view(name, part, views.present[:, v]), **taken[name]}
         for v, (name, part) in enumerate(views.items())
@@ -289,6 +289,7 @@ def _describe_data(inspection: Inspection, objects: _Objects) -> dict[str, Any]:
         "n_objects": objects.n_objects,
         "sampled": len(views) if len(views) < (objects.n_objects or 0) else None,
         "views": rows,
+        "unused": unused,
         "complete": float(views.present.all(axis=1).mean()) if len(views) else 1.0,
         "absent": [name for name in inspection.views if name not in views],
     }

@@ -71,7 +71,7 @@ class Rows(BaseModel):
     """Objects, in some or all of the views of the model."""
 
     rows: Any = Field(description=_ROWS, examples=[{"words": ["two foxes at sea"]}])
-    by_view: bool = Field(False, description="Also return what each view predicts alone.")
+    by_view: bool = Field(False, description="Also return what each view that the model uses predicts.")
     top: int = Field(0, ge=0, le=100, description="Also return this many groups that come first for each object.")
     unknown: str = Field("refuse", description='What to do with unknown feature names: "refuse" or "ignore".')
 

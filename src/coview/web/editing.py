@@ -23,6 +23,7 @@ from coview.editing.moves import NO_GROUP, find_moves
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Reading, inspect
 from coview.io.models import save
+from coview.utils.messages import quantity
 from coview.utils.warn import unwarned
 from coview.web.explorer import Explorer
 from coview.web.kinds import known_views, sorts
@@ -49,6 +50,10 @@ class _Shown:
     @property
     def log(self) -> list[Any]:
         return [] if self.model is None else self.model.edits_
+
+    @property
+    def sentences(self) -> list[str]:
+        return [] if self.model is None else self.model.log()
 
 
 class Editing:
@@ -80,7 +85,8 @@ class Editing:
         self._shown = _Shown(given if isinstance(given, EditedModel) else None, service, Explorer(service))
         self._candidate: tuple[Any, _Shown, str] | None = None
         self._earlier: list[_Shown] = []
-        self._saved_log, self._save_to = self._shown.log, None if save_to is None else Path(save_to)
+        self._save_to, self._written = None if save_to is None else Path(save_to), False  # since the start
+        self._saved = self._shown.log, self._shown.sentences  # before anything is written, those of the loaded model
         self._inside: tuple[Any, Reading] | None = None  # the objects as the model takes them, and what it says of them
         self._parts: dict[Any, tuple[Any, np.ndarray | None]] = {}  # models inside, and what they say
         self._busy = threading.Lock()
@@ -99,7 +105,7 @@ class Editing:
         return self._shown.explorer
 
     def state(self) -> dict[str, Any]:
-        """Return whether groups can be edited, their numbers, the edits so far, and whether they are saved."""
+        """Return whether groups can be edited, their numbers, the edits so far, and what the file holds."""
         if self._at is None:
             return {"editable": False}
         shown = self._shown
@@ -107,10 +113,24 @@ class Editing:
             "editable": True,
             "kind": self._inspection(shown).kind,
             "numbers": self._numbers(shown),
-            "log": [] if shown.model is None else shown.model.log(),
+            "log": shown.sentences,
             "saves_to": None if self._save_to is None else self._save_to.name,
-            "unsaved": shown.log != self._saved_log,
+            "unsaved": shown.log != self._saved[0],
+            "file": None if self._save_to is None else self._describe_file(shown.log, self._save_to),
         }
+
+    def _describe_file(self, log: list[Any], path: Path) -> str:
+        """Say what the file that edits are saved in holds, and which of those made here it does not."""
+        saved, sentences = self._saved
+        same = next((i for i, (one, other) in enumerate(zip(log, saved)) if one != other), min(len(log), len(saved)))
+        new, undone = len(log) - same, sentences[same:]
+        if not self._written:
+            holds = "is as it was when the explorer was started" if path.exists() else "is not there before you save"
+        elif undone:
+            holds = f"still holds what was undone: {', '.join(undone)}"
+        else:
+            holds = f"holds the model {'without ' + ('it' if new == 1 else 'them') if new else 'as it is here'}"
+        return (f"{quantity(new, 'edit')} not saved; " if new else "") + f"{path.name} {holds}."
 
     def preview(self, record: dict[str, Any]) -> dict[str, Any]:
         """Return the objects that an edit would move; nothing is changed.
@@ -183,11 +203,11 @@ class Editing:
         with self._alone():
             if self._save_to is None:
                 raise ViewsError("Edits are saved in a file that is named at the start: coview explore --save-edits.")
-            if self._shown.model is None:
+            if not self._shown.log and not self._saved[0]:
                 raise ViewsError("There are no edits to save.")
-            with unwarned():
-                save(self._shown.model, self._save_to)
-            self._saved_log = list(self._shown.log)
+            with unwarned():  # after an undo of the only edit, the model as it was loaded
+                save(self._base if self._shown.model is None else self._shown.model, self._save_to)
+            self._saved, self._written = (self._shown.log, self._shown.sentences), True
         return self.state()
 
     def write(self, path: Path) -> str:

@@ -240,6 +240,7 @@ class Explorer:
                     "probabilities": model.probabilities,
                     "together": None if together is None else largest_shares(together, names),
                     "by_view": {view: largest_shares(part, names) for view, part in alone.items()},
+                    "unused": list(model.unused_views),
                 }
             )
         return [one for one in opinions if one["together"] or one["by_view"]]
@@ -276,9 +277,9 @@ class Explorer:
         """
         model, by_view = self.by_view
         names, ids = self.groups.names(model.kind), self.service.ids
-        views = list(by_view)
+        views, unused = list(by_view), list(model.unused_views)
         if len(views) < 2:
-            return {"total": 0, "objects": [], "pairs": [], "views": views, "agreement": []}
+            return {"total": 0, "objects": [], "pairs": [], "views": views, "unused": unused, "agreement": []}
         tables = np.stack([part[:, : len(names)] for part in by_view.values()])  # views x objects x groups
         have, tops = np.array([part.any(axis=1) for part in tables]), tables.argmax(axis=2)
         worst = np.zeros(have.shape[1])
@@ -325,6 +326,7 @@ class Explorer:
             "objects": objects,
             "pairs": sorted(mixed, key=lambda one: -one["objects"])[:MOST_PAIRS],
             "views": views,
+            "unused": unused,
             "agreement": agreement,
         }
 

@@ -149,10 +149,15 @@ class Insights:
             ],
         }
 
-    @cached_property
-    def classes(self) -> list[str]:
-        """What can be mapped onto the tree: the labels, where some are given, and columns of categories."""
-        return [self._labels_name] * self._labeled + self._colors.categories
+    def classes(self, kind: str) -> list[str]:
+        """Return what can be mapped onto a tree: columns of categories, and the labels, but of a classifier's own.
+
+        Parameters
+        ----------
+        kind : str
+            Kind of the groups.
+        """
+        return [self._labels_name] * (self._labeled and kind != "class") + self._colors.categories
 
     @cached_property
     def _labels_name(self) -> str:
@@ -169,7 +174,8 @@ class Insights:
     def tree(self, kind: str, classes: str | None = None) -> dict[str, Any]:
         """Return the groups as a tree: which two are joined at which distance, and in which order they stand.
 
-        With classes, also the one that the objects below each node match best, by F1.
+        With classes, also the one that the objects below each node match best, by F1. A classifier is judged by objects
+        that had no label in its fit, and by none where that is not known; "note" says so.
 
         Parameters
         ----------
@@ -177,18 +183,21 @@ class Insights:
             Kind of the groups.
         classes : str, optional
             "labels" ("given labels" where a column is called so) or a column of the table; by default the labels,
-            where some are given; "" for none.
+            where some are given, and none of a classifier; "" for none.
         """
-        model = self._model(kind)
-        name = (self._labels_name if self._labeled else "") if classes is None else classes
-        if name and name not in self.classes:
-            known = listed(tuple(self.classes)) if self.classes else "none"
+        model, offered = self._model(kind), self.classes(kind)
+        name = (self._labels_name if self._labels_name in offered else "") if classes is None else classes
+        if name and name not in offered:
+            known = listed(tuple(offered)) if offered else "none"
             raise ViewsError(f"Classes for the tree are {known}, not {name!r:.60}.")
         return self._once(("tree", kind, name), lambda: self._tree(model, kind, name))
 
     def _tree(self, model: Inspection, kind: str, classes: str) -> dict[str, Any]:
         codes, objects = self._groups.reading(kind).codes, self._objects(model)
         values, ontology = self._class_of_each(classes)
+        note = None
+        if kind == "class":
+            values, note = self._held_out(values)
         known = None if objects is None and values is None else codes
         found = group_hierarchy(model, objects, known, values, ontology)
         names, matches = self._groups.names(kind), found.matches
@@ -200,8 +209,9 @@ class Insights:
             "groups": [
                 {"index": k, "name": name, "size": None if sizes is None else sizes[k]} for k, name in enumerate(names)
             ],
-            "classes": self.classes,
+            "classes": self.classes(kind),
             "by": classes,
+            "note": note,
             "ontology": ontology is not None,
             "matches": None if matches is None else _best_classes(matches),
         }
@@ -217,6 +227,19 @@ class Insights:
         table = service.table
         own = next(name for name in table.names if str(name) == classes) if table is not None else classes
         return list(named_columns(table, [own])[classes]), None
+
+    def _held_out(self, values: list[Any] | None) -> tuple[list[Any] | None, str | None]:
+        """Classes of the objects that a classifier had no label of in its fit, None of the others, and what counts."""
+        labels = self._service.labels
+        if labels is None:
+            return None, "No class is judged: start the explorer with --labels to tell which labels were in the fit."
+        held_out = unlabeled_rows(labels)
+        if values is None:
+            return None, "No class is judged by labels, as all that are given were in the fit."
+        kept = [value if free else None for value, free in zip(values, held_out)]
+        if all(value is None for value in kept):
+            return None, "No class is judged, as every object that has one had a label in the fit."
+        return kept, f"Only the {int(held_out.sum()):,} objects without a label in the fit count."
 
     # -- pieces
 

@@ -233,6 +233,7 @@ class Service:
                     "takes": reader.kinds,
                     "named": reader.named,
                     "likelihood": model.likelihoods.get(view),
+                    "unused": view in model.unused_inputs,
                 }
                 for view, reader in self.readers.items()
             ],
@@ -265,14 +266,16 @@ class Service:
         With `top`, "top" has the groups that come first for each object, as [name, position, share]: shares are
         probabilities where the model has any, and else a way to rank groups. "known" is false for an object without
         anything that the model knows: it gets what the model says of nothing. A view alone says nothing of an object
-        without anything in it: the label there is None.
+        without anything in it: the label there is None. A view that the model does not use has no answer.
         """
         answer = self._labels(views, top)
         if by_view and len(views.names) > 1:
             model = self.predictor
             described = objects_by_view(views) if model.steps else model.described_objects(views)
             answer["by_view"] = {
-                view: self._alone(views.select(view), described[view], top, list(answer)) for view in views.names
+                view: self._alone(views.select(view), described[view], top, list(answer))
+                for view in views.names
+                if view not in model.unused_inputs
             }
         return answer
 

@@ -62,8 +62,10 @@ def _what(summary: Summary) -> str:
     objects = (
         "objects" if data["n_objects"] is None else f"{count(data['n_objects'])} {plural('object', data['n_objects'])}"
     )
-    views = ", ".join(view["name"] for view in data["views"])
-    origin = f"from {len(data['views'])} {plural('view', len(data['views']))} ({views})"
+    used = [view["name"] for view in data["views"] if view["name"] not in data["unused"]]
+    origin = f"from {len(used)} {plural('view', len(used))} ({', '.join(used)})"
+    if data["unused"]:
+        origin += f"; not used: {', '.join(data['unused'])}"
     if summary["noun"] == "value":
         return f"{name} predicts a number for {objects}, {origin}."
     if summary["noun"] is None or groups is None:

@@ -89,9 +89,10 @@ def render_data(summary: Summary) -> Markup:
     if any(view["scaling"] for view in views):
         scaled = [describe_scaling(view["scaling"]) if view["scaling"] else "–" for view in views]
         columns.append(TableColumn("treated as", "text", scaled))
+    remarks = [f"Not used, and so without an opinion: {', '.join(data['unused'])}."] if data["unused"] else []
     if not data["measured"]:
-        remark = "Pass the data to see how dense the views are and what each contributes."
-        return card("", table("Views", columns), notes([remark]))
+        remarks.append("Pass the data to see how dense the views are and what each contributes.")
+        return card("", table("Views", columns), notes(remarks))
     columns += [
         TableColumn("stored as", "text", [f"{view['kind']} {view['dtype']}" for view in views]),
         numbers("non-zero", views, "density", partial(percent, digits=2)),
@@ -99,7 +100,6 @@ def render_data(summary: Summary) -> Markup:
         numbers("objects without it", views, "missing", percent),
         numbers("empty rows", views, "empty", percent),
     ]
-    remarks = []
     if data["sampled"]:
         remarks.append(
             f"Measured on a random sample of {count(data['sampled'])} of {count(data['n_objects'])} objects."

@@ -12,7 +12,7 @@ export function attempt(place, { model, page }) {
       const field = h("textarea", { rows: 4, ariaLabel: view.name, spellcheck: false, placeholder: hint(view),
         onkeydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(); } });
       fields.set(view.name, field);
-      return h("div.card", { class: viewClass(view.name) }, h("h2", null, viewName(view.name), h("span.soft", null, ` ${plural(view.features, "feature")}`)), field);
+      return h("div.card", { class: viewClass(view.name) }, h("h2", null, viewName(view.name), h("span.soft", null, ` ${plural(view.features, "feature")}${view.unused ? ", not used" : ""}`)), field);
     })),
     h("div.row", null, h("button.primary", null, "Predict"), h("span.soft", null, "Views left empty count as missing.")));
   const run = () => fill(result, async () => {

@@ -1,7 +1,7 @@
 // Where views say different things of the same object.
 
 import { get } from "./api.js";
-import { count, empty, entry, fill, folded, h, hash, heading, objectLine, pager, percent, plural, replace, viewClass, viewName } from "./ui.js";
+import { count, empty, entry, fill, folded, h, hash, heading, objectLine, pager, percent, plural, replace, unusedViews, viewClass, viewName } from "./ui.js";
 
 const PAIRS = 8; // rows at a time
 
@@ -13,9 +13,9 @@ export function disagreement(place, { params, page }) {
   replace(place, heading("Disagreement", h("p.lead", null, "Objects that the views assign to different groups.")), body);
   fill(body, async () => {
     const answer = await get(`/api/disagreement?${new URLSearchParams({ start, ...pair })}`);
-    if (answer.views.length < 2) return empty("Nothing to compare", "Only one view makes predictions.");
+    if (answer.views.length < 2) return h("div", null, empty("Nothing to compare", "Only one view makes predictions."), unusedViews(answer.unused));
     const chosen = answer.pairs.find((one) => same(one, pair));
-    return h("div", null,
+    return h("div", null, unusedViews(answer.unused),
       h("section.cards.lopsided", null, agreement(answer), answer.pairs.length > 0 && h("div.card", null, h("h2", null, "Mixed up most often"), pairs(answer, pair))),
       pair.a && h("p.row", null, chosen && chosen.views.map((view, i) => h("span.badge", { class: viewClass(view) }, `${view}: ${chosen.groups[i]}`)), h("a", { href: "#/views" }, "Show all")),
       answer.total ? table(answer, pair) : empty("No disagreement", "The views agree on every object."));

@@ -111,11 +111,11 @@ export function editor(part, edits, page) {
     else show();
   };
 
-  const log = edits.log.length > 0 && h("details", null, h("summary", null, `${plural(edits.log.length, "edit")} so far${edits.unsaved ? ", not saved" : ""}`),
+  const log = edits.log.length > 0 && h("details", null, h("summary", null, `${plural(edits.log.length, "edit")} so far`),
     h("ol.log", null, edits.log.map((sentence) => h("li", null, sentence))));
   draw();
   const around = h("div.editor", null, says, bar,
-    h("p.soft", null, edits.saves_to ? `The model file stays as it is; edits are saved in ${edits.saves_to}.` : "The model file stays as it is, and edits end with the explorer. To keep them, download the edited model, or start the explorer with --save-edits FILE."),
+    h("p.soft", null, edits.file ?? "The model file stays as it is, and edits end with the explorer. To keep them, download the edited model, or start the explorer with --save-edits FILE."),
     log, panel);
   if (told) setTimeout(() => says.focus({ preventScroll: true }), 0);
   told = null;

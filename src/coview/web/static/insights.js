@@ -181,7 +181,8 @@ export function tree(place, { params, page }) {
     draw();
     return h("div", null, picker,
       h("p.soft", null, `${NAMES[kind][0].toUpperCase()}${NAMES[kind].slice(1)} are joined where their features are alike, in all views; further to the left, what differs more. Cut the tree into fewer, larger parts.`,
-        answer.matches && ` Beside each ${kind} and part is the class that its objects match best; F1 is 1 where they are exactly those of the class.${answer.ontology ? " The classes above that of an object in the ontology count too." : ""}`),
+        answer.matches && ` Beside each ${kind} and part is the class that its objects match best; F1 is 1 where they are exactly those of the class.${answer.ontology ? " The classes above that of an object in the ontology count too." : ""}`,
+        answer.note && ` ${answer.note}`),
       h("div.row", null, h("label", { htmlFor: "parts" }, "Cut into"), slider, says, column),
       h("div.card.scrolling", null, drawing.element), h("section", null, h("h2", null, "Parts"), parts));
   }, "Comparing the groups ...");

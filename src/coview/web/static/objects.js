@@ -1,7 +1,7 @@
 // Objects: a list to pick from, and one object from all its views.
 
 import { get } from "./api.js";
-import { chips, count, empty, entry, fill, h, hash, heading, objectHref, objectLine, objectName, opensFirst, pager, plural, replace, shares, viewClass, viewName } from "./ui.js";
+import { chips, count, empty, entry, fill, h, hash, heading, objectHref, objectLine, objectName, opensFirst, pager, plural, replace, shares, unusedViews, viewClass, viewName } from "./ui.js";
 import { steps } from "./groups.js";
 
 export function objectList(place, { params, page }) {
@@ -112,6 +112,7 @@ function opinions(predicted, model, id) {
     h("h2", null, predicted.model, h("span.soft", null, ` predicts the ${predicted.kind}`),
       tops.size > 1 ? h("span.badge.warn", null, "views differ") : names.length > 1 && h("span.badge.good", null, "views agree"),
       predicted.kind === "class" && model.can.includes("ontology") && h("a.side-link", { href: hash("labels", { id }) }, "Try a label set")),
+    unusedViews(predicted.unused),
     h("div.cards.three", null,
       predicted.together && h("div.card", null, h("h3", null, "Together"), shares(predicted.together, kind, null, predicted.probabilities)),
       names.map((view) => h("div.card", { class: viewClass(view) }, h("h3", null, viewName(view), " alone"),

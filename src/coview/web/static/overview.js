@@ -49,7 +49,7 @@ function quickSearch() {
 
 function takes(view) {
   const likelihood = { gaussian: ", Gaussian", multinomial: ", multinomial" }[view.likelihood] || "";
-  return h("span.soft", null, (view.takes.includes("text") ? "takes text" : view.named ? "named features" : "numbers") + likelihood);
+  return h("span.soft", null, (view.takes.includes("text") ? "takes text" : view.named ? "named features" : "numbers") + likelihood + (view.unused ? ", not used" : ""));
 }
 
 const card = (name, ...children) => h("div.card", null, h("h2", null, name), children);

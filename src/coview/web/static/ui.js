@@ -88,6 +88,9 @@ export const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many || o
 let order = [];
 export const setViews = (names) => { order = names; };
 export const viewClass = (view) => `v${Math.max(order.indexOf(view), 0) % 6}`;
+/** Views that have no opinion, in a line; nothing where all have one. */
+export const unusedViews = (views) => views.length > 0 && h("p.soft", null, `Not used by the model, and so without an opinion: ${views.join(", ")}.`);
+
 export const viewName = (view) => h("span.view", { class: viewClass(view) }, view);
 
 /** Features of a view as words with bars; [[name, weight], ...]. */
