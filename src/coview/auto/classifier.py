@@ -218,11 +218,12 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         Names of the views that each kept candidate looks at.
     accuracy_ : float
         Share of held-out labels that the combination finds; candidates are dropped, calibrated and weighed without
-        them (nested cross-validation). NaN, for not known, where more than a tenth of the labels cannot be held out,
-        each the only one of its class: the others do not speak for them. Self-training is not in it.
+        them (nested cross-validation). A label that is the only one of its class cannot be held out, and counts as not
+        found; where more than a tenth of the labels are such, the accuracy is not known (NaN). Self-training is not in
+        it.
     accuracy_interval_ : tuple of two floats
-        Where the accuracy is, at 95 % (Wilson's interval for the held-out labels). Labels that cannot be held out may
-        all be found or none: its ends are so much farther apart, and with one label per class they are 0 and 1.
+        Where the accuracy is, at 95 % (Wilson's interval for the held-out labels). Labels that cannot be held out are
+        none found at its lower end and all at its upper one: with one label per class these are 0 and 1.
     calibration_error_ : float
         Expected calibration error of the same probabilities (`expected_calibration_error`): of objects in the fit whose
         label is not known to it, as in `memberships_`; that of new objects is not measured. NaN of fewer than 30
@@ -662,14 +663,15 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     def _score(self, own: np.ndarray, combined: np.ndarray, lone: float) -> None:
         """Fill `accuracy_`, its interval and `calibration_error_`; a share of the labels, `lone`, is of other classes.
 
-        These may all be found or none, so the interval reaches from the one to the other.
+        The accuracy counts these as not found, as they would be in a fold, and so would be objects of classes without a
+        label, of which there are as many if labels are drawn at random. The interval reaches up to all of them found.
         """
         found, known = int(np.count_nonzero(combined.argmax(axis=1) == own)), lone <= LONE
         low, high = _wilson_interval(found, len(own))
         low, high = self.accuracy_interval_ = ((1 - lone) * low, (1 - lone) * high + lone)
         self.n_held_out_, self.accuracy_, self.calibration_error_ = len(own), float("nan"), float("nan")
         if len(own) and known:
-            self.accuracy_ = found / len(own)
+            self.accuracy_ = (1 - lone) * found / len(own)
         told = {"accuracy": self.accuracy_, "low": low, "high": high, "n_labels": len(own)}
         self._log(f"accuracy {describe_accuracy(told)}")
         if len(own) >= CALIBRATED and known:
