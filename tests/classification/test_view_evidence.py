@@ -117,6 +117,7 @@ def test_a_bounded_number_of_objects_is_looked_at():
 @pytest.mark.parametrize("model", [MultiViewPLSAClassifier, SeededKMeansClassifier])
 def test_a_useless_view_costs_a_model_nothing(corpus, model):
     data, noisy, codes = corpus
+    noisy = noisy.map({"noise": lambda part: 20 * part})
 
     def accuracy(X, **settings):
         return np.mean(
