@@ -74,7 +74,7 @@ def inspect(model: Any) -> Inspection:
         n_iter=inspection.n_iter if sweeps is None else int(np.max(sweeps)),
         training=_with_ids(_without(inspection.training, unused), vars(estimator).get("_object_ids")),
         given_names={**inspection.given_names, **vars(estimator).get("group_names_", {})},
-        _keeping=_keeping(estimator) if getattr(estimator, "_group_rows", ()) else inspection._keeping,
+        _keeping=_keeping(estimator) if ask(estimator, "_group_rows") else inspection._keeping,
         _transform=getattr(estimator, "transform", None) if inspection._transform is None else inspection._transform,
     )
 

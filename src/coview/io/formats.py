@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 _INT64 = 2**63
+_WIDEST = 40_000  # bytes of a text, where there are so many that they take much memory
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,8 @@ def _check_header(place: Any, size: int, stream: IO[bytes]) -> tuple[tuple[int, 
             f"{place} states an array of {shown_bytes(stated)}, but has {shown_bytes(size - stream.tell())} for it. "
             "Write it again."
         )
+    if dtype.itemsize > _WIDEST and exceeds(stated, 0):  # the file may be holes
+        raise DataFileError(f"{place} has texts of {shown_bytes(dtype.itemsize)} each. Shorten them.")
     return shape, dtype
 
 
