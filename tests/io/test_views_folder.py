@@ -711,7 +711,7 @@ def test_files_that_a_user_put_into_the_folder_are_not_lost(tmp_path):
 def test_a_write_that_fails_leaves_the_old_folder(tmp_path, monkeypatch):
     write_views(small(), tmp_path / "v")
     monkeypatch.setattr(np, "save", lambda *a, **k: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(DataFileError, match="cannot be written.*disk full"):
+    with pytest.raises(DataFileError, match=r"cannot be written.*disk full"):
         write_views(small(ids=[1, 2]), tmp_path / "v", overwrite=True)
     assert read_views(tmp_path / "v") == small()
     assert os.listdir(tmp_path) == ["v"]
