@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from corpora import load_newsgroups_views, load_webkb
 from sklearn.utils import Bunch
 
 from coview import (
@@ -24,7 +25,6 @@ from coview import (
     UnitRows,
     Views,
 )
-from coview.datasets import load_newsgroups_views, load_webkb
 from coview.metrics import normalized_mutual_info, pairwise_f1
 
 # the paper's algorithm: all factors from the same expectations, T = 150 sweeps; and its starts
