@@ -18,11 +18,7 @@ from typing import Any
 
 import numpy as np
 from common import write
-from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_moons
-
-from coview import AutoClustering, Views
-from coview.datasets import (
+from corpora import (
     load_citeseer,
     load_cora,
     load_internet_ads,
@@ -30,15 +26,17 @@ from coview.datasets import (
     load_mfeat,
     load_newsgroups_views,
     load_pubmed,
-    load_python_packages,
     load_reuters_multilingual,
     load_webkb,
     load_webkb_course,
     load_wikipedia_linqs,
     load_wikipedia_retrieval,
-    make_blobs_views,
-    make_topic_views,
 )
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_moons
+
+from coview import AutoClustering, Views
+from coview.datasets import load_python_packages, make_blobs_views, make_topic_views
 from coview.metrics import normalized_mutual_info
 
 NEAR = 0.03

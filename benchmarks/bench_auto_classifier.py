@@ -20,13 +20,7 @@ from typing import Any
 import numpy as np
 from bench_auto import Data, of, reuters, some
 from common import write
-from sklearn.pipeline import make_pipeline
-from sklearn.svm import LinearSVC
-
-from coview import AutoClassifier, ConcatenatedViews, TableViews, TfidfViews
-from coview.auto.cross_validation import class_scores, fit_candidate
-from coview.auto.pipelines import SELF_TRAINING, PipelineCandidate, propose_pipelines
-from coview.datasets import (
+from corpora import (
     load_citeseer,
     load_cora,
     load_debian_packages,
@@ -34,10 +28,16 @@ from coview.datasets import (
     load_mfeat,
     load_newsgroups_views,
     load_pubmed,
-    load_python_packages,
     load_webkb,
     load_wikipedia_retrieval,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+from coview import AutoClassifier, ConcatenatedViews, TableViews, TfidfViews
+from coview.auto.cross_validation import class_scores, fit_candidate
+from coview.auto.pipelines import SELF_TRAINING, PipelineCandidate, propose_pipelines
+from coview.datasets import load_python_packages
 from coview.metrics import expected_calibration_error
 
 SHARES = (0.01, 0.05, 0.1)

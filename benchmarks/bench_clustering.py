@@ -177,7 +177,9 @@ def two_views(quick: bool, folder: str) -> dict[str, Any]:
 
 def digits() -> tuple[Any, np.ndarray, str]:
     """Multiple Features where it is at hand, else blobs of the same size."""
-    from coview.datasets import load_mfeat, make_blobs_views
+    from corpora import load_mfeat
+
+    from coview.datasets import make_blobs_views
     from coview.exceptions import DataFileError
 
     try:

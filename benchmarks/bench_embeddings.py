@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from common import RESULTS, median, part, write_parts
+from corpora import load_cora, load_mfeat, load_newsgroups_views, load_reuters_multilingual, load_wikipedia_retrieval
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.cluster import KMeans
@@ -27,7 +28,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import normalize
 
-from coview import AutoClustering, Codebook, LinkPLSA, MultiViewPLSA, Views, datasets
+from coview import AutoClustering, Codebook, LinkPLSA, MultiViewPLSA, Views
 
 WIDTH, WORDS = 64, 2000  # of made vectors; of words for the methods that need them dense
 MOFA = """
@@ -61,40 +62,40 @@ def some(words: Any, target: np.ndarray, n: int) -> tuple[sparse.csr_array, np.n
 
 
 def wikipedia(n: int) -> tuple[Views, np.ndarray]:
-    data = datasets.load_wikipedia_retrieval()
+    data = load_wikipedia_retrieval()
     words, target, _ = some(data.views["words"], data.target, n)
     return Views(words=words, vector=lsa(words)), target
 
 
 def images(n: int) -> tuple[Views, np.ndarray]:
-    data = datasets.load_wikipedia_retrieval()
+    data = load_wikipedia_retrieval()
     words, target, rows = some(data.views["words"], data.target, n)
     return Views(words=words, vector=data.views["image"][rows]), target
 
 
 def reuters(n: int) -> tuple[Views, np.ndarray]:
     """Words of one language, vectors of the translation."""
-    data = datasets.load_reuters_multilingual()
+    data = load_reuters_multilingual()
     first, second = list(data.views.names)[:2]
     words, target, rows = some(data.views[first], data.target, n)
     return Views(words=words, vector=lsa(sparse.csr_array(data.views[second])[rows])), target
 
 
 def newsgroups(n: int) -> tuple[Views, np.ndarray]:
-    data = datasets.load_newsgroups_views()
+    data = load_newsgroups_views()
     words, target, rows = some(data.views[data.views.names[0]], data.target, n)
     return Views(words=words, vector=lsa(sparse.csr_array(data.views[data.views.names[-1]])[rows])), target
 
 
 def cora(n: int) -> tuple[Views, np.ndarray]:
-    data = datasets.load_cora()
+    data = load_cora()
     words, target, _ = some(data.views["words"], data.target, n)
     return Views(words=words, vector=lsa(words)), target
 
 
 def digits(n: int) -> tuple[Views, np.ndarray]:
     """Two views of numbers: no words."""
-    data = datasets.load_mfeat()
+    data = load_mfeat()
     rows = np.sort(np.random.default_rng(0).choice(len(data.target), n, replace=False))
     parts = {name: np.asarray(data.views[name][rows], dtype=float) for name in ("fourier", "karhunen")}
     return Views({name: (X - X.mean(axis=0)) / X.std(axis=0) for name, X in parts.items()}), data.target[rows]

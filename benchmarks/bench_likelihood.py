@@ -44,7 +44,7 @@ def corpus(name: str, folder: str) -> sparse.csr_array:
     """Counts in float32: those of a data set that comes with its views side by side, or text-like ones."""
     if name not in ("cora", "newsgroups views"):
         return stored(name, folder)
-    from coview.datasets import load_cora, load_newsgroups_views
+    from corpora import load_cora, load_newsgroups_views
 
     views = load_cora().views.select("words") if name == "cora" else load_newsgroups_views().views
     X = sparse.csr_array(views.hstack()).astype(np.float32)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from common import write
+from corpora import load_newsgroups_views
 from scipy import sparse
 from sklearn.metrics import f1_score
 from sklearn.naive_bayes import ComplementNB
@@ -26,7 +27,6 @@ from sklearn.svm import LinearSVC
 
 from coview import AutoClassifier, ConcatenatedViews, Ontology, TfidfViews
 from coview.auto.ontology import LEAVES
-from coview.datasets import load_newsgroups_views
 from coview.metrics import expected_calibration_error, hierarchical_f1
 
 SHARE = 0.05

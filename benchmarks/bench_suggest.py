@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from bench_auto import Data, of, reuters
 from common import write
+from corpora import load_cora, load_mfeat, load_newsgroups_views, load_webkb
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
@@ -34,7 +35,7 @@ from coview import (
     suggest_labels,
 )
 from coview.auto.candidates import counted_views
-from coview.datasets import load_cora, load_mfeat, load_newsgroups_views, load_webkb, make_topic_views
+from coview.datasets import make_topic_views
 
 ROUNDS = 5
 SETTLED_ON = ("Cora", "Reuters, 1,200")

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 from common import median, write
+from corpora import load_debian_packages
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from coview import CrossModalRetriever, TableViews
-from coview.datasets import load_debian_packages
 from coview.exceptions import DataFileError
 
 COLUMNS = {"words": "description", "title": "title", "deps": "depends"}

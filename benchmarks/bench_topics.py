@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from bench_auto_classifier import SETS
 from common import part, write_parts
+from corpora import load_citeseer, load_cora
 from scipy import sparse
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -28,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer
 
 from coview import EachView, LinkPLSA, TableViews, TfidfViews, Views, inspect, make_report, name_groups
-from coview.datasets import load_citeseer, load_cora, load_python_packages
+from coview.datasets import load_python_packages
 from coview.inspection.features import Features, rank_features
 from coview.metrics import topic_coherence, topic_diversity
 

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+sys.path.append(str(Path(__file__).parents[1] / "reproductions"))  # `corpora` is there: import this module before it
+
 RESULTS = Path(__file__).parent / "results"
 SIZES = {  # objects, features, tokens per object
     "newsgroups": (18_846, 60_000, 190),

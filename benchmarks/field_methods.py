@@ -17,10 +17,21 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from corpora import (
+    load_internet_ads,
+    load_newsgroups_views,
+    load_pubmed,
+    load_webkb,
+    load_webkb_course,
+    load_wikipedia_linqs,
+    load_wikipedia_retrieval,
+)
 from scipy import sparse
 from sklearn import cluster, datasets, decomposition, mixture
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from coview.datasets import make_blobs_views, make_topic_views
 
 MOST_ROWS, MOST_COLUMNS = 1000, 2000
 AUTO = "AutoClustering"
@@ -29,17 +40,13 @@ AUTO = "AutoClustering"
 # -- data
 
 
-def corpus(loader: str, **options: Any) -> Any:
-    from coview import datasets as collections
-
-    found = getattr(collections, loader)(**options)
+def corpus(loader: Callable[..., Any], **options: Any) -> Any:
+    found = loader(**options)
     return dict(found.views.items()), np.asarray(found.target)
 
 
 def advertisements() -> Any:
-    import coview
-
-    found = coview.datasets.load_internet_ads()
+    found = load_internet_ads()
     first = np.unique(found.groups, return_index=True)[1]  # a row repeated is one object
     return {name: matrix[first] for name, matrix in found.views.items()}, found.target[first]
 
@@ -64,21 +71,21 @@ DATA: dict[str, Callable[[], Any]] = {
     "wine": partial(columns, datasets.load_wine, WINE),
     "breast cancer": partial(columns, datasets.load_breast_cancer, CELLS),
     "digits": handwriting,
-    "WebKB": partial(corpus, "load_webkb", university="all", task="classes"),
-    "WebKB course": partial(corpus, "load_webkb_course"),
-    "Newsgroups, 2 views": partial(corpus, "load_newsgroups_views", variant="v2"),
-    "Newsgroups, 4 views": partial(corpus, "load_newsgroups_views", variant="v4"),
-    "Newsgroups, posts": partial(corpus, "load_newsgroups_views", variant="posts"),
+    "WebKB": partial(corpus, load_webkb, university="all", task="classes"),
+    "WebKB course": partial(corpus, load_webkb_course),
+    "Newsgroups, 2 views": partial(corpus, load_newsgroups_views, variant="v2"),
+    "Newsgroups, 4 views": partial(corpus, load_newsgroups_views, variant="v4"),
+    "Newsgroups, posts": partial(corpus, load_newsgroups_views, variant="posts"),
     "Internet ads": advertisements,
-    "Wikipedia, images": partial(corpus, "load_wikipedia_retrieval"),
-    "Wikipedia, links": partial(corpus, "load_wikipedia_linqs"),
-    "Pubmed": partial(corpus, "load_pubmed"),
+    "Wikipedia, images": partial(corpus, load_wikipedia_retrieval),
+    "Wikipedia, links": partial(corpus, load_wikipedia_linqs),
+    "Pubmed": partial(corpus, load_pubmed),
     "synthetic topics": partial(
-        corpus, "make_topic_views", n_objects=600, n_views=3, n_clusters=6, length=[30, 60, 30], agreement=0.9,
+        corpus, make_topic_views, n_objects=600, n_views=3, n_clusters=6, length=[30, 60, 30], agreement=0.9,
         quality=[1.0, 0.6, 0.3], overlap=0.4, random_state=0,
     ),
     "synthetic blobs": partial(
-        corpus, "make_blobs_views", n_objects=600, n_views=3, n_clusters=6, n_features=8, std=[6.0, 9.0, 14.0],
+        corpus, make_blobs_views, n_objects=600, n_views=3, n_clusters=6, n_features=8, std=[6.0, 9.0, 14.0],
         agreement=0.95, random_state=0,
     ),
 }  # fmt: skip

@@ -16,6 +16,17 @@ from typing import Any
 
 import numpy as np
 from common import RESULTS, machine, median, part
+from corpora import (
+    load_citeseer,
+    load_cora,
+    load_leaves,
+    load_mfeat,
+    load_pubmed,
+    load_reuters_multilingual,
+    load_webkb,
+    load_webkb_course,
+    load_wikipedia_linqs,
+)
 from field_methods import AUTO, METHODS, corpus, prepare
 
 PUBLISHED = Path(__file__).with_name("published_clustering.toml")
@@ -23,16 +34,16 @@ MEASURED = RESULTS / "field_whole.json"
 SEEDS, SLOW = 3, 3  # seconds of a fit from which one seed must do
 MOST_DENSE = 2000  # objects: from there on a fit of most peers takes a minute and more
 DATA: dict[str, Callable[[], Any]] = {  # by the names that `bench_auto.py` gives them
-    "Cora": partial(corpus, "load_cora"),
-    "CiteSeer": partial(corpus, "load_citeseer"),
-    "Pubmed": partial(corpus, "load_pubmed"),
-    "Wikipedia, links": partial(corpus, "load_wikipedia_linqs"),
-    "mfeat": partial(corpus, "load_mfeat"),
-    "leaves": partial(corpus, "load_leaves"),
-    "Reuters, 1,200": partial(corpus, "load_reuters_multilingual"),
-    "course pages": partial(corpus, "load_webkb_course"),
-    "Cornell": partial(corpus, "load_webkb", university="cornell", task="classes"),
-    "Wisconsin": partial(corpus, "load_webkb", university="wisconsin", task="classes"),
+    "Cora": partial(corpus, load_cora),
+    "CiteSeer": partial(corpus, load_citeseer),
+    "Pubmed": partial(corpus, load_pubmed),
+    "Wikipedia, links": partial(corpus, load_wikipedia_linqs),
+    "mfeat": partial(corpus, load_mfeat),
+    "leaves": partial(corpus, load_leaves),
+    "Reuters, 1,200": partial(corpus, load_reuters_multilingual),
+    "course pages": partial(corpus, load_webkb_course),
+    "Cornell": partial(corpus, load_webkb, university="cornell", task="classes"),
+    "Wisconsin": partial(corpus, load_webkb, university="wisconsin", task="classes"),
 }
 SPARSE = {("scikit-learn", "KMeans"), ("scikit-learn", "Spectral")}
 DENSE = {

@@ -53,12 +53,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "Codebook": {"n_words": 4, "n_nearest": 2},
     "EmbeddingViews": {"encoder": lambda texts: np.array([[len(str(text)), 1.0] for text in texts])},
     "SiftWords": {"n_words": 3},
-    "MinDocumentFrequency": {"min_df": 1},
     "TableViews": {"text": {"words": "body"}, "columns": {"meta": ["year"]}},
 }
 TEXTS = ("EmbeddingViews", "TextViews", "TextVectorizer")
 TABLES = ("TableViews", "ColumnViews")
-IMAGES = ("ColorHistogram", "LocalBinaryPatterns", "SiftWords")
+IMAGES = ("SiftWords",)
 
 # -- nasty parameters
 

@@ -32,7 +32,6 @@ from coview import (
     select_clusters,
     set_group_names,
     solve_labels,
-    split_features,
     suggest_labels,
 )
 from coview.datasets import make_topic_views
@@ -109,7 +108,6 @@ def calls() -> dict[str, Call]:
         "refit_stability": (refit_stability, {"model": topics, "X": X}),
         "compare": (partial(compare, n_jobs=1), {"X": X, "y": y, "methods": ["naive_bayes"], "cv": 2, "n_repeats": 1}),
         "solve_labels": (solve_labels, {"scores": scores}),
-        "split_features": (split_features, {"X": words, "n": 2, "random_state": 0}),
         "inspect": (inspect, {"model": topics}),
         "name_groups": (name_groups, {"model": topics, "X": X, "namer": None, "n_words": 2, "n_objects": 1}),
         "set_group_names": (set_group_names, {"model": topics, "names": {0: "a"}}),

@@ -492,11 +492,9 @@ def subjects() -> dict[str, Callable[[], Subject]]:
         "ConcatenatedViews of sparse support vectors": lambda: coview.ConcatenatedViews(SVC()).fit(X, y),
         "pipeline": lambda: make_pipeline(coview.TfidfViews(), cca).fit(X, y),
         "pipeline of codebooks": lambda: make_pipeline(
-            coview.MinDocumentFrequency(2), coview.Codebook(4, views=["links"], **seed), coview.MultiViewNaiveBayes()
+            coview.Codebook(4, views=["links"], **seed), coview.MultiViewNaiveBayes()
         ).fit(X, y),
-        "EachView": lambda: make_pipeline(
-            coview.UnitRows(), coview.LogCounts(), coview.EachView(StandardScaler(with_mean=False))
-        ).fit(X),
+        "EachView": lambda: make_pipeline(coview.UnitRows(), coview.EachView(StandardScaler(with_mean=False))).fit(X),
     }
     retrievers: dict[str, Callable[[], Any]] = {
         "CrossModalRetriever": lambda: of_catalog("CrossModalRetriever").fit(X, y),

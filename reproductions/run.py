@@ -15,18 +15,15 @@ import argparse
 import sys
 from pathlib import Path
 
+from harness.figures import draw_figures
+from harness.paper import read_paper
+from harness.store import Results
+from harness.summary import Numbers
+from harness.table import table_text
+from harness.work import absent_data, fill, missing_cells
+from rich.console import Console
+
 HERE = Path(__file__).resolve().parent
-if str(HERE) not in sys.path:  # as a script it is there already
-    sys.path.insert(0, str(HERE))
-
-from harness.figures import draw_figures  # noqa: E402
-from harness.paper import read_paper  # noqa: E402
-from harness.store import Results  # noqa: E402
-from harness.summary import Numbers  # noqa: E402
-from harness.table import table_text  # noqa: E402
-from harness.work import absent_data, fill, missing_cells  # noqa: E402
-from rich.console import Console  # noqa: E402
-
 QUICK_RUNS = 2
 
 

@@ -89,7 +89,7 @@ SETTINGS = {
     "ColumnViews": {"groups": {"meta": ["year"]}},
     "TableViews": {"text": {"words": "body"}, "columns": {"meta": ["year"]}},
 }
-IMAGES = ("ColorHistogram", "LocalBinaryPatterns", "SiftWords")
+IMAGES = ("SiftWords",)
 
 
 def fitted(name):

@@ -20,7 +20,7 @@ from coview.catalog import ESTIMATORS, name_of, resolve
 def test_import_is_lazy():
     code = (
         "import sys; import sklearn.base; before = set(sys.modules); import coview; added = set(sys.modules) - before;"
-        "heavy = {'numba', 'torch', 'dask', 'pandas', 'polars', 'matplotlib', 'typer', 'rich', 'pooch'};"
+        "heavy = {'numba', 'torch', 'dask', 'pandas', 'polars', 'matplotlib', 'typer', 'rich'};"
         "print(sorted(heavy & added), len(added))"
     )
     heavy, added = subprocess.run(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from harness.paper import load_experiment, read_paper
+from harness.store import Results
+from harness.summary import Numbers
+from harness.table import table_text
 from sklearn.cross_decomposition import CCA
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import Bunch
@@ -14,20 +17,9 @@ from sklearn.utils import Bunch
 from coview import PairwiseCoPLSA
 from coview.datasets import make_blobs_views, make_topic_views
 
-REPRODUCTIONS = Path(__file__).resolve().parents[1] / "reproductions"
-FOLDER = REPRODUCTIONS / "coplsa_clustering_2012"
-if str(REPRODUCTIONS) not in sys.path:
-    sys.path.insert(0, str(REPRODUCTIONS))
+FOLDER = Path(__file__).resolve().parents[1] / "reproductions" / "coplsa_clustering_2012"
 
-pytestmark = [
-    pytest.mark.no_cover,
-    pytest.mark.skipif(not FOLDER.is_dir(), reason="needs a checkout: reproductions are not in the package"),
-]
-
-from harness.paper import load_experiment, read_paper  # noqa: E402
-from harness.store import Results  # noqa: E402
-from harness.summary import Numbers  # noqa: E402
-from harness.table import table_text  # noqa: E402
+pytestmark = pytest.mark.no_cover
 
 
 def tiny(loader: str, weighting: str) -> Bunch:

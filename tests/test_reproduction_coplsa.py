@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from harness.paper import load_experiment, read_paper
+from harness.store import Results
+from harness.summary import Numbers
+from harness.table import table_text
+from harness.work import missing_cells
 from sklearn.utils import Bunch
 
 from coview import Views
 from coview.datasets import make_topic_views
 
-REPRODUCTIONS = Path(__file__).resolve().parents[1] / "reproductions"
-COPLSA = REPRODUCTIONS / "coplsa_2016"
-if str(REPRODUCTIONS) not in sys.path:
-    sys.path.insert(0, str(REPRODUCTIONS))
+COPLSA = Path(__file__).resolve().parents[1] / "reproductions" / "coplsa_2016"
 
-pytestmark = [
-    pytest.mark.no_cover,
-    pytest.mark.skipif(not COPLSA.is_dir(), reason="needs a checkout: reproductions are not in the package"),
-]
-
-from harness.paper import load_experiment, read_paper  # noqa: E402
-from harness.store import Results  # noqa: E402
-from harness.summary import Numbers  # noqa: E402
-from harness.table import table_text  # noqa: E402
-from harness.work import missing_cells  # noqa: E402
+pytestmark = pytest.mark.no_cover
 
 
 def tiny(text: str) -> Bunch:

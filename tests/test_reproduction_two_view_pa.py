@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from harness.paper import load_experiment, read_paper
+from harness.store import Results
+from harness.summary import Numbers
+from harness.table import table_text
+from harness.work import missing_cells
 
 from coview import UnitRows
 from coview.datasets import make_topic_views
 
-REPRODUCTIONS = Path(__file__).resolve().parents[1] / "reproductions"
-PAPER = REPRODUCTIONS / "two_view_pa_2012"
-if not PAPER.is_dir():
-    pytest.skip("needs a checkout: reproductions are not in the package", allow_module_level=True)
-if str(REPRODUCTIONS) not in sys.path:
-    sys.path.insert(0, str(REPRODUCTIONS))
-
-from harness.paper import load_experiment, read_paper  # noqa: E402
-from harness.store import Results  # noqa: E402
-from harness.summary import Numbers  # noqa: E402
-from harness.table import table_text  # noqa: E402
-from harness.work import missing_cells  # noqa: E402
+PAPER = Path(__file__).resolve().parents[1] / "reproductions" / "two_view_pa_2012"
 
 pytestmark = pytest.mark.no_cover
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from harness.paper import Cell, Figure, load_experiment, read_paper
+from harness.store import Results
+from harness.summary import Numbers, check_claims, verdict
+from harness.table import table_text
+from harness.work import missing_cells
+from run import main
 
 from coview import Views
 from coview.datasets import make_topic_views
 
 REPRODUCTIONS = Path(__file__).resolve().parents[1] / "reproductions"
 MVPLSA = REPRODUCTIONS / "mvplsa_2012"
-if str(REPRODUCTIONS) not in sys.path:
-    sys.path.insert(0, str(REPRODUCTIONS))
-
-from harness.paper import Cell, Figure, load_experiment, read_paper  # noqa: E402
-from harness.store import Results  # noqa: E402
-from harness.summary import Numbers, check_claims, verdict  # noqa: E402
-from harness.table import table_text  # noqa: E402
-from harness.work import missing_cells  # noqa: E402
-from run import main  # noqa: E402
 
 TOML = """
 title = "A toy"

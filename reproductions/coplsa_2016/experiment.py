@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from corpora import load_wikipedia_retrieval
 from sklearn.base import BaseEstimator
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
@@ -29,7 +30,6 @@ from coview import (
     UnitRows,
     inspect,
 )
-from coview.datasets import load_wikipedia_retrieval
 from coview.inspection import Inspection
 from coview.kernels.simplex import l1_rows
 from coview.metrics import mean_average_precision

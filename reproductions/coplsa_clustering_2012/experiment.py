@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from corpora import load_leaves, load_mfeat, load_reuters_multilingual
 from scipy.sparse.linalg import eigsh
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances
@@ -29,7 +30,6 @@ from coview import (
     Views,
     VotingPLSA,
 )
-from coview.datasets import load_leaves, load_mfeat, load_reuters_multilingual
 from coview.metrics import clustering_accuracy, normalized_mutual_info
 from coview.plsa.likeliest_start import likeliest_arrays
 from coview.validation import base_seed

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from corpora import load_newsgroups_views, load_webkb
 from sklearn.utils import Bunch
 
 from coview import (
@@ -23,9 +24,7 @@ from coview import (
     MultiViewPLSAClassifier,
     UnitRows,
     Views,
-    split_features,
 )
-from coview.datasets import load_newsgroups_views, load_webkb
 from coview.metrics import normalized_mutual_info, pairwise_f1
 
 # the paper's algorithm: all factors from the same expectations, T = 150 sweeps; and its starts
@@ -177,7 +176,11 @@ def _coview_split(views: Views, target: np.ndarray, labels: np.ndarray, seed: in
 
 
 def _parts(views: Views, seed: int, options: dict[str, Any]) -> Views:
-    return split_features(views.select(options["view"]), options["parts"], random_state=seed)
+    """One view as several, its features dealt out at random."""
+    whole = views[options["view"]]
+    order = np.random.RandomState(seed).permutation(whole.shape[1])
+    parts = [np.sort(columns) for columns in np.array_split(order, options["parts"])]
+    return Views({f"part{i}": whole[:, columns] for i, columns in enumerate(parts)}, ids=views.ids)
 
 
 # -- clustering

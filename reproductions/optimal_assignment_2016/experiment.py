@@ -8,13 +8,21 @@ own have the names of its classes, or say what differs.
 from __future__ import annotations
 
 import math
-import sys
 import time
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from corpora import (
+    load_citeseer,
+    load_cora,
+    load_leaves,
+    load_newsgroups_views,
+    load_pubmed,
+    load_webkb,
+    load_wikipedia_linqs,
+)
+from corpora.pubmed_links import directed, read_arcs
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
@@ -33,23 +41,8 @@ from coview import (
     UnitRows,
     Views,
 )
-from coview.datasets import (
-    load_citeseer,
-    load_cora,
-    load_leaves,
-    load_newsgroups_views,
-    load_pubmed,
-    load_webkb,
-    load_wikipedia_linqs,
-)
 from coview.exceptions import DataFileError
 from coview.metrics import hierarchical_f1, view_agreement
-
-HERE = Path(__file__).resolve().parent
-if str(HERE) not in sys.path:
-    sys.path.insert(0, str(HERE))
-
-from pubmed_links import directed, read_arcs  # noqa: E402
 
 Values = dict[str, dict[str, float]]
 

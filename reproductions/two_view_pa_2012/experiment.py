@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from corpora import load_internet_ads, load_webkb_course
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
@@ -16,7 +17,6 @@ from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold, Stra
 from sklearn.utils import Bunch
 
 from coview import ConcatenatedViews, MultiViewPassiveAggressiveClassifier, Views
-from coview.datasets import load_internet_ads, load_webkb_course
 
 C, GAMMA = 0.1, 0.5
 FOLDS = 5

@@ -29,17 +29,16 @@ _MODULES = {
     "coview.preprocessing.each_view": ("EachView",),
     "coview.preprocessing.embeddings": ("EmbeddingViews",),
     "coview.io.views_folder": ("read_views", "write_views"),
-    "coview.preprocessing.images": ("ColorHistogram", "LocalBinaryPatterns", "SiftWords"),
+    "coview.preprocessing.images": ("SiftWords",),
     "coview.views.lazy": ("LazyViews",),
     "coview.preprocessing.neighbors": ("NeighborViews",),
     "coview.preprocessing.scaling": ("ScaledViews",),
-    "coview.preprocessing.split": ("split_features",),
     "coview.io.tables": ("read_table",),
     "coview.preprocessing.tables": ("TableViews",),
     "coview.preprocessing.text": ("TextViews",),
     "coview.preprocessing.vectorizer": ("TextVectorizer",),
     "coview.views.views": ("Views",),
-    "coview.preprocessing.weighting": ("LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows"),
+    "coview.preprocessing.weighting": ("TfidfViews", "UnitRows"),
     "coview.online.readers": ("read_stream",),
     "coview.online.river": ("to_river",),
     "coview.online.stream": ("StreamResult", "evaluate_stream"),
@@ -145,17 +144,12 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.preprocessing.columns import ColumnViews as ColumnViews
     from coview.preprocessing.each_view import EachView as EachView
     from coview.preprocessing.embeddings import EmbeddingViews as EmbeddingViews
-    from coview.preprocessing.images import ColorHistogram as ColorHistogram
-    from coview.preprocessing.images import LocalBinaryPatterns as LocalBinaryPatterns
     from coview.preprocessing.images import SiftWords as SiftWords
     from coview.preprocessing.neighbors import NeighborViews as NeighborViews
     from coview.preprocessing.scaling import ScaledViews as ScaledViews
-    from coview.preprocessing.split import split_features as split_features
     from coview.preprocessing.tables import TableViews as TableViews
     from coview.preprocessing.text import TextViews as TextViews
     from coview.preprocessing.vectorizer import TextVectorizer as TextVectorizer
-    from coview.preprocessing.weighting import LogCounts as LogCounts
-    from coview.preprocessing.weighting import MinDocumentFrequency as MinDocumentFrequency
     from coview.preprocessing.weighting import TfidfViews as TfidfViews
     from coview.preprocessing.weighting import UnitRows as UnitRows
     from coview.report.report import Report as Report

@@ -85,13 +85,9 @@ ESTIMATORS = {entry.name: entry for entry in _ENTRIES}
 # transformers of data: saved and loaded like estimators, but they take other things than views
 TRANSFORMERS = {
     "Codebook": "coview.preprocessing.codebook",
-    "ColorHistogram": "coview.preprocessing.images",
     "ColumnViews": "coview.preprocessing.columns",
     "EachView": "coview.preprocessing.each_view",
     "EmbeddingViews": "coview.preprocessing.embeddings",
-    "LocalBinaryPatterns": "coview.preprocessing.images",
-    "LogCounts": "coview.preprocessing.weighting",
-    "MinDocumentFrequency": "coview.preprocessing.weighting",
     "NeighborViews": "coview.preprocessing.neighbors",
     "ScaledViews": "coview.preprocessing.scaling",
     "SiftWords": "coview.preprocessing.images",

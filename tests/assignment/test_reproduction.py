@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from harness.paper import Cell, load_experiment, read_paper
 from scipy import sparse
 
 from coview import Views
 from coview.datasets import make_topic_views
 from coview.exceptions import DataFileError
 
-REPRODUCTIONS = Path(__file__).resolve().parents[2] / "reproductions"
-PAPER = REPRODUCTIONS / "optimal_assignment_2016"
-if not (PAPER / "paper.toml").exists():
-    pytest.skip("needs a checkout: reproductions are not in the package", allow_module_level=True)
-if str(REPRODUCTIONS) not in sys.path:
-    sys.path.insert(0, str(REPRODUCTIONS))
-
-from harness.paper import Cell, load_experiment, read_paper  # noqa: E402
+PAPER = Path(__file__).resolve().parents[2] / "reproductions" / "optimal_assignment_2016"
 
 pytestmark = pytest.mark.no_cover
 

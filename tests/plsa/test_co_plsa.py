@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from corpora import data_home, load_webkb
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import brentq, minimize, root
 from scipy.special import softmax, wrightomega
@@ -16,7 +17,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from coview import PLSA, Checkpoint, CoPLSA, LinkPLSA, UnitRows, Views, load, save
-from coview.datasets import data_home, load_webkb, make_topic_views
+from coview.datasets import make_topic_views
 from coview.engines.coupled import DAMPING
 from coview.exceptions import InterruptedFitWarning, ViewsError
 from coview.plsa.divergences import DIVERGENCES

@@ -15,7 +15,7 @@ from coview.preprocessing.codebook import Codebook
 from coview.preprocessing.columns import ColumnViews
 from coview.preprocessing.scaling import ScaledViews
 from coview.preprocessing.text import TextViews
-from coview.preprocessing.weighting import LogCounts, MinDocumentFrequency, TfidfViews, UnitRows
+from coview.preprocessing.weighting import TfidfViews, UnitRows
 
 
 class Unwrapped:
@@ -35,14 +35,6 @@ class PlainUnitRows(Unwrapped, UnitRows):
     pass
 
 
-class PlainLogCounts(Unwrapped, LogCounts):
-    pass
-
-
-class PlainMinDocumentFrequency(Unwrapped, MinDocumentFrequency):
-    pass
-
-
 class PlainCodebook(Unwrapped, Codebook):
     pass
 
@@ -55,8 +47,6 @@ class PlainScaledViews(Unwrapped, ScaledViews):
     [
         PlainTfidf(),
         PlainUnitRows(),
-        PlainLogCounts(),
-        PlainMinDocumentFrequency(min_df=1),
         PlainCodebook(n_words=3, random_state=0),
         PlainScaledViews(),
     ]

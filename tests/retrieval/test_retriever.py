@@ -8,6 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -17,7 +18,7 @@ from coview import LinkPLSA, MultiViewPLSA, TableViews, TextViews, TfidfViews, V
 from coview.datasets import make_topic_views
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
-from coview.preprocessing.images import ColorHistogram
+from coview.preprocessing import images
 from coview.retrieval.object_index import ObjectIndex
 from coview.retrieval.retriever import CrossModalRetriever
 from coview.retrieval.semantic import SemanticCorrelationMatching
@@ -469,6 +470,20 @@ def test_new_rows_of_a_table_can_be_added_and_found(texts):
     assert retriever.search("fox red", source="title", k=1).ids.tolist() == [["f"]]
 
 
+class Colors(TransformerMixin, BaseEstimator):
+    """How red, green and blue images are."""
+
+    def fit(self, X, y=None):
+        self.n_features_out_ = 3
+        return self
+
+    def transform(self, X):
+        return sparse.csr_array(np.array([images.read_image(image).sum(axis=(0, 1)) for image in X]))
+
+    def get_feature_names_out(self, input_features=None):
+        return np.array(["channel0", "channel1", "channel2"], dtype=object)
+
+
 def test_images_find_texts_and_their_paths_are_no_words(tmp_path):
     io = pytest.importorskip("skimage.io")
     names, table = ("red wall", "blue sea"), {"words": [], "file": []}
@@ -479,7 +494,7 @@ def test_images_find_texts_and_their_paths_are_no_words(tmp_path):
         io.imsave(path, image, check_contrast=False)
         table["words"].append(names[i % 2])
         table["file"].append(str(path))
-    front = TextViews({"words": "words", "colors": "file"}, {"colors": ColorHistogram(bins=2)})
+    front = TextViews({"words": "words", "colors": "file"}, {"colors": Colors()})
     retriever = CrossModalRetriever(make_pipeline(front, LinkPLSA(2, random_state=0))).fit(table)
     assert not retriever.words_.lengths
     for query in (table["file"][1], image):

@@ -7,6 +7,8 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
@@ -14,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 
 from coview import CrossModalRetriever, LinkPLSA, MultiViewNaiveBayes, TextViews, save
 from coview.exceptions import ViewsError
+from coview.preprocessing import images
 from coview.web.api import make_app
 from coview.web.run import running
 from coview.web.service import Service, load_service
@@ -95,15 +98,26 @@ def test_an_analyzer_of_texts_is_served(analyzer):
     assert service.predict(service.read({"x": "blue sea"}))["labels"] == ["sea"]
 
 
+class Colors(TransformerMixin, BaseEstimator):
+    """How red, green and blue images are."""
+
+    def fit(self, X, y=None):
+        self.n_features_out_ = 3
+        return self
+
+    def transform(self, X):
+        return sparse.csr_array(np.array([images.read_image(image).sum(axis=(0, 1)) for image in X]))
+
+    def get_feature_names_out(self, input_features=None):
+        return np.array(["channel0", "channel1", "channel2"], dtype=object)
+
+
 def test_texts_for_a_view_of_images_are_not_opened(tmp_path, monkeypatch):
     io = pytest.importorskip("skimage.io")
-    from coview import ColorHistogram
-    from coview.preprocessing import images
-
     files = [str(tmp_path / f"{i}.png") for i in range(4)]
     for i, file in enumerate(files):
         io.imsave(file, np.full((8, 8, 3), 60 * i, dtype=np.uint8), check_contrast=False)
-    views = TextViews({"words": "caption", "colors": "file"}, {"colors": ColorHistogram(bins=2)})
+    views = TextViews({"words": "caption", "colors": "file"}, {"colors": Colors()})
     model = CrossModalRetriever(make_pipeline(views, LinkPLSA(2, random_state=0)))
     service = Service(model.fit({"caption": TEXTS, "file": files}))
     monkeypatch.setattr(images, "read_image", lambda *given, **options: pytest.fail("a client opened a file"))

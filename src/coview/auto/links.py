@@ -41,7 +41,7 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.neighbors import NeighborViews, find_rows, pick_columns
 from coview.preprocessing.scaling import ScaledViews
-from coview.preprocessing.weighting import LogCounts, TfidfViews
+from coview.preprocessing.weighting import TfidfViews
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed
 from coview.views.arrays import density, looks_counted, take_rows
@@ -219,7 +219,7 @@ def smoothing(views: Views, links: str, seed: int = 0) -> Pipeline:
     measured = [name for name in others if metric_by_default(views[name], having[name]) != "cosine"]
     chosen = [name for name in others if name not in measured] or others
     counted = [name for name in chosen if looks_counted(views[name], having[name])]
-    steps: list[Any] = [LogCounts(views=counted), TfidfViews(views=counted)] if counted else []
+    steps: list[Any] = [TfidfViews(sublinear_tf=True, views=counted)] if counted else []
     scaled = [name for name in chosen if name in measured]
     if scaled:
         steps.append(ScaledViews(views=scaled))
@@ -345,7 +345,7 @@ def _figures(
     weighed = matrix
     having = int(present.sum())
     if looks_counted(matrix, having):
-        weighed = make_pipeline(LogCounts(), TfidfViews()).fit_transform(Views(x=matrix))["x"]
+        weighed = TfidfViews(sublinear_tf=True).fit_transform(Views(x=matrix))["x"]
     scaling = Scaling.learned(weighed, n_present=having)
     linked, places = np.unique(ends, return_inverse=True)
     rows = scaling.rows(take_rows(weighed, linked))

@@ -213,7 +213,7 @@ def about_here() -> dict[str, Any]:
 
     from coview._version import __version__
     from coview.catalog import ESTIMATORS
-    from coview.datasets.files import data_home
+    from coview.datasets.python_packages import user_cache
     from coview.engines.threads import thread_count
 
     versions = {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")}
@@ -229,7 +229,7 @@ def about_here() -> dict[str, Any]:
         "engines": engines,
         "threads": thread_count(None),
         "models": {name: entry.summary for name, entry in sorted(ESTIMATORS.items())},
-        "data home": str(data_home()),
+        "cache": str(user_cache()),
     }
 
 

@@ -28,13 +28,11 @@ from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 from sklearn.utils import Bunch
 
-from coview.datasets.files import data_home as find_data_home
-from coview.datasets.files import user_cache
 from coview.exceptions import DataFileError, ModelFileError
 from coview.utils.archive import read_archive, write_archive
 from coview.views.views import Views
 
-__all__ = ["load_python_packages"]
+__all__ = ["load_python_packages", "user_cache"]
 
 RECIPE = 1  # part of the cache's key: raise it whenever the same source files would give another corpus
 
@@ -129,7 +127,7 @@ def load_python_packages(data_home: str | Path | None = None, refresh: bool = Fa
         "scipy": scipy.__version__,
     }
     key = hashlib.sha256(json.dumps([RECIPE, versions], sort_keys=True).encode()).hexdigest()[:16]
-    home = user_cache() if data_home is None else find_data_home(data_home)
+    home = user_cache() if data_home is None else Path(data_home).expanduser()
     cache = home / "python_packages" / f"{key}.safetensors"
     arrays = None if refresh else _read_cache(cache)
     if arrays is None:
@@ -139,6 +137,13 @@ def load_python_packages(data_home: str | Path | None = None, refresh: bool = Fa
         with suppress(OSError, DataFileError):  # a read-only home costs the next call seconds, never its result
             write_archive(cache, arrays, kind="corpus", version=RECIPE)
     return _as_bunch(arrays, versions)
+
+
+def user_cache() -> Path:
+    """Return the folder for what coview makes itself and can make again."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("coview", appauthor=False)
 
 
 # -- from source files to objects

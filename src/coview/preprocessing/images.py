@@ -1,7 +1,7 @@
-"""Images become counts: colors, local binary patterns, and visual words of SIFT descriptors.
+"""`SiftWords`: images become counts of visual words.
 
-Each class is a scikit-learn transformer from images to a sparse matrix of counts (images x features), which is a view,
-or the vectorizer of one: ``TextViews({"words": "caption", "colors": "file"}, {"colors": ColorHistogram()})``. An
+`SiftWords` is a scikit-learn transformer from images to a sparse matrix of counts (images x features), which is a view,
+or the vectorizer of one: ``TextViews({"words": "caption", "image": "file"}, {"image": SiftWords()})``. An
 image is the path of a file, or an array (rows x columns, or rows x columns x 3 or 4) of bytes or of numbers from 0 to
 1. Needs scikit-image: ``pip install "coview[image]"``.
 """
@@ -9,9 +9,9 @@ image is the path of a file, or an array (rows x columns, or rows x columns x 3 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -22,156 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 from coview.exceptions import DataFileError, EngineError, ViewsError
 from coview.preprocessing.raw_columns import RawTransformer
 from coview.utils import fitted_state as rules
-from coview.utils.parameters import NONE, integer, number
+from coview.utils.parameters import NONE, integer
 from coview.validation import check_count
 
-__all__ = ["ColorHistogram", "LocalBinaryPatterns", "SiftWords", "read_image"]
+__all__ = ["SiftWords", "read_image"]
 
 
-class _ImageCounts(RawTransformer):
-    """Images in, counts out; a subclass says how to count one image."""
-
-    max_side: int | None
-
-    _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = {"n_features_out_": rules.count(1, size="features")}
-    _parameters = {"max_side": integer(8) | NONE}
-    _input_tags = ("string",)
-
-    def __sklearn_tags__(self) -> Any:
-        return replace(super().__sklearn_tags__(), no_validation=True)
-
-    def fit(self, X: Any, y: Any = None) -> Any:
-        """Check the parameters; there is nothing to learn."""
-        self.n_features_out_ = len(self._names())
-        return self
-
-    def transform(self, X: Any) -> sparse.csr_array:
-        """Return the counts of each image (images x features)."""
-        check_is_fitted(self, "n_features_out_")
-        return self._stacked([self._counts(image) for image in self._images(X)])
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the features."""
-        check_is_fitted(self, "n_features_out_")
-        return np.array(self._names(), dtype=object)
-
-    def _images(self, X: Any) -> Iterator[np.ndarray]:
-        one = isinstance(X, (str, os.PathLike)) or (isinstance(X, np.ndarray) and X.dtype != object and X.ndim < 3)
-        if one or not isinstance(X, Iterable):
-            raise ViewsError(f"{type(self).__name__} needs a list of images, got one of type {type(X).__name__}.")
-        for i, image in enumerate(X):
-            yield _smaller(read_image(image, where=f"Image {i}"), self.max_side)
-
-    def _stacked(self, rows: list[np.ndarray]) -> sparse.csr_array:
-        if not rows:
-            raise ViewsError("X has 0 images. Pass at least one image.")
-        return sparse.csr_array(np.vstack(rows).astype(np.float64))
-
-    def _names(self) -> list[str]:
-        raise TypeError(f"{type(self).__name__} does not say what its features are called.")
-
-    def _counts(self, image: np.ndarray) -> np.ndarray:
-        raise TypeError(f"{type(self).__name__} does not say how to count.")
-
-
-class ColorHistogram(_ImageCounts):
-    """Count the pixels of each color, with every channel divided into equal bins.
-
-    Parameters
-    ----------
-    bins : int, default=6
-        Bins of each of the three channels: 6 x 6 x 6 colors.
-    max_side : int or None, default=256
-        Larger images are made smaller before counting; None leaves them.
-
-    Attributes
-    ----------
-    n_features_out_ : int
-        Number of features of an image.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> red = np.zeros((4, 5, 3), dtype=np.uint8)
-    >>> red[..., 0] = 255
-    >>> counts = ColorHistogram(bins=2).fit_transform([red])
-    >>> counts.toarray().astype(int)
-    array([[ 0,  0,  0,  0, 20,  0,  0,  0]])
-    """
-
-    _parameters = {
-        "bins": integer(2, 256),
-    }
-
-    def __init__(self, bins: int = 6, max_side: int | None = 256) -> None:
-        self.bins = bins
-        self.max_side = max_side
-
-    def _names(self) -> list[str]:
-        each = range(self.bins)
-        return [f"r{r}g{g}b{b}" for r in each for g in each for b in each]
-
-    def _counts(self, image: np.ndarray) -> np.ndarray:
-        levels = np.minimum((image * self.bins).astype(np.intp), self.bins - 1).reshape(-1, 3)
-        codes = (levels[:, 0] * self.bins + levels[:, 1]) * self.bins + levels[:, 2]
-        return np.bincount(codes, minlength=self.bins**3)
-
-
-class LocalBinaryPatterns(_ImageCounts):
-    """Count local binary patterns of brightness around each pixel: edges, corners, spots and flat areas.
-
-    Uniform patterns, which do not change when the image is turned (Ojala et al., 2002): `points` + 2 of them per cell.
-
-    Parameters
-    ----------
-    points : int, default=8
-        Neighbors of a pixel that are compared with it.
-    radius : float, default=1.0
-        Their distance, in pixels.
-    grid : int, default=1
-        The image is cut into grid x grid cells, counted apart.
-    max_side : int or None, default=256
-        Larger images are made smaller before counting; None leaves them.
-
-    Attributes
-    ----------
-    n_features_out_ : int
-        Number of features of an image.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from importlib.util import find_spec
-    >>> flat = np.full((16, 16), 0.5)
-    >>> if find_spec("skimage"):
-    ...     assert LocalBinaryPatterns().fit_transform([flat]).sum() == 256
-    """
-
-    _parameters = {
-        "points": integer(2, 1000),
-        "radius": number(above=0),
-        "grid": integer(1, 1000),
-    }
-
-    def __init__(self, points: int = 8, radius: float = 1.0, grid: int = 1, max_side: int | None = 256) -> None:
-        self.points = points
-        self.radius = radius
-        self.grid = grid
-        self.max_side = max_side
-
-    def _names(self) -> list[str]:
-        cells = [f"cell{r}{c}_" for r in range(self.grid) for c in range(self.grid)] if self.grid > 1 else [""]
-        return [f"{cell}pattern{k}" for cell in cells for k in range(self.points + 2)]
-
-    def _counts(self, image: np.ndarray) -> np.ndarray:
-        # whole numbers: equal pixels compare as equal
-        gray = np.rint(255 * _skimage("color").rgb2gray(image)).astype(np.uint8)
-        codes = _skimage("feature").local_binary_pattern(gray, self.points, self.radius, method="uniform").astype(int)
-        cells = [cell for band in np.array_split(codes, self.grid) for cell in np.array_split(band, self.grid, axis=1)]
-        return np.concatenate([np.bincount(cell.ravel(), minlength=self.points + 2) for cell in cells])
-
-
-class SiftWords(_ImageCounts):
+class SiftWords(RawTransformer):
     """Count visual words: SIFT descriptors, each assigned to the nearest learned center.
 
     Parameters
@@ -201,11 +58,17 @@ class SiftWords(_ImageCounts):
     ...     assert SiftWords(n_words=5, random_state=0).fit_transform(noise).shape == (4, 5)
     """
 
-    _fitted_state = {"centers_": rules.floats("features", 128), "n_words": rules.count(1, size="features")}
+    _fitted_state = {
+        "centers_": rules.floats("features", 128),
+        "n_features_out_": rules.count(1, size="features"),
+        "n_words": rules.count(1, size="features"),
+    }
     _parameters = {
         "n_words": integer(2),
         "max_descriptors": integer(2),
+        "max_side": integer(8) | NONE,
     }
+    _input_tags = ("string",)
 
     def __init__(
         self,
@@ -226,7 +89,27 @@ class SiftWords(_ImageCounts):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> sparse.csr_array:
         """Learn the visual words of images and count them; each image is read once."""
-        return self._stacked([self._assigned(part) for part in self._learn(X)])
+        return _stack([self._assigned(part) for part in self._learn(X)])
+
+    def transform(self, X: Any) -> sparse.csr_array:
+        """Return the counts of each image (images x words)."""
+        check_is_fitted(self, "n_features_out_")
+        return _stack([self._assigned(self._described(image)) for image in self._images(X)])
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the features."""
+        check_is_fitted(self, "n_features_out_")
+        return np.array([f"visual{k}" for k in range(self.n_words)], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        return replace(super().__sklearn_tags__(), no_validation=True)
+
+    def _images(self, X: Any) -> Iterator[np.ndarray]:
+        one = isinstance(X, (str, os.PathLike)) or (isinstance(X, np.ndarray) and X.dtype != object and X.ndim < 3)
+        if one or not isinstance(X, Iterable):
+            raise ViewsError(f"SiftWords needs a list of images, got one of type {type(X).__name__}.")
+        for i, image in enumerate(X):
+            yield _smaller(read_image(image, where=f"Image {i}"), self.max_side)
 
     def _learn(self, X: Any) -> list[np.ndarray]:
         check_count("max_descriptors", self.max_descriptors, self.n_words)
@@ -245,12 +128,6 @@ class SiftWords(_ImageCounts):
         self.n_features_out_ = self.n_words
         return described
 
-    def _names(self) -> list[str]:
-        return [f"visual{k}" for k in range(self.n_words)]
-
-    def _counts(self, image: np.ndarray) -> np.ndarray:
-        return self._assigned(self._described(image))
-
     def _described(self, image: np.ndarray) -> np.ndarray:
         finder = _skimage("feature").SIFT()
         try:
@@ -265,6 +142,12 @@ class SiftWords(_ImageCounts):
         # the nearest center: |d|^2 is the same for all of them
         away = (self.centers_**2).sum(axis=1) - 2 * descriptors @ self.centers_.T
         return np.bincount(away.argmin(axis=1), minlength=self.n_words)
+
+
+def _stack(rows: list[np.ndarray]) -> sparse.csr_array:
+    if not rows:
+        raise ViewsError("X has 0 images. Pass at least one image.")
+    return sparse.csr_array(np.vstack(rows).astype(np.float64))
 
 
 def read_image(image: Any, where: str = "The image") -> np.ndarray:

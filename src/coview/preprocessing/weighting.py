@@ -1,21 +1,19 @@
-"""Weights for counts, as transformers over views: tf-idf, unit rows, log counts, and a floor on document frequency."""
+"""Weights for counts, as transformers over views: tf-idf and unit rows."""
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer, float_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.parameters import TRUTH, frequency, one_of
+from coview.utils.parameters import TRUTH, one_of
 
-__all__ = ["LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows", "document_frequency"]
+__all__ = ["TfidfViews", "UnitRows", "document_frequency"]
 
 
 @shared_parameters
@@ -129,102 +127,6 @@ class UnitRows(PerViewTransformer):
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         return normalize(array.astype(float_of(array)), norm=self.norm, copy=False)
-
-
-@shared_parameters
-class LogCounts(PerViewTransformer):
-    """Replace each count by ``log(1 + count)``, which dampens very frequent words.
-
-    Parameters
-    ----------
-    views : str, list of str or None, default=None
-        Views to change; the others pass through. All by default.
-
-    Attributes
-    ----------
-    <shared: changed_views_, fitted views>
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coview import Views
-    >>> from coview.preprocessing.weighting import LogCounts
-    >>> LogCounts().fit_transform(Views(words=np.array([[0, 1, 99]])))["words"].round(2)
-    array([[0.  , 0.69, 4.61]])
-    """
-
-    _takes_counts = True
-
-    def __init__(self, views: Any = None) -> None:
-        self.views = views
-
-    def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
-        return _map_values(array, np.log1p)
-
-
-@shared_parameters
-class MinDocumentFrequency(PerViewTransformer):
-    """Drop features that occur in too few or too many objects.
-
-    Parameters
-    ----------
-    min_df : int or float, default=2
-        Least number of objects (int), or share of those that have the view (float), with a non-zero value.
-    max_df : int or float, default=1.0
-        Largest number or share of objects.
-    views : str, list of str or None, default=None
-        Views to change; the others pass through. All by default.
-
-    Attributes
-    ----------
-    kept_features_ : dict of arrays
-        Positions of the features that stay, by view.
-    <shared: changed_views_, fitted views>
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from coview import Views
-    >>> from coview.preprocessing.weighting import MinDocumentFrequency
-    >>> X = Views(words=np.array([[1, 1], [2, 0]]), feature_names={"words": ["fox", "sea"]})
-    >>> MinDocumentFrequency().fit_transform(X).feature_names["words"].tolist()
-    ['fox']
-    """
-
-    _learned = ("kept_features_",)
-    kept_features_: dict[str, np.ndarray]
-
-    _fitted_state = {
-        "kept_features_": rules.mapping(rules.integers(None, below="features of {view}", rising=True), "changed views")
-    }
-    _parameters = {
-        "min_df": frequency("objects", 0),
-        "max_df": frequency("objects", 0),
-    }
-
-    def __init__(self, min_df: float = 2, max_df: float = 1.0, views: Any = None) -> None:
-        self.min_df = min_df
-        self.max_df = max_df
-        self.views = views
-
-    def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray]:
-        frequency = document_frequency(array)
-        least, most = (
-            limit if isinstance(limit, Integral) else limit * array.shape[0] for limit in (self.min_df, self.max_df)
-        )
-        kept = np.flatnonzero((frequency >= least) & (frequency <= most))
-        if not kept.size:
-            raise ViewsError(
-                f"View {name!r} has no feature in at least min_df={self.min_df} and at most max_df={self.max_df} of "
-                f"its {array.shape[0]} objects; the most frequent one is in {frequency.max()}. Widen the limits."
-            )
-        return (kept,)
-
-    def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
-        return array[:, self.kept_features_[name]]
-
-    def _feature_names(self, name: str, columns: np.ndarray | None) -> np.ndarray | None:
-        return None if columns is None else columns[self.kept_features_[name]]
 
 
 def document_frequency(array: Any) -> np.ndarray:

@@ -25,8 +25,7 @@ from sklearn.pipeline import make_pipeline
 from coview._version import __version__
 from coview.assignment.ontology import Ontology
 from coview.assignment.seeded_kmeans import SeededKMeansClassifier
-from coview.datasets.files import user_cache
-from coview.datasets.python_packages import load_python_packages, package_root, read_definitions
+from coview.datasets.python_packages import load_python_packages, package_root, read_definitions, user_cache
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import CoviewError
 from coview.io.models import load, save

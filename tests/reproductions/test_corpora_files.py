@@ -1,0 +1,231 @@
+"""Files in the data home are used as they are; the rest is downloaded whole and checked, or refused in a sentence."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import lzma
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from corpora.files import data_home, fetch, locate, read_lines
+
+from coview.exceptions import DataFileError
+
+CONTENT = b"35\t0\t1\tGenetic_Algorithms\n" * 5000
+SHA = hashlib.sha256(CONTENT).hexdigest()
+NAME = "cora/cora.content"
+NOWHERE = "http://127.0.0.1:1/corpora"  # nothing listens on port 1
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves a folder; `/cut/...` promises more bytes than it sends."""
+
+    def do_GET(self):
+        if not self.path.startswith("/cut/"):
+            return super().do_GET()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(CONTENT)))
+        self.end_headers()
+        self.wfile.write(CONTENT[:1000])
+
+    def log_message(self, format, *args):
+        self.server.asked.append(self.path)
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")  # whatever this machine's way to the web is
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A web server on this machine with one good and one altered copy of the file; its `asked` lists the requests."""
+    for folder, content in (("good", CONTENT), ("altered", CONTENT[:-1] + b"!")):
+        (tmp_path / "web" / folder).mkdir(parents=True)
+        (tmp_path / "web" / folder / "cora.content").write_bytes(content)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(tmp_path / "web"))) as httpd:
+        httpd.asked = []
+        httpd.url = f"http://127.0.0.1:{httpd.server_port}"
+        thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        yield httpd
+        httpd.shutdown()
+        thread.join(5)
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_data_home_is_the_argument_first(monkeypatch, tmp_path):
+    monkeypatch.setenv("COVIEW_DATA", str(tmp_path / "environment"))
+    assert data_home(tmp_path / "argument") == tmp_path / "argument"
+    assert data_home(str(tmp_path / "argument")) == tmp_path / "argument"
+
+
+def test_data_home_is_the_environment_second(monkeypatch, tmp_path):
+    monkeypatch.setenv("COVIEW_DATA", str(tmp_path / "environment"))
+    assert data_home() == tmp_path / "environment"
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_data_home_is_the_user_cache_last(monkeypatch, value):
+    from platformdirs import user_cache_dir
+
+    if value is None:
+        monkeypatch.delenv("COVIEW_DATA", raising=False)
+    else:
+        monkeypatch.setenv("COVIEW_DATA", value)
+    assert data_home() == Path(user_cache_dir("coview", appauthor=False))
+
+
+def test_data_home_expands_the_home_folder():
+    assert data_home("~/corpora") == Path.home() / "corpora"
+
+
+def test_asking_for_the_data_home_creates_nothing(home):
+    data_home(home)
+    assert not home.exists()
+
+
+def test_download_lands_in_its_place_and_nothing_else_stays(server, home):
+    path = fetch(NAME, {NAME: SHA}, f"{server.url}/good/", home)
+    assert path == home / NAME
+    assert path.read_bytes() == CONTENT
+    assert files_in(home) == [NAME]
+
+
+def test_second_fetch_asks_no_server(server, home):
+    fetch(NAME, {NAME: SHA}, f"{server.url}/good", home)
+    fetch(NAME, {NAME: SHA}, f"{server.url}/good", home)
+    assert server.asked == ["/good/cora.content"]
+
+
+def test_file_that_is_there_is_used_as_it_is(home):
+    (home / "cora").mkdir(parents=True)
+    (home / NAME).write_bytes(b"packed in another way")
+    assert fetch(NAME, {NAME: SHA}, NOWHERE, home).read_bytes() == b"packed in another way"
+
+
+def test_altered_download_is_refused(server, home):
+    with pytest.raises(DataFileError, match="its SHA-256 is not the registered one"):
+        fetch(NAME, {NAME: SHA}, f"{server.url}/altered", home)
+    assert files_in(home) == []
+
+
+def test_truncated_download_is_refused(server, home):
+    with pytest.raises(DataFileError, match="could not be downloaded"):
+        fetch(NAME, {NAME: SHA}, f"{server.url}/cut", home, timeout=5)
+    assert files_in(home) == []
+
+
+def test_next_mirror_is_asked_when_one_fails(server, home):
+    mirrors = [NOWHERE, f"{server.url}/absent", f"{server.url}/altered", f"{server.url}/good"]
+    assert fetch(NAME, {NAME: SHA}, mirrors, home).read_bytes() == CONTENT
+
+
+def test_absent_on_the_server_is_said(server, home):
+    with pytest.raises(DataFileError, match=r"absent/cora\.content \(HTTP status 404\)"):
+        fetch(NAME, {NAME: SHA}, f"{server.url}/absent", home)
+
+
+def test_offline_names_the_file_the_places_and_the_remedy(home):
+    with pytest.raises(DataFileError) as caught:
+        fetch(NAME, {NAME: SHA}, NOWHERE, home, timeout=5)
+    message = str(caught.value)
+    for part in (NAME, str(home), f"{NOWHERE}/cora.content (ConnectionError)", f"Put the file at {str(home / NAME)!r}"):
+        assert part in message
+    assert "COVIEW_DATA" in message
+    assert "\n" not in message
+
+
+def test_home_that_cannot_be_written_is_said(server, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(DataFileError, match=r"could not be downloaded .*(Not a directory|exists)"):
+        fetch(NAME, {NAME: SHA}, f"{server.url}/good", tmp_path / "file")
+
+
+def test_no_address_is_said(home):
+    with pytest.raises(DataFileError, match="no address is known"):
+        fetch(NAME, {NAME: SHA}, [], home)
+
+
+def test_unregistered_file_is_refused(home):
+    with pytest.raises(DataFileError, match=r"'cora/cora\.cites' is not a registered file; registered are 'cora/cora"):
+        fetch("cora/cora.cites", {NAME: SHA}, NOWHERE, home)
+
+
+# -- found plain or compressed, and read
+
+TEXT = b"one\t1\ntwo\t2\n"
+PACK = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+
+
+def find(folder, name="corpus/a.txt", files=None):
+    return locate(name, folder, "https://example.org/a.tgz", files, NOWHERE)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "corpus").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_lines_are_the_same_however_the_file_is_packed(folder, suffix):
+    (folder / f"corpus/a.txt{suffix}").write_bytes(PACK[suffix](TEXT))
+    assert list(read_lines(find(folder))) == [b"one\t1", b"two\t2"]
+
+
+def test_the_plain_file_goes_before_the_compressed_one(folder):
+    (folder / "corpus/a.txt").write_bytes(TEXT)
+    (folder / "corpus/a.txt.gz").write_bytes(gzip.compress(b"other"))
+    assert find(folder).name == "a.txt"
+
+
+def test_a_compressed_file_spares_the_download(folder):
+    (folder / "corpus/a.txt.gz").write_bytes(gzip.compress(TEXT))
+    assert find(folder, files={"corpus/a.txt": "0" * 64}).name == "a.txt.gz"
+
+
+def test_an_absent_file_without_a_checksum_is_never_downloaded(folder):
+    with pytest.raises(DataFileError, match=r"Get it from https://example\.org/a\.tgz and put it at .*a\.txt"):
+        find(folder)
+
+
+def test_an_absent_file_with_a_checksum_is_asked_for(folder, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with pytest.raises(DataFileError, match=r"could not be downloaded from http://127\.0\.0\.1:1/corpora/a\.txt"):
+        find(folder, files={"corpus/a.txt": "0" * 64})
+
+
+def test_what_cannot_be_downloaded_leaves_no_folder_that_looks_like_a_collection(tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with pytest.raises(DataFileError, match="could not be downloaded"):
+        fetch("corpus/a.txt", {"corpus/a.txt": "0" * 64}, "http://127.0.0.1:1/corpora", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_blank_lines_and_carriage_returns_are_no_content(folder):
+    (folder / "corpus/a.txt").write_bytes(b"\n  one 1 \r\n\r\ntwo 2")
+    assert list(read_lines(folder / "corpus/a.txt")) == [b"one 1", b"two 2"]
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2"])
+@pytest.mark.parametrize("damage", ["cut", "foreign"])
+def test_a_damaged_file_is_refused(folder, suffix, damage):
+    packed = PACK[suffix](TEXT * 1000)
+    path = folder / f"corpus/a.txt{suffix}"
+    path.write_bytes(packed[: len(packed) // 2] if damage == "cut" else TEXT)
+    with pytest.raises(DataFileError, match="is truncated or damaged"):
+        list(read_lines(path))

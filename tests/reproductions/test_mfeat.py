@@ -1,0 +1,77 @@
+"""Handwritten numerals: small files with every trap of the format, then the published sizes."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+
+import numpy as np
+import pytest
+from corpora import data_home, load_mfeat
+from corpora.mfeat import _FILES, VIEWS
+
+from coview.exceptions import DataFileError
+
+REAL = pytest.mark.skipif(
+    not list(data_home().glob("mfeat/mfeat-fou*")),
+    reason="the data home has no mfeat: the real numerals are not checked",
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    place = tmp_path / "mfeat"
+    place.mkdir()
+    for number, name in enumerate(VIEWS.values()):
+        text = "".join(f"  {number}.5  -{row}\n" for row in range(20))
+        (place / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    return place
+
+
+def test_the_digit_follows_from_the_place(folder):
+    found = load_mfeat(folder.parent)
+    assert found.target.tolist() == np.repeat(range(10), 2).tolist()
+    assert found.views.names == tuple(VIEWS)
+    assert found.views["zernike"][3].tolist() == [4.5, -3.0]
+
+
+def test_a_short_file_is_refused(folder):
+    (folder / "mfeat-pix.gz").write_bytes(gzip.compress(b"1 2\n" * 19))
+    with pytest.raises(DataFileError, match="pixel 19"):
+        load_mfeat(folder.parent)
+
+
+def test_a_line_of_another_length_is_named(folder):
+    (folder / "mfeat-mor").write_text("1 2\n1 2\n1\n")
+    with pytest.raises(DataFileError, match=r"Line 3 of .* has 1 numbers, not 2"):
+        load_mfeat(folder.parent)
+
+
+def test_text_is_refused(folder):
+    (folder / "mfeat-kar").write_text("1 x\n")
+    with pytest.raises(DataFileError, match=r"Line 1 of .* contains values that are not numbers"):
+        load_mfeat(folder.parent)
+
+
+@REAL
+def test_the_published_sizes():
+    found = load_mfeat()
+    assert found.views.n_features == {
+        "fourier": 76,
+        "profile": 216,
+        "karhunen": 64,
+        "pixel": 240,
+        "zernike": 47,
+        "morphology": 6,
+    }
+    assert np.bincount(found.target).tolist() == [200] * 10
+    assert found.views["pixel"].min() == 0 and found.views["pixel"].max() == 6
+    assert np.count_nonzero(found.views["profile"]) == 429_649
+
+
+@REAL
+def test_the_checksums_are_those_of_the_plain_files():
+    for name, expected in _FILES.items():
+        packed = data_home() / f"{name}.gz"
+        plain = gzip.decompress(packed.read_bytes()) if packed.is_file() else (data_home() / name).read_bytes()
+        assert hashlib.sha256(plain).hexdigest() == expected

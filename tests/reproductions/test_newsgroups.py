@@ -1,0 +1,229 @@
+"""Views of 20 Newsgroups: glued and single posts on a small archive, then the real one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from corpora import data_home, load_newsgroups_views
+from corpora.newsgroups import GLUED, _word_views
+from corpora.posts import HALVES, read_posts
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+
+GROUPS = sorted({group for layout in GLUED.values() for groups in layout.values() for group in groups})
+N = 6  # posts of a group, every third of them in the later half
+
+
+def text_of(group, i):
+    topic = group.replace(".", "").replace("-", "")
+    return (
+        f"From: author{i}@b\nSubject: Re: {topic} question\nOrganization: college{i % 2}\n\n"
+        f"> quoted words\nabout {topic} and {topic} number{i}\n--\nsignature{i}\n"
+    )
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    home = tmp_path_factory.mktemp("home")
+    train, test = HALVES
+    for group in GROUPS:
+        for i in range(N):
+            folder = home / "newsgroups20" / (test if i % 3 == 2 else train) / group
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / str(i)).write_text(text_of(group, i), encoding="latin-1")
+    return home
+
+
+def glued(home, variant="v2", **options):
+    return load_newsgroups_views(variant, data_home=home, **{"min_df": 1, "n_per_class": 4, **options})
+
+
+def single(home, **options):
+    return load_newsgroups_views("posts", data_home=home, **{"min_df": 1, **options})
+
+
+# -- words
+
+
+def test_counts_are_canonical_float64_and_texts_of_stop_words_are_present():
+    texts = {"body": ["the", "", " ?!\n", "orbit Orbit"]}
+    views = _word_views(texts, np.arange(4), {"body": 1}, "counts")
+    counts = views["body"]
+    assert isinstance(counts, sparse.csr_array) and counts.has_canonical_format and counts.dtype == np.float64
+    assert counts.toarray().tolist() == [[0], [0], [0], [2]]
+    assert views.present[:, 0].tolist() == [True, False, False, True]
+
+
+# -- glued posts
+
+
+@pytest.mark.parametrize(("variant", "n_views", "n_classes"), [("v2", 2, 2), ("v4", 4, 3)])
+def test_every_class_has_as_many_objects_and_every_view_its_groups(home, variant, n_views, n_classes):
+    corpus = glued(home, variant)
+    assert corpus.views.names == tuple(f"view{v + 1}" for v in range(n_views))
+    assert corpus.target.tolist() == np.repeat(range(n_classes), 4).tolist()
+    assert corpus.target_names.tolist() == [f"class{c + 1}" for c in range(n_classes)]
+    for view, ids in corpus.posts.items():
+        found = [GLUED[variant][view].index(post.rpartition("/")[0]) for post in ids]
+        assert found == corpus.target.tolist()
+        assert len(set(ids.tolist())) == len(ids)  # drawn without replacement
+
+
+def test_a_row_counts_the_words_of_its_posts(home):
+    corpus = glued(home)
+    texts = {post.id: post.text for post in read_posts(home)}
+    for view in corpus.views.names:
+        vocabulary = corpus.views.feature_names[view]
+        oracle = CountVectorizer(vocabulary=vocabulary).transform([texts[post] for post in corpus.posts[view]])
+        assert np.array_equal(corpus.views[view].toarray(), oracle.toarray())
+
+
+def test_vocabularies_are_of_the_view_alone(home):
+    names = glued(home).views.feature_names
+    assert "talkpoliticsmisc" in names["view2"] and "talkpoliticsmisc" not in names["view1"]
+
+
+def test_the_draw_is_repeatable_and_follows_the_seed(home):
+    first, again, other = glued(home), glued(home), glued(home, random_state=1)
+    assert first.views == again.views
+    assert any(first.posts[view].tolist() != other.posts[view].tolist() for view in first.posts)
+
+
+def test_views_are_paired_at_random(home):
+    numbers = [[post.rpartition("/")[2] for post in ids] for ids in glued(home, n_per_class=N).posts.values()]
+    assert numbers[0] != numbers[1]
+
+
+def test_ids_are_different_and_name_the_class(home):
+    corpus = glued(home)
+    assert len(set(corpus.views.ids.tolist())) == 8
+    assert [name.partition("-")[0] for name in corpus.views.ids] == corpus.target_names[corpus.target].tolist()
+
+
+def test_subset_restricts_the_draw(home):
+    later = {post.id for post in read_posts(home, "test")}
+    ids = glued(home, subset="test", n_per_class=2).posts
+    assert set(ids["view1"].tolist()) <= later
+
+
+@pytest.mark.parametrize("n_per_class", [0, N + 1, 2.5, "all"])
+def test_more_objects_than_posts_are_refused(home, n_per_class):
+    with pytest.raises(ValueError, match=f"n_per_class must be from 1 to {N}, the number of posts of"):
+        glued(home, n_per_class=n_per_class)
+
+
+def test_glued_posts_are_whole_unless_asked(home):
+    assert {"subject", "quoted", "college0"} <= set(glued(home, n_per_class=N).views.feature_names["view1"])
+    names = set(glued(home, n_per_class=N, remove=["headers", "quotes"]).views.feature_names["view1"])
+    assert names.isdisjoint({"subject", "quoted", "college0"}) and "signature1" in names
+
+
+# -- single posts
+
+
+def test_header_and_body_share_no_lines(home):
+    names = single(home).views.feature_names
+    assert {"college0", "question"} <= set(names["header"]) and {"subject", "organization"}.isdisjoint(names["header"])
+    assert {"number0", "altatheism"} <= set(names["body"])
+    assert set(names["body"]).isdisjoint({"college0", "question", "author0", "quoted", "signature0"})
+
+
+def test_removing_nothing_leaves_quotes_and_signatures(home):
+    assert {"quoted", "signature0"} <= set(single(home, remove=()).views.feature_names["body"])
+
+
+def test_targets_are_the_groups_and_the_hierarchy_their_first_parts(home):
+    corpus = single(home)
+    assert corpus.target_names.tolist() == GROUPS
+    assert [name.rpartition("/")[0] for name in corpus.views.ids] == corpus.target_names[corpus.target].tolist()
+    assert corpus.hierarchy == {group: group.split(".")[0] for group in GROUPS}
+
+
+def test_groups_tell_the_halves(home):
+    everything = single(home)
+    assert sorted(set(everything.groups.tolist())) == ["test", "train"]
+    assert single(home, subset="test").views.ids.tolist() == everything.views.ids[everything.groups == "test"].tolist()
+
+
+def test_a_post_without_words_in_a_view_lacks_it(tmp_path):
+    folder = tmp_path / "newsgroups20" / "20news-bydate-train" / "sci.space"
+    folder.mkdir(parents=True)
+    for number, text in enumerate(["Subject: orbit\n\nlow orbit", "Subject: orbit\n\n> low", "Subject: orbit\n\nthe"]):
+        (folder / str(number)).write_text(text)
+    views = single(tmp_path).views
+    assert views.present.tolist() == [[True, True], [True, False], [True, True]]
+    assert np.diff(views["body"].indptr).tolist() == [2, 0, 0]  # stop words alone are a body without content
+
+
+# -- options
+
+
+@pytest.mark.parametrize("norm", [None, "l2"])
+def test_weighting_is_that_of_scikit_learn(home, norm):
+    counts, weighed = single(home).views, single(home, weighting="l2" if norm else "tfidf").views
+    for name in counts:
+        expected = TfidfTransformer(norm=norm).fit_transform(counts[name])
+        assert np.allclose(weighed[name].toarray(), expected.toarray(), rtol=1e-12)
+
+
+def test_min_df_may_differ_by_view(home):
+    loose, strict = glued(home), glued(home, min_df={"view1": 3, "view2": 1})
+    frequency = np.bincount(loose.views["view1"].indices, minlength=loose.views.n_features["view1"])
+    assert strict.views.feature_names["view1"].tolist() == loose.views.feature_names["view1"][frequency >= 3].tolist()
+    assert strict.views.n_features["view2"] == loose.views.n_features["view2"]
+    assert "3 (view1) / 1 (view2)" in strict.DESCR
+
+
+def test_a_vocabulary_must_not_be_empty(home):
+    with pytest.raises(ValueError, match=r"No word is in 1000 or more of the .* posts of view 'header'\. Lower min_df"):
+        single(home, min_df=1000)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"variant": "v3"}, "variant must be one of 'v2', 'v4', 'posts', got 'v3'"),
+        ({"subset": "valid"}, "subset must be one of 'all', 'train', 'test', got 'valid'"),
+        ({"weighting": "l1"}, "weighting must be one of 'counts', 'tfidf', 'l2', got 'l1'"),
+        ({"remove": ["signature"]}, "remove must be one of 'headers', 'quotes', 'footers', got 'signature'"),
+        ({"min_df": 0}, "min_df must be an integer of at least 1, got 0"),
+        ({"min_df": 0.5}, "min_df must be an integer of at least 1, got 0.5"),
+        ({"min_df": {"view1": 2}}, r"min_df must name every view, \['view1', 'view2'\], got \['view1'\]"),
+    ],
+)
+def test_unknown_options_are_refused(home, options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        load_newsgroups_views(data_home=home, **options)
+
+
+# -- the real corpus
+
+needs_newsgroups = pytest.mark.skipif(
+    not (data_home() / "newsgroups20").is_dir(),
+    reason="the data home has no folder 'newsgroups20': the real corpus is not checked",
+)
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+@needs_newsgroups
+def test_the_glued_corpora_have_the_shape_of_the_paper():
+    corpus = load_newsgroups_views("v4", weighting="l2")
+    assert len(corpus.views) == 1500 and np.bincount(corpus.target).tolist() == [500, 500, 500]
+    # the paper has 6783, 6307, 7717 and 9336 words; its texts are of another release
+    assert all(4500 < n < 9400 for n in corpus.views.n_features.values())
+    for matrix in corpus.views.values():
+        assert np.allclose(sparse.linalg.norm(matrix, axis=1), 1)
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+@needs_newsgroups
+def test_single_posts_have_the_published_sizes():
+    corpus = load_newsgroups_views("posts")
+    assert len(corpus.views) == 18846 and len(corpus.target_names) == 20
+    assert (corpus.groups == "train").sum() == 11314
+    assert np.bincount(corpus.target)[[0, 10, 19]].tolist() == [799, 999, 628]
+    assert set(corpus.hierarchy.values()) == {"alt", "comp", "misc", "rec", "sci", "soc", "talk"}
+    assert corpus.views.present[:, 0].all() and corpus.views.present[:, 1].mean() > 0.99
+    assert len(set(corpus.views.ids.tolist())) == 18846

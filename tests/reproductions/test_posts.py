@@ -1,0 +1,207 @@
+"""Posts of 20 Newsgroups: archives and folders in every form, and the parts of a post."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+
+import pytest
+from corpora import posts as posts_module
+from corpora.posts import clean, header_lines, read_posts, split_header
+
+from coview.exceptions import DataFileError
+
+FILES = {
+    "20news-bydate-test/sci.space/61": b"Subject: late\n\nx",
+    "20news-bydate-train/sci.space/100": b"Subject: hundred\n\nx",
+    "20news-bydate-train/sci.space/99": b"Subject: ninety-nine\n\nx",
+    "20news-bydate-train/alt.atheism/7": b"Subject: caf\xe9\n\nna\xefve",
+}
+IDS = ["alt.atheism/7", "sci.space/99", "sci.space/100", "sci.space/61"]
+
+
+def write_archive(home, files, suffix="xz", prefix=""):
+    """Pack files as the release is packed: folders are members of their own."""
+    path = home / "newsgroups20" / ("20news-bydate.tar" + (f".{suffix}" if suffix else ""))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, f"w:{suffix}") as archive:
+        for name in sorted({name.rpartition("/")[0] for name in files}):
+            folder = tarfile.TarInfo(prefix + name)
+            folder.type = tarfile.DIRTYPE
+            archive.addfile(folder)
+        for name, content in files.items():
+            member = tarfile.TarInfo(prefix + name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return path
+
+
+def write_folders(home, files):
+    for name, content in files.items():
+        path = home / "newsgroups20" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+# -- files
+
+
+@pytest.mark.parametrize("suffix", ["xz", "gz", "bz2", ""])
+@pytest.mark.parametrize("prefix", ["", "./"])
+def test_any_archive_gives_the_same_posts(tmp_path, suffix, prefix):
+    write_archive(tmp_path, FILES, suffix, prefix)
+    assert [post.id for post in read_posts(tmp_path)] == IDS
+
+
+def test_folders_give_what_the_archive_gives(tmp_path):
+    write_archive(tmp_path / "a", FILES)
+    write_folders(tmp_path / "b", FILES)
+    assert read_posts(tmp_path / "b") == read_posts(tmp_path / "a")
+
+
+def test_order_does_not_depend_on_the_order_in_the_archive(tmp_path):
+    write_archive(tmp_path / "a", FILES)
+    write_archive(tmp_path / "b", dict(reversed(FILES.items())))
+    assert read_posts(tmp_path / "a") == read_posts(tmp_path / "b")
+
+
+def test_bytes_are_latin_1(tmp_path):
+    write_archive(tmp_path, FILES)
+    assert read_posts(tmp_path)[0].text == "Subject: café\n\nnaïve"
+
+
+def test_halves_are_told_apart_and_selected(tmp_path):
+    write_archive(tmp_path, FILES)
+    assert [post.half for post in read_posts(tmp_path)] == ["train"] * 3 + ["test"]
+    assert [post.id for post in read_posts(tmp_path, "test")] == ["sci.space/61"]
+    assert [post.id for post in read_posts(tmp_path, "train")] == IDS[:3]
+
+
+def test_groups_are_selected_and_must_be_there(tmp_path):
+    write_archive(tmp_path, FILES)
+    assert [post.id for post in read_posts(tmp_path, groups=["alt.atheism"])] == ["alt.atheism/7"]
+    with pytest.raises(DataFileError, match=r"has no posts of 'sci\.med' in subset='all'"):
+        read_posts(tmp_path, groups=["sci.space", "sci.med"])
+
+
+def test_hidden_files_and_other_folders_are_no_posts(tmp_path):
+    extra = {
+        "20news-bydate-train/sci.space/.DS_Store": b"x",
+        "20news-bydate-train/sci.space/._99": b"x",
+        "20news-bydate-valid/sci.space/3": b"x",
+        "20news-bydate-train/README": b"x",
+    }
+    write_archive(tmp_path / "a", {**FILES, **extra})
+    write_folders(tmp_path / "b", {**FILES, **extra})
+    assert [post.id for post in read_posts(tmp_path / "a")] == [post.id for post in read_posts(tmp_path / "b")] == IDS
+
+
+@pytest.mark.parametrize("suffix", ["xz", "gz", ""])
+def test_a_cut_archive_is_refused(tmp_path, suffix):
+    noise = {f"20news-bydate-train/sci.space/{i}": bytes((i * j) % 251 for j in range(4000)) for i in range(30)}
+    path = write_archive(tmp_path, noise, suffix)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(DataFileError, match="is truncated or damaged"):
+        read_posts(tmp_path)
+
+
+def test_a_foreign_file_is_refused(tmp_path):
+    (tmp_path / "newsgroups20").mkdir()
+    (tmp_path / "newsgroups20" / "20news-bydate.tar.gz").write_bytes(b"<html>not found</html>" * 50)
+    with pytest.raises(DataFileError, match="is truncated or damaged"):
+        read_posts(tmp_path)
+
+
+def test_an_archive_without_posts_is_refused(tmp_path):
+    write_archive(tmp_path, {"other/sci.space/1": b"x"})
+    with pytest.raises(DataFileError, match="has no posts in subset='all'"):
+        read_posts(tmp_path)
+
+
+def test_an_absent_archive_is_downloaded(tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(posts_module, "_URLS", ("http://127.0.0.1:1/news",))
+    with pytest.raises(DataFileError, match=r"from http://127\.0\.0\.1:1/news/20news-bydate\.tar\.gz"):
+        read_posts(tmp_path)
+
+
+def test_an_unknown_subset_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="subset must be one of 'all', 'train', 'test', got 'valid'"):
+        read_posts(tmp_path, "valid")
+
+
+# -- parts of a post
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Subject: a\n\nbody\n\nmore", ("Subject: a", "body\n\nmore")),
+        ("Subject: a\r\n\r\nbody", ("Subject: a", "body")),
+        ("Subject: a", ("Subject: a", "")),
+        ("", ("", "")),
+    ],
+)
+def test_the_header_ends_at_the_first_empty_line(text, parts):
+    assert split_header(text) == parts
+
+
+def test_header_lines_are_found_in_any_case_and_continue():
+    text = (
+        "From: a@b\nORGANIZATION: University of\n\tSomewhere\nReply-To: x\n y\nSubject: Re: orbit: low\n\nSubject: no"
+    )
+    assert header_lines(text, ["organization", "subject"]) == ["University of Somewhere", "Re: orbit: low"]
+
+
+def test_a_post_without_the_line_has_none():
+    assert header_lines("From: a@b\n\nOrganization: quoted", ["organization"]) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "> quoted",
+        ">> quoted twice",
+        "  > set in",
+        "KM> by initials",
+        "| by bars",
+        ": by colons",
+        "In article <1993@b> a@b (Kim) writes:",
+        "kim@b (Kim) Writes:",
+        "On Monday Kim wrote:",
+    ],
+)
+def test_quoted_lines_and_attributions_are_cut(line):
+    assert clean(f"before\n{line}\nafter", ["quotes"]) == "before\nafter"
+
+
+@pytest.mark.parametrize("line", ["If x > y then stop", "Note: read this", "He said so.", "what she said", "a <- b"])
+def test_ordinary_lines_are_kept(line):
+    assert clean(f"before\n{line}\nafter", ["quotes"]) == f"before\n{line}\nafter"
+
+
+@pytest.mark.parametrize("rule", ["--", "-- ", "-----", "______", "====="])
+def test_a_signature_is_cut(rule):
+    assert clean(f"text\n{rule}\nKim\nkim@b\n", ["footers"]) == "text"
+
+
+def test_a_framed_signature_is_cut_whole():
+    assert clean("text\n-----\nKim\n-----\n", ["footers"]) == "text"
+
+
+def test_a_rule_far_from_the_end_parts_the_text():
+    text = "text\n-----\n" + "\n".join(["more"] * 20)
+    assert clean(text, ["footers"]) == text
+
+
+def test_a_text_that_begins_with_a_rule_is_no_signature():
+    assert clean("\n-----\nannouncement", ["footers"]) == "\n-----\nannouncement"
+
+
+def test_form_feeds_break_no_line():
+    assert clean("a\x0c> b\x85> c", ["quotes"]) == "a\x0c> b\x85> c"
+
+
+def test_nothing_is_cut_unasked():
+    text = "Subject: a\n\n> quoted\n-- \nKim\n"
+    assert clean(text, []) == text

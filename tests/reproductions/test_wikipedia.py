@@ -1,0 +1,162 @@
+"""The Wikipedia corpus: parsing on small files, then the published sizes."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+
+import numpy as np
+import pytest
+from corpora import data_home
+from corpora.wikipedia import counts_of, load_wikipedia_retrieval, parse_document
+from scipy.io import savemat
+
+from coview.exceptions import DataFileError
+
+TEXTS = {
+    "aa-1": "The red fox &ndash; a fox!",
+    "aa-2.1": "Red & blue foxes; 20 of the 3rd",
+    "bb-1": "Blue sea, blue wave",
+    "aa-3": "A red wave, unseen before",
+}
+
+
+def write_corpus(home, texts=TEXTS, test=("aa-3",), rows=None, categories="art\nsea\n"):
+    """Write the files of a small corpus; the last text is for testing."""
+    folder = home / "wikipedia_crossmodal"
+    folder.mkdir(exist_ok=True)
+    train = [name for name in texts if name not in test]
+    for split, names in (("train", train), ("test", list(test))):
+        lines = [f"{name}\timg{i}\t{1 + (name[0] == 'b')}" for i, name in enumerate(names)]
+        (folder / f"{split}set_txt_img_cat.list").write_text("\n".join(lines) + "\n")
+    (folder / "categories.list").write_text(categories)
+    (folder / "stopwords.txt").write_text(" \nthe\na\nof\nbefore\n")
+    counts = {"tr": rows or len(train), "te": len(test)}
+    features = {}
+    for part, n in counts.items():
+        features[f"T_{part}"] = np.full((n, 10), 0.1)
+        features[f"I_{part}"] = np.array([[2, 0, 6, i + 1] for i in range(n)]) / np.array([[9 + i] for i in range(n)])
+    savemat(folder / "raw_features.mat", features)
+    with tarfile.open(folder / "texts.tar.xz", "w:xz") as archive:
+        for name, text in texts.items():
+            document = f'<document id="{name}" name="A & B" cat="3">\n<text>\n{text}\n</text>\n<imageset>fox</imageset>'
+            entry = tarfile.TarInfo(f"texts/{name}.xml")
+            entry.size = len(document.encode())
+            archive.addfile(entry, io.BytesIO(document.encode()))
+    return home
+
+
+@pytest.fixture
+def home(tmp_path):
+    return write_corpus(tmp_path)
+
+
+def test_words_are_counted_over_the_vocabulary_of_the_training_texts(home):
+    corpus = load_wikipedia_retrieval(home, min_df=1, max_df=1.0)
+    names = corpus.views.feature_names["words"].tolist()
+    assert names == ["blue", "fox", "foxes", "rd", "red", "sea", "wave"]  # "unseen" is in a test text only
+    rows = [{names[j]: int(row[j]) for j in np.flatnonzero(row)} for row in corpus.views["words"].toarray()]
+    assert rows == [
+        {"fox": 2, "red": 1},
+        {"blue": 1, "foxes": 1, "rd": 1, "red": 1},
+        {"blue": 2, "sea": 1, "wave": 1},
+        {"red": 1, "wave": 1},
+    ]
+
+
+def test_rare_and_common_words_are_left_out(home):
+    corpus = load_wikipedia_retrieval(home, min_df=2, max_df=0.7)
+    assert corpus.views.feature_names["words"].tolist() == ["blue", "red"]
+
+
+def test_training_rows_come_first_and_know_their_article_and_image(home):
+    corpus = load_wikipedia_retrieval(home, min_df=1)
+    assert corpus.split.tolist() == ["train", "train", "train", "test"]
+    assert corpus.views.ids.tolist() == list(TEXTS)
+    assert corpus.groups.tolist() == ["aa", "aa", "bb", "aa"]
+    assert corpus.image_ids.tolist() == ["img0", "img1", "img2", "img0"]
+    assert corpus.target_names[corpus.target].tolist() == ["art", "art", "sea", "art"]
+    assert "1 of the 1 test sections" in corpus.DESCR
+
+
+def test_images_come_as_shares_or_as_counts(home):
+    shares = load_wikipedia_retrieval(home, min_df=1).views["image"]
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    counts = load_wikipedia_retrieval(home, min_df=1, image="counts").views["image"]
+    np.testing.assert_array_equal(counts, [[2, 0, 6, 1], [1, 0, 3, 1], [2, 0, 6, 3], [2, 0, 6, 1]])  # smallest that fit
+
+
+def test_counts_are_found_again_from_shares_in_single_precision():
+    counts = np.random.default_rng(0).poisson(6, size=(50, 128)).astype(float)
+    counts[:, 0] = 1  # so that no smaller numbers have the same shares
+    shares = (counts / counts.sum(axis=1, keepdims=True)).astype(np.float32).astype(np.float64)
+    np.testing.assert_array_equal(counts_of(shares), counts)
+
+
+def test_shares_of_nothing_are_refused():
+    with pytest.raises(DataFileError, match="no shares of whole numbers"):
+        counts_of(np.array([[0.123456, 0.5, 0.376544 / 3, 0.1]]))
+
+
+def test_documents_that_are_no_xml_are_read():
+    assert parse_document('<document id="x-1"><text>R&D &mdash; 5 < 6</text>', "x") == ("x-1", "R&D — 5 < 6")
+    with pytest.raises(DataFileError, match="holds no <document"):
+        parse_document("<page>nothing</page>", "x.xml")
+
+
+def test_files_that_do_not_belong_together_are_refused(tmp_path):
+    with pytest.raises(DataFileError, match=r"T_tr of .* has 5 rows, but its list has 3 lines"):
+        load_wikipedia_retrieval(write_corpus(tmp_path, rows=5))
+    write_corpus(tmp_path)
+    listed = tmp_path / "wikipedia_crossmodal" / "testset_txt_img_cat.list"
+    listed.write_text("cc-9\timg\t1\n")
+    with pytest.raises(DataFileError, match=r"1 texts of the lists are not in .*'cc-9'"):
+        load_wikipedia_retrieval(tmp_path)
+    listed.write_text("cc-9 img\n")
+    with pytest.raises(DataFileError, match=r"Line 1 of .* must be a text, an image and the number"):
+        load_wikipedia_retrieval(tmp_path)
+
+
+def test_damaged_and_absent_files_are_refused_with_a_sentence(home, tmp_path_factory):
+    with pytest.raises(DataFileError, match=r"'wikipedia_crossmodal/.*' is not in the data home"):
+        load_wikipedia_retrieval(tmp_path_factory.mktemp("empty"))
+    with pytest.raises(ValueError, match="image must be one of 'shares', 'counts'"):
+        load_wikipedia_retrieval(home, image="pixels")
+    packed = home / "wikipedia_crossmodal" / "texts.tar.xz"
+    packed.write_bytes(packed.read_bytes()[:100])
+    with pytest.raises(DataFileError, match="is truncated or damaged"):
+        load_wikipedia_retrieval(home)
+    write_corpus(home)
+    (home / "wikipedia_crossmodal" / "raw_features.mat").write_bytes(b"nothing of MATLAB" * 20)
+    with pytest.raises(DataFileError, match="is no MATLAB file"):
+        load_wikipedia_retrieval(home)
+
+
+def test_a_category_without_a_name_is_refused(tmp_path):
+    with pytest.raises(DataFileError, match=r"category 2, but categories\.list has 1 lines"):
+        load_wikipedia_retrieval(write_corpus(tmp_path, categories="art\n"), min_df=1)
+
+
+# -- the real corpus
+
+
+@pytest.mark.corpus
+@pytest.mark.skipif(
+    not (data_home() / "wikipedia_crossmodal").is_dir(),
+    reason="the data home has no folder 'wikipedia_crossmodal': the real corpus is not checked",
+)
+def test_wikipedia_has_its_published_size():
+    corpus = load_wikipedia_retrieval(image="counts")
+    train = corpus.split == "train"
+    assert np.bincount(corpus.target[train]).tolist() == [138, 272, 244, 248, 202, 178, 186, 144, 214, 347]
+    assert np.bincount(corpus.target[~train]).tolist() == [34, 88, 96, 85, 65, 58, 51, 41, 71, 104]
+    assert {name: width for name, width in corpus.views.n_features.items() if name != "words"} == {
+        "topics": 10,
+        "image": 128,
+    }
+    counts = corpus.views["image"]
+    assert [np.count_nonzero(counts[rows]) for rows in (train, ~train)] == [175070, 55690]
+    np.testing.assert_allclose(
+        counts / counts.sum(axis=1, keepdims=True), load_wikipedia_retrieval().views["image"], atol=1e-6
+    )
+    assert len(set(corpus.views.ids)) == 2866 and min(map(len, corpus.texts)) > 500
