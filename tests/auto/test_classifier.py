@@ -583,8 +583,10 @@ def test_objects_are_scored_alone_as_among_all_others(counts):
         model = fit_candidate(rest, ready, y, np.arange(3))
         some = np.array([1, 70, 149])
         whole = class_scores(model, ready, np.arange(3))[some]
+        alone = class_scores(model, ready[some], np.arange(3))
+        single = any(part.dtype == np.float32 for part in ready.values())
         assert_allclose(
-            class_scores(model, ready[some], np.arange(3)), whole, rtol=1e-5, atol=1e-5, err_msg=candidate.name
+            alone, whole, rtol=1e-5 if single else 1e-7, atol=1e-5 if single else 1e-9, err_msg=candidate.name
         )
 
 

@@ -111,7 +111,7 @@ def test_five_views_and_many_classes_are_learned_as_by_hand(n_classes):
 @pytest.mark.parametrize("loss", ["pa", "pa1", "pa2"])
 @pytest.mark.parametrize("widths", [(9,), (9, 7), (9, 7, 5), (4, 4, 4, 4, 4)])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_two_classes_among_many_are_the_binary_rule_to_the_bit(loss, widths, intercept):
+def test_two_classes_among_many_are_the_binary_rule(loss, widths, intercept):
     """Both classes' weights move, so C and the coupling count twice there; powers of two change no digit."""
     views, codes = stream(n=200, widths=widths, seed=2)
     binary, said = learn(views, codes, 2, C=0.25, loss=loss, intercept=intercept, coupling=0.5)
