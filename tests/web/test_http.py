@@ -214,5 +214,5 @@ def test_64_clients_at_once_lose_nothing(retriever):
 def test_a_port_that_is_taken_is_named():
     with bound_socket("127.0.0.1", 0) as taken:
         taken.listen()
-        with pytest.raises(OSError, match="Choose another with --port"):
+        with pytest.raises(OSError, match="Choose another host or port"):
             bound_socket("127.0.0.1", taken.getsockname()[1])

@@ -133,12 +133,13 @@ def describe_accuracy(held_out: Mapping[str, Any]) -> str:
     >>> describe_accuracy({"accuracy": 0.9, "low": 0.826, "high": 0.945, "n_labels": 100})
     '0.90 (0.83 to 0.94 at 95 %, 100 held-out labels)'
     >>> describe_accuracy({"accuracy": float("nan"), "low": 0.18, "high": 0.91, "n_labels": 48})
-    'not known: too few labels to hold out (0.18 to 0.91 at 95 %, 48 held-out labels)'
+    'not known: too many classes have one label, which cannot be held out (0.18 to 0.91 at 95 %, 48 held-out labels)'
     >>> describe_accuracy({"accuracy": None, "low": 0.0, "high": 1.0, "n_labels": 0})
     'not known: too few labels to hold out'
     """
     share, n_labels = held_out["accuracy"], int(held_out["n_labels"])
-    said = f"{share:.2f}" if _known(share) else "not known: too few labels to hold out"
+    lone = "too many classes have one label, which cannot be held out" if n_labels else "too few labels to hold out"
+    said = f"{share:.2f}" if _known(share) else f"not known: {lone}"
     interval = f"{held_out['low']:.2f} to {held_out['high']:.2f} at 95 %, {quantity(n_labels, 'held-out label')}"
     return f"{said} ({interval})" if n_labels else said
 
@@ -271,13 +272,15 @@ def describe_relations(relations: Mapping[str, list[Any]]) -> list[str]:
     Examples
     --------
     >>> describe_relations({"view": ["a", "b", "c"], "verdict": ["shares", "shares", "noise"]})
-    ["In view 'c' no structure was found: one half of its columns tells nothing about the other."]
+    ["In view 'c' no clear structure was found: neither shared with another view nor between its columns."]
     """
     noise, sentence = _views_that(relations, "noise"), describe_misaligned(relations)
     sentences = [sentence] if sentence else []
     if noise:
-        which, its = (f"view {noise[0]!r}", "its") if len(noise) == 1 else (f"views {listed(noise)}", "the")
-        sentences.append(f"In {which} no structure was found: one half of {its} columns tells nothing about the other.")
+        which, its = (f"view {noise[0]!r}", "its") if len(noise) == 1 else (f"views {listed(noise)}", "their")
+        sentences.append(
+            f"In {which} no clear structure was found: neither shared with another view nor between {its} columns."
+        )
     return sentences
 
 

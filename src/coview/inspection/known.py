@@ -23,7 +23,7 @@ from sklearn.utils import get_tags
 from coview.exceptions import UnknownObjectsWarning
 from coview.utils.messages import short
 from coview.utils.warn import is_at_work, unwarned, warn_user
-from coview.views.arrays import is_dask_collection
+from coview.views.arrays import filled_rows, is_dask_collection
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
@@ -56,16 +56,8 @@ def rows_with_values(X: Any, counts: bool = False) -> np.ndarray | None:
     >>> rows_with_values(np.array([[0.0, 2.0], [0.0, 0.0]]), counts=True).tolist()
     [True, False]
     """
-    if sparse.issparse(X):
-        rows = X.tocsr()
-        stored = np.diff(rows.indptr)
-        if not rows.data.all():  # zeros that are stored
-            zeros = np.flatnonzero(rows.data == 0)
-            stored -= np.bincount(np.searchsorted(rows.indptr, zeros, side="right") - 1, minlength=len(stored))
-        return stored > 0
-    if counts and isinstance(X, np.ndarray) and X.ndim == 2:
-        return np.asarray(X.any(axis=1))
-    return None
+    told = sparse.issparse(X) or (counts and isinstance(X, np.ndarray) and X.ndim == 2)
+    return filled_rows(X) if told else None
 
 
 def objects_by_view(

@@ -17,24 +17,13 @@ from coview.utils.messages import did_you_mean, listed
 from coview.utils.routing import metadata_of_rows
 from coview.utils.warn import warn_user
 from coview.validation import remember_columns
-from coview.views.arrays import check_magnitude, check_not_negative, take_rows
+from coview.views.arrays import check_magnitude, check_not_negative, filled_rows, take_rows
 from coview.views.coerce import as_views, is_plain
 from coview.views.inputs import match_columns
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["PerViewTransformer", "ViewsTransformerMixin", "filled_rows", "warn_of_emptied_rows"]
-
-
-def filled_rows(matrix: Any) -> np.ndarray:
-    """Tell which rows have a value other than zero.
-
-    Examples
-    --------
-    >>> filled_rows(np.array([[0, 2], [0, 0]])).tolist()
-    [True, False]
-    """
-    return np.asarray((matrix != 0).sum(axis=1)).ravel() > 0
+__all__ = ["PerViewTransformer", "ViewsTransformerMixin", "warn_of_emptied_rows"]
 
 
 def warn_of_emptied_rows(filled: Mapping[str, np.ndarray], views: Views, *, advice: str = "") -> None:

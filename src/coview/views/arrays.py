@@ -18,6 +18,7 @@ __all__ = [
     "check_not_negative",
     "check_width",
     "density",
+    "filled_rows",
     "fits_single",
     "for_sklearn",
     "frame_ids",
@@ -438,6 +439,24 @@ def density(matrix: Any, n_rows: int | None = None) -> float:
     if not size:
         return 0.0
     return (matrix.count_nonzero() if sparse.issparse(matrix) else np.count_nonzero(matrix)) / size
+
+
+def filled_rows(matrix: Any) -> np.ndarray:
+    """Tell which rows have a value that is not zero; zeros that are stored are none.
+
+    Examples
+    --------
+    >>> filled_rows(np.array([[0, 2], [0, 0]])).tolist()
+    [True, False]
+    """
+    if not sparse.issparse(matrix):
+        return np.asarray(matrix.any(axis=1))
+    rows = matrix.tocsr()
+    stored = np.diff(rows.indptr)
+    if not rows.data.all():
+        zeros = np.flatnonzero(rows.data == 0)
+        stored -= np.bincount(np.searchsorted(rows.indptr, zeros, side="right") - 1, minlength=len(stored))
+    return stored > 0
 
 
 def mostly_zeros(matrix: Any, n_rows: int | None = None) -> bool:

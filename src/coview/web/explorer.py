@@ -321,7 +321,7 @@ class Explorer:
             "kind": model.kind,
             "probabilities": model.probabilities,
             "total": len(order),
-            "compared": int(have.shape[1]),
+            "compared": int((have.sum(axis=0) > 1).sum()),
             "start": start,
             "objects": objects,
             "pairs": sorted(mixed, key=lambda one: -one["objects"])[:MOST_PAIRS],

@@ -30,7 +30,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
         opened.bind((host, port))
     except OSError as error:
         opened.close()
-        raise OSError(f"Cannot listen on {host} port {port}: {error.strerror}. Choose another with --port.") from error
+        raise OSError(f"Cannot listen on {host} port {port}: {error.strerror}. Choose another host or port.") from error
     return opened
 
 
