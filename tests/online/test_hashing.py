@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction import FeatureHasher
 
-from coview.online import hashing
-from coview.online.hashing import ColumnCache, hash_row, hash_rows
+from coview.online.hashing import hash_row, hash_rows
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
 
@@ -31,27 +30,6 @@ def test_text_and_words_and_names_with_text():
     np.testing.assert_array_equal(rows[0], rows[1])
     np.testing.assert_array_equal(rows[2], rows[3])
     assert not rows[4].any()
-    kept = ColumnCache(width)
     for i, row in enumerate([*given[:4], {}, *given[5:]]):
         columns, values = hash_row(row, width)
         np.testing.assert_array_equal(rows[i][columns], values)
-        for ours, theirs in zip(kept.row(row), (columns, values)):
-            np.testing.assert_array_equal(ours, theirs)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.dictionaries(NAMES, st.floats(-10, 10) | st.integers(-5, 5) | st.booleans() | NAMES, max_size=6)))
-def test_places_that_are_kept_are_those_of_the_hash(rows):
-    kept = ColumnCache(7)  # names collide, and come again
-    for row in rows:
-        for ours, theirs in zip(kept.row(row), hash_row(row, 7)):
-            np.testing.assert_array_equal(ours, theirs)
-
-
-def test_places_are_forgotten_when_there_are_too_many(monkeypatch):
-    monkeypatch.setattr(hashing, "_KEPT", 3)
-    kept = ColumnCache(1024)
-    for i in range(10):
-        row = {f"f{i}": 1.0, f"g{i}": 2.0}
-        np.testing.assert_array_equal(kept.row(row)[0], hash_row(row, 1024)[0])
-    assert len(kept) <= 3

@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,11 @@ from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils import murmurhash3_32
 
-__all__ = ["WIDTH", "ColumnCache", "hash_feature", "hash_row", "hash_rows", "words"]
+__all__ = ["WIDTH", "hash_feature", "hash_row", "hash_rows", "words"]
 
 WIDTH = 2**18  # columns of a hashed view unless asked otherwise
 
 _WORD = re.compile(r"\w+")
-_NUMBERS = frozenset({float, int, bool})
 _KEPT = 2**18  # names whose columns are kept; more are forgotten and hashed again
 
 
@@ -52,40 +50,6 @@ def hash_row(features: Mapping[str, Any] | Iterable[str] | str, width: int = WID
         column, sign = hash_feature(str(name), width)
         sums[column] = sums.get(column, 0.0) + sign * value
     return np.fromiter(sums.keys(), dtype=np.int32, count=len(sums)), np.array(list(sums.values()), dtype=np.float64)
-
-
-class ColumnCache(dict[str, int]):
-    """Columns of a view's features by name, as sign x (column + 1); a name is hashed when it is first asked for."""
-
-    def __init__(self, width: int = WIDTH) -> None:
-        super().__init__()
-        self.width = width
-
-    def __missing__(self, name: str) -> int:
-        if not isinstance(name, str):
-            raise TypeError(f"Feature names must be text, got {name!r}.")
-        if len(self) >= _KEPT:
-            self.clear()
-        hashed = int(murmurhash3_32(name, seed=0))
-        self[name] = hashed % self.width + 1 if hashed >= 0 else -(-hashed % self.width) - 1
-        return self[name]
-
-    def row(self, features: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return columns and values of one row, as `hash_row` does."""
-        if type(features) is not dict or not features or not _NUMBERS.issuperset(map(type, features.values())):
-            return hash_row(features, self.width)
-        try:
-            signs = itemgetter(*features)(self)
-        except TypeError:  # a name that is no text
-            return hash_row(features, self.width)
-        signed = np.array(signs, dtype=np.int32, ndmin=1)
-        columns = np.abs(signed)
-        if len(set(columns.tolist())) < len(features):  # names that share a column
-            return hash_row(features, self.width)
-        columns -= 1
-        values = np.array(list(features.values()), dtype=np.float64)
-        values *= np.sign(signed)
-        return columns, values
 
 
 def hash_rows(rows: Iterable[Any], width: int = WIDTH) -> sparse.csr_array:

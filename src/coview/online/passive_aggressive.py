@@ -55,7 +55,7 @@ from coview.views.arrays import LARGEST, SINGLE_LARGEST, check_magnitude, larges
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
-__all__ = ["MultiViewPassiveAggressiveClassifier", "kernel_options"]
+__all__ = ["MultiViewPassiveAggressiveClassifier"]
 
 
 _SCORES = 2**22  # of rows by class, that a fit has in memory at once
@@ -394,7 +394,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         """Parameters as the kernels take them; refuses those out of range."""
         choices = (self.loss, self.update, self.gate, self.average, self.fit_intercept, self.view_weighting)
         rates = (self.C, self.coupling, self.weighting_rate, self.weighting_share)
-        return kernel_options(len(self.view_names_), *choices, *rates)
+        return _kernel_options(len(self.view_names_), *choices, *rates)
 
     # -- predicting
 
@@ -500,7 +500,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         return bias[0] - bias[1] / max(self._memory["n_rounds"], 1) if self._memory["lags"] is not None else bias[0]
 
 
-def kernel_options(n_views: int, *parameters: Any) -> np.ndarray:
+def _kernel_options(n_views: int, *parameters: Any) -> np.ndarray:
     """Return (loss, update, gate, average, n of the intercept, coupling, rate, mix), or say which value is wrong.
 
     Parameters
@@ -513,7 +513,7 @@ def kernel_options(n_views: int, *parameters: Any) -> np.ndarray:
 
     Examples
     --------
-    >>> kernel_options(2, "pa1", "exact", True, False, True, None, 0.1, 0.5, 0.1, 0.001).tolist()
+    >>> _kernel_options(2, "pa1", "exact", True, False, True, None, 0.1, 0.5, 0.1, 0.001).tolist()
     [1.0, 0.0, 1.0, 0.0, 0.25, 0.5, 0.0, 0.001]
     """
     try:

@@ -32,7 +32,6 @@ __all__ = [
     "grow_classes",
     "joined",
     "learn_rows",
-    "learner",
     "matrices_of",
     "new_weights",
     "rows_of",
@@ -169,7 +168,7 @@ def learn_rows(
     # without averages there are no lags to find: the weights stand in for them, unread
     pointers = addresses((*rows.indptrs, *rows.indices, *rows.values, *weights, *(lags or weights))).reshape(5, -1)
     like = np.empty(0, dtype=rows.indices[0].dtype), np.empty(0, dtype=rows.values[0].dtype)
-    learn = learner(n_classes, len(weights))
+    learn = _kernel(n_classes, len(weights))
     announce(learn)
     state = (memory["bias"], codes, order, costs, memory["shares"], options, n_rounds)
     scratch = np.empty((rounds.ROWS, len(weights))), np.empty((3, len(weights)), dtype=np.int64)
@@ -191,13 +190,6 @@ def matrices_of(memory: Memory, rows: CompressedRows) -> dict[str, Any]:
         name: sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, len(weights)))
         for (name, weights), values, indices, indptr in parts
     }
-
-
-def learner(n_classes: int, n_views: int) -> Any:
-    """Return the kernel for so many classes and views."""
-    if n_classes > 2:
-        return kernels.learn_classes
-    return kernels.learn_pair if n_views == 2 else kernels.learn_binary
 
 
 def check_range(names: Sequence[str], rows: CompressedRows, outcome: Outcome) -> None:
@@ -256,6 +248,12 @@ def dense_memory(memory: Memory) -> Memory:
             _as_weights(array.toarray()) if sparse.issparse(array) else np.require(array, requirements=("C", "W"))
         ),
     )
+
+
+def _kernel(n_classes: int, n_views: int) -> Any:
+    if n_classes > 2:
+        return kernels.learn_classes
+    return kernels.learn_pair if n_views == 2 else kernels.learn_binary
 
 
 def _can_learn(array: Any) -> bool:
