@@ -149,3 +149,41 @@ def test_graphs_of_the_same_rows_are_made_once_where_they_are_remembered(monkeyp
     LabelSpreadingClassifier().fit(X, y)
     assert len(made) == 6
     assert_array_equal(again.memberships_, alone.memberships_)
+
+
+def thin_views(metric: str, dtype: type) -> tuple[Views, np.ndarray]:
+    """Sparse views, by distances one dense beside them; objects from the 101st on lack some of them."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=150)
+    arrays = {name: rng.random((150, 30)) * (rng.random((150, 30)) < 0.2) * (1 + y[:, None]) for name in "abcd"}
+    present = rng.random((150, 4)) > 0.3
+    present[:100] = True
+    found = {
+        name: sparse.csr_array((part * present[:, [v]]).astype(dtype)) for v, (name, part) in enumerate(arrays.items())
+    }
+    if metric != "cosine":
+        found["d"] = found["d"].toarray()
+    return Views(found, present=present), y
+
+
+@pytest.mark.parametrize(
+    ("metric", "dtype"), [("cosine", np.float64), ("cosine", np.float32), ("euclidean", np.float64)]
+)
+def test_sparse_rows_that_lack_views_are_placed_as_those_by_the_reference(metric, dtype):
+    X, y = thin_views(metric, dtype)
+    fit, new = X[:100], X[90:]  # some of the new ones are fitted
+    models = [
+        LabelSpreadingClassifier(metric=metric, engine=engine).fit(fit, y[:100]) for engine in ("cpu", "reference")
+    ]
+    answers = [model.predict_proba(new) for model in models]
+    assert_allclose(answers[0], answers[1], rtol=1e-4, atol=1e-5)
+
+
+def test_fitted_rows_are_stacked_once_for_all_sets_of_sparse_views_that_new_objects_have(monkeypatch):
+    X, y = thin_views("cosine", np.float64)
+    model = LabelSpreadingClassifier(metric="cosine").fit(X[:100], y[:100])
+    stack, stacked = view_graphs.side_by_side, []
+    monkeypatch.setattr(view_graphs, "side_by_side", lambda parts: stacked.append(parts[0].shape[0]) or stack(parts))
+    model.predict(X[100:])
+    assert len(np.unique(X[100:].present, axis=0)) > 5
+    assert stacked.count(100) == 1

@@ -33,6 +33,7 @@ __all__ = [
     "Graph",
     "Scaling",
     "drawn_vectors",
+    "edges_by_products",
     "edges_to",
     "leading_vectors",
     "metric_by_default",
@@ -194,15 +195,42 @@ def edges_to(
         return sparse.csr_array((rows.shape[0], among.shape[0]))
     some = for_sklearn(take_rows(rows, have))
     distances, positions = nearest(some, k, among, ops)
+    apart = _apart(distances, row_squares(some), row_squares(among)[positions]) if cosine else None
+    return edges_of(distances, positions, apart, have, (rows.shape[0], among.shape[0]))
+
+
+def edges_of(
+    distances: np.ndarray, positions: np.ndarray, apart: np.ndarray | None, have: np.ndarray, shape: tuple[int, int]
+) -> Any:
+    """Weights as of `edges_to`, of the rows `have` whose nearest are found; those `apart` have none."""
     reach = np.maximum(distances[:, -1:], 1e-12)
     same = distances <= _ZERO * np.maximum(reach, 1.0)
     weights = np.where(same.any(axis=1, keepdims=True), same, np.exp(-((distances / reach) ** 2)))
-    if cosine:
-        weights = np.where(_apart(distances, row_squares(some), row_squares(among)[positions]), 0.0, weights)
+    if apart is not None:
+        weights = np.where(apart, 0.0, weights)
     sums = weights.sum(axis=1, keepdims=True)
     weights = weights / np.where(sums > 0, sums, 1.0)  # a row that shares nothing with any leans on none
-    of = np.repeat(have, k)
-    return sparse.csr_array((weights.ravel(), (of, positions.ravel())), shape=(rows.shape[0], among.shape[0]))
+    return sparse.csr_array((weights.ravel(), (np.repeat(have, distances.shape[1]), positions.ravel())), shape=shape)
+
+
+def edges_by_products(
+    products: np.ndarray, squares: np.ndarray, of_fitted: np.ndarray, n_neighbors: int, *, cosine: bool = False
+) -> Any:
+    """Weights as of `edges_to`, by the products (new rows x fitted rows) and the squared lengths of both."""
+    k = min(n_neighbors, products.shape[1])
+    if not k:
+        return sparse.csr_array(products.shape)
+    if cosine:
+        gaps = 2.0 - 2.0 * products / np.sqrt(np.multiply.outer(squares, of_fitted))
+    else:
+        gaps = squares[:, None] + of_fitted - 2.0 * products
+    positions = np.argpartition(gaps, k - 1, axis=1)[:, :k]
+    near = np.take_along_axis(gaps, positions, axis=1)
+    order = np.argsort(near, axis=1)
+    distances = np.sqrt(np.maximum(np.take_along_axis(near, order, axis=1), 0.0))
+    apart = _apart(distances, np.ones(len(products)), np.ones(1)) if cosine else None
+    positions = np.take_along_axis(positions, order, axis=1)
+    return edges_of(distances, positions, apart, np.arange(len(products)), products.shape)
 
 
 def leading_vectors(graph: Graph, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -11,18 +11,30 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils import gen_batches
 
 from coview.base import MultiViewEstimator
-from coview.clustering.affinity import METRICS, Scaling, edges_to, neighbor_graph, neighbors_by_default, row_squares
+from coview.clustering.affinity import (
+    METRICS,
+    Scaling,
+    edges_by_products,
+    edges_to,
+    neighbor_graph,
+    neighbors_by_default,
+    row_squares,
+)
 from coview.engines.select import local_engine, select_engine
 from coview.preprocessing.scaling import SCALINGS
 from coview.utils import fitted_state as rules
 from coview.utils.parameters import NONE, by_view, integer, one_of
 from coview.utils.remembered import remembered
-from coview.views.arrays import for_sklearn, take_rows, unit_rows
+from coview.views.arrays import for_sklearn, side_by_side, take_rows, unit_rows
 from coview.views.views import Views, presence_patterns
 
 __all__ = ["NeighborGraphEstimator", "added_up"]
+
+_PRODUCTS = 2**23  # with fitted rows at a time
 
 
 def graph_of(rows: Any, known: np.ndarray, **settings: Any) -> Any:
@@ -113,7 +125,7 @@ class NeighborGraphEstimator(MultiViewEstimator):
     def _concatenated(self, views: Views) -> Any:
         """Affinity of the rows side by side."""
         known = np.any([self._known(name, views) for name in views.names], axis=0)
-        rows = self._side_by_side(self.neighbors_)
+        rows = self._side_by_side(self._weighted(self.neighbors_))
         return graph_of(rows, known & self._says(rows), **self._near())
 
     def _sum(self, graphs: list[Any], weights: np.ndarray) -> Any:
@@ -124,21 +136,59 @@ class NeighborGraphEstimator(MultiViewEstimator):
     def _by_all(self, views: Views, vectors: np.ndarray) -> np.ndarray:
         """Where new objects stand among `vectors` of the fitted ones, each by all views that it has side by side."""
         placed = np.zeros((len(views), vectors.shape[1]))
-        for some, had in presence_patterns(views.present):
-            rows, known = self._scaled(views[some].select(*(views.names[v] for v in had)))
-            new, among = self._side_by_side(rows), self._side_by_side({name: self.neighbors_[name] for name in rows})
-            anyone = np.any(list(known.values()), axis=0) & self._says(new)
-            # who lacks all of these views is nobody's neighbor
-            near = np.unique(np.concatenate([self.neighbor_rows_[name] for name in rows]))
-            near = near[self._says(among)[near]]
-            edges = edges_to(new, anyone, for_sklearn(take_rows(among, near)), **self._near())
-            placed[some] = edges @ vectors[near]
+        rows, known = self._scaled(views)
+        rows, fitted = self._weighted(rows), self._weighted({name: self.neighbors_[name] for name in rows})
+        have = np.zeros((len(vectors), len(rows)), dtype=bool)  # who lacks all of these views is nobody's neighbor
+        for v, name in enumerate(rows):
+            have[self.neighbor_rows_[name], v] = True
+        present = views.present & np.any(list(known.values()), axis=0)[:, None]
+        settings = self._near()
+        if settings["ops"] is None or settings["ops"].name == "cpu":
+            thin = np.flatnonzero(present[:, [sparse.issparse(part) for part in fitted.values()]].any(axis=1))
+            some_rows = [take_rows(part, thin) for part in rows.values()]
+            placed[thin] = self._by_products(some_rows, list(fitted.values()), present[thin], have, vectors)
+            present[thin] = False
+        for some, had in presence_patterns(present):
+            names = [views.names[v] for v in had]
+            new = self._side_by_side({name: take_rows(rows[name], some) for name in names})
+            among = self._side_by_side({name: fitted[name] for name in names})
+            near = np.flatnonzero(have[:, had].any(axis=1) & self._says(among))
+            among = among if len(near) == len(vectors) else take_rows(among, near)
+            placed[some] = edges_to(new, self._says(new), for_sklearn(among), **settings) @ vectors[near]
         return placed
 
+    def _by_products(
+        self, rows: list[Any], fitted: list[Any], present: np.ndarray, have: np.ndarray, vectors: np.ndarray
+    ) -> np.ndarray:
+        """`_by_all` by products of sparse rows, as the processor does it; only lengths go by the views of an object.
+
+        Objects may have as many sets of views as there are objects: stacking the fitted rows for each is slow.
+        """
+        placed = np.zeros((len(present), vectors.shape[1]))
+        if not len(present):
+            return placed
+        fitted = [part.astype(np.float64, copy=False) for part in fitted]
+        of_fitted = np.array([row_squares(part) for part in fitted])
+        across = sparse.csr_array(side_by_side(fitted)).T.tocsr()
+        new = sparse.csr_array(side_by_side(rows), dtype=np.float64)
+        squares, cosine = row_squares(new), self._cosine(self.scalings_)
+        present = present & (squares > 0)[:, None] if cosine else present
+        for batch in gen_batches(len(present), max(_PRODUCTS // len(vectors), 1)):
+            products = (new[batch] @ across).toarray()
+            for some, had in presence_patterns(present[batch]):
+                lengths = of_fitted[had].sum(axis=0)
+                near = np.flatnonzero(have[:, had].any(axis=1) & ((lengths > 0) | (not cosine)))
+                among = products[np.ix_(some, near)], squares[batch][some], lengths[near]
+                edges = edges_by_products(*among, self.joint_neighbors_, cosine=cosine)
+                placed[batch][some] = edges @ vectors[near]
+        return placed
+
+    def _weighted(self, rows: dict[str, Any]) -> dict[str, Any]:
+        return {name: part * part.dtype.type(self.joint_scales_[name]) for name, part in rows.items()}
+
     def _side_by_side(self, rows: dict[str, Any]) -> Any:
-        """Rows of views side by side, of length 1 by cosines: who lacks a view is not near to all that is short."""
-        scaled = {name: part * part.dtype.type(self.joint_scales_[name]) for name, part in rows.items()}
-        beside = for_sklearn(Views(scaled).hstack())
+        """Weighted rows of views side by side, of length 1 by cosines: who lacks a view is not near to all short."""
+        beside = for_sklearn(side_by_side(list(rows.values())))
         return unit_rows(beside) if self._cosine(self.scalings_) else beside
 
     def _says(self, rows: Any) -> np.ndarray:
