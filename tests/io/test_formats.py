@@ -390,6 +390,14 @@ def test_zeros_are_read_from_an_archive_that_is_as_long_as_they_are(tmp_path, sh
     assert read(tmp_path / "v.npz").shape == shape
 
 
+def test_a_sparse_matrix_is_read_as_the_refusal_of_its_packed_file_advises(tmp_path):
+    matrix = sparse.csr_array((np.ones(2), np.zeros(2, int), np.linspace(0, 2, 9_000_001).astype(int)))
+    sparse.save_npz(tmp_path / "v.npz", matrix)
+    states_much(tmp_path / "v.npz", "save_npz(path, matrix, compressed=False)")
+    sparse.save_npz(tmp_path / "v.npz", matrix, compressed=False)
+    assert read(tmp_path / "v.npz").shape == (9_000_000, 1)
+
+
 @pytest.mark.parametrize("kind", ["numbers", "a list", "texts"])
 def test_a_parquet_file_that_states_much_is_refused(tmp_path, kind):
     columns = {
@@ -502,7 +510,7 @@ def h5mu(tmp_path):
     return tmp_path / "cells.h5mu"
 
 
-@pytest.mark.parametrize("how", ["external", "virtual", "external link", "soft link"])
+@pytest.mark.parametrize("how", ["external", "virtual", "external link", "soft link", "second link"])
 @pytest.mark.filterwarnings("ignore")
 def test_nothing_of_an_hdf5_file_is_read_from_another(h5mu, how):
     np.full((2, 2), 7.0).tofile(h5mu.with_name("secret"))
@@ -519,10 +527,66 @@ def test_nothing_of_an_hdf5_file_is_read_from_another(h5mu, how):
             layout[:] = h5py.VirtualSource(h5mu.with_name("other.h5"), "X", (2, 2))
             place.create_virtual_dataset("X", layout)
         else:
-            place["X"] = h5py.ExternalLink("other.h5", "X") if how == "external link" else h5py.SoftLink("/obs")
+            links = {"external link": h5py.ExternalLink("other.h5", "X"), "soft link": h5py.SoftLink("/obs")}
+            place["X"] = links.get(how, file["mod/rna/X"])
         if "link" not in how:
             place["X"].attrs.update(kept)
-    states_much(h5mu, "has 'mod/protein/X' as a link or in another file, which is not read")
+    states_much(h5mu, "/X' as a link or in another file, which is not read")
+
+
+def point_at_the_first(path, count):
+    """Let all of the texts "y", as often as they are there, be the one of a megabyte before them."""
+    content = path.read_bytes()
+    long, short = (rb"%s.{12}" % re.escape(size.to_bytes(4, "little")) for size in (1_000_000, 1))
+    records = re.search(rb"(?s)(%s)((?:%s){%d})" % (long, short, count), content)
+    path.write_bytes(content.replace(records[2], records[1] * count, 1))
+
+
+@pytest.mark.parametrize("kind", ["column", "matrix", "record", "attribute"])
+@pytest.mark.filterwarnings("ignore")
+def test_texts_of_an_hdf5_file_that_are_all_one_are_counted_each(h5mu, kind):
+    texts = np.array(["x" * 1_000_000] + ["y"] * 399, dtype=object)
+    with h5py.File(h5mu, "r+") as file:
+        place, text = file["mod/rna/uns"], h5py.string_dtype()
+        if kind == "attribute":
+            place.attrs.create("t", texts, dtype=text)
+        elif kind == "record":
+            place.create_dataset("t", data=texts.astype([("a", text)]))
+        else:
+            place.create_dataset("t", data=texts if kind == "column" else texts.reshape(20, 20), dtype=text)
+    point_at_the_first(h5mu, 399)
+    tracemalloc.start()
+    try:
+        states_much(h5mu, "MB, but has 1.")
+        assert tracemalloc.get_traced_memory()[1] < 200 * h5mu.stat().st_size
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_long_and_many_texts_of_an_hdf5_file_are_read(h5mu):
+    with h5py.File(h5mu, "r+") as file:
+        file["mod/rna/uns/t"] = ["x" * 1_000_000, *map(str, range(30_000))]
+        file["mod/rna/uns"].attrs["names"] = ["a"] * 100
+    assert len(read_views(h5mu)) == 4
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_categories_of_one_column_are_not_those_of_another(h5mu):
+    with h5py.File(h5mu, "r+") as file:
+        frame = file["mod/rna/obs"]
+        frame["__categories/a"] = ["x", "y"]
+        for name in "ab":
+            frame[name] = np.zeros(3, dtype="i1")
+            frame[name].attrs["categories"] = frame["__categories/a"].ref
+    states_much(h5mu, "as a link or in another file")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_chunk_of_an_hdf5_file_counts_as_a_whole(h5mu):
+    with h5py.File(h5mu, "r+") as file:
+        file.create_dataset("mod/rna/layers/x", (3, 3), chunks=(10**7, 3), maxshape=(None, 3), compression="gzip")
+    states_much(h5mu, "states 120 MB, but has")
 
 
 @pytest.mark.filterwarnings("ignore")

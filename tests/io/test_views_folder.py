@@ -899,3 +899,17 @@ def test_an_archive_of_many_views_is_no_single_view(tmp_path):
     assert read_views(tmp_path / "both.npz").names == ("words", "image")
     with pytest.raises(DataFileError, match=r"both.npz holds 2 views \('words', 'image'\)"):
         read_views({"words": tmp_path / "both.npz"})
+
+
+def test_what_is_written_is_read_though_most_rows_are_empty(tmp_path, format):
+    rows = np.linspace(0, 8_999_999, 2000).astype(int)
+    X = Views(x=sparse.csr_array((np.ones(2000, np.float32), (rows, rows % 3)), shape=(9_000_000, 3)))
+    write_views(X, tmp_path / "v", format=format)
+    assert (read_views(tmp_path / "v")["x"] != X["x"]).nnz == 0
+
+
+def test_what_would_not_be_read_is_not_written(tmp_path):
+    X = Views(x=sparse.csr_array(([1.0], ([0], [0])), shape=(3, 40_000_000)))
+    with pytest.raises(DataFileError, match="states 40000000 features of view 'x', but its files have"):
+        write_views(X, tmp_path / "v")
+    assert not list(tmp_path.iterdir())

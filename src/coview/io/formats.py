@@ -16,9 +16,10 @@ from numpy.lib import format as npy
 from scipy import io, sparse
 
 from coview.exceptions import DataFileError
+from coview.io.hdf5 import check_hdf5
 from coview.io.tables import DELIMITERS, native_parquet, read_numbers, rows_present
 from coview.preprocessing.vector_columns import holds_vectors, read_vectors
-from coview.utils.limits import exceeds, shown_bytes
+from coview.utils.limits import exceeds, exceeds_rows, shown_bytes
 from coview.utils.messages import not_text, one_sentence, short
 from coview.utils.text_files import json_rows
 from coview.views.arrays import frame_ids
@@ -161,8 +162,8 @@ def npz_headers(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
     stated, size = sum(math.prod(shape) * dtype.itemsize for shape, dtype in headers.values()), path.stat().st_size
     if exceeds(stated, size):
         raise DataFileError(
-            f"{path} states arrays of {shown_bytes(stated)} in {shown_bytes(size)}. Write them without compression "
-            "(np.savez), or in a sparse format."
+            f"{path} states arrays of {shown_bytes(stated)} in {shown_bytes(size)}. Write them without compression, "
+            "by np.savez or scipy.sparse.save_npz(path, matrix, compressed=False)."
         )
     return headers
 
@@ -189,7 +190,7 @@ def _read_npz(path: Path) -> FileView | dict[str, FileView]:
 
 def _check_shape(path: Path, shape: tuple[int, ...]) -> None:
     """Refuse a sparse matrix of so many rows or columns that models of it would fill the memory for nothing."""
-    if exceeds(8 * max(shape), path.stat().st_size):
+    if exceeds_rows(max(shape), path.stat().st_size):
         raise DataFileError(
             f"{path} states a matrix of {' x '.join(map(str, shape))} in {shown_bytes(path.stat().st_size)}. Leave out "
             "empty rows and columns."
@@ -303,35 +304,12 @@ def _read_h5mu(path: Path) -> dict[str, FileView]:
         import mudata
     except ImportError:
         raise DataFileError(f'{path} needs mudata to be read. Run: pip install "coview[mudata]".') from None
-    _check_hdf5(path)
+    check_hdf5(path)
     views = as_views(mudata.read_h5mu(path))
     return {
         name: FileView(array, views.ids, views.feature_names.get(name), views.present[:, v])
         for v, (name, array) in enumerate(views.items())
     }
-
-
-def _check_hdf5(path: Path) -> None:
-    """Refuse what HDF5 would read from other files, and what states far more than is there: a shape costs nothing."""
-    import h5py
-
-    stated = 0
-    with h5py.File(path, "r") as file:
-
-        def other(name: str, link: Any) -> str | None:
-            """The name of what is not in this file, at which the visit ends."""
-            nonlocal stated
-            node: Any = file[name] if isinstance(link, h5py.HardLink) else None
-            array = isinstance(node, h5py.Dataset)
-            stated += node.size * node.dtype.itemsize if array and node.size else 0
-            return name if node is None or (array and (node.external or node.is_virtual)) else None
-
-        if found := file.visititems_links(other):
-            raise DataFileError(
-                f"{path} has {short(found)} as a link or in another file, which is not read. Write all of it to one."
-            )
-    if exceeds(stated, path.stat().st_size):
-        raise DataFileError(f"{path} states {shown_bytes(stated)}, but has {shown_bytes(path.stat().st_size)}.")
 
 
 _READERS: dict[str, Callable[[Path], Any]] = {

@@ -26,9 +26,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -36,7 +39,8 @@ import numpy as np
 
 from coview.exceptions import DataFileError, ViewsError
 from coview.io.shard_files import SUFFIXES, Facts, describe
-from coview.utils.limits import exceeds, shown_bytes
+from coview.io.zarr_arrays import size_on_disk
+from coview.utils.limits import exceeds_rows, shown_bytes
 from coview.utils.messages import cut, one_sentence, short
 from coview.utils.text_files import parse_json
 from coview.views.checks import as_feature_names, check_name
@@ -103,7 +107,7 @@ def read_manifest(folder: str | Path) -> Manifest:
                 raise DataFileError(
                     f"{root} lacks the file {short(name)} of shard {i}. Copy it there, or write the views again."
                 )
-            if not all(_is_own(root, path) for path in (root / name, *(root / name).rglob("*"))):
+            if not _is_own(root, root / name):
                 raise DataFileError(
                     f"{root} has {short(name)} of shard {i} in another folder, by a link, or as no regular file, which "
                     "is not read. Copy it there."
@@ -256,9 +260,11 @@ def _complete(
             raise DataFileError(f"{root / MANIFEST} must say how many rows shard {i} has: its files do not tell.")
         nnz = shard["nnz"] or tuple(about(i, v).nnz for v in range(len(drafts)))
         full.append(ShardEntry(rows, shard["files"], nnz, shard["ids"], shard["present"], shard["sha256"]))
-    size = sum(map(_size, {root / file for shard in full for file in shard.files}))
-    if exceeds(8 * (n_rows := sum(shard.rows for shard in full)), size):
-        raise DataFileError(f"{root / MANIFEST} states {n_rows} rows, but its files have {shown_bytes(size)}.")
+    size = sum(map(size_on_disk, {root / file for shard in full for file in shard.files}))
+    if exceeds_rows(n_rows := sum(shard.rows for shard in full), size):
+        raise DataFileError(
+            f"{MANIFEST} states {n_rows} rows, but its files have {shown_bytes(size)}. Leave out empty rows."
+        )
     views: list[ViewEntry] = []
     for v, draft in enumerate(drafts):
         known = {key: value for key, value in draft.items() if value is not None}
@@ -267,9 +273,9 @@ def _complete(
         name, features, names = known["name"], known["features"], known.get("feature_names")
         if not features:
             raise DataFileError(f"{root / MANIFEST} must say how many features view {name!r} has.")
-        if exceeds(8 * features, size):
+        if exceeds_rows(features, size):
             raise DataFileError(
-                f"{root / MANIFEST} states {features} features of view {name!r}, but its files have "
+                f"{MANIFEST} states {features} features of view {name!r}, but its files have "
                 f"{shown_bytes(size)}. Leave out those without values."
             )
         dtype = np.dtype(known["dtype"]).newbyteorder("=").str  # read as native, whatever the files hold
@@ -282,7 +288,10 @@ def _complete(
 
 
 def _is_own(root: Path, path: Path) -> bool:
-    return path.resolve().is_relative_to(root) and (path.is_file() or path.is_dir())
+    """Whether a file, or a folder with all that is in it, lies in the folder of views."""
+    inside = (os.path.join(place, name) for place, *names in os.walk(path) for name in chain(*names))
+    kinds = {stat.S_IFMT(os.lstat(file).st_mode) for file in (str(path.resolve()), *inside)}
+    return path.resolve().is_relative_to(root) and kinds <= {stat.S_IFREG, stat.S_IFDIR}
 
 
 def _is_there(path: Path) -> bool:
@@ -290,11 +299,6 @@ def _is_there(path: Path) -> bool:
         return path.exists()
     except OSError:  # a name that no file can have
         return False
-
-
-def _size(path: Path) -> int:
-    files = path.rglob("*") if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in files)
 
 
 def _damaged(path: Path, why: str) -> DataFileError:

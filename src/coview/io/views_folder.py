@@ -149,6 +149,7 @@ def write_views(
         if not shards:
             raise DataFileError("The views have no rows to write.")
         write_manifest(beside, first, shards)
+        read_manifest(beside)  # which refuses now what it would refuse later
 
 
 # -- reading

@@ -6,6 +6,7 @@ and only through codecs of a short list; zarr opens what has passed.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from coview.utils.limits import exceeds, shown_bytes
 from coview.utils.messages import listed, short
 from coview.utils.text_files import parse_json
 
-__all__ = ["check_chunks", "import_zarr", "open_array", "write_array", "zarr_attributes"]
+__all__ = ["check_chunks", "import_zarr", "open_array", "size_on_disk", "write_array", "zarr_attributes"]
 
 _TYPE_2 = re.compile(r"[<>|][biuf](1|2|4|8)")
 _TYPES_3 = {"bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "float16"} | {
@@ -64,8 +65,8 @@ def open_array(path: Path) -> Any:
             "one of these."
         )
     array = import_zarr().open_array(str(path), mode="r", zarr_format=version)
-    if exceeds(array.nbytes, _size(path)):
-        raise DataFileError(f"{path} states {shown_bytes(array.nbytes)}, but has {shown_bytes(_size(path))}.")
+    if exceeds(array.nbytes, size_on_disk(path)):
+        raise DataFileError(f"{path} states {shown_bytes(array.nbytes)}, but has {shown_bytes(size_on_disk(path))}.")
     return array
 
 
@@ -85,7 +86,7 @@ def write_array(path: Path, values: np.ndarray, chunks: tuple[int, ...]) -> None
     options: dict[str, Any] = {"chunks": chunks, "config": {"write_empty_chunks": True}}
     create = import_zarr().create_array
     create(str(path), data=values, **options)
-    if exceeds(values.nbytes, _size(path)):
+    if exceeds(values.nbytes, size_on_disk(path)):
         create(str(path), data=values, compressors=None, overwrite=True, **options)
 
 
@@ -119,5 +120,7 @@ def _not_numbers(file: Path, kind: Any) -> DataFileError:
     return DataFileError(f"{file} is of no array of numbers in a regular grid (its type is {short(kind)}).")
 
 
-def _size(path: Path) -> int:
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+def size_on_disk(path: Path) -> int:
+    """Return the bytes of a file, or of the files in a folder."""
+    files = (os.path.join(place, name) for place, _, names in os.walk(path) for name in names)
+    return sum(map(os.path.getsize, files if path.is_dir() else [path]))
