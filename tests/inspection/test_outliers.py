@@ -86,6 +86,14 @@ def test_objects_of_enough_tokens_have_the_rate_without_a_reference(known):
     assert 0.05 / 3 < np.mean(np.array([table.p_values for table in tables]) <= 0.05) < 0.06
 
 
+@pytest.mark.parametrize(("lengths", "rate", "least"), [([4], 0.05, 0.25), ([20, 40, 80], 0.01, 0.9)])
+def test_objects_of_other_topics_are_found_without_a_reference(known, lengths, rate, least):
+    model, draw = known
+    words = draw(np.resize(lengths, 600))["words"].toarray()
+    words[:60] = np.roll(words[:60], 7, axis=1)  # the words of a topic become others, rare or of several topics
+    assert np.mean(model.outliers(Views(words=words)).p_values[:60] <= rate) > least
+
+
 def test_words_and_vectors_keep_the_rate_without_a_reference():
     rng = np.random.default_rng(0)
     centers = 5 * rng.normal(size=(3, 10))

@@ -18,8 +18,9 @@ Fits of a few tokens are far from normal: of three, one rare token is a third. W
 that the model makes itself, of the same lengths and with the memberships of the fit: among these none is an outlier.
 In each view, a fit that is no farther off than theirs, by their own median and deviation, gets the higher score of the
 two, and scores are shortened below the lower quartile so that those of such objects reach as far as a normal
-distribution; so are their means over the views, which may be far off in several views at once. So on data that the model describes no more objects are called outliers than were asked for, of any
-length; of real data, which no model describes well, the other objects decide.
+distribution; so is their mean over the views, as objects may be far off in several views at once. So on data that the
+model describes no more objects are called outliers than were asked for, of any length; of real data, which no model
+describes well, the other objects decide.
 
 Without a reference the objects are their own: what is usual is told by the median and the lower quartile of their
 scores, as of a normal distribution, so that outliers among them do not hide each other. With a reference of n objects
@@ -127,7 +128,8 @@ class OutlierTable(ColumnTable):
         """Whether there are more of them, or clearer ones, than among as many usual objects by chance.
 
         Usual objects have a p-value of at most a in at most a share a of all cases: of n of them, a binomial number.
-        This is true where so many have one of at most `false_alarm`, or a tenth of it, only with a probability of 0.005.
+        This is true where so many have one of at most `false_alarm`, or a tenth of it, only with a probability of
+        0.005.
         """
         known = self.p_values[np.isfinite(self.p_values)]
         levels = (self.false_alarm, self.false_alarm / 10)

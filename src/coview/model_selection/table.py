@@ -175,8 +175,9 @@ class Comparison(ResultTable):
         The 95 % interval of the difference from the best one over the same splits ("behind_low" in `rows`) reaches 0,
         and so does that of every method with a better mean. A method whose interval reaches 0 only because its scores
         vary much from split to split is not among them: the splits do not tell how good it is. With fewer than two
-        splits, and of clusterings, nothing is said of the others. The interval is that of the corrected resampled t-test (Nadeau and Bengio, Inference for
-        the generalization error, Machine Learning 52, 2003). It does not allow for the best one being the best of many.
+        splits, and of clusterings, nothing is said of the others. The interval is that of the corrected resampled
+        t-test (Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003). It does not allow
+        for the best one being the best of many.
         """
         done = [row for row in self.rows if row["status"] == "done"]
         near = takewhile(lambda row: row["method"] == self.best_ or _reaches_zero(row), done)
