@@ -83,7 +83,7 @@ def test_nothing_done_has_no_best():
         Comparison(ROWS[3:], ["accuracy"], "classification").best_  # noqa: B018
 
 
-def compared(figures, about=None, **status):
+def compared(figures, about=None, task="classification", **status):
     """The table of these accuracies over five splits, or fewer of methods that were not done."""
     rows = [
         {"method": name, "group": "method", "status": status.get(name, "done"), "note": "", "splits": len(values),
@@ -91,7 +91,7 @@ def compared(figures, about=None, **status):
         for name, values in figures.items()
     ]  # fmt: skip
     scores = {name: [{"accuracy": value} for value in values] for name, values in figures.items()}
-    return Comparison(rows, ["accuracy"], "classification", scores=scores, about=about)
+    return Comparison(rows, ["accuracy"], task, scores=scores, about=about)
 
 
 BEST = [0.72, 0.75, 0.70, 0.74, 0.735]
@@ -126,6 +126,14 @@ def test_the_interval_is_that_of_the_corrected_resampled_t_test():
 def test_one_split_says_nothing():
     made = compared({"best": [0.9], "b": [0.5]})
     assert made.near_best_ == ["best"] and "behind" not in made.rows[1] and "worse" not in str(made)
+
+
+@pytest.mark.parametrize("other", [[0.799] * 3, [0.7, 0.75, 0.79]])
+def test_seeds_on_the_same_objects_make_no_clusterings_clearly_different(other):
+    made = compared({"best": [0.8] * 3, "other": other}, task="clustering")
+    text = " ".join(str(made).split())
+    assert made.near_best_ == ["best"] and "behind" not in made.rows[1] and "over seeds on the same objects" in text
+    assert not any(word in text.lower() for word in ("behind", "clearly", "split"))
 
 
 @pytest.mark.parametrize("status", ["over budget", "stopped"])

@@ -197,7 +197,7 @@ class AutoClustering(BaseConsensus):
     preparation_: list[Any]
     _takes_lazy = True
     _fitted_state = {
-        "candidates_": candidate_table("reliability", "completion", "stability", "agreement", optional=("score",)),
+        "candidates_": candidate_table("score", "reliability", "completion", "stability", "agreement"),
         "n_clusters_": rules.count(1, size="clusters"),
         "n_clusters_evidence_": rules.record(
             n_clusters=rules.sequence(rules.count(1), "numbers"),

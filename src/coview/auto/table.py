@@ -51,11 +51,8 @@ def left_out(
     return ", ".join(f"{names} ({reason})" if reason else names for names, reason in parts) or None
 
 
-def candidate_table(*figures: str, optional: tuple[str, ...] = ()) -> rules.Rule:
-    """Rule for `candidates_`, a table with one row per candidate: who it is, these figures, and why it was dropped.
-
-    Figures that are `optional` are not in older files.
-    """
+def candidate_table(*figures: str) -> rules.Rule:
+    """Rule for `candidates_`, a table with one row per candidate: who it is, these figures, and why it was dropped."""
     columns = {
         "name": rules.text(),
         "method": rules.or_none(rules.text()),
@@ -64,6 +61,4 @@ def candidate_table(*figures: str, optional: tuple[str, ...] = ()) -> rules.Rule
         "without": rules.or_none(rules.text()),
         "dropped": rules.or_none(rules.text()),
     }
-    table = {name: rules.sequence(rule, "candidates") for name, rule in columns.items()}
-    table |= {name: rules.optional(rules.sequence(rules.number(nan=True), "candidates")) for name in optional}
-    return rules.record(**table)
+    return rules.record(**{name: rules.sequence(rule, "candidates") for name, rule in columns.items()})

@@ -1063,7 +1063,7 @@ class Inspection:
             1 / (n + 1): at a rate of 0.01 it takes 99 to call any object an outlier. By default, what is usual among
             the objects of X themselves.
         false_alarm : float, default=0.01
-            Share of usual objects that may be called outliers by chance.
+            Share of usual objects that are called outliers by chance, at most.
         random_state : int, RandomState or None, default=0
             Seed of the halves.
 

@@ -16,10 +16,11 @@ is the mean of these over its views. Objects of a group that was marked as noise
 
 Fits of a few tokens are far from normal: of three, one rare token is a third. What is usual for them is told by objects
 that the model makes itself, of the same lengths and with the memberships of the fit: among these none is an outlier.
-Scores are shortened below the lower quartile so that those of such objects reach as far as a normal distribution, and
-an object that is no farther off than they are, by their own median and deviation, gets the higher score of the two. So
-on data that the model describes no more objects are called outliers than were asked for, of any length; of real data,
-which no model describes well, the other objects decide.
+In each view, a fit that is no farther off than theirs, by their own median and deviation, gets the higher score of the
+two, and scores are shortened below the lower quartile so that those of such objects reach as far as a normal
+distribution; so is their mean over the views, as objects may be far off in several views at once. So on data that the
+model describes no more objects are called outliers than were asked for, of any length; of real data, which no model
+describes well, the other objects decide.
 
 Without a reference the objects are their own: what is usual is told by the median and the lower quartile of their
 scores, as of a normal distribution, so that outliers among them do not hide each other. With a reference of n objects
@@ -31,9 +32,9 @@ length, nor, without a reference, for weights that are no counts, of which the m
 Posts of 20 newsgroups, header and body as views, LinkPLSA with 20 topics of the earlier posts of sci.*, and 10 % of
 posts of rec.* among the later posts of sci.*: area under the curve 0.915, by the largest membership 0.717; on comp.*
 with posts of talk.*, 0.978 and 0.750. With 5 and 10 topics it is 0.909 and 0.910, by the largest membership 0.665 and
-0.667; on comp.* 0.981 and 0.980, and 0.761 and 0.739. At a rate of 1 %, 16 % of the posts of rec.* and 58 % of those of
-talk.* are found, and 0.1 and 0.7 % of the others called outliers; with 500 other posts as the reference 34 and 63 %,
-and 0.7 and 0.5 %. At 5 %, 38 and 82 %, and 1.1 and 2.4 %; with the reference 64 and 92 %, and 5.4 and 5.6 %. All are
+0.667; on comp.* 0.981 and 0.980, and 0.761 and 0.739. At a rate of 1 %, 27 % of the posts of rec.* and 63 % of those of
+talk.* are found, and 0.4 and 0.8 % of the others called outliers; with 500 other posts as the reference 34 and 63 %,
+and 0.7 and 0.5 %. At 5 %, 49 and 85 %, and 2.4 and 2.9 %; with the reference 64 and 92 %, and 5.4 and 5.6 %. All are
 means over three draws of the posts of rec.* and talk.*.
 """
 
@@ -87,12 +88,13 @@ class OutlierTable(ColumnTable):
     scores : ndarray (n_objects,)
         Score of every object; low scores are outlying. NaN where too little is known.
     p_values : ndarray (n_objects,)
-        How often a usual object has a score that is as low. It is at most `false_alarm` where the score is below the
-        threshold. With a reference of n objects it is at least 1 / (n + 1).
+        At most how often a usual object has a score that is as low: of objects of a few tokens, without a reference,
+        it may be far less often. It is at most `false_alarm` where the score is below the threshold. With a reference
+        of n objects it is at least 1 / (n + 1).
     threshold : float
         Objects with a lower score are outliers; minus infinity where the reference is too small to tell any.
     false_alarm : float
-        Share of usual objects that may be called outliers by chance.
+        Share of usual objects that are called outliers by chance, at most.
     n_noise : int, default=0
         Objects of groups that were marked as noise, which have no score.
 
@@ -125,8 +127,9 @@ class OutlierTable(ColumnTable):
     def exceeds_chance(self) -> bool:
         """Whether there are more of them, or clearer ones, than among as many usual objects by chance.
 
-        Usual objects have a p-value of at most a in a share a of all cases: of n of them, a binomial number. This is
-        true where so many have one of at most `false_alarm`, or a tenth of it, only with a probability of 0.005.
+        Usual objects have a p-value of at most a in at most a share a of all cases: of n of them, a binomial number.
+        This is true where so many have one of at most `false_alarm`, or a tenth of it, only with a probability of
+        0.005.
         """
         known = self.p_values[np.isfinite(self.p_values)]
         levels = (self.false_alarm, self.false_alarm / 10)
@@ -174,11 +177,11 @@ def find_outliers(
                 UserWarning,
             )
         by_view = score(fits, sizes, fits, sizes)
-        totals = _mean(by_view)
-        scores = _in_deviations(totals, totals)
+        totals, same = _mean(by_view), np.ones(len(views))  # lengths are allowed for
+        scores = _standardized(totals, same, totals, same)
         if made_fits.keys() == fits.keys():
             alike = _mean(score(made_fits, made_sizes, made_fits, made_sizes))
-            scores = np.maximum(scores, _in_deviations(totals, alike))
+            scores = _describe_made(alike, np.ones(len(alike))).shorten_tail(scores, same)
         threshold, p_values = float(norm.ppf(false_alarm)), norm.cdf(scores)
     else:
         by_view, usual = _cross_scores(score, fits, sizes, others, lengths)
@@ -342,12 +345,6 @@ def _scores(
             higher = np.maximum(found[view], _standardized(part, sizes[view], like.fits, like.sizes))
             found[view] = like.shorten_tail(higher, sizes[view])
     return found
-
-
-def _in_deviations(scores: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """How many robust standard deviations scores lie above the median of others."""
-    others = others[np.isfinite(others)]
-    return (scores - np.median(others)) / max(_spread(others), FLOOR)
 
 
 def _cross_scores(

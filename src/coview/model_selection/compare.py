@@ -164,7 +164,7 @@ def compare(
         "labeled": None if plan.known is None else int(plan.known.sum()),
         "classes" if classify else "clusters": n_groups,
         "splits": len(plan.splits),
-        "overlap": _overlap(plan) if classify else 0.0,
+        "overlap": _overlap(plan) if classify else None,
         "label_share": label_share,
         "time_budget": time_budget,
         "seed": seed,

@@ -29,7 +29,7 @@ NOTES = {
     "means ± standard "
     "deviation over the same splits for all methods.",
     "clustering": "Clusters compared with the known classes, which were hidden from all methods; means ± "
-    "standard deviation over seeds.",
+    "standard deviation over seeds on the same objects, which do not tell how differences vary with the objects.",
     "internal": "No labels: these are internal indices. They measure how compact and reproducible clusters are and how "
     "far the views agree on them, not whether they are the clusters you are looking for.",
 }
@@ -104,7 +104,7 @@ class Comparison(ResultTable):
         (``accuracy[words]``), "fit_seconds" (median), "splits" (how many were done) and "note". Scores are means over
         all splits: methods that did not finish come last and have none. "behind" is how far the score that ranks lies
         below that of the best method, as the mean difference over the same splits, with a 95 % interval from
-        "behind_low" to "behind_high".
+        "behind_low" to "behind_high"; clusterings have none, as seeds on the same objects do not tell how it varies.
     scores : dict of lists
         By method, the figures of every split that was done.
     metrics : list of str
@@ -117,7 +117,7 @@ class Comparison(ResultTable):
         Methods that are not clearly worse than the best one, which comes first.
     about : dict
         Objects, views and settings of the comparison; "overlap" is by how much the variance of a mean difference over
-        the splits is larger, as a share of that of one split, because they share training objects.
+        the splits is larger, as a share of that of one split, because they share training objects; None of clusters.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class Comparison(ResultTable):
         for row in self.rows:
             if row["status"] != "done":  # a mean over some splits cannot be held against those over all
                 row |= {name: math.nan for name in row if name.split("[")[0].removesuffix("_std") in self.metrics}
-            elif task != "internal":
+            elif task in ("classification", "few_labels"):
                 row |= self._behind(row["method"])
 
     @property
@@ -175,8 +175,9 @@ class Comparison(ResultTable):
         The 95 % interval of the difference from the best one over the same splits ("behind_low" in `rows`) reaches 0,
         and so does that of every method with a better mean. A method whose interval reaches 0 only because its scores
         vary much from split to split is not among them: the splits do not tell how good it is. With fewer than two
-        splits nothing is said. The interval is that of the corrected resampled t-test (Nadeau and Bengio, Inference for
-        the generalization error, Machine Learning 52, 2003). It does not allow for the best one being the best of many.
+        splits, and of clusterings, nothing is said of the others. The interval is that of the corrected resampled
+        t-test (Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003). It does not allow
+        for the best one being the best of many.
         """
         done = [row for row in self.rows if row["status"] == "done"]
         near = takewhile(lambda row: row["method"] == self.best_ or _reaches_zero(row), done)
