@@ -418,7 +418,8 @@ class EditedModel(MultiViewEstimator):
             Number or name of the group.
         X : what the model takes, optional
             The objects of the fit, in the same order; another number of them, or other ids, are refused. Without them
-            `labels_` and `memberships_` are not known afterwards: what the model has kept of an object does not say where it belongs without its group.
+            `labels_` and `memberships_` are not known afterwards: what the model has kept of an object does not say
+            where it belongs without its group.
         """
         return self.apply("drop", X, group=group)
 
@@ -486,7 +487,8 @@ class EditedModel(MultiViewEstimator):
         undone = [record["edit"] for record in self.edits_[-n:]]
         self.edits_ = self.edits_[:-n]
         self.splits_ = self.splits_[: len(self.splits_) - undone.count("split")]
-        self.after_drop_ = None if "drop" in undone else self.after_drop_
+        if "drop" in undone:
+            self.after_drop_ = None
         return self
 
     def preview(self, edit: Any, X: Any = None, **options: Any) -> Moves:
@@ -543,10 +545,10 @@ class EditedModel(MultiViewEstimator):
         edits = "; ".join([f"undo {quantity(taken_back, 'edit')}"] * bool(taken_back) + self.log()[since:]) or "no edit"
         if X is None or (not _reads(inner) and n_training(inner) == _n_rows(self._objects(X))):
             known = [one._read_training(inner) for one in (other, self)]
-            before, after = (None if each is None else each[1] for each in known)
-            if before is None or after is None:
+            labels = [each[1] for each in known if each is not None]
+            if len(labels) < len(known):
                 raise ParameterError(f"is needed: {_unknown(inner)}", parameter="X")
-            return find_moves(edits, before, after, self._ids_of_fit(inner))
+            return find_moves(edits, labels[0], labels[1], self._ids_of_fit(inner))
         objects = self._objects(X)
         before, after = (one._read_objects(objects)[1] for one in (other, self))
         return find_moves(edits, before, after, ids=objects.ids if isinstance(objects, Views) else None)
@@ -830,10 +832,12 @@ class EditedModel(MultiViewEstimator):
         inner, known = models[0], Known()
         if not _reads(inner):
             raise ViewsError(f"{inner.name} has no predict, and knows the groups of the objects of its fit only.")
-        if inner.kind == "cluster" and inner._memberships is not None and inner._predict is not None:
-            codes = inner.codes(inner.predict(objects, prepared=True))
-        elif inner.kind == "cluster":
-            codes = leading_groups(_asked(inner, set(), objects, known))
+        if inner.kind == "cluster":
+            both = inner._memberships is not None and inner._predict is not None
+            if both:
+                codes = inner.codes(inner.predict(objects, prepared=True))
+            else:
+                codes = leading_groups(_asked(inner, set(), objects, known))
         return self._sorted(inner, self._ask(models, objects, known), codes)
 
     def sort_objects(self, objects: Any, reading: Reading, known: Known) -> tuple[np.ndarray, np.ndarray]:
@@ -996,6 +1000,7 @@ class EditedModel(MultiViewEstimator):
         untouched = {str(n): name for n, name in own.items() if name and n in as_they_were and name not in taken}
         called = {**untouched, **{str(number): name for number, name in ledger.called.items()}}
         reads = _reads(inner)
+        sort = (lambda objects: self._read_objects(objects)[0]) if reads else None
         return replace(
             inner,
             estimator=self,
@@ -1008,12 +1013,12 @@ class EditedModel(MultiViewEstimator):
             topics=topics,
             variance_explained=explained,
             _features=features,
-            _memberships=(lambda objects: self._read_objects(objects)[0]) if reads else None,
+            _memberships=sort,
             _memberships_by_view=None if inner._memberships_by_view is None else by_view,
             _predict=(lambda objects: self._read_objects(objects)[1]) if reads else None,
             _profiles=None if changed else inner._profiles,
             _takes_matrix=inner.takes_matrix,
-            _transform=(lambda objects: self._read_objects(objects)[0]) if reads else None,
+            _transform=sort,
         )
 
 

@@ -114,9 +114,8 @@ def log_rule() -> rules.Rule:
 def _check_drop(checker: rules.Checker, records: list[Any], widths: list[int]) -> None:
     """After the last drop, the answers of the model inside and of the splits before it."""
     kinds, kept = [record["edit"] for record in records], checker.state["after_drop_"]
-    last = max((at for at, kind in enumerate(kinds) if kind == "drop"), default=None)
-    wanted = [] if last is None else widths[: 1 + kinds[:last].count("split")]
-    if kept is not None and [part.shape[1] for part in kept] != wanted:
+    wanted = [widths[: 1 + kinds[:at].count("split")] for at, kind in enumerate(kinds) if kind == "drop"]
+    if kept is not None and [[part.shape[1] for part in kept]] != wanted[-1:]:
         checker.refuse("after_drop_", "does not hold what the last drop of edits_ needs")
 
 
