@@ -278,21 +278,33 @@ def test_the_model_that_is_edited_stays_as_it_is(model):
     assert_array_equal(TOPICS.memberships_, M)
 
 
+def told(model, objects, lost):
+    """What a model says; of the objects of the fit only where the last drop that there is was not before one undone."""
+    said = model.transform(objects), model.predict(objects), model.numbers_
+    if lost and any(record["edit"] == "drop" for record in model.edits_):
+        with pytest.raises(AttributeError, match=r"only of the last drop, .* Ask predict\(X\)"):
+            _ = model.labels_
+        return said
+    return *said, model.labels_, model.memberships_
+
+
 @given(st.data())
 @settings(max_examples=20, deadline=None)
 def test_any_edits_keep_the_laws_and_undo_is_the_identity_to_the_bit(data):
-    model, few = edit(TOPICS), X[:8]
-    states = [answers(model, few)]
+    model, few, lost = edit(TOPICS), X[:8], False
+    states = [told(model, few, lost)]
     for _ in range(data.draw(st.integers(1, 6))):
         kind = data.draw(st.sampled_from(["merge", "drop", "noise", "rename", "reduce", "undo"]))
         numbers = model.numbers_
         if kind == "undo" and model.edits_:
+            lost |= model.edits_[-1]["edit"] == "drop"
             model.undo()
             states.pop()
         elif kind == "merge" and len(numbers) > 1:
             model.merge(data.draw(st.lists(st.sampled_from(numbers), min_size=2, max_size=3, unique=True)))
         elif kind in ("drop", "noise") and len(numbers) > 1:
             model.apply(kind, X, group=data.draw(st.sampled_from(numbers)))
+            lost &= kind != "drop"
         elif kind == "rename":
             model.rename(data.draw(st.sampled_from(numbers)), f"name {len(model.edits_)}")
         elif kind == "reduce":
@@ -300,20 +312,23 @@ def test_any_edits_keep_the_laws_and_undo_is_the_identity_to_the_bit(data):
         else:
             continue
         if kind != "undo":
-            states.append(answers(model, few))
-        memberships, predicted, labels, kept, numbers = states[-1]
-        assert_same(answers(model, few), states[-1])
-        assert memberships.shape == (len(few), len(numbers)) and kept.shape == (len(X), len(numbers))
-        assert (memberships >= 0).all() and (memberships.sum(axis=1) <= 1 + 1e-9).all()
-        assert set(predicted) | set(labels) <= {*numbers, -1}
+            states.append(told(model, few, lost))
         again = edit(TOPICS)
         for record in json.loads(json.dumps(model.edits_)):
             again.apply(record, X)
-        assert_same(answers(again, few), states[-1])
+        now, anew = told(model, few, lost), told(again, few, False)
+        assert_same(now, states[-1][: len(now)])
+        assert_same(now, anew[: len(now)])
+        memberships, predicted, numbers, labels, kept = anew
+        assert memberships.shape == (len(few), len(numbers)) and kept.shape == (len(X), len(numbers))
+        assert (memberships >= 0).all() and (memberships.sum(axis=1) <= 1 + 1e-9).all()
+        assert set(predicted) | set(labels) <= {*numbers, -1}
     while model.edits_:
-        assert_same(answers(model, few), states.pop())
+        now = told(model, few, lost)
+        assert_same(now, states.pop()[: len(now)])
+        lost |= model.edits_[-1]["edit"] == "drop"
         model.undo()
-    assert_same(answers(model, few), states[0])
+    assert_same(told(model, few, lost), states[0])
 
 
 def test_undoing_a_split_takes_its_model_away(model):
@@ -696,21 +711,51 @@ def test_a_file_with_a_log_that_cannot_be_is_refused(model, tmp_path, change, se
         load(tmp_path / "model.coview")
 
 
-@pytest.mark.parametrize("kept", [[], [None, None], [[np.full((90, 4), 0.2)]], [[np.full((89, 5), 0.2)]]])
+@pytest.mark.parametrize("kept", [[], [np.full((90, 5), 0.2)] * 2, [np.full((90, 4), 0.2)], [np.full((89, 5), 0.2)]])
 def test_a_file_keeps_what_is_known_after_a_drop_and_nothing_else(model, tmp_path, kept):
     model.drop(1, X)
     save(model, tmp_path / "model.coview")
     assert_same(answers(load(tmp_path / "model.coview")), answers(model))
-    model.drops_ = kept
+    model.after_drop_ = kept
     write(model, tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match="drops_"):
+    with pytest.raises(ModelFileError, match="after_drop_"):
         load(tmp_path / "model.coview")
+
+
+@pytest.mark.parametrize("numbers", [[1, 2], [4, 0, 2]])
+def test_of_several_drops_the_last_one_is_kept(model, numbers):
+    for number in numbers:
+        model.drop(number, X)
+        assert [part.shape for part in model.after_drop_] == [M.shape]
+    assert_array_equal(model.labels_, model.predict(X))
+    model.undo()
+    with pytest.raises(AttributeError, match="only of the last drop"):
+        _ = model.labels_
+    assert_array_equal(model.drop(numbers[-1], X).labels_, model.predict(X))
+
+
+def test_what_a_clusterer_without_predict_knows_of_its_objects_is_known_after_undone_drops():
+    dense, _ = clusters()
+    model = edit(AgglomerativeClustering(4).fit(dense)).drop(1)
+    before = model.labels_
+    assert_array_equal(model.drop(2).undo().labels_, before)
+
+
+@pytest.mark.parametrize("kind", ["merge", "drop"])
+@pytest.mark.parametrize("method", ["predict", "transform"])
+def test_topics_are_inspected_once_and_objects_folded_in_once(model, kind, method, monkeypatch):
+    model.apply(kind, **({"groups": [2, 4]} if kind == "merge" else {"group": 2}))
+    calls, fold = [], LinkPLSA.transform
+    monkeypatch.setattr("coview.editing.edited.inspect", lambda inside: calls.append("inspect") or inspect(inside))
+    monkeypatch.setattr(LinkPLSA, "transform", lambda *given: calls.append("fold in") or fold(*given))
+    getattr(model, method)(X)
+    assert calls == ["inspect", "fold in"]
 
 
 def test_a_drop_that_is_refused_changes_nothing(model):
     with pytest.raises(ValueError, match="other"):
         model.drop(1, Views(other=X["view0"]))
-    assert model.edits_ == [] and model.drops_ == []
+    assert model.edits_ == [] and model.after_drop_ is None
 
 
 def test_a_file_keeps_the_log_and_goes_on_from_there(model, tmp_path):

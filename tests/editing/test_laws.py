@@ -7,7 +7,18 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
-from coview import PLSA, DualPLSA, LinkPLSA, MultiViewPLSA, SphericalKMeans, Views, VotingPLSA, edit, inspect
+from coview import (
+    PLSA,
+    DualPLSA,
+    EditedModel,
+    LinkPLSA,
+    MultiViewPLSA,
+    SphericalKMeans,
+    Views,
+    VotingPLSA,
+    edit,
+    inspect,
+)
 from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError
@@ -76,13 +87,29 @@ def test_the_same_of_a_clusterer_of_scikit_learn(estimator):
 def test_without_the_objects_a_drop_says_that_those_of_the_fit_are_not_known():
     now = edit(LinkPLSA(4, random_state=0).fit(X)).drop(1)
     assert now.transform(X).shape == (48, 3) and inspect(now).training.codes is None
-    with pytest.raises(AttributeError, match=r"were not passed to it, as in drop\(3, X\)"):
+    with pytest.raises(AttributeError, match=r"if they were passed to it, as in drop\(3, X\)"):
         _ = now.labels_
     with pytest.raises(ParameterError, match="X is needed"):
         edit(now.estimator_).preview("drop", group=1)
-    with pytest.raises(AttributeError):
-        _ = edit(now.estimator_).drop(1, X[:30]).labels_
     assert_array_equal(now.drop(2, X).labels_, now.predict(X))  # then they are known again
+
+
+@pytest.mark.parametrize("kind", ["drop", "split"])
+@pytest.mark.parametrize("cls", [LinkPLSA, VotingPLSA])
+def test_objects_that_are_not_those_of_the_fit_are_refused(kind, cls):
+    named = Views(dict(X.items()), ids=[f"p{i}" for i in range(48)])
+    now = edit(cls(4, random_state=0).fit(named))
+    with pytest.raises(ParameterError, match=rf"objects of the fit to {kind} a group, 48 of them, got 30"):
+        now.apply(kind, X[:30], group=1)
+    with pytest.raises(ParameterError, match=rf"to {kind} a group, in the same order, but their ids differ"):
+        now.apply(kind, named[::-1], group=1)
+    assert now.edits_ == [] and now.apply(kind, X, group=1).edits_  # nothing tells them apart without ids
+
+
+def test_ids_count_where_the_model_inside_knows_none():
+    named = Views(x=X["view0"].toarray(), ids=[f"p{i}" for i in range(48)])
+    now = EditedModel(KMeans(4, n_init=1, random_state=0)).fit(named)
+    assert now.was_fitted_on(named) and not now.was_fitted_on(named[::-1]) and not now.was_fitted_on(named[:9])
 
 
 def test_merging_other_clusters_moves_no_object_and_merging_other_topics_may():

@@ -139,6 +139,12 @@ def test_a_preview_of_an_earlier_state_is_not_made_the_edit(editing, small):
     assert editing.state()["log"] == ["rename 2 to 'two'", "drop 1"]
 
 
+def test_groups_are_dropped_beside_other_objects_than_those_of_the_fit(small, model):
+    editing = Editing(Service(model, small[0][:20]))
+    assert editing.apply({"edit": "drop", "group": 1})["log"] == ["drop 1"]
+    assert sum(sizes(editing).values()) == 20
+
+
 def test_refused_edits_change_nothing(editing):
     for record, sentence in (
         ({"edit": "drop", "group": 17}, "There is no group 17"),

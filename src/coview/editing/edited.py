@@ -3,7 +3,8 @@
 What the model inside says (`inspect`) goes through the log (`columns`) whenever it is asked, so that no edit changes a
 fitted number, and undoing one gives back what was there to the bit. A split is a model of its own, of the same kind and
 settings, of the objects of one group: the memberships of the parts are its own, times that of the group. A drop asks
-the model again as if it never had the group, which takes the objects: what it says of those of the fit is kept.
+the model again as if it never had the group, which takes the objects: what it says of those of the fit is kept of the
+last drop.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from coview.editing.log import EDITS, Ledger, Record, checked_record, describe_r
 from coview.editing.matching import left_of, matched_numbers, read_anew, training_memberships
 from coview.editing.moves import NO_GROUP, Moves, find_moves
 from coview.editing.state import (
-    drops_rule,
+    drop_rule,
     has_groups,
     inner_rule,
     log_rule,
@@ -44,6 +45,7 @@ from coview.inspection import Features, Inspection, Reading, Training, inspect, 
 from coview.inspection.adapters import unused_views
 from coview.inspection.contract import answers
 from coview.inspection.features import deviations_of
+from coview.inspection.memberships import label_codes
 from coview.plsa.link import LinkPLSA
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
@@ -53,6 +55,7 @@ from coview.utils.parameters import ESTIMATOR, NONE
 from coview.utils.warn import same_work, unwarned, warn_user
 from coview.validation import check_count
 from coview.views.arrays import for_sklearn, take_rows
+from coview.views.base import NamedViews
 from coview.views.coerce import is_plain
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
@@ -71,6 +74,7 @@ OWN_SETTINGS = (  # which a split of the model does not take over: they are abou
 )
 MOST_PARTS = 1_000
 NAMES = ("group_names_", "_found_names")  # attributes that say nothing of a fit
+Known = dict[Any, tuple[Any, Any]]  # by model and dropped groups: the model, which keeps its id, and its answers
 LONGEST_NUMBER = 20  # digits of a number that is given as a text
 
 
@@ -153,16 +157,16 @@ class EditedModel(MultiViewEstimator):
         Numbers of the groups of the fitted model, in its order; those after the edits are `numbers_`.
     splits_ : list of dict
         For each split of the log, the "model" of the parts and their "shares" of the training objects.
-    drops_ : list
-        For each drop of the log, what the model inside and those of the splits say of the training objects without the
-        group, or None where these were not passed.
+    after_drop_ : list of ndarray, or None
+        What the model inside and those of the splits before the last drop say of the training objects after it; None
+        where these were not passed to it, and where that drop was undone.
     lost_edits_ : list of dict
         Edits that the last fit could not make again.
     numbers_ : list of int
         Numbers of the groups, in the order of the columns of `transform`; noise is none of them.
     labels_ : ndarray (n_objects,)
         Number of the group of each training object, -1 for none; not where the model inside keeps nothing of them, nor
-        after a drop that they were not passed to.
+        after a drop whose `after_drop_` is None.
     memberships_ : ndarray (n_objects, n_groups)
         Memberships of the training objects; of a clusterer that has none, 1 in the group of the object. Likewise.
     <shared: fitted views>
@@ -194,14 +198,14 @@ class EditedModel(MultiViewEstimator):
     edits_: list[Record]
     inner_numbers_: np.ndarray
     splits_: list[dict[str, Any]]
-    drops_: list[list[np.ndarray] | None]
+    after_drop_: list[np.ndarray] | None
     lost_edits_: list[Record]
     _fitted_state = {
         **view_rules(),
         "estimator_": inner_rule(),
         "inner_numbers_": numbers_rule(),
         "splits_": splits_rule(),
-        "drops_": drops_rule(),
+        "after_drop_": drop_rule(),
         "edits_": log_rule(),
         "lost_edits_": records_rule(),
     }
@@ -297,12 +301,12 @@ class EditedModel(MultiViewEstimator):
                 f"must have topics or clusters to edit, but {inner.name} {what}.", parameter="estimator"
             )
         self.inner_numbers_ = np.arange(len(inner.groups))
-        self.edits_, self.splits_, self.drops_, self.lost_edits_ = [], [], [], []
+        self.edits_, self.splits_, self.lost_edits_, self.after_drop_ = [], [], [], None
 
     def _copy(self) -> EditedModel:
         """Return a model with a log of its own, which shares what was fitted."""
         other = copy.copy(self)
-        for name in ("edits_", "splits_", "drops_", "lost_edits_"):
+        for name in ("edits_", "splits_", "lost_edits_"):
             setattr(other, name, list(vars(self)[name]))
         return other
 
@@ -383,7 +387,7 @@ class EditedModel(MultiViewEstimator):
         group : int or str
             Number or name of the group.
         X : what the model takes
-            The objects of the fit, in the same order.
+            The objects of the fit, in the same order; another number of them, or other ids, are refused.
         n : int, default=2
             Number of parts.
         """
@@ -413,8 +417,9 @@ class EditedModel(MultiViewEstimator):
         group : int or str
             Number or name of the group.
         X : what the model takes, optional
-            The objects of the fit, in the same order. Without them `labels_` and `memberships_` are not known
-            afterwards: what the model has kept of an object does not say where it belongs without its group.
+            The objects of the fit, in the same order; another number of them, or other ids, are refused. Without them
+            `labels_` and `memberships_` are not known afterwards: what the model has kept of an object does not say
+            where it belongs without its group.
         """
         return self.apply("drop", X, group=group)
 
@@ -466,6 +471,8 @@ class EditedModel(MultiViewEstimator):
     def undo(self, n: int = 1) -> EditedModel:
         """Take the last edits back; everything is as it was before them, to the bit.
 
+        Only where a drop is undone and an earlier one stays, `labels_` and `memberships_` are no longer known.
+
         Parameters
         ----------
         n : int, default=1
@@ -477,9 +484,11 @@ class EditedModel(MultiViewEstimator):
             count = len(self.edits_)
             left = f"There {'is' if count == 1 else 'are'} {quantity(count, 'edit')} to undo, got {n}."
             raise ParameterError(left if count else "There is nothing to undo.")
+        undone = [record["edit"] for record in self.edits_[-n:]]
         self.edits_ = self.edits_[:-n]
-        kinds = [record["edit"] for record in self.edits_]
-        self.splits_, self.drops_ = self.splits_[: kinds.count("split")], self.drops_[: kinds.count("drop")]
+        self.splits_ = self.splits_[: len(self.splits_) - undone.count("split")]
+        if "drop" in undone:
+            self.after_drop_ = None
         return self
 
     def preview(self, edit: Any, X: Any = None, **options: Any) -> Moves:
@@ -505,8 +514,8 @@ class EditedModel(MultiViewEstimator):
         record, split = self._resolved(edit, X, options)
         changed = self._copy()
         changed._take(record, split)
-        known = changed._answers_of_fit() is not None
-        moves = changed.moves_from(self, None if split is not None and known else X)
+        known = split is not None and changed._answers_of_fit(inspect(self.estimator_)) is not None
+        moves = changed.moves_from(self, None if known else X)
         moves.edit = describe_record(record)
         return moves
 
@@ -530,19 +539,16 @@ class EditedModel(MultiViewEstimator):
         if not isinstance(other, EditedModel) or not _same_fit(other.estimator_, self.estimator_):
             raise ParameterError("must be an EditedModel of the same fitted model.", parameter="other")
         inner = inspect(self.estimator_)
-        since = 0
-        for one, another in zip(other.edits_, self.edits_):
-            if one != another:
-                break
-            since += 1
+        pairs = zip([*other.edits_, None], [*self.edits_, None])
+        since = next((at for at, (one, another) in enumerate(pairs) if one != another), len(self.edits_))
         taken_back = len(other.edits_) - since
         edits = "; ".join([f"undo {quantity(taken_back, 'edit')}"] * bool(taken_back) + self.log()[since:]) or "no edit"
         if X is None or (not _reads(inner) and n_training(inner) == _n_rows(self._objects(X))):
-            if any(one._answers_of_fit() is None for one in (self, other)):
+            known = [one._read_training(inner) for one in (other, self)]
+            labels = [each[1] for each in known if each is not None]
+            if len(labels) < len(known):
                 raise ParameterError(f"is needed: {_unknown(inner)}", parameter="X")
-            ids = inner.training.ids if inner.training.ids is not None else self._object_ids
-            known = ids if ids is not None and len(ids) == n_training(inner) else None
-            return find_moves(edits, other.labels_, self.labels_, known)
+            return find_moves(edits, labels[0], labels[1], self._ids_of_fit(inner))
         objects = self._objects(X)
         before, after = (one._read_objects(objects)[1] for one in (other, self))
         return find_moves(edits, before, after, ids=objects.ids if isinstance(objects, Views) else None)
@@ -690,42 +696,59 @@ class EditedModel(MultiViewEstimator):
     def _take(self, record: Record, split: dict[str, Any] | None = None, X: Any = None) -> None:
         """Write an edit into the log, or refuse it and change nothing."""
         self._ledger.apply(record)
+        edits = [*self.edits_, record]
         if record["edit"] == "drop":
-            self.drops_ = [*self.drops_, self._answers_after(record, X)]
-        self.edits_ = [*self.edits_, record]
+            self.after_drop_ = self._ask_after(edits, X)
+        self.edits_ = edits
         if split is not None:
             kept = {name: split[name] for name in ("model", "shares")}
             self.splits_ = [*self.splits_, kept]
 
-    def _answers_after(self, record: Record, X: Any) -> list[Any] | None:
-        """What the models say of the objects of the fit after a drop; None where these are not passed."""
-        inner, known, after = inspect(self.estimator_), self._answers_of_fit(), self._copy()
-        after.edits_.append(record)
-        if not _reads(inner):  # what it knows of the objects of its fit is all that it knows
-            gone = [list(columns) for columns in after._columns.dropped]
-            return known and [part * ~np.isin(range(part.shape[1]), some) for part, some in zip(known, gone)]
-        objects = None if X is None else self._objects(X)
-        return after._ask(objects, {}) if objects is not None and self._are_of_fit(objects, inner) else None
+    def _ask_after(self, edits: list[Record], X: Any) -> list[Any] | None:
+        """What the models say of the objects of the fit after edits; None where these are not passed or not needed."""
+        models, after = self._models, self._copy()
+        after.edits_ = edits
+        objects = None if X is None else self._objects_of_fit(X, models[0], "drop")
+        asked = objects is not None and _reads(models[0]) and n_training(models[0]) is not None
+        return after._ask(models, objects, {}) if asked else None
 
-    @staticmethod
-    def _are_of_fit(objects: Any, inner: Inspection) -> bool:
-        """Whether objects are those of the fit, as far as their number and ids tell."""
-        ids, own = inner.training.ids, objects.ids if isinstance(objects, Views) else None
-        same = n_training(inner) == _n_rows(objects)
-        return same and (ids is None or own is None or np.array_equal(ids, own))
+    def was_fitted_on(self, X: Any) -> bool:
+        """Tell whether objects are those of the fit, as far as their number and ids tell.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        """
+        return not self._difference(self._objects(X), inspect(self.estimator_))
+
+    def _objects_of_fit(self, X: Any, inner: Inspection, edit: str) -> Any:
+        """Objects as the model inside takes them; others than those of the fit are refused."""
+        objects = self._objects(X)
+        if difference := self._difference(objects, inner):
+            raise ParameterError(f"must hold the objects of the fit to {edit} a group, {difference}.", parameter="X")
+        return objects
+
+    def _difference(self, objects: Any, inner: Inspection) -> str:
+        """What tells objects from those of the fit, their number or ids; empty where nothing does."""
+        fitted, given = n_training(inner), _n_rows(objects)
+        if fitted not in (None, given):
+            return f"{fitted} of them, got {given}"
+        ids, own = self._ids_of_fit(inner), objects.ids if isinstance(objects, NamedViews) else None
+        same = ids is None or own is None or np.array_equal(ids, own)
+        return "" if same else "in the same order, but their ids differ"
+
+    def _ids_of_fit(self, inner: Inspection) -> np.ndarray | None:
+        ids = self._object_ids if inner.training.ids is None else inner.training.ids
+        return ids if ids is not None and len(ids) == n_training(inner) else None
 
     def _fit_split(self, group: int, n: int, X: Any) -> dict[str, Any]:
         """Fit a model of n groups to the objects of one group."""
         self._ledger.check(group)
-        inner, objects = inspect(self.estimator_), self._objects(X)
+        inner = inspect(self.estimator_)
+        objects = self._objects_of_fit(X, inner, "split")
         if isinstance(objects, LazyViews):
             objects = objects.collect()
-        n_objects = _n_rows(objects)
-        fitted = n_training(inner)
-        if fitted is not None and fitted != n_objects:
-            raise ParameterError(
-                f"must hold the objects of the fit to split a group, {fitted} of them, got {n_objects}.", parameter="X"
-            )
         known = self._read_training(inner)
         labels = self._read_objects(objects)[1] if known is None else known[1]
         rows = np.flatnonzero(labels == group)
@@ -743,7 +766,7 @@ class EditedModel(MultiViewEstimator):
             raise ParameterError(f"Group {group} cannot be split into {n} parts: its objects make {len(found.groups)}.")
         shares = self._shares_of(found, objects, rows)
         sizes = np.bincount(shares[rows].argmax(axis=1), minlength=n)
-        return {"model": model, "shares": shares if fitted is not None else None, "sizes": sizes}
+        return {"model": model, "shares": None if n_training(inner) is None else shares, "sizes": sizes}
 
     @staticmethod
     def _shares_of(found: Inspection, objects: Any, rows: np.ndarray | None = None) -> np.ndarray:
@@ -794,7 +817,7 @@ class EditedModel(MultiViewEstimator):
         inner = inspect(self.estimator_)
         known = self._read_training(inner)
         if known is None:
-            raise AttributeError(f"Groups of training objects are not known: {_unknown(inner)}")
+            raise AttributeError(f"Groups of training objects are not known: {_unknown(inner)} Ask predict(X).")
         return known[part]
 
     def _objects(self, X: Any) -> Any:
@@ -805,18 +828,19 @@ class EditedModel(MultiViewEstimator):
 
     def _read_objects(self, objects: Any) -> tuple[np.ndarray, np.ndarray]:
         """Memberships and numbers of the groups of objects as the model inside takes them."""
-        inner = inspect(self.estimator_)
-        memberships = inner.memberships(objects, prepared=True)
-        if memberships is None:
+        models, codes = self._models, None
+        inner, known = models[0], Known()
+        if not _reads(inner):
             raise ViewsError(f"{inner.name} has no predict, and knows the groups of the objects of its fit only.")
-        codes = leading_groups(memberships)
-        if inner._memberships is not None and inner._predict is not None:
-            codes = inner.codes(inner.predict(objects, prepared=True))
-        return self.sort_objects(objects, Reading(memberships, codes))
+        if inner.kind == "cluster":
+            both = inner._memberships is not None and inner._predict is not None
+            if both:
+                codes = inner.codes(inner.predict(objects, prepared=True))
+            else:
+                codes = leading_groups(_asked(inner, set(), objects, known))
+        return self._sorted(inner, self._ask(models, objects, known), codes)
 
-    def sort_objects(
-        self, objects: Any, reading: Reading, known: dict[Any, tuple[Any, np.ndarray | None]] | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def sort_objects(self, objects: Any, reading: Reading, known: Known) -> tuple[np.ndarray, np.ndarray]:
         """Apply the edits to objects that the model inside was asked about.
 
         Parameters
@@ -825,7 +849,7 @@ class EditedModel(MultiViewEstimator):
             The objects.
         reading : Reading
             What the model inside says of them.
-        known : dict, optional
+        known : dict
             What the models inside were asked before about the same objects, to be kept by those who ask again.
 
         Returns
@@ -835,39 +859,33 @@ class EditedModel(MultiViewEstimator):
         numbers : ndarray of shape (n_objects,)
             The number of each object's group, -1 for none.
         """
-        known = {} if known is None else known
-        first = inspect(self.estimator_).estimator
+        models = self._models
+        first = models[0].estimator
         known[(id(first),)] = first, reading.memberships
-        return self._sorted(self._ask(objects, known), reading.codes)
+        return self._sorted(models[0], self._ask(models, objects, known), reading.codes)
 
-    def _ask(self, objects: Any, known: dict[Any, tuple[Any, Any]]) -> list[Any]:
-        """What the model inside and those of the splits say of objects without what is dropped, if it is not known."""
-        answers = []
-        for model, gone in zip(self._models, self._columns.dropped):
-            key = (id(model.estimator), *sorted(gone))
-            if key not in known:
-                known[key] = model.estimator, model.without(gone).memberships(objects, prepared=True)
-            answers.append(known[key][1])
-        return answers
+    def _ask(self, models: Sequence[Inspection], objects: Any, known: Known) -> list[Any]:
+        """What the model inside and those of the splits say of objects without what is dropped."""
+        return [_asked(model, gone, objects, known) for model, gone in zip(models, self._columns.dropped)]
 
-    def _answers_of_fit(self) -> list[Any] | None:
+    def _answers_of_fit(self, inner: Inspection) -> list[Any] | None:
         """What the model inside and those of the splits say of the training objects; None where it is not known."""
-        first = training_memberships(inspect(self.estimator_))
-        answers = None if first is None else [first]
-        splits, drops = iter(self.splits_), iter(self.drops_)
-        for record in self.edits_:
-            if record["edit"] == "split":
-                shares = next(splits)["shares"]
-                answers = None if answers is None else [*answers, shares]
-            elif record["edit"] == "drop":
-                answers = next(drops)
-        return answers
+        first, dropped = training_memberships(inner), self._columns.dropped
+        answers = None if first is None else [first, *(split["shares"] for split in self.splits_)]
+        if answers is None or not any(dropped):
+            return answers
+        if not _reads(inner):  # what it knows of the objects of its fit is all that it knows
+            return [part * ~np.isin(range(part.shape[1]), list(gone)) for part, gone in zip(answers, dropped)]
+        kept = self.after_drop_
+        return None if kept is None else [*kept, *answers[len(kept) :]]
 
     def _read_training(self, inner: Inspection) -> tuple[np.ndarray, np.ndarray] | None:
-        answers = self._answers_of_fit()
-        return None if answers is None else self._sorted(answers, inner.training.codes)
+        answers = self._answers_of_fit(inner)
+        return None if answers is None else self._sorted(inner, answers, inner.training.codes)
 
-    def _sorted(self, answers: Sequence[Any], codes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    def _sorted(
+        self, inner: Inspection, answers: Sequence[Any], codes: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Memberships and numbers of the groups of objects, by what the models say and their groups in the one inside.
 
         An edit of clusters moves the objects of these clusters alone. Topics are mixtures: an object belongs to the one
@@ -875,13 +893,12 @@ class EditedModel(MultiViewEstimator):
         """
         ledger, columns = self._ledger, self._columns
         final = leaders = columns.memberships(answers)
-        if inspect(self.estimator_).kind == "cluster" and codes is not None:
+        if inner.kind == "cluster" and codes is not None:
             stays = (codes >= 0) & ~np.isin(codes, list(columns.dropped[0]))
             own = np.where(stays[:, None], one_hot(codes, columns.widths[0]), answers[0])
             leaders = columns.memberships([np.where(codes[:, None] < 0, 0, own), *answers[1:]])
-        known = np.array([NO_GROUP if number in ledger.noise else number for number in ledger.numbers] + [NO_GROUP])
-        shown = [at for at, number in enumerate(ledger.numbers) if number not in ledger.noise]
-        return final if len(shown) == final.shape[1] else final[:, shown], known[leading_groups(leaders)]
+        known = np.array([number if number in ledger.shown else NO_GROUP for number in (*ledger.numbers, NO_GROUP)])
+        return final[:, ledger.positions] if ledger.noise else final, known[leading_groups(leaders)]
 
     @available_if(_can("predict", "transform"))
     def predict(self, X: Any) -> np.ndarray:
@@ -893,7 +910,9 @@ class EditedModel(MultiViewEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Memberships of objects in the groups (objects x groups), columns in the order of `numbers_`.
 
-        Rows sum to one, less the share of noise, where those of the model inside do.
+        Rows sum to one, less the share of noise, where those of the model inside do. After a merge of clusters an
+        object of another one may have its largest membership in the merged one, to which memberships add up: `predict`
+        leaves it where it is.
         """
         check_is_fitted(self)
         return self._read_objects(self._objects(X))[0]
@@ -915,14 +934,14 @@ class EditedModel(MultiViewEstimator):
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: what the model inside says, through the log."""
-        inner, ledger, columns = inspect(self.estimator_), self._ledger, self._columns
-        models, numbers, whole = self._models, self.inner_numbers_.tolist(), columns.whole
+        models, ledger, columns = self._models, self._ledger, self._columns
+        inner, numbers, whole = models[0], self.inner_numbers_.tolist(), columns.whole
         trained = training_memberships(inner)
-        kept = self._answers_of_fit() or [trained, *(split["shares"] for split in self.splits_)]
-        sizes = columns.sizes(None if kept[0] is None else kept)
-        shown = [at for at, number in enumerate(ledger.numbers) if number not in ledger.noise]
-        order = list(columns.groups.values())
-        changed = len(shown) < len(order) or order != [[(0, j)] for j in range(len(numbers))]
+        answers = self._answers_of_fit(inner)
+        kept = answers or [trained, *(split["shares"] for split in self.splits_)]
+        sizes = columns.sizes(None if trained is None else kept)
+        shown, order = ledger.positions, list(columns.groups.values())
+        changed = ledger.noise or order != [[(0, j)] for j in range(len(numbers))]
 
         def rows(values: Sequence[Any], shares: Sequence[np.ndarray | None] = ()) -> np.ndarray:
             masses = [size if part is None else size * part for size, part in zip(sizes, shares or [None] * len(sizes))]
@@ -955,13 +974,11 @@ class EditedModel(MultiViewEstimator):
             return {view: columns.memberships([part[view] for part in parts])[:, shown] for view in parts[0]}
 
         training = Training(ids=inner.training.ids)
-        answer = self._read_training(inner)
-        if answer is not None:
-            position = {number: at for at, number in enumerate(ledger.shown)}
-            codes = np.array([position.get(number, NO_GROUP) for number in answer[1].tolist()], dtype=np.int64)
+        if answers is not None:
+            memberships, labels = self._sorted(inner, answers, inner.training.codes)
             opinions = inner.training.memberships_by_view if whole else {}
             by_views = {view: columns.memberships([part])[:, shown] for view, part in opinions.items()}
-            training = Training(answer[0], by_views, codes, inner.training.ids)
+            training = Training(memberships, by_views, label_codes(labels, ledger.shown), inner.training.ids)
         topics = inner.topics if whole else None
         if topics is not None:
             below = {view: inner.described_features(view) for view in topics.shares}
@@ -983,6 +1000,7 @@ class EditedModel(MultiViewEstimator):
         untouched = {str(n): name for n, name in own.items() if name and n in as_they_were and name not in taken}
         called = {**untouched, **{str(number): name for number, name in ledger.called.items()}}
         reads = _reads(inner)
+        sort = (lambda objects: self._read_objects(objects)[0]) if reads else None
         return replace(
             inner,
             estimator=self,
@@ -995,12 +1013,12 @@ class EditedModel(MultiViewEstimator):
             topics=topics,
             variance_explained=explained,
             _features=features,
-            _memberships=(lambda objects: self._read_objects(objects)[0]) if reads else None,
+            _memberships=sort,
             _memberships_by_view=None if inner._memberships_by_view is None else by_view,
             _predict=(lambda objects: self._read_objects(objects)[1]) if reads else None,
             _profiles=None if changed else inner._profiles,
             _takes_matrix=inner.takes_matrix,
-            _transform=(lambda objects: self._read_objects(objects)[0]) if reads else None,
+            _transform=sort,
         )
 
 
@@ -1031,12 +1049,20 @@ def _reads(inner: Inspection) -> bool:
     return inner._memberships is not None or inner._predict is not None
 
 
+def _asked(model: Inspection, gone: set[int], objects: Any, known: Known) -> Any:
+    """What a model says of objects without some of its groups; it is asked once."""
+    key = (id(model.estimator), *sorted(gone))
+    if key not in known:
+        known[key] = model.estimator, model.without(gone).memberships(objects, prepared=True)
+    return known[key][1]
+
+
 def _is_number(text: str) -> bool:
     return text.strip().isdecimal() and text.strip().isascii()
 
 
 def _n_rows(objects: Any) -> int:
-    return len(objects) if isinstance(objects, (Views, LazyViews)) else int(objects.shape[0])
+    return len(objects) if isinstance(objects, NamedViews) else int(objects.shape[0])
 
 
 def _merged(groups: Any) -> list[Any]:
@@ -1056,7 +1082,10 @@ def _unknown(inner: Inspection) -> str:
     """Why the groups of the training objects are not known."""
     if n_training(inner) is None:
         return "the model has kept nothing of the objects of its fit."
-    return "a drop moves the objects of the fit, which were not passed to it, as in drop(3, X)."
+    return (
+        "a drop moves the objects of the fit, and where to is known only of the last drop, if they were passed to it, "
+        "as in drop(3, X)."
+    )
 
 
 def _smaller(model: Any, n: int) -> Any:

@@ -91,6 +91,11 @@ class Ledger:
         return [number for number in self.numbers if number not in self.noise]
 
     @property
+    def positions(self) -> np.ndarray:
+        """Their positions among all numbers."""
+        return np.searchsorted(self.numbers, self.shown)
+
+    @property
     def called(self) -> dict[int, str]:
         """Names by number; those that people gave come before those that were found."""
         taken = set(self.names.values())

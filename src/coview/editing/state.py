@@ -14,7 +14,7 @@ from coview.utils import fitted_state as rules
 from coview.utils.messages import short
 
 __all__ = [
-    "drops_rule",
+    "drop_rule",
     "has_groups",
     "inner_rule",
     "log_rule",
@@ -92,7 +92,7 @@ def log_rule() -> rules.Rule:
             if len(parts) != len(splits):
                 checker.refuse("splits_", f"has {len(splits)} models, but {where} has {len(parts)} splits")
             inner = inspect(checker.state["estimator_"])
-            _check_drops(checker, value, [len(inner.groups), *map(len, parts)])
+            _check_drop(checker, value, [len(inner.groups), *map(len, parts)])
             for i, (into, split) in enumerate(zip(parts, splits)):
                 found = _asked(checker, split["model"], f"splits_[{i}]['model']")
                 if type(found.estimator) is not type(inner.estimator):
@@ -111,14 +111,12 @@ def log_rule() -> rules.Rule:
     return rules.custom(visit)
 
 
-def _check_drops(checker: rules.Checker, records: list[Any], widths: list[int]) -> None:
-    """For each drop, the answers of the model inside and of the splits before it."""
-    kinds = [record["edit"] for record in records]
+def _check_drop(checker: rules.Checker, records: list[Any], widths: list[int]) -> None:
+    """After the last drop, the answers of the model inside and of the splits before it."""
+    kinds, kept = [record["edit"] for record in records], checker.state["after_drop_"]
     wanted = [widths[: 1 + kinds[:at].count("split")] for at, kind in enumerate(kinds) if kind == "drop"]
-    drops = checker.state["drops_"]
-    told = [known if kept is None else [part.shape[1] for part in kept] for kept, known in zip(drops, wanted)]
-    if told != wanted or len(drops) != len(wanted):
-        checker.refuse("drops_", f"does not hold what the {len(wanted)} drops of edits_ need")
+    if kept is not None and [[part.shape[1] for part in kept]] != wanted[-1:]:
+        checker.refuse("after_drop_", "does not hold what the last drop of edits_ needs")
 
 
 def _check_records(checker: rules.Checker, value: Any, where: str) -> None:
@@ -158,9 +156,9 @@ def records_rule() -> rules.Rule:
     return rules.custom(_check_records)
 
 
-def drops_rule() -> rules.Rule:
-    """For each drop of the log what the models say of the training objects without the group, where it is known."""
-    return rules.sequence(rules.or_none(rules.sequence(rules.floats("objects", None, low=0.0, high=1.001))))
+def drop_rule() -> rules.Rule:
+    """What the models say of the training objects after the last drop, where it is known."""
+    return rules.or_none(rules.sequence(rules.floats("objects", None, low=0.0, high=1.001)))
 
 
 def splits_rule() -> rules.Rule:

@@ -22,6 +22,7 @@ from coview.editing.edited import EditedModel, edit
 from coview.editing.moves import NO_GROUP, find_moves
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Reading, inspect
+from coview.inspection.memberships import label_codes
 from coview.io.models import save
 from coview.utils.messages import quantity
 from coview.utils.warn import unwarned
@@ -249,6 +250,8 @@ class Editing:
         model = edit(self._base if shown.model is None else shown.model)
         data = shown.service.data
         objects = None if data is None else known_views(self._inspection(shown), data)
+        if objects is not None and record.get("edit") == "drop" and not model.was_fitted_on(objects):
+            objects = None  # a drop needs no objects, but those of the fit if any
         model.apply(dict(record), objects)
         changed, sentence = self._with(model), model.log()[-1]
         self._candidate = ((dict(record), list(shown.log)), changed, sentence)
@@ -280,8 +283,7 @@ class Editing:
         if reading.memberships is None or reading.codes is None or (not inner.predicts and inner.kind != "topic"):
             return None
         memberships, numbers = model.sort_objects(objects, reading, self._parts)
-        position = {number: k for k, number in enumerate(model.numbers_)}
-        return Reading(memberships, np.array([position.get(number, NO_GROUP) for number in numbers.tolist()]))
+        return Reading(memberships, label_codes(numbers, model.numbers_))
 
     def _forget_splits(self) -> None:
         """Keep of the models of splits only those that are shown, previewed or can be gone back to."""
