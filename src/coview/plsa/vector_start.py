@@ -95,7 +95,7 @@ def some_rows(views: Any, most: int, seed: int) -> Views:
     return views if len(views) <= most else views[np.sort(np.random.default_rng(seed).choice(len(views), most, False))]
 
 
-def cluster_vectors(views: Any, n_clusters: int, seed: int) -> VectorStart:
+def cluster_vectors(views: Any, n_clusters: int, seed: int, n_init: int = STARTS) -> VectorStart:
     """k-means on all views side by side, of a sample where there are very many objects.
 
     Examples
@@ -115,7 +115,7 @@ def cluster_vectors(views: Any, n_clusters: int, seed: int) -> VectorStart:
         part[~some.present[:, v]] = 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # rows that are alike have fewer clusters
-        model = KMeans(n_clusters, n_init=STARTS, copy_x=False, random_state=seed % 2**32).fit(rows)
+        model = KMeans(n_clusters, n_init=n_init, copy_x=False, random_state=seed % 2**32).fit(rows)
     centers = {
         name: part / np.sqrt(scales[name] or 1.0) + offsets[name]
         for name, part in zip(some.names, np.split(model.cluster_centers_.astype(np.float64), cuts[:-1], axis=1))
