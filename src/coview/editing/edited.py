@@ -817,7 +817,10 @@ class EditedModel(MultiViewEstimator):
         inner = inspect(self.estimator_)
         known = self._read_training(inner)
         if known is None:
-            raise AttributeError(f"Groups of training objects are not known: {_unknown(inner)} Ask predict(X).")
+            raise AttributeError(
+                f"Groups of training objects are not known: {_unknown(inner)} Pass them, as in drop(3, X), or ask "
+                "predict(X)."
+            )
         return known[part]
 
     def _objects(self, X: Any) -> Any:
@@ -1083,8 +1086,7 @@ def _unknown(inner: Inspection) -> str:
     if n_training(inner) is None:
         return "the model has kept nothing of the objects of its fit."
     return (
-        "a drop moves the objects of the fit, and where to is known only of the last drop, if they were passed to it, "
-        "as in drop(3, X)."
+        "a drop moves the objects of the fit, and where to is known only of the last drop, if they were passed to it."
     )
 
 
