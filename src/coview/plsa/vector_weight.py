@@ -94,7 +94,7 @@ def _worth(views: Any, some: Views, counts: Iterable[str], n_groups: int, seed: 
     gain = np.nan if codes is None else _gain_of_classes(views, name, counts, codes, n_groups, seed)
     if gain <= 0:
         return 1.0
-    if not gain > SURE:
+    if codes is None or not gain > SURE:
         some = some[np.random.default_rng(seed).permutation(np.flatnonzero(some.present[:, -1]))]
         half = len(some) // 2
         k = min(n_groups, half // MEMBERS)
