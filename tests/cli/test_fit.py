@@ -32,7 +32,7 @@ from coview.cli.options import TableOptions
 from coview.cli.settings import build_model
 from coview.datasets import make_topic_views
 
-UNKNOWN = "not known: too few labels to hold out"
+LONE = "not known: too many classes have one label, which cannot be held out"
 TEXTS = [("red fox jumps", "land"), ("blue sea waves", "water"), ("fox den red", "land"), ("sea salt blue", "water")]
 
 
@@ -110,7 +110,7 @@ def test_fit_auto_with_labels_says_how_far_to_trust_it_and_what_to_do_next(run, 
     data = make_topic_views(60, n_clusters=2, random_state=0)
     write_views(data.views, tmp_path / "views")
     fit = ["fit", "auto", "--data", tmp_path / "views", "--labels", tmp_path / "y.csv", "-o", tmp_path / "m.coview"]
-    for n_labels, calibration in ((36, "off by"), (8, "too few"), (3, UNKNOWN)):
+    for n_labels, calibration in ((36, "off by"), (8, "too few"), (3, LONE)):
         labels = [str(label) if i < n_labels else "-1" for i, label in enumerate(data.target)]
         (tmp_path / "y.csv").write_text("label\n" + "\n".join(labels) + "\n")
         code, out, _ = run(*fit, "--set", "cv=2")
@@ -120,7 +120,7 @@ def test_fit_auto_with_labels_says_how_far_to_trust_it_and_what_to_do_next(run, 
         assert code == 0 and f"labels {n_labels} of 60 objects" in text and calibration in text
         low, high = model.accuracy_interval_
         interval = f" ({low:.2f} to {high:.2f} at 95 %, {model.n_held_out_} held-out labels)"
-        measured = (UNKNOWN if n_labels == 3 else f"{model.accuracy_:.2f}") + interval
+        measured = (LONE if n_labels == 3 else f"{model.accuracy_:.2f}") + interval
         share = np.bincount(data.target[:n_labels]).max() / n_labels
         assert f"accuracy {measured}; the largest class has {100 * share:.0f} % of the labels" in text
     for command in ("suggest", "explore"):
@@ -558,7 +558,7 @@ def test_a_view_of_noise_is_named(run, tmp_path, labels):
     words = ["fit", "auto", "--data", tmp_path / "views", *asked, "--set", "time_budget=2", "-o", tmp_path / "m"]
     code, out, error = run(*words)
     assert code == 0, error
-    assert "In view 'hum' no structure was found" in " ".join(out.replace("│", " ").split())
+    assert "In view 'hum' no clear structure was found" in " ".join(out.replace("│", " ").split())
     found = json.loads(run(*words, "--json")[1])["relations"]
     assert found == {"view0": "shares", "view1": "shares", "hum": "noise"}
     scaled = "hum: numbers, each column divided by its standard deviation" in " ".join(out.replace("│", " ").split())

@@ -87,7 +87,7 @@ def test_the_same_of_a_clusterer_of_scikit_learn(estimator):
 def test_without_the_objects_a_drop_says_that_those_of_the_fit_are_not_known():
     now = edit(LinkPLSA(4, random_state=0).fit(X)).drop(1)
     assert now.transform(X).shape == (48, 3) and inspect(now).training.codes is None
-    with pytest.raises(AttributeError, match=r"if they were passed to it, as in drop\(3, X\)"):
+    with pytest.raises(AttributeError, match=r"if they were passed to it. Pass them, as in drop\(3, X\)"):
         _ = now.labels_
     with pytest.raises(ParameterError, match="X is needed"):
         edit(now.estimator_).preview("drop", group=1)

@@ -241,7 +241,7 @@ def test_vectors_far_from_what_the_words_expect_are_found():
     odd = vectors.copy()
     odd[:5] = np.roll(odd[:5], 1, axis=1)
     table = model.outliers(Views(words=words, vector=odd))
-    assert set(np.argsort(table.scores)[:5]) == set(range(5))
+    assert set(range(5)) <= set(table["row"]) and len(table["row"]) < 8
     alone = inspect(LinkPLSA(3, random_state=0).fit(Views(vector=vectors)))
     odd[:5] = 40.0
     assert set(range(5)) <= set(alone.outliers(Views(vector=odd))["row"])
