@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
 
-from coview import AutoClustering, NeighborViews, TableViews, load, save
+from coview import AutoClustering, NeighborViews, TableViews, TfidfViews, load, save
 from coview.auto.candidates import GRAPH_PRIORS
 from coview.auto.links import ENOUGH, RARE, find_links, judge_links, smoothed, smoothing
 from coview.exceptions import ParameterError, ViewsError
@@ -335,3 +336,12 @@ def test_counts_whose_columns_have_numbers_for_names_are_no_links():
     few = Views(words=views["words"][:, :20], sizes=np.ones((N, 2)), ids=[f"p{i}" for i in rows],
                 feature_names={"words": [f"p{i}" for i in range(20)]})  # fmt: skip
     assert find_links(few) is None
+
+
+def test_shares_are_not_weighed_by_logarithms():
+    counts = sparse.csr_array(np.random.default_rng(0).poisson(0.2, size=(50, 40)).astype(float))
+    X = Views(counts=counts, shares=counts * 0.013, links=sparse.csr_array((50, 50)))
+    weighing = [step for _, step in smoothing(X, "links").steps if isinstance(step, TfidfViews)]
+    assert [(step.sublinear_tf, step.views) for step in weighing] == [(True, ["counts"]), (False, ["shares"])]
+    weighed = make_pipeline(*weighing).fit_transform(X)
+    assert min(weighed[name].min() for name in ("counts", "shares")) == 0

@@ -28,6 +28,7 @@ __all__ = [
     "is_dask_collection",
     "is_frame",
     "is_tensor",
+    "is_whole",
     "largest",
     "looks_counted",
     "mostly_zeros",
@@ -362,10 +363,18 @@ def holds_measurements(matrix: Any, n_present: int | None = None) -> bool:
     if mostly_zeros(matrix, n_present):
         return False
     # some rows tell most measurements from counts: only counts are looked at as a whole
-    return not all(_is_whole(matrix[first : first + WHOLE_ROWS]) for first in range(0, len(matrix), WHOLE_ROWS))
+    return not all(is_whole(matrix[first : first + WHOLE_ROWS]) for first in range(0, len(matrix), WHOLE_ROWS))
 
 
-def _is_whole(values: np.ndarray) -> bool:
+def is_whole(matrix: Any) -> bool:
+    """Tell whether all values of a matrix are whole numbers, as counts are.
+
+    Examples
+    --------
+    >>> is_whole(np.array([[2.0, 0.0]])), is_whole(sparse.csr_array([[0.5, 0.0]]))
+    (True, False)
+    """
+    values = matrix.data if sparse.issparse(matrix) else matrix
     return bool((values == np.rint(values)).all())
 
 
