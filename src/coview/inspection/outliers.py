@@ -55,6 +55,7 @@ from coview.inspection.features import Features, is_measured
 from coview.inspection.memberships import dense
 from coview.utils.tables import ColumnTable
 from coview.utils.warn import warn_user
+from coview.views.arrays import is_whole
 from coview.views.views import Views
 
 if TYPE_CHECKING:
@@ -289,7 +290,7 @@ def _halves(views: Views, counted: list[str], seed: int) -> tuple[Views, Views]:
     for number, view in enumerate(counted):
         rng = np.random.default_rng([seed, number])
         counts = sparse.csr_array(views[view])
-        whole = _is_whole(counts)
+        whole = _can_be_drawn(counts)
         thinned = rng.binomial(counts.data.astype(np.int64), 0.5) if whole else rng.integers(0, 2, counts.nnz)
         drawn = thinned if whole else counts.data * thinned
         first[view] = _with_data(counts, drawn.astype(np.float64))
@@ -429,7 +430,7 @@ def _make_objects(
     inspection: Inspection, views: Views, profiles: dict[str, Features], sizes: dict[str, np.ndarray], seed: int
 ) -> Views | None:
     """Objects that the model makes, of the lengths of some objects and with the memberships of others."""
-    can = [view for view in sizes if not profiles[view].probabilities or _is_whole(sparse.csr_array(views[view]))]
+    can = [view for view in sizes if not profiles[view].probabilities or _can_be_drawn(sparse.csr_array(views[view]))]
     if not any(profiles[view].probabilities for view in can):
         return None
     total = np.sum([sizes[view] for view in can], axis=0)
@@ -514,8 +515,8 @@ def _length_bins(lengths: np.ndarray) -> np.ndarray:
     return np.array(bins)[codes]
 
 
-def _is_whole(counts: sparse.csr_array) -> bool:
-    return bool((counts.data == np.round(counts.data)).all()) and counts.data.max(initial=0) < 2**31
+def _can_be_drawn(counts: sparse.csr_array) -> bool:
+    return is_whole(counts) and counts.data.max(initial=0) < 2**31
 
 
 def _slope(places: np.ndarray, fits: np.ndarray) -> float:
