@@ -102,7 +102,8 @@ def sweeps(cluster: Cluster, X: Any, k: int, count: int, idle: np.ndarray) -> Co
     marks: list[np.ndarray] = []
     engine = DaskEngine(cluster.client)
     told = lambda sweep: marks.append(cluster.clock())  # noqa: E731
-    PLSA(k, max_iter=count + 1, tol=0, acceleration=None, random_state=0, engine=engine, callbacks=[told]).fit(X)
+    model = PLSA(k, max_iter=count + 1, tol=0, algorithm="published", random_state=0, engine=engine)
+    model.set_callbacks(told).fit(X)
     spent = (marks[-1] - marks[0]) / count
     return Cost(*np.maximum(spent[:3] - idle * spent[3], 0.0), spent[3])
 

@@ -64,7 +64,7 @@ def cpu_sweep(X: Any, k: int) -> float:
     PLSA(k, max_iter=1, random_state=0).fit(X[:1000])
     return 1e3 * median(
         per_sweep(
-            lambda n: PLSA(k, max_iter=n, tol=0, acceleration=None, random_state=0).fit(X), 3, 3, time.perf_counter
+            lambda n: PLSA(k, max_iter=n, tol=0, algorithm="published", random_state=0).fit(X), 3, 3, time.perf_counter
         )
     )
 
@@ -78,7 +78,9 @@ def whole_fits(X: Any, k: int) -> list[str]:
     ends = {}
     for name, engine in (("cpu", "cpu"), ("single", CudaEngine()), ("mixed", CudaEngine(precision="mixed"))):
         ends[name] = (
-            PLSA(k, init=init, max_iter=50, tol=0, acceleration=None, engine=engine).fit(X).history_["objective"][-1]
+            PLSA(k, init=init, max_iter=50, tol=0, algorithm="published", engine=engine)
+            .fit(X)
+            .history_["objective"][-1]
         )
     gaps = {name: abs(ends[name] / ends["cpu"] - 1) for name in ("single", "mixed")}
     clusters = {"memberships": doc}
@@ -88,13 +90,13 @@ def whole_fits(X: Any, k: int) -> list[str]:
         """Milliseconds of a sweep of a fit, by its own clock."""
         return 1e3 * median(np.diff(model.history_["seconds"][20:200]).tolist())
 
-    one = within(PLSA(k, init=init, max_iter=200, tol=0, acceleration=None, engine="cuda").fit(X))
+    one = within(PLSA(k, init=init, max_iter=200, tol=0, algorithm="published", engine="cuda").fit(X))
     both = within(MultiViewPLSA(k, k, init=clusters, max_iter=200, tol=0, random_state=0, engine="cuda").fit(two))
     size = 2.5 * (X.data.nbytes + X.indices.nbytes)
     streamed = PLSA(
-        k, init=init, max_iter=10, tol=0, acceleration=None, engine=CudaEngine(memory_limit=int(size / 3))
+        k, init=init, max_iter=10, tol=0, algorithm="published", engine=CudaEngine(memory_limit=int(size / 3))
     ).fit(X)
-    whole = PLSA(k, init=init, max_iter=10, tol=0, acceleration=None, engine=CudaEngine()).fit(X)
+    whole = PLSA(k, init=init, max_iter=10, tol=0, algorithm="published", engine=CudaEngine()).fit(X)
     gap = abs(streamed.history_["objective"][-1] / whole.history_["objective"][-1] - 1)
     slower = 1e3 * (streamed.history_["seconds"][8] - streamed.history_["seconds"][3]) / 5
     return [
@@ -121,9 +123,11 @@ def many_topics(X: Any, k: int) -> dict[str, Any]:
     for way, (precision, work) in ways.items():
         with mock.patch.object(cuda, "_WORK", work):
             engine = CudaEngine(precision=precision)
-            PLSA(k, init=init, max_iter=120, tol=0, acceleration=None, engine=engine).fit(X)  # compiles the kernels
+            PLSA(k, init=init, max_iter=120, tol=0, algorithm="published", engine=engine).fit(X)  # compiles the kernels
             for sweeps in (50, 100, 200):
-                history = PLSA(k, init=init, max_iter=sweeps, tol=0, acceleration=None, engine=engine).fit(X).history_
+                history = (
+                    PLSA(k, init=init, max_iter=sweeps, tol=0, algorithm="published", engine=engine).fit(X).history_
+                )
                 took = 1e3 * np.diff([0.0, *history["seconds"][:sweeps]])
                 ends[way, sweeps] = history["objective"][-1]
                 gap = (ends[way, sweeps] - ends["single", sweeps]) / abs(ends["single", sweeps])

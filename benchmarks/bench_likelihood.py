@@ -1,4 +1,4 @@
-"""Time to a likelihood: PLSA with each acceleration beside scikit-learn's NMF, and held-out perplexity beside LDA.
+"""Time to a likelihood: PLSA by both algorithms beside scikit-learn's NMF, and held-out perplexity beside LDA.
 
 python benchmarks/bench_likelihood.py                    up to 3 million non-zeros; tables under results/
 python benchmarks/bench_likelihood.py --large            30 million non-zeros as well: takes half an hour
@@ -23,7 +23,7 @@ from bench_plsa import likelihood, nmf
 from common import in_process, median, part, per_sweep, start, stored, write_parts
 from scipy import sparse
 
-ACCELERATIONS = (None, "squarem", "momentum")
+ALGORITHMS = ("published", "fast")
 CONVERGED = 1e-6  # gain of a plain sweep, relative, at which a climb is said to have converged
 GAPS = (1e-4, 1e-5)
 # sweeps at most, and K
@@ -54,7 +54,7 @@ def corpus(name: str, folder: str) -> sparse.csr_array:
 # -- the same model: time to a log-likelihood
 
 
-def plsa_climb(X: Any, doc: np.ndarray, topics: np.ndarray, acceleration: str | None, sweeps: int) -> Climb:
+def plsa_climb(X: Any, doc: np.ndarray, topics: np.ndarray, algorithm: str, sweeps: int) -> Climb:
     """Seconds and log-likelihoods of a fit, of which the set-up is a part; it ends where sweeps gain little."""
     from coview import PLSA
 
@@ -65,8 +65,8 @@ def plsa_climb(X: Any, doc: np.ndarray, topics: np.ndarray, acceleration: str | 
         seen.append((time.process_time() - begun, sweep.objective))
 
     init = {"memberships": doc, "topic_feature": topics}
-    settings = {"acceleration": acceleration, "callbacks": [watch], "n_jobs": 1, "verbose": 0}
-    PLSA(doc.shape[1], init=init, max_iter=sweeps, tol=CONVERGED, **settings).fit(X)
+    settings = {"algorithm": algorithm, "n_jobs": 1, "verbose": 0}
+    PLSA(doc.shape[1], init=init, max_iter=sweeps, tol=CONVERGED, **settings).set_callbacks(watch).fit(X)
     return seen
 
 
@@ -102,7 +102,7 @@ def climb(name: str, k: int, folder: str, sweeps: int) -> dict[str, Any]:
     """Climbs of all from the same start, on one thread."""
     X = corpus(name, folder)
     doc, topics = start(X, k)
-    plsa_climb(X[:100], doc[:100], topics, None, 2)  # compiled kernels from here on
+    plsa_climb(X[:100], doc[:100], topics, "fast", 2)  # compiled kernels from here on
     W, H = nmf(X, doc, topics, 2)
     stepped = nmf_iterates(X, doc, topics)
     next(stepped)
@@ -112,7 +112,7 @@ def climb(name: str, k: int, folder: str, sweeps: int) -> dict[str, Any]:
             f"After two sweeps scikit-learn's NMF has a log-likelihood of {theirs}, its iterates {ours}."
         )
     seconds = median(per_sweep(lambda n: nmf(X, doc, topics, n), 1, 1 if X.nnz > 1e7 else 3))
-    found = {str(name): plsa_climb(X, doc, topics, name, sweeps) for name in ACCELERATIONS}
+    found = {name: plsa_climb(X, doc, topics, name, sweeps) for name in ALGORITHMS}
     return {"nnz": X.nnz, "NMF": nmf_climb(X, doc, topics, sweeps, seconds), "per sweep": seconds, **found}
 
 
@@ -231,12 +231,12 @@ def climbs(here: str, folder: str, corpora: dict[str, tuple[int, int]]) -> dict[
     ]
     for name, (sweeps, k) in corpora.items():
         found = in_process(here, "climb", name, str(k), folder, str(sweeps))
-        ends = {method: found[method][-1][1] for method in (*map(str, ACCELERATIONS), "NMF")}
+        ends = {method: found[method][-1][1] for method in (*ALGORITHMS, "NMF")}
         converged = min(ends["None"], ends["NMF"])
         for gap in GAPS:
             target = converged - gap * abs(converged)
             theirs = reached(found["NMF"], target)
-            for method in map(str, ACCELERATIONS):
+            for method in ALGORITHMS:
                 ours = reached(found[method], target)
                 ratio = theirs / ours if ours and theirs else "-"
                 rows.append([name, found["nnz"], k, method, f"{gap:g}", ours or "-", theirs or "-", ratio])
@@ -246,7 +246,7 @@ def climbs(here: str, folder: str, corpora: dict[str, tuple[int, int]]) -> dict[
             f"ends, relative to the converged (higher is better): {told}."
         )
         print(notes[-1], flush=True)
-    head = ["data", "non-zeros", "K", "acceleration", "within", "coview PLSA, s", "NMF mu/KL, s", "ratio"]
+    head = ["data", "non-zeros", "K", "algorithm", "within", "coview PLSA, s", "NMF mu/KL, s", "ratio"]
     return part("Time to a likelihood: PLSA beside scikit-learn's NMF, one thread, same start", head, rows, notes)
 
 

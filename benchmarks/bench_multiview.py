@@ -28,7 +28,7 @@ def sweeps(X: Any, size: str, k: int) -> dict[str, Any]:
     one_view, two_views = [], []
     for _ in range(REPEATS):
         one_view += per_sweep(
-            lambda n: PLSA(k, max_iter=n, tol=0, acceleration=None, n_jobs=1, random_state=0).fit(X), 3, 1
+            lambda n: PLSA(k, max_iter=n, tol=0, algorithm="published", n_jobs=1, random_state=0).fit(X), 3, 1
         )
         two_views += per_sweep(
             lambda n: MultiViewPLSA(k, k, init=init, max_iter=n, tol=0, n_jobs=1, random_state=0).fit(two), 3, 1

@@ -27,7 +27,7 @@ def plsa(X: Any, doc: np.ndarray, topics: np.ndarray, sweeps: int, **settings: A
     from coview import PLSA
 
     init = {"memberships": doc, "topic_feature": topics}
-    return PLSA(doc.shape[1], init=init, max_iter=sweeps, tol=0, acceleration=None, **settings).fit(X)
+    return PLSA(doc.shape[1], init=init, max_iter=sweeps, tol=0, algorithm="published", **settings).fit(X)
 
 
 def nmf(X: Any, doc: np.ndarray, topics: np.ndarray, sweeps: int) -> tuple[np.ndarray, np.ndarray]:
@@ -94,7 +94,7 @@ def memory(X: Any, size: str, k: int) -> dict[str, Any]:
     from coview import PLSA
 
     PLSA(k, max_iter=1, random_state=0).fit(X[:100])
-    peak = peak_memory(lambda: PLSA(k, max_iter=3, tol=0, acceleration=None, random_state=0).fit(X))
+    peak = peak_memory(lambda: PLSA(k, max_iter=3, tol=0, algorithm="published", random_state=0).fit(X))
     csr = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     csc = X.data.nbytes + X.indices.nbytes + 4 * (X.shape[1] + 1)
     return {"peak": peak + csr, "csr": csr, "csc": csc, "factors": 4 * k * sum(X.shape)}

@@ -64,9 +64,8 @@ def dask(size: str, k: int, folder: str) -> dict[str, Any]:
     def fit(rows: Any, engine: Any, setup: str, pids: list[int]) -> None:
         marks: list[list[float]] = []
         told = lambda sweep: marks.append([time.process_time(), *map(processor_seconds, pids)])  # noqa: E731
-        model = PLSA(k, max_iter=SWEEPS, tol=0, acceleration=None, random_state=0, engine=engine, callbacks=[told]).fit(
-            rows
-        )
+        model = PLSA(k, max_iter=SWEEPS, tol=0, algorithm="published", random_state=0, engine=engine)
+        model.set_callbacks(told).fit(rows)
         spent = np.diff(marks[1:], axis=0)
         found["clock"][setup] += np.diff(model.history_["seconds"][2 : SWEEPS + 1]).tolist()
         found["processor"][setup] += (spent[:, 0] + spent[:, 1:].max(axis=1, initial=0.0)).tolist()
@@ -98,7 +97,7 @@ def disk(size: str, k: int, folder: str) -> dict[str, Any]:
     limit = sum(X.nbytes) // 3
     engine = CpuEngine(1, memory_limit=limit if size == "disk" else None)
     Path("/proc/self/clear_refs").write_text("5")
-    model = PLSA(k, max_iter=SWEEPS, tol=0, acceleration=None, random_state=0, engine=engine).fit(X)
+    model = PLSA(k, max_iter=SWEEPS, tol=0, algorithm="published", random_state=0, engine=engine).fit(X)
     status = Path("/proc/self/status").read_text().splitlines()
     peak = 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
     found = {"data": sum(X.nbytes), "limit": limit, "before": before, "peak": peak}
@@ -111,7 +110,7 @@ def memory(size: str, k: int, folder: str) -> dict[str, Any]:
 
     X = shards(size, folder).collect()
     PLSA(k, max_iter=1, random_state=0).fit(X[:1000])
-    model = PLSA(k, max_iter=SWEEPS, tol=0, acceleration=None, random_state=0, n_jobs=1).fit(X)
+    model = PLSA(k, max_iter=SWEEPS, tol=0, algorithm="published", random_state=0, n_jobs=1).fit(X)
     return {"seconds": sweep_seconds(model), "objective": model.history_["objective"][-1]}
 
 

@@ -65,7 +65,7 @@ def main(words: list[str]) -> None:
 
         def fit(views: Views, sweeps: int, k: int = k) -> Any:
             return LinkPLSA(
-                k, init="random", max_iter=sweeps, tol=0, acceleration=None, engine=engine, n_jobs=1, random_state=0
+                k, init="random", max_iter=sweeps, tol=0, algorithm="published", engine=engine, n_jobs=1, random_state=0
             ).fit(views)
 
         def sweep(views: Views) -> float:

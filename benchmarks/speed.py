@@ -26,7 +26,7 @@ class Figures:
 FIGURES = {
     "plsa": Figures(("data", "K"), "ratio"),
     "fold_in": Figures(("new objects", "K", "peer"), "ratio"),
-    "likelihood": Figures(("data", "K", "acceleration", "within"), "ratio"),
+    "likelihood": Figures(("data", "K", "algorithm", "within"), "ratio"),
     "multiview": Figures(("what", "data", "peer"), "coview / peer", "lower"),
     "vectors": Figures(("topics",), "both / (texts + BLAS)", "lower"),
     "simplex": Figures(("agreement", "weight"), "NumPy / coview"),

@@ -15,7 +15,7 @@ made = make_topic_views(3300, {"words": 500, "links": 200}, n_clusters=5, length
 stream, held_out = made.views[:3000], made.views[3000:]
 
 # %%
-# ``learning_decay`` and ``learning_offset`` set the weight of batch t: ``(offset + t) ** -decay``. A small decay
+# ``learning_decay`` sets the weight of batch t: ``(10 + t) ** -learning_decay``. A small decay
 # forgets the past sooner, a large one retains more of it.
 decays = (0.5, 0.7, 0.9)
 curves = {decay: ([], []) for decay in decays}

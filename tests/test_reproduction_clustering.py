@@ -82,10 +82,10 @@ def test_rows_with_the_papers_name_run_the_papers_algorithm(monkeypatch):
             assert row.startswith("PairwiseCoPLSA" if name == "Pairwise2" else "CoPLSA(2)")
     published, apart, ours = settings[::2]
     for model in (published, apart):
-        assert (model["step"], model["schedule"], model["coupling"]) == ("paper", "joint", 0.07)
+        assert (model["algorithm"], model["coupling"]) == ("published", 0.07)
         assert (model["view_weights"], model["pair_fraction"]) == (0.5, 0.05)
     assert published["init"] == "random" and set(apart["init"]) == {"memberships_by_view"}
-    assert ours["step"] == "safeguarded" and ours["coupling"] == "auto"
+    assert ours["algorithm"] == "fast" and ours["coupling"] == "auto"
 
 
 def test_canonical_variates_correlate_as_those_of_scikit_learn():

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from coview import AutoClustering, MultiViewPLSA, SeededKMeansClassifier, Views
+from coview import AutoClustering, MultiViewPLSA, SeededKMeansClassifier, TimeBudget, Views
 from coview.catalog import estimators
 from coview.clustering import consensus as consensus_module
 from coview.clustering.cca import CCAClustering
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.clustering.spherical_kmeans import SphericalKMeans
 from coview.datasets import make_topic_views
+from coview.engines.callbacks import LoopMixin
 from coview.engines.deadline import NO_DEADLINE, Deadline, largest_in_time
 from coview.engines.memory import MemoryHolder
 from coview.metrics import normalized_mutual_info
@@ -29,7 +30,9 @@ from coview.views.sources import MemorySource
 BUDGET = 20.0
 DATA = make_topic_views(2500, {"a": 40, "b": 30}, 3, length=12, random_state=0)
 LABELS = np.where(np.arange(len(DATA.target)) % 20 == 0, DATA.target, -1)
-WITH_BUDGET = [name for name, cls in estimators().items() if "time_budget" in cls().get_params()]
+WITH_BUDGET = [
+    name for name, cls in estimators().items() if issubclass(cls, LoopMixin) or "time_budget" in cls().get_params()
+]
 SWEEPS_TO_THE_END = [name for name in WITH_BUDGET if name != "SeededKMeansClassifier"]  # that is soon at rest
 
 
@@ -69,18 +72,22 @@ def clock(monkeypatch):
     return clock
 
 
-def fitted(name, **options):
+def fitted(name):
     model = estimators()[name]()
     names = {"n_clusters": 3, "n_components": 3, "max_iter": 10_000, "tol": 0}
     known = {key: value for key, value in names.items() if key in model.get_params()}
-    model.set_params(**known, **options, random_state=0)
+    model.set_params(**known, random_state=0)
+    if isinstance(model, LoopMixin):
+        model.set_callbacks(TimeBudget(BUDGET))
+    else:
+        model.set_params(time_budget=BUDGET)
     return model.fit(DATA.views, LABELS) if "Classifier" in name else model.fit(DATA.views)
 
 
 @pytest.mark.parametrize("name", SWEEPS_TO_THE_END)
 def test_a_fit_with_its_start_ends_in_time(name, clock):
     began = clock.now
-    model = fitted(name, time_budget=BUDGET)
+    model = fitted(name)
     assert clock.now - began <= 1.2 * BUDGET
     assert clock.now - began > 0.4 * BUDGET  # and uses its time
     assert vars(model).get("stopped_by_", "time") == "time"
@@ -111,11 +118,11 @@ def test_a_clustering_of_lazy_rows_ends_in_time(n_clusters, clock, monkeypatch):
 @pytest.mark.parametrize("init", ["likeliest", "consensus"])
 def test_restarts_and_their_starts_share_the_budget(init, clock):
     began = clock.now
-    model = MultiViewPLSA(3, init=init, n_init=4, max_iter=10, tol=0, time_budget=BUDGET, random_state=0)
-    model.fit(DATA.views)
+    model = MultiViewPLSA(3, init=init, n_init=4, max_iter=10, tol=0, random_state=0)
+    model.set_callbacks(TimeBudget(BUDGET)).fit(DATA.views)
     assert clock.now - began <= 1.2 * BUDGET
     began = clock.now
-    model.set_params(time_budget=None).fit(DATA.views)
+    model.set_callbacks().fit(DATA.views)
     assert clock.now - began > 3 * BUDGET  # what they take else
 
 
@@ -125,7 +132,7 @@ def test_held_out_folds_share_the_budget_of_the_sweeps(clock):
     model.fit(DATA.views, LABELS)
     assert clock.now - began > 1.5 * BUDGET
     began = clock.now
-    model.set_params(time_budget=BUDGET).fit(DATA.views, LABELS)
+    model.set_callbacks(TimeBudget(BUDGET)).fit(DATA.views, LABELS)
     assert clock.now - began <= 1.2 * BUDGET
 
 
@@ -133,16 +140,16 @@ def test_fewer_starts_than_restarts_serve_again(clock):
     """The starts are out of time after the first, the restarts are not."""
     clock.charge(MultiViewPLSA, "_first_memberships", lambda *args: 100.0)
     seen = set()
-    watch = [lambda sweep: seen.add((sweep.restart, sweep.number))]
-    model = MultiViewPLSA(3, n_init=3, max_iter=2, tol=0, time_budget=250, random_state=0, callbacks=watch)
-    model.fit(DATA.views)
+    model = MultiViewPLSA(3, n_init=3, max_iter=2, tol=0, random_state=0)
+    model.set_callbacks(TimeBudget(250), lambda sweep: seen.add((sweep.restart, sweep.number))).fit(DATA.views)
     assert seen == {(restart, number) for restart in range(3) for number in (1, 2)}
 
 
 def test_a_budget_that_is_not_reached_changes_nothing(clock):
     """Samples that tell how long all objects will take leave no trace."""
     options = {"max_iter": 3, "tol": 0, "random_state": 0}
-    free, far = (MultiViewPLSA(3, time_budget=budget, **options).fit(DATA.views) for budget in (None, 1e6))
+    free = MultiViewPLSA(3, **options).fit(DATA.views)
+    far = MultiViewPLSA(3, **options).set_callbacks(TimeBudget(1e6)).fit(DATA.views)
     assert far.history_["objective"] == free.history_["objective"]
     assert far.stopped_by_ == free.stopped_by_
 
@@ -150,7 +157,8 @@ def test_a_budget_that_is_not_reached_changes_nothing(clock):
 def test_a_sweep_that_would_not_be_ready_is_not_begun(clock):
     """A sweep takes 2.5 s and the pass at the end 1.25 s: 7 sweeps and the pass are 18.75 s, one more is 21.25 s."""
     began = clock.now
-    model = MultiViewPLSA(3, init="random", max_iter=100, tol=0, time_budget=20, random_state=0).fit(DATA.views)
+    model = MultiViewPLSA(3, init="random", algorithm="published", max_iter=100, tol=0, random_state=0)
+    model.set_callbacks(TimeBudget(20)).fit(DATA.views)
     assert (model.n_iter_, model.stopped_by_, clock.now - began) == (7, "time", 18.75)
 
 
@@ -158,15 +166,9 @@ def test_a_restart_without_time_for_a_sweep_is_not_begun(clock):
     """A restart of 3 sweeps and a pass takes 8.75 s: after two 2.5 s are left, a sweep with its pass takes 3.75 s."""
     began, seen = clock.now, set()
     options = {"init": "random", "n_init": 4, "max_iter": 3, "tol": 0, "random_state": 0}
-    model = MultiViewPLSA(3, time_budget=20, callbacks=[lambda sweep: seen.add(sweep.restart)], **options)
+    model = MultiViewPLSA(3, **options).set_callbacks(TimeBudget(20), lambda sweep: seen.add(sweep.restart))
     model.fit(DATA.views)
     assert (seen, model.n_iter_, model.stopped_by_, clock.now - began) == ({0, 1}, 3, "time", 17.5)
-
-
-@pytest.mark.parametrize("name", WITH_BUDGET)
-def test_a_truth_value_is_no_budget(name):
-    with pytest.raises(ValueError, match="time_budget must be a positive number of seconds or None, got True"):
-        fitted(name, time_budget=True)
 
 
 def test_candidates_without_time_for_all_objects_see_a_sample(clock, capsys):
@@ -232,11 +234,9 @@ def test_a_share_is_a_part_of_what_is_left(clock):
     assert NO_DEADLINE.share(0.5) == NO_DEADLINE and NO_DEADLINE.seconds() is None
 
 
-@pytest.mark.parametrize("budget", [0, -1, "10", float("nan")])
+@pytest.mark.parametrize("budget", [0, -1, "10", True, float("nan")])
 def test_a_bad_budget_is_refused_with_a_sentence(budget):
-    X = Views(a=np.eye(4), b=np.eye(4))
-    for model in (MultiViewPLSA(2, time_budget=budget), AutoClustering(2, time_budget=budget)):
-        with pytest.raises(
-            ValueError, match=f"time_budget must be a positive number of seconds or None, got {budget!r}"
-        ):
-            model.fit(X)
+    with pytest.raises(ValueError, match=f"seconds of a TimeBudget must be a positive number, got {budget!r}"):
+        TimeBudget(budget)
+    with pytest.raises(ValueError, match=f"time_budget must be a positive number of seconds or None, got {budget!r}"):
+        AutoClustering(2, time_budget=budget).fit(Views(a=np.eye(4), b=np.eye(4)))

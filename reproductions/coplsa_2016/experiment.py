@@ -108,7 +108,7 @@ def _link_plsa(options: dict[str, Any], seed: int) -> Any:
         likelihood="multinomial",
         init="random",
         max_iter=SWEEPS,
-        acceleration=None,
+        algorithm="published",
         random_state=seed,
     )
     return make_pipeline(UnitRows("l1"), model)
@@ -236,6 +236,7 @@ def _weighing(corpus: Bunch) -> list[Any]:
 def _coplsa(name: str, topics: int, weight: float, seed: int, sweeps: int = SWEEPS) -> CoPLSA:
     model = AlternatingL1 if name == "L1 coPLSA" else CoPLSA
     settings = {"divergence": DIVERGENCES[name], "coupling": weight, "likelihood": "multinomial"}
+    settings["algorithm"] = "published"
     return model(topics, **settings, max_iter=sweeps, random_state=seed)
 
 

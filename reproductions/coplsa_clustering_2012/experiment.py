@@ -98,11 +98,7 @@ def _plsa(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str,
 
 def _plsa_of(views: Views, k: int, seed: int, options: dict[str, Any]) -> np.ndarray:
     """EM from a random start."""
-    return (
-        PLSA(k, init="random", schedule="joint", acceleration=None, **_loop(options, seed))
-        .fit(views)
-        .memberships_.argmax(axis=1)
-    )
+    return PLSA(k, init="random", algorithm="published", **_loop(options, seed)).fit(views).memberships_.argmax(axis=1)
 
 
 def _cca(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -112,7 +108,7 @@ def _cca(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, 
     """
     two, reduced = views.select(*options["two"]), {}
     for name in two.names:
-        model = PLSA(REDUCED, init="random", max_iter=50, acceleration=None, random_state=seed, n_jobs=1)
+        model = PLSA(REDUCED, init="random", algorithm="published", max_iter=50, random_state=seed, n_jobs=1)
         reduced[name] = model.fit(two.select(name)).memberships_
     other = next(name for name in two.names if name != options["best"])
     variates = _canonical_variates(reduced[options["best"]], reduced[other], k)
@@ -181,9 +177,7 @@ def _coplsa(number: int, apart: bool = False) -> Method:
         rng = np.random.default_rng(seed)
         each = {name: rng.dirichlet(np.ones(k), len(views)) for name in options["two" if number == 2 else "three"]}
         start = {"memberships_by_view": each} if apart else "random"
-        model = _fit_pairs(
-            views, k, seed, options, number, coupling=strength, step="paper", schedule="joint", init=start
-        )
+        model = _fit_pairs(views, k, seed, options, number, coupling=strength, algorithm="published", init=start)
         name = f"CoPLSA({number})" + (", starts apart" if apart else "")
         return {name: model.labels_by_view_[options["best"]]}
 
@@ -214,12 +208,9 @@ def _pairwise(number: int, form: str = "") -> Method:
 
 
 def _plsa_half_steps(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    """PLSA in alternating half-steps, as by default in coview, but without momentum."""
+    """PLSA in alternating half-steps, as by default in coview."""
     forms = {"BOVF": views.select(options["best"]), "CTVF": views.select(*options["two"])}
-    models = {
-        name: PLSA(k, init="random", acceleration=None, **_loop(options, seed)).fit(form)
-        for name, form in forms.items()
-    }
+    models = {name: PLSA(k, init="random", **_loop(options, seed)).fit(form) for name, form in forms.items()}
     return {f"PLSA in half-steps+{name}": model.memberships_.argmax(axis=1) for name, model in models.items()}
 
 
@@ -269,9 +260,7 @@ def _drawn_to_each_other(views: Views, k: int, seed: int, options: dict[str, Any
 def _side_by_side(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
     return {
         "K-means, side by side": _kmeans_of(views, k, seed),
-        "PLSA, side by side": PLSA(k, init="random", acceleration=None, **_loop(options, seed))
-        .fit(views)
-        .memberships_.argmax(axis=1),
+        "PLSA, side by side": PLSA(k, init="random", **_loop(options, seed)).fit(views).memberships_.argmax(axis=1),
         "Spherical k-means, side by side": SphericalKMeans(k, random_state=seed).fit(views).labels_,
     }
 

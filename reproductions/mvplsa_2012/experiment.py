@@ -28,7 +28,7 @@ from coview import (
 from coview.metrics import normalized_mutual_info, pairwise_f1
 
 # the paper's algorithm: all factors from the same expectations, T = 150 sweeps; and its starts
-PUBLISHED = {"schedule": "joint", "max_iter": 150, "tol": 0}
+PUBLISHED = {"algorithm": "published", "max_iter": 150, "tol": 0}
 CLASSIFIER = {**PUBLISHED, "init": "naive_bayes", "unit_mass": False}
 CLUSTERER = {**PUBLISHED, "init": "consensus"}
 FLOOR = 1e-3  # share of a start that is spread evenly: an exact 0 or 1 could never change

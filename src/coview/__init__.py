@@ -42,6 +42,7 @@ _MODULES = {
     "coview.online.readers": ("read_stream",),
     "coview.online.river": ("to_river",),
     "coview.online.stream": ("StreamResult", "evaluate_stream"),
+    "coview.engines.callbacks": ("TimeBudget",),
     "coview.engines.checkpoint": ("Checkpoint",),
     "coview.engines.cpu": ("CpuEngine",),
     "coview.engines.dask.engine": ("DaskEngine",),
@@ -101,6 +102,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.editing.edited import EditedModel as EditedModel
     from coview.editing.edited import edit as edit
     from coview.editing.moves import Moves as Moves
+    from coview.engines.callbacks import TimeBudget as TimeBudget
     from coview.engines.checkpoint import Checkpoint as Checkpoint
     from coview.engines.cpu import CpuEngine as CpuEngine
     from coview.engines.cuda import CudaEngine as CudaEngine

@@ -6,9 +6,7 @@ The only module that touches what scikit-learn marks as its developers' interfac
 from __future__ import annotations
 
 import copy
-import numbers
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
 from inspect import isfunction
@@ -19,12 +17,7 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, is_classifier, is_clusterer
 
-from coview.engines.deadline import Deadline
-from coview.engines.loop import Options, run
-from coview.engines.protocol import Block, Engine, Extra, Holder, Steps, floating_type, make_blocks, row_bytes
-from coview.engines.select import hold, select_engine
-from coview.engines.state import Fit, State, Sweep, tree_leaves
-from coview.engines.watch import CallbackSupportMixin, check_watchers, sklearn_watcher, tell_sweep
+from coview.engines.protocol import floating_type
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Inspection, describe
 from coview.inspection.known import note_views, warns_of_unknown
@@ -42,7 +35,7 @@ from coview.views.inputs import ViewInput, match_columns
 from coview.views.lazy import LazyViews
 from coview.views.views import Matrix, Views
 
-__all__ = ["BatchEstimator", "MultiViewEstimator", "NumbersGate"]
+__all__ = ["MultiViewEstimator", "NumbersGate"]
 
 
 class MultiViewEstimator(WholeFitMixin, BaseEstimator):
@@ -400,102 +393,3 @@ class NumbersGate:
                 python="Turn it into counts with Codebook(...), or shift it to be non-negative.",
                 cli="Turn it into counts with --step Codebook, or shift it to be non-negative.",
             )
-
-
-class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
-    """An estimator that the loop fits; subclasses hand over their steps and a start.
-
-    Parameters that every subclass takes: max_iter, tol, n_init, acceleration, time_budget, engine, n_jobs, verbose,
-    callbacks, checkpoint.
-    """
-
-    max_iter: int
-    tol: float
-    n_init: int
-    acceleration: str | None
-    time_budget: float | None
-    engine: Any
-    n_jobs: int | None
-    verbose: int | None
-    callbacks: Any
-    checkpoint: Any
-    history_: dict[str, list[float]]
-    n_iter_: int
-    stopped_by_: str
-    _fitted_state = {
-        "history_": rules.history(),
-        "n_iter_": rules.count(),
-        "stopped_by_": rules.optional(rules.text()),
-    }
-    _most_rows: int | None = None  # of a block, where the model itself has a limit
-    _mixture = ""  # the fitted attribute that holds what was found of the training objects
-
-    def _engine(self, X: Any = None) -> Engine:
-        """Return the engine that was asked for; "auto" follows the data."""
-        return select_engine(self.engine, n_jobs=self.n_jobs, data=X)
-
-    def _traveling(self) -> Any:
-        """Return a copy to send to the workers of a cluster: what it learned, but nothing of the training rows."""
-        light = copy.copy(self)
-        light.engine = getattr(self.engine, "worker_engine", "cpu" if self.engine in ("auto", "dask") else self.engine)
-        light.callbacks = None
-        for name in ("labels_", "labels_by_view_", "transduction_", "history_", "_object_ids", self._mixture):
-            light.__dict__.pop(name, None)
-        return light
-
-    def _fixed_start(self) -> bool:
-        """Whether every start would be the same, so that one is enough."""
-        return False
-
-    def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
-        """Hand the rows to who will hold them during a fit: this process, its disk or a cluster."""
-        return hold(views, engine, width, extra, self._gate(floating_type(views)), self._most_rows)
-
-    def _each_block(self, views: Views, engine: Engine, width: int, extra: Extra | None = None) -> Iterator[Block]:
-        """Blocks one after the other, for what passes over the data once."""
-        size = engine.block_rows(width, floating_type(views).itemsize, len(views), row_bytes(views))
-        return make_blocks(views, engine, size, extra)
-
-    def _run_loop(
-        self,
-        X: Any,
-        views: Any,
-        steps: Steps,
-        holder: Holder,
-        begin: Callable[[int], tuple[dict[str, Any], int]],
-        carried: Extra,
-        reconstruct: Callable[[State], dict[str, Any]],
-        deadline: Deadline,
-        watchers: Iterable[Callable[[Sweep], Any]] = (),
-    ) -> Fit:
-        """Drive the steps with this estimator's parameters, until the deadline.
-
-        `reconstruct` gives the fitted attributes of a state; `watchers` are told of every sweep, as `callbacks` are.
-        """
-        n_init = 1 if self._fixed_start() else self.n_init
-        ours, theirs = check_watchers(self.callbacks)
-        ours.extend([*watchers, tell_sweep])
-        with ExitStack() as stack:
-            if (watcher := sklearn_watcher(self, X, theirs, reconstruct, stack)) is not None:
-                ours.append(watcher)
-            checkpoint = self._checkpoint(views, holder, carried)
-            options = Options(self.max_iter, float(self.tol), n_init, self.acceleration, deadline, ours, checkpoint)
-            return run(steps, holder, begin, options)
-
-    def _checkpoint(self, views: Any, holder: Holder, extra: Extra) -> Any:
-        if self.checkpoint is None:
-            return None
-        from coview.engines.checkpoint import CheckpointFile, fingerprint
-
-        # what decides when a fit ends or who watches it, but not where it goes
-        silent = ("max_iter", "tol", "time_budget", "verbose", "callbacks", "checkpoint", "n_jobs", "engine")
-        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in silent}
-        carried = [np.asarray(extra[name]) for name in sorted(extra) if not callable(extra[name])]
-        if isinstance(settings.get("init"), Mapping):
-            carried += [np.asarray(array) for array in tree_leaves(dict(settings["init"]))]
-            settings["init"] = sorted(settings["init"])
-        settings["blocks"] = holder.stops  # row states are kept block by block
-        if not isinstance(settings.get("random_state"), numbers.Integral):
-            raise ValueError("checkpoint requires an integer random_state, because a resumed fit must be reproducible.")
-        settings["class"] = type(self).__name__
-        return CheckpointFile.of(self.checkpoint, fingerprint(views, settings, carried))

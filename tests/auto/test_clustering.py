@@ -24,6 +24,7 @@ from coview import (
     ConcatenatedViews,
     LinkPLSA,
     SphericalKMeans,
+    TimeBudget,
     Views,
     inspect,
     load,
@@ -305,19 +306,20 @@ class Recorded(LinkPLSA):
     seen: ClassVar[list[float | None]] = []
 
     def fit(self, X, y=None):
-        self.seen.append(self.time_budget)
+        self.seen.append(self._deadline().left())
         return super().fit(X, y)
 
 
 @pytest.mark.parametrize("own", [None, 90.0])
 def test_the_time_of_one_fit_is_not_that_of_the_next(counts, own):
-    candidate = Candidate("topics", Recorded(3, time_budget=own, random_state=0))
+    own = () if own is None else (TimeBudget(own),)
+    candidate = Candidate("topics", Recorded(3, random_state=0).set_callbacks(*own))
     Recorded.seen.clear()
     candidate.fit_in_time(counts.views, 0, Deadline.after(0.2))
     again, _ = candidate.refit(Objects.of(counts.views, 3, 0), Deadline.after(60))
     first, second = Recorded.seen
     assert first <= 0.2 and 1 < second <= 60
-    assert candidate.estimator.time_budget == again.estimator.time_budget == own
+    assert candidate.estimator._callbacks == again.estimator._callbacks == own
 
 
 def test_objects_without_any_view_are_in_no_cluster_whatever_their_number(small_samples, many, monkeypatch):

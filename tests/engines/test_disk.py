@@ -34,12 +34,11 @@ from coview.exceptions import EngineError, ViewsError
 DATA = make_topic_views(n_objects=700, n_clusters=3, random_state=0)
 Y = np.where(np.arange(700) < 30, DATA.target, -1)
 MODELS = [
-    PLSA(4, max_iter=8, tol=0, acceleration=None, random_state=0),
-    PLSA(4, max_iter=9, tol=0, acceleration="squarem", random_state=0),
-    PLSA(4, max_iter=30, tol=0, acceleration="momentum", random_state=0),
+    PLSA(4, max_iter=8, tol=0, algorithm="published", random_state=0),
+    PLSA(4, max_iter=30, tol=0, random_state=0),
     LinkPLSA(4, max_iter=30, tol=0, random_state=0),
     LinkPLSA(4, background=0.6, max_iter=30, tol=0, random_state=0),
-    PLSA(4, background=0.6, max_iter=8, tol=0, acceleration=None, random_state=0),
+    PLSA(4, background=0.6, max_iter=8, tol=0, random_state=0),
     DualPLSA(3, 5, init="random", max_iter=8, tol=0, random_state=0),
     MultiViewPLSA(3, 5, init="random", max_iter=8, tol=0, random_state=0),
     MultiViewPLSAClassifier(5, max_iter=8, tol=0, random_state=0),
@@ -51,7 +50,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(CpuEngine, "block_rows", lambda self, *_: 150)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{type(m).__name__}-{m.acceleration}")
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{type(m).__name__}-{m.algorithm}")
 def test_a_fit_from_disk_is_the_fit_in_memory(model, small_blocks, tmp_path):
     write_views(DATA.views, tmp_path / "shards", rows_per_shard=260)
     lazy = read_views(tmp_path / "shards")
@@ -78,7 +77,7 @@ def test_whole_numbers_on_disk_are_cut_into_the_same_blocks_as_in_memory(tmp_pat
     rng = np.random.default_rng(0)
     X = Views(x=rng.integers(0, 3, (40_000, 6), dtype=np.uint8))
     write_views(X, tmp_path / "x", rows_per_shard=15_000)
-    model = PLSA(2, max_iter=3, tol=0, acceleration=None, random_state=0, likelihood="multinomial")
+    model = PLSA(2, max_iter=3, tol=0, random_state=0, likelihood="multinomial")
     memory, disk = clone(model).fit(X), clone(model).fit(read_views(tmp_path / "x"))
     assert_allclose(disk.history_["objective"], memory.history_["objective"], rtol=1e-10)
     assert_allclose(memory.topic_feature_["x"], disk.topic_feature_["x"], rtol=1e-10, atol=1e-12)
@@ -128,9 +127,9 @@ def test_a_fit_from_disk_resumes_from_its_checkpoint(tmp_path, small_blocks):
             raise RuntimeError("lost")
 
     with pytest.raises(RuntimeError, match="lost"):
-        PLSA(4, max_iter=8, checkpoint=Checkpoint(path, every=2), callbacks=[fail], **settings).fit(lazy)
+        PLSA(4, max_iter=8, **settings).set_callbacks(Checkpoint(path, every=2), fail).fit(lazy)
     assert path.exists()
-    resumed = PLSA(4, max_iter=8, checkpoint=Checkpoint(path, every=2), **settings).fit(lazy)
+    resumed = PLSA(4, max_iter=8, **settings).set_callbacks(Checkpoint(path, every=2)).fit(lazy)
     assert_array_equal(resumed.memberships_, straight.memberships_)
 
 

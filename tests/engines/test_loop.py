@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 
-from coview import PLSA, Checkpoint, Views
+from coview import PLSA, Checkpoint, TimeBudget, Views
 from coview.exceptions import InterruptedFitWarning, ModelFileError
 
 
@@ -56,12 +57,13 @@ def test_restarts_keep_the_best():
     one = PLSA(5, max_iter=30, tol=0, n_init=1, random_state=0).fit(X)
     assert best.history_["objective"][-1] >= one.history_["objective"][-1]
     seen = []
-    PLSA(5, max_iter=3, tol=0, n_init=4, random_state=0, callbacks=[lambda s: seen.append(s.restart)]).fit(X)
+    model = PLSA(5, max_iter=3, tol=0, n_init=4, random_state=0)
+    model.set_callbacks(lambda s: seen.append(s.restart)).fit(X)
     assert seen == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3
 
 
 def test_a_time_budget_ends_the_fit_after_a_sweep():
-    model = PLSA(3, max_iter=10**6, tol=0, time_budget=0.2, random_state=0)
+    model = PLSA(3, max_iter=10**6, tol=0, random_state=0).set_callbacks(TimeBudget(0.2))
     clock = time.monotonic()
     model.fit(counts())
     assert 1 <= model.n_iter_ < 10**6
@@ -75,15 +77,25 @@ def test_a_callback_sees_each_sweep_and_can_stop():
         seen.append((sweep.number, sweep.objective))
         return sweep.number == 4
 
-    model = PLSA(3, max_iter=50, tol=0, random_state=0, callbacks=[watch]).fit(counts())
+    model = PLSA(3, max_iter=50, tol=0, random_state=0).set_callbacks(watch).fit(counts())
     assert model.n_iter_ == 4
     assert [number for number, _ in seen] == [1, 2, 3, 4]
     assert [value for _, value in seen] == model.history_["objective"][:4]
 
 
 def test_a_callback_that_cannot_be_called_is_refused():
-    with pytest.raises(TypeError, match="callbacks must be callables"):
-        PLSA(2, callbacks=["loud"]).fit(counts())
+    for wrong in ("loud", TimeBudget):
+        with pytest.raises(TypeError, match="set_callbacks takes a TimeBudget, a Checkpoint, functions"):
+            PLSA(2).set_callbacks(wrong)
+    with pytest.raises(ValueError, match="every of a Checkpoint"):
+        Checkpoint("x", every=0)
+
+
+def test_clones_have_the_callbacks_and_none_removes_them():
+    seen = []
+    model = clone(PLSA(3, max_iter=4, tol=0, random_state=0).set_callbacks(seen.append, TimeBudget(1e-9)))
+    assert model.fit(counts()).stopped_by_ == "time" and len(seen) == 1
+    assert model.set_callbacks().fit(counts()).stopped_by_ == "max_iter" and len(seen) == 1
 
 
 def test_scikit_learn_callbacks_hear_of_every_sweep_and_get_a_fitted_model():
@@ -107,16 +119,10 @@ def test_scikit_learn_callbacks_hear_of_every_sweep_and_get_a_fitted_model():
                 self.ended += 1
                 self.scores.append(fitted_estimator.score(X))
 
-    for way in ("parameter", "set_callbacks"):
-        watch = Watch()
-        model = PLSA(3, max_iter=6, tol=0, random_state=0)
-        if way == "parameter":
-            model.set_params(callbacks=[watch])
-        else:
-            model.set_callbacks(watch)
-        model.fit(counts())
-        assert (watch.begun, watch.ended, watch.open) == (6, 6, 0)
-        assert watch.scores == sorted(watch.scores)
+    watch, seen = Watch(), []
+    PLSA(3, max_iter=6, tol=0, random_state=0).set_callbacks(watch, seen.append).fit(counts())
+    assert (watch.begun, watch.ended, watch.open, len(seen)) == (6, 6, 0, 6)
+    assert watch.scores == sorted(watch.scores)
 
 
 def test_progress_shows_sweeps_and_objective_where_asked(capsys):
@@ -135,7 +141,7 @@ def test_control_c_returns_the_model_so_far_with_a_warning(n_init):
 
     X = counts()
     with pytest.warns(InterruptedFitWarning, match="after 7 of 50 sweeps") as told:
-        model = PLSA(3, max_iter=50, tol=0, n_init=n_init, random_state=0, callbacks=[interrupt]).fit(X)
+        model = PLSA(3, max_iter=50, tol=0, n_init=n_init, random_state=0).set_callbacks(interrupt).fit(X)
     assert [one.filename for one in told] == [__file__]  # the user's line, not one of the loop
     assert model.n_iter_ == 7
     assert_array_equal(model.memberships_, PLSA(3, max_iter=7, tol=0, random_state=0).fit(X).memberships_)
@@ -149,18 +155,19 @@ path, settings = sys.argv[1], eval(sys.argv[2])
 def killer(sweep):
     if (sweep.restart, sweep.number) == (settings.get("n_init", 1) - 1, 22):
         os.kill(os.getpid(), signal.SIGKILL)
-checkpointed(path, callbacks=[killer], **settings)
+checkpointed(path, killer, **settings)
 """
 
 
-def checkpointed(path, **settings):
-    return PLSA(4, max_iter=40, tol=0, random_state=0, checkpoint=Checkpoint(path, every=4), **settings).fit(counts())
+def checkpointed(path, *callbacks, **settings):
+    model = PLSA(4, max_iter=40, tol=0, random_state=0, **settings)
+    return model.set_callbacks(Checkpoint(path, every=4), *callbacks).fit(counts())
 
 
 @pytest.mark.parametrize(
     "settings",
-    [{"acceleration": None}, {"acceleration": "squarem"}, {"acceleration": "momentum"}, {"n_init": 2}],
-    ids=["plain", "squarem", "momentum", "n_init"],
+    [{"algorithm": "published"}, {"algorithm": "fast"}, {"n_init": 2}],
+    ids=["published", "fast", "n_init"],
 )
 def test_a_killed_fit_resumes_bit_for_bit(settings, tmp_path):
     script = SCRIPT.format(here=str(Path(__file__).parent))
@@ -190,22 +197,25 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
         if sweep.number == 5:
             raise KeyboardInterrupt
 
-    settings = {"max_iter": 20, "tol": 0, "checkpoint": Checkpoint(path, every=2), "random_state": 0}
+    def model(k, *callbacks):
+        kept = PLSA(k, max_iter=20, tol=0, random_state=0)
+        return kept.set_callbacks(Checkpoint(path, every=2), *callbacks)
+
     with pytest.warns(InterruptedFitWarning):
-        PLSA(3, callbacks=[stop], **settings).fit(counts())
+        model(3, stop).fit(counts())
     assert path.exists()
     with pytest.raises(ModelFileError, match="other data or parameters"):
-        PLSA(4, **settings).fit(counts())
+        model(4).fit(counts())
     with pytest.raises(ModelFileError, match="other data or parameters"):
-        PLSA(3, **settings).fit(counts(seed=1))
+        model(3).fit(counts(seed=1))
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ModelFileError):
-        PLSA(3, **settings).fit(counts())
+        model(3).fit(counts())
 
 
 def test_a_checkpoint_needs_a_seed(tmp_path):
     with pytest.raises(ValueError, match="requires an integer random_state"):
-        PLSA(3, checkpoint=tmp_path / "c").fit(counts())
+        PLSA(3).set_callbacks(Checkpoint(tmp_path / "c")).fit(counts())
 
 
 def test_blocks_do_not_change_the_start_nor_the_result_beyond_rounding(monkeypatch):
@@ -221,10 +231,8 @@ def test_blocks_do_not_change_the_start_nor_the_result_beyond_rounding(monkeypat
 
 @pytest.mark.parametrize(
     ("parameter", "value"),
-    [("max_iter", 0), ("tol", -1.0), ("n_init", 0), ("acceleration", "bold"), ("schedule", "random"),
-     ("engine", "tpu"), ("init", "kmeans"), ("n_components", 2.5), ("time_budget", 0),
-     ("checkpoint", Checkpoint("x", every=0)),
-     ("n_jobs", 0)],
+    [("max_iter", 0), ("tol", -1.0), ("n_init", 0), ("algorithm", "bold"), ("engine", "tpu"),
+     ("init", "kmeans"), ("n_components", 2.5), ("n_jobs", 0)],
 )  # fmt: skip
 def test_bad_parameters_are_named(parameter, value):
     with pytest.raises((ValueError, RuntimeError), match=parameter):

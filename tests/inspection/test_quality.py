@@ -7,6 +7,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from coview import (
+    Checkpoint,
     LinkPLSA,
     MultiViewPLSA,
     SeededKMeansClassifier,
@@ -141,7 +142,7 @@ def test_the_edits_of_a_model_are_made_again_in_its_copies():
 
 
 def test_copies_leave_the_checkpoint_of_the_model_alone(tmp_path):
-    model = LinkPLSA(3, random_state=0, checkpoint=tmp_path / "fit").fit(DATA.views)
+    model = LinkPLSA(3, random_state=0).set_callbacks(Checkpoint(tmp_path / "fit")).fit(DATA.views)
     files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     table = refit_stability(model, DATA.views, n_fits=1)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files

@@ -25,7 +25,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from coview.engines.checkpoint import Checkpoint
 from coview.exceptions import ModelFileError
 from coview.io.models import load, save
 from coview.utils.archive import write_archive
@@ -41,15 +40,12 @@ class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     _fitted_state = {"_seen": count()}
 
-    def __init__(
-        self, n_components=2, *, weights=None, init="random", engine="auto", random_state=None, callbacks=None
-    ):
+    def __init__(self, n_components=2, *, weights=None, init="random", engine="auto", random_state=None):
         self.n_components = n_components
         self.weights = weights
         self.init = init
         self.engine = engine
         self.random_state = random_state
-        self.callbacks = callbacks
 
     def fit(self, X, y=None):
         self.view_names_ = ("words", "links")
@@ -227,38 +223,34 @@ class Engine:
 @pytest.mark.parametrize(
     ("params", "names"),
     [
-        ({"callbacks": [Engine()]}, "Topics.callbacks"),
-        ({"callbacks": print}, "Topics.callbacks"),
         ({"engine": Engine()}, "Topics.engine"),
         ({"init": len}, "Topics.init"),
         ({"init": {"words": [lambda X: X]}}, "Topics.init"),
         ({"init": Outsider}, "Topics.init"),
-        ({"engine": Engine(), "callbacks": (print,)}, "Topics.callbacks, Topics.engine"),
+        ({"engine": Engine(), "init": len}, "Topics.engine, Topics.init"),
     ],
-    ids=["callback", "function", "engine", "init", "inside", "class", "two"],
+    ids=["engine", "init", "inside", "class", "two"],
 )
-def test_functions_callbacks_and_engines_go_back_to_defaults_with_a_warning(path, params, names):
+def test_functions_and_engines_go_back_to_defaults_with_a_warning(path, params, names):
     with pytest.warns(UserWarning, match=f"save left out {names}:"):
         save(Topics(4, **params), path)
     assert_same(load(path), Topics(4))
 
 
-def test_callbacks_set_the_way_of_scikit_learn_are_named(path):
+@pytest.mark.parametrize("name", ["_callbacks", "_skl_callbacks"])
+def test_callbacks_are_named(path, name):
     model = Topics(4).fit(MATRIX)
-    model._skl_callbacks = [Engine()]
+    setattr(model, name, [Engine()])
     with pytest.warns(UserWarning, match=r"save left out Topics\.set_callbacks"):
         save(model, path)
-    assert not hasattr(load(path), "_skl_callbacks")
+    assert not hasattr(load(path), name)
 
 
 @pytest.mark.parametrize(
     "params",
     [
-        {"callbacks": []},
-        {"callbacks": None},
         {"engine": "cpu"},
         {"init": Path("a/b")},
-        {"init": Checkpoint("a/b", every=3)},
     ],
 )
 def test_plain_parameters_give_no_warning(path, params):

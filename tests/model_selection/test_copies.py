@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.pipeline import make_pipeline
 
-from coview import LinkPLSA, TextViews, edit, inspect
+from coview import LinkPLSA, TextViews, TimeBudget, edit, inspect
 from coview.datasets import make_topic_views
 from coview.model_selection.copies import copy_to_fit
 
@@ -55,17 +55,12 @@ def test_a_pipeline_that_ends_in_an_edited_model_keeps_the_edits():
 
 def test_copies_have_the_time_that_is_given_and_nobody_watches_them():
     told = []
-    model = LinkPLSA(3, max_iter=2, random_state=0, callbacks=[told.append], verbose=1, time_budget=50.0).fit(X)
+    model = LinkPLSA(3, max_iter=2, random_state=0, verbose=1).set_callbacks(told.append, TimeBudget(50.0)).fit(X)
     n = len(told)
     for each in (model, edit(model).merge([0, 1])):
         inner = copy_to_fit(each, time_budget=9.0).fit(X)
         inner = inner if each is model else inner.estimator_
-        assert (inner.time_budget, inner.callbacks, inner.verbose, inner.random_state) == (9.0, None, None, 0)
-        assert (
-            copy_to_fit(each, time_budget=90.0).get_params()[f"{'' if each is model else 'estimator__'}time_budget"]
-            == 50
-        )
-        assert copy_to_fit(each).get_params()[f"{'' if each is model else 'estimator__'}time_budget"] == 50
+        assert (inner._callbacks, inner.verbose, inner.random_state) == ((TimeBudget(9.0),), None, 0)
     assert len(told) == n
     loud = make_pipeline(KMeans(2, verbose=1, n_init=1), verbose=True)
     assert copy_to_fit(loud).get_params()["verbose"] is False and copy_to_fit(loud)[-1].verbose == 0

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from coview import PLSA, CpuEngine, LinkPLSA, Views, edit, inspect, load, save
+from coview import PLSA, Checkpoint, CpuEngine, LinkPLSA, Views, edit, inspect, load, save
 from coview.datasets import make_topic_views
 from coview.exceptions import InterruptedFitWarning, ModelFileError, ParameterError, ViewsError
 
@@ -50,10 +50,10 @@ def em_in_full(views, share, memberships, topics, sweeps, *, joint, alternating)
     return memberships, topics
 
 
-@pytest.mark.parametrize("schedule", ["alternating", "joint"])
+@pytest.mark.parametrize("algorithm", ["fast", "published"])
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 @pytest.mark.parametrize("model", MODELS)
-def test_equals_em_in_full_from_the_same_start(model, engine, schedule):
+def test_equals_em_in_full_from_the_same_start(model, engine, algorithm):
     views, rng, joint = small_views(), np.random.default_rng(1), model is PLSA
     rows = rng.dirichlet(np.ones(3), len(views))
     topics = {name: rng.dirichlet(np.ones(width), 3) for name, width in views.n_features.items()}
@@ -61,19 +61,19 @@ def test_equals_em_in_full_from_the_same_start(model, engine, schedule):
     if joint:
         init["topic_view"] = np.full((3, 2), 0.5)
         topics = {name: part / 2 for name, part in topics.items()}
-    settings = {"max_iter": 7, "tol": 0, "acceleration": None, "schedule": schedule, "engine": engine}
+    settings = {"max_iter": 7, "tol": 0, "algorithm": algorithm, "engine": engine}
     fitted = model(3, background=0.6, init=init, **settings).fit(views)
-    rows, topics = em_in_full(views, 0.6, rows, topics, 7, joint=joint, alternating=schedule == "alternating")
+    rows, topics = em_in_full(views, 0.6, rows, topics, 7, joint=joint, alternating=algorithm == "fast")
     assert_allclose(fitted.memberships_, rows, rtol=1e-8)
     for name, part in topics.items():
         share = fitted.topic_view_[:, [list(views.names).index(name)]] if joint else 1.0
         assert_allclose(fitted.topic_feature_[name] * share, part, rtol=1e-8)
 
 
-@pytest.mark.parametrize("acceleration", [None, "momentum", "squarem"])
+@pytest.mark.parametrize("algorithm", ["fast", "published"])
 @pytest.mark.parametrize("model", MODELS)
-def test_the_objective_is_the_likelihood_and_never_falls(model, acceleration):
-    fitted = model(3, background=0.7, acceleration=acceleration, max_iter=40, tol=0, random_state=0).fit(DATA.views)
+def test_the_objective_is_the_likelihood_and_never_falls(model, algorithm):
+    fitted = model(3, background=0.7, algorithm=algorithm, max_iter=40, tol=0, random_state=0).fit(DATA.views)
     objective = np.array(fitted.history_["objective"])
     assert (np.diff(objective) >= -1e-9 * np.abs(objective[-1])).all()
     expected = fitted.inverse_transform(fitted.memberships_)
@@ -208,10 +208,14 @@ def test_from_disk_and_with_a_checkpoint_it_is_the_same(tmp_path):
     lazy = LinkPLSA(3, engine=CpuEngine(1), **settings).fit(read_views(tmp_path / "shards"))
     assert_allclose(lazy.topic_feature_["view1"], here.topic_feature_["view1"], rtol=1e-6, atol=1e-12)
     path = tmp_path / "fit.checkpoint"
-    stopping = [lambda sweep: sweep.number >= 5 and (_ for _ in ()).throw(KeyboardInterrupt)]
+
+    def stop(sweep):
+        if sweep.number >= 5:
+            raise KeyboardInterrupt
+
     with pytest.warns(InterruptedFitWarning):
-        LinkPLSA(3, callbacks=stopping, checkpoint=path, **settings).fit(DATA.views)
-    resumed = LinkPLSA(3, checkpoint=path, **settings).fit(DATA.views)
+        LinkPLSA(3, **settings).set_callbacks(Checkpoint(path), stop).fit(DATA.views)
+    resumed = LinkPLSA(3, **settings).set_callbacks(Checkpoint(path)).fit(DATA.views)
     assert_allclose(resumed.topic_feature_["view1"], here.topic_feature_["view1"], rtol=1e-6, atol=1e-12)
 
 

@@ -18,6 +18,7 @@ from coview import (
     MultiViewNaiveBayes,
     MultiViewPLSA,
     MultiViewPLSAClassifier,
+    TimeBudget,
     Views,
 )
 from coview.datasets import make_topic_views
@@ -79,7 +80,7 @@ def five_index_em(views, init, sweeps, codes=None, weights=None):
 @pytest.mark.parametrize("n_views", [1, 2, 3, 4])
 def test_clustering_equals_the_five_index_em(n_views):
     views, init, topics = problem(n_views)
-    model = MultiViewPLSA(3, topics, init=init, schedule="joint", max_iter=50, tol=0).fit(views)
+    model = MultiViewPLSA(3, topics, init=init, algorithm="published", max_iter=50, tol=0).fit(views)
     Z, F, B = five_index_em(views, init, 50)
     assert_allclose(model.memberships_, Z, atol=1e-9)
     for v in views.names:
@@ -91,7 +92,7 @@ def test_clustering_equals_the_five_index_em(n_views):
 def test_classification_equals_the_five_index_em_with_clamped_objects(n_views):
     views, init, topics = problem(n_views, seed=5)
     codes = np.array([0, 1, 2, -1, -1, 0] + [-1] * 8)
-    model = MultiViewPLSAClassifier(topics, init=init, schedule="joint", max_iter=50, tol=0).fit(views, codes)
+    model = MultiViewPLSAClassifier(topics, init=init, algorithm="published", max_iter=50, tol=0).fit(views, codes)
     Z, F, B = five_index_em(views, init, 50, codes)
     assert_allclose(model.memberships_, Z, atol=1e-9)
     for v in views.names:
@@ -104,7 +105,7 @@ def test_the_published_start_of_the_classifier_is_the_mean_posterior_of_naive_ba
     made = make_topic_views(n_objects=60, n_views=n_views, length=20, random_state=4)
     y = np.where(np.arange(60) % 7 == 0, made.target, -1)
     posterior = MultiViewNaiveBayes().fit(made.views[y >= 0], y[y >= 0]).predict_proba(made.views)
-    settings = {"schedule": "joint", "max_iter": 5, "tol": 0, "random_state": 0}
+    settings = {"algorithm": "published", "max_iter": 5, "tol": 0, "random_state": 0}
     given = MultiViewPLSAClassifier(4, init={"memberships": softened(posterior)}, **settings).fit(made.views, y)
     named = MultiViewPLSAClassifier(4, init="naive_bayes", **settings).fit(made.views, y)
     assert_allclose(named.memberships_, given.memberships_, atol=1e-12)
@@ -114,7 +115,7 @@ def test_the_published_start_of_the_classifier_is_the_mean_posterior_of_naive_ba
 def test_the_published_start_of_the_clusterer_is_one_consensus_clustering():
     views = make_topic_views(n_objects=60, n_clusters=3, quality=0.4, length=20, random_state=4).views
     agreed = ConsensusClustering(3, random_state=base_seed(0)).fit(views).memberships_
-    settings = {"schedule": "joint", "max_iter": 5, "tol": 0, "random_state": 0}
+    settings = {"algorithm": "published", "max_iter": 5, "tol": 0, "random_state": 0}
     given = MultiViewPLSA(3, 4, init={"memberships": softened(agreed)}, **settings).fit(views)
     named = MultiViewPLSA(3, 4, init="consensus", **settings).fit(views)
     assert_allclose(named.memberships_, given.memberships_, atol=1e-12)
@@ -125,7 +126,9 @@ def test_the_published_start_of_the_clusterer_is_one_consensus_clustering():
 def test_view_weights_equal_the_five_index_em_with_weights():
     views, init, topics = problem(2)
     weights = {"v0": 0.3, "v1": 2.0}
-    model = MultiViewPLSA(3, topics, init=init, view_weights=weights, schedule="joint", max_iter=30, tol=0).fit(views)
+    model = MultiViewPLSA(3, topics, init=init, view_weights=weights, algorithm="published", max_iter=30, tol=0).fit(
+        views
+    )
     Z, F, _ = five_index_em(views, init, 30, weights=weights)
     assert_allclose(model.memberships_, Z, atol=1e-9)
     assert_allclose(model.topic_feature_["v1"], F["v1"], atol=1e-9)
@@ -169,7 +172,7 @@ def test_link_plsa_sums_the_row_statistics_over_views():
     doc = rng.dirichlet(np.ones(3), 14)
     topics = {"v0": rng.dirichlet(np.ones(8), 3), "v1": rng.dirichlet(np.ones(11), 3)}
     init = {"memberships": doc, "topic_feature": topics}
-    model = LinkPLSA(3, init=init, schedule="joint", max_iter=10, tol=0).fit(views)
+    model = LinkPLSA(3, init=init, algorithm="published", max_iter=10, tol=0).fit(views)
     for _ in range(10):
         pull, new = np.zeros_like(doc), {}
         for v, X in views.items():
@@ -273,13 +276,14 @@ def test_a_checkpoint_of_other_labels_is_refused_and_the_same_fit_goes_on(tmp_pa
         if sweep.number == 6:
             raise KeyboardInterrupt
 
-    settings = {"max_iter": 20, "tol": 0, "checkpoint": Checkpoint(path, every=3), "random_state": 0}
+    model = MultiViewPLSAClassifier(5, max_iter=20, tol=0, random_state=0)
     with pytest.warns(InterruptedFitWarning):
-        MultiViewPLSAClassifier(5, callbacks=[stop], **settings).fit(made.views, y)
+        model.set_callbacks(Checkpoint(path, every=3), stop).fit(made.views, y)
+    model.set_callbacks(Checkpoint(path, every=3))
     other = np.where(np.arange(60) < 12, made.target, -1)
     with pytest.raises(ModelFileError, match="other data or parameters"):
-        MultiViewPLSAClassifier(5, **settings).fit(made.views, other)
-    resumed = MultiViewPLSAClassifier(5, **settings).fit(made.views, y)
+        model.fit(made.views, other)
+    resumed = model.fit(made.views, y)
     unbroken = MultiViewPLSAClassifier(5, max_iter=20, tol=0, random_state=0).fit(made.views, y)
     assert_array_equal(resumed.memberships_, unbroken.memberships_)
 
@@ -303,8 +307,8 @@ def test_a_view_that_no_object_has_is_left_out():
 def test_random_starts_differ_from_restart_to_restart():
     made = make_topic_views(n_objects=40, n_clusters=3, random_state=0)
     seen = []
-    watch = [lambda s: seen.append(s.objective)]
-    MultiViewPLSA(3, 4, init="random", n_init=3, max_iter=1, tol=0, random_state=0, callbacks=watch).fit(made.views)
+    model = MultiViewPLSA(3, 4, init="random", n_init=3, max_iter=1, tol=0, random_state=0)
+    model.set_callbacks(lambda s: seen.append(s.objective)).fit(made.views)
     assert len(set(seen)) == 3
 
 
@@ -317,10 +321,9 @@ def test_no_start_is_made_for_restarts_that_the_time_budget_leaves_out(tmp_path)
             return super()._first_memberships(views, context)
 
     X = make_topic_views(n_objects=30, n_clusters=2, random_state=0).views
-    settings = {"n_init": 3, "time_budget": 1e-9, "max_iter": 3, "random_state": 0}
-    model = Watched(2, 3, **settings).fit(X)
+    model = Watched(2, 3, n_init=3, max_iter=3, random_state=0).set_callbacks(TimeBudget(1e-9)).fit(X)
     assert (len(made), model.n_iter_, model.stopped_by_) == (1, 1, "time")
-    Watched(2, 3, checkpoint=tmp_path / "fit", **settings).fit(X)  # a resumed fit needs all of them
+    model.set_callbacks(TimeBudget(1e-9), Checkpoint(tmp_path / "fit")).fit(X)  # a resumed fit needs all of them
     assert len(made) == 4
 
 
@@ -342,12 +345,12 @@ def test_a_checkpoint_of_another_start_is_refused(tmp_path):
         if sweep.number == 6:
             raise KeyboardInterrupt
 
-    settings = {"max_iter": 20, "tol": 0, "checkpoint": Checkpoint(tmp_path / "c", every=2), "random_state": 0}
+    kept, settings = Checkpoint(tmp_path / "c", every=2), {"max_iter": 20, "tol": 0, "random_state": 0}
     with pytest.warns(InterruptedFitWarning):
-        MultiViewPLSA(3, topics, init=init, callbacks=[stop], **settings).fit(views)
+        MultiViewPLSA(3, topics, init=init, **settings).set_callbacks(kept, stop).fit(views)
     other = {**init, "topic_feature": {name: a[::-1] for name, a in init["topic_feature"].items()}}
     with pytest.raises(ModelFileError, match="other data or parameters"):
-        MultiViewPLSA(3, topics, init=other, **settings).fit(views)
+        MultiViewPLSA(3, topics, init=other, **settings).set_callbacks(kept).fit(views)
 
 
 def test_score_counts_labeled_objects_only():

@@ -55,16 +55,16 @@ def start(X, k, seed=0):
     return rng.dirichlet(np.ones(k), X.shape[0]), rng.dirichlet(np.ones(X.shape[1]), k)
 
 
-@pytest.mark.parametrize("schedule", ["alternating", "joint"])
+@pytest.mark.parametrize("algorithm", ["fast", "published"])
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
-def test_equals_naive_em_from_the_same_start(schedule, engine):
+def test_equals_naive_em_from_the_same_start(algorithm, engine):
     X = counts()
     doc, topics = start(X, 4)
     model = PLSA(
-        4, max_iter=25, tol=0, schedule=schedule, init={"memberships": doc, "topic_feature": topics}, engine=engine
+        4, max_iter=25, tol=0, algorithm=algorithm, init={"memberships": doc, "topic_feature": topics}, engine=engine
     )
     model.fit(X)
-    right_doc, right_topics = naive_em(X, doc, topics, 25, alternating=schedule == "alternating")
+    right_doc, right_topics = naive_em(X, doc, topics, 25, alternating=algorithm == "fast")
     assert_allclose(model.memberships_, right_doc, atol=1e-9)
     assert_allclose(model.topic_feature_["x"], right_topics, atol=1e-9)
 
@@ -90,11 +90,11 @@ def test_reaches_the_divergence_of_scikit_learns_nmf_from_the_same_start():
 @settings(max_examples=25, deadline=None)
 @given(
     n=st.integers(1, 25), m=st.integers(1, 20), k=st.integers(1, 12), density=st.floats(0, 1),
-    seed=st.integers(0, 1000), schedule=st.sampled_from(["alternating", "joint"]),
+    seed=st.integers(0, 1000), algorithm=st.sampled_from(["fast", "published"]),
 )  # fmt: skip
-def test_laws_hold_on_any_counts(n, m, k, density, seed, schedule):
+def test_laws_hold_on_any_counts(n, m, k, density, seed, algorithm):
     X = counts(n, m, seed, density)
-    model = PLSA(k, max_iter=15, tol=0, schedule=schedule, random_state=seed).fit(X)
+    model = PLSA(k, max_iter=15, tol=0, algorithm=algorithm, random_state=seed).fit(X)
     values = np.array(model.history_["objective"])
     assert (np.diff(values) >= -1e-9 * np.maximum(1, np.abs(values[1:]))).all()
     assert_allclose(model.memberships_.sum(axis=1), 1, atol=1e-9)
@@ -407,7 +407,8 @@ def test_a_fixed_start_is_run_once(init):
     seen = []
     if init == "given":
         init = dict(zip(("memberships", "topic_feature"), start(X, 3)))
-    PLSA(3, init=init, n_init=4, max_iter=2, tol=0, random_state=0, callbacks=[lambda s: seen.append(s.restart)]).fit(X)
+    model = PLSA(3, init=init, n_init=4, max_iter=2, tol=0, random_state=0)
+    model.set_callbacks(lambda s: seen.append(s.restart)).fit(X)
     assert seen == [0, 0]
 
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from coview import PLSA, LazyViews, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier, Views
+from coview import PLSA, LazyViews, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier, TimeBudget, Views
 from coview.engines.deadline import Deadline
 from coview.metrics import clustering_accuracy
 from coview.plsa.likeliest_start import most_likely
@@ -270,7 +270,7 @@ def test_views_that_there_is_no_time_for_count_as_one_token():
     X = Views(words=GOOD, vector=vectors_of(TARGET))
     token, found = vector_weights(X, ["vector"], {"words": 1.0}, K, 0, deadline=Deadline.after(1e-9))
     assert found == {"vector": 1.0}
-    model = LinkPLSA(K, time_budget=1e-9, random_state=0).fit(X)
+    model = LinkPLSA(K, random_state=0).set_callbacks(TimeBudget(1e-9)).fit(X)
     assert model.view_weights_ == {"words": 1.0, "vector": token}
 
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from coview import PLSA, Checkpoint, Views
+from coview import PLSA, Checkpoint, TimeBudget, Views
 from coview.datasets import make_topic_views
+from coview.engines.deadline import NO_DEADLINE
 from coview.exceptions import ParameterError
 from coview.metrics import clustering_accuracy
 from coview.plsa.voting import VotingPLSA
@@ -57,28 +58,27 @@ def test_votes_are_those_of_each_views_own_plsa():
 
 def test_the_time_budget_ends_the_fits_of_the_views_too():
     X = corpus().views
-    short = VotingPLSA(3, max_iter=50, tol=0, time_budget=1e-9, random_state=0).fit(X)
+    short = VotingPLSA(3, max_iter=50, tol=0, random_state=0).set_callbacks(TimeBudget(1e-9)).fit(X)
     one = VotingPLSA(3, max_iter=1, tol=0, random_state=0).fit(X)
     assert {name: part.tolist() for name, part in short.labels_by_view_.items()} == {
         name: part.tolist() for name, part in one.labels_by_view_.items()
     }
-    assert (short.n_iter_, short.stopped_by_, short.time_budget) == (1, "time", 1e-9)
+    assert (short.n_iter_, short.stopped_by_) == (1, "time")
 
 
 def test_each_stage_gets_what_the_ones_before_left(monkeypatch):
     given = []
 
     class Watched(PLSA):
-        def fit(self, X, y=None):
-            given.append(self.time_budget)
-            self.time_budget = None  # it does not look at the clock
+        def _fit_until(self, X, deadline):
+            given.append(deadline.left())
             clock.now += (40, 260)[len(given) - 1]
-            return super().fit(X, y)
+            return super()._fit_until(X, NO_DEADLINE)  # it does not look at the clock
 
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr("coview.plsa.voting.PLSA", Watched)
     monkeypatch.setattr("coview.engines.deadline.time", SimpleNamespace(monotonic=lambda: clock.now))
-    model = VotingPLSA(3, max_iter=5, tol=0, time_budget=300, random_state=0).fit(corpus().views)
+    model = VotingPLSA(3, max_iter=5, tol=0, random_state=0).set_callbacks(TimeBudget(300)).fit(corpus().views)
     assert given == pytest.approx([120, 200])  # of the 240 s for both views, half; then what the first left
     assert (model.n_iter_, model.stopped_by_) == (1, "time")
 
@@ -86,10 +86,10 @@ def test_each_stage_gets_what_the_ones_before_left(monkeypatch):
 def test_a_checkpoint_goes_on_from_the_same_votes(tmp_path):
     X = corpus().views
     options = {"max_iter": 8, "tol": 0, "random_state": 0}
-    kept = {"checkpoint": Checkpoint(tmp_path / "half", every=1)}
+    kept = Checkpoint(tmp_path / "half", every=1)
     whole = VotingPLSA(3, **options).fit(X)
-    VotingPLSA(3, time_budget=1e-9, **kept, **options).fit(X)
-    resumed = VotingPLSA(3, **kept, **options).fit(X)
+    VotingPLSA(3, **options).set_callbacks(TimeBudget(1e-9), kept).fit(X)
+    resumed = VotingPLSA(3, **options).set_callbacks(kept).fit(X)
     assert_allclose(resumed.history_["objective"], whole.history_["objective"], rtol=1e-12)
 
 

@@ -18,6 +18,7 @@ from coview import (
     MultiViewPLSAClassifier,
     SphericalKMeans,
     TextViews,
+    TimeBudget,
     Views,
     edit,
     inspect,
@@ -107,7 +108,7 @@ def test_views_without_an_opinion_have_no_row(three):
 def test_the_copy_that_is_scored_on_hidden_labels_is_not_watched(three):
     X, y = three
     sweeps = []
-    model = MultiViewPLSAClassifier(2, max_iter=3, tol=0, random_state=0, callbacks=[sweeps.append]).fit(X, y)
+    model = MultiViewPLSAClassifier(2, max_iter=3, tol=0, random_state=0).set_callbacks(sweeps.append).fit(X, y)
     assert len(sweeps) == 3
     assert make_report(model, X, y, held_out=True).summary["scores"]["held_out"]["refitted"]
     assert len(sweeps) == 3
@@ -187,13 +188,13 @@ def test_a_copy_that_nobody_asked_for_has_little_time(three, monkeypatch):
     X, y = three
     model = MultiViewPLSAClassifier(2, max_iter=5, tol=0, random_state=0).fit(X, y)
     arguments = (inspect(model), X, y, y, np.arange(3))
-    assert hold_out(*arguments).inspection.estimator.time_budget == scores.COPY_SECONDS
-    assert hold_out(*arguments, wanted=True).inspection.estimator.time_budget is None
+    assert hold_out(*arguments).inspection.estimator._callbacks == (TimeBudget(scores.COPY_SECONDS),)
+    assert hold_out(*arguments, wanted=True).inspection.estimator._callbacks == ()
     monkeypatch.setattr(scores, "COPY_SECONDS", 1e-9)
     held = make_report(model, X, y)
     assert held.summary["scores"]["held_out"]["seconds"] == held.summary["views"]["held_out"]["seconds"] == 1e-9
     assert "so it may do worse than the model" in held.html
-    short = MultiViewPLSAClassifier(2, max_iter=5, tol=0, time_budget=1e-9, random_state=0).fit(X, y)
+    short = MultiViewPLSAClassifier(2, max_iter=5, tol=0, random_state=0).set_callbacks(TimeBudget(1e-9)).fit(X, y)
     assert "seconds" not in make_report(short, X, y).summary["scores"]["held_out"]  # the model had no more
 
 

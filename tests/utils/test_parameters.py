@@ -67,15 +67,13 @@ def test_nonsense_is_refused_by_name_before_the_data_are_looked_at(name, value):
         ("n_jobs", "a", "n_jobs must be an integer other than 0 or None, got 'a'."),
         ("tol", "a", "tol must be a number of at least 0, got 'a'."),
         ("tol", float("nan"), "tol must be a number of at least 0, got nan."),
-        ("time_budget", "a", "time_budget must be a positive number of seconds or None, got 'a'."),
-        ("callbacks", 3, "callbacks must be a list of functions or None, got 3."),
         ("random_state", -1, "random_state must be an integer from 0 to 4294967295, a RandomState, a Generator or "
          "None, got -1."),
         ("max_iter", True, "max_iter must be an integer of at least 1, got True."),
         ("verbose", "loud", "verbose must be an integer of at least 0, True, False or None, got 'loud'."),
         ("view_weights", "a", "view_weights must be a number of at least 0, a dict of such values by view or None, "
          "got 'a'."),
-        ("checkpoint", 3, "checkpoint must be a non-empty text, a Path, a Checkpoint or None, got 3."),
+        ("algorithm", 3, "algorithm must be one of 'fast', 'published', got 3."),
     ],
 )  # fmt: skip
 def test_sentences(parameter, value, sentence):

@@ -36,13 +36,13 @@ from coview.assignment.seeded_kmeans_steps import (
     seed_centroids,
     unit_views,
 )
-from coview.base import BatchEstimator
+from coview.base import MultiViewEstimator
 from coview.classification.view_evidence import LEARNED, learned_view_weights
+from coview.engines.callbacks import LoopMixin, with_callbacks
 from coview.engines.deadline import START_SHARE, Deadline
 from coview.engines.memory import MemoryHolder
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Fit, State, Sweep, Tree
-from coview.engines.watch import with_callbacks
 from coview.exceptions import ParameterError
 from coview.inspection import SHARPNESS, Features, Inspection, LabelVerdict, Training, describe, one_hot, shares_of
 from coview.utils import fitted_state as rules
@@ -73,7 +73,7 @@ class SweepMonitor:
 
 
 @shared_parameters
-class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator):
+class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, MultiViewEstimator):
     """Spherical k-means on several views, seeded with few labels, with or without an ontology.
 
     Labeled objects keep their labels; the others get theirs from the centroids of all views, and the centroids of
@@ -120,10 +120,10 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     tol : float, default=1e-8
         Stop when no label changes, or when the objective changes by less than this, relative to itself; 0 runs
         exactly `max_iter` sweeps.
-    <shared: engine, n_jobs, time_budget>
+    <shared: engine, n_jobs>
     random_state : int, RandomState, Generator or None, default=None
         Seed of the folds of `early_stopping` and of `view_weights`; nothing else is random.
-    <shared: verbose, callbacks>
+    <shared: verbose>
 
     Attributes
     ----------
@@ -173,7 +173,6 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
 
     _models_counts = False
     _normalizes_rows = True
-    n_init, acceleration, checkpoint = 1, None, None  # one start; short fits
 
     _fitted_state = {
         "classes_": rules.labels("classes"),
@@ -218,10 +217,8 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         tol: float = 1e-8,
         engine: Any = "auto",
         n_jobs: int | None = None,
-        time_budget: float | None = None,
         random_state: Any = None,
         verbose: int | None = None,
-        callbacks: Any = None,
     ) -> None:
         self.combine = combine
         self.ontology = ontology
@@ -237,10 +234,8 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         self.tol = tol
         self.engine = engine
         self.n_jobs = n_jobs
-        self.time_budget = time_budget
         self.random_state = random_state
         self.verbose = verbose
-        self.callbacks = callbacks
 
     def fit(self, X: Any, y: Any) -> SeededKMeansClassifier:
         """Learn from labeled and unlabeled objects.
@@ -253,7 +248,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
             Labels; -1, None or NaN for the unlabeled. With an ontology the most specific label, a set of labels, or
             indicators (n_objects, n_labels).
         """
-        deadline = Deadline.after(self.time_budget)
+        deadline = self._deadline()
         if self.n_new_clusters and self.ontology is not None:
             raise ParameterError(
                 "must be 0 with an ontology, because new labels cannot be added to it.", parameter="n_new_clusters"
@@ -396,9 +391,6 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         return found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
 
     # -- pieces
-
-    def _fixed_start(self) -> bool:
-        return True
 
     def _costs(self) -> Costs:
         return Costs.checked(self.disagreement_cost, self.subset_cost, self.mutex_cost)

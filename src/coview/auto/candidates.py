@@ -45,6 +45,7 @@ from coview.clustering.anchor_graphs import AnchorGraphClustering
 from coview.clustering.cca import CCAClustering
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.clustering.spherical_kmeans import SphericalKMeans, unit_side_by_side
+from coview.engines.callbacks import TimeBudget, models_inside
 from coview.engines.deadline import Deadline, largest_in_time
 from coview.engines.passes import over_rows
 from coview.exceptions import ParameterError
@@ -179,7 +180,7 @@ class Candidate:
             return labels
 
         seconds = deadline.seconds()
-        if seconds is None or _time_budgets(self.estimator):
+        if seconds is None or models_inside(self.estimator):
             with within(self.estimator, seconds):
                 return TimedFit(fit(views), len(views), took[0], took[0])
         first = max(LEAST_OBJECTS, OBJECTS_PER_CLUSTER * self.estimator.get_params().get("n_clusters", 1))
@@ -244,22 +245,18 @@ def with_seed(estimator: Any, seed: int, always: bool = False) -> Any:
     return estimator.set_params(**dict.fromkeys(states, seed)) if states else estimator
 
 
-def _time_budgets(estimator: Any) -> dict[str, float | None]:
-    """Time budgets of an estimator or of the steps of a pipeline, by the parameter's name."""
-    return {name: value for name, value in estimator.get_params().items() if name.split("__")[-1] == "time_budget"}
-
-
 @contextmanager
 def within(estimator: Any, seconds: float | None) -> Iterator[None]:
-    """Let an estimator that has a time budget fit within so many seconds, or its own; afterwards it is as it was."""
-    own = _time_budgets(estimator)
-    if seconds is not None and own:
-        estimator.set_params(**{name: min(seconds, value or seconds) for name, value in own.items()})
+    """Let an estimator that can have a time budget fit within so many seconds, or its own; then it is as it was."""
+    own = [(model, model._callbacks) for model in models_inside(estimator)]
+    if seconds is not None:
+        for model, callbacks in own:
+            model._callbacks = (*callbacks, TimeBudget(seconds))
     try:
         yield
     finally:
-        if own:
-            estimator.set_params(**own)
+        for model, callbacks in own:
+            model._callbacks = callbacks
 
 
 def counted_views(views: Views) -> list[str]:
@@ -398,7 +395,6 @@ def default_candidates(
             n_clusters,
             init="likeliest",
             max_iter=60,
-            acceleration=None,
             engine="cpu" if here == "auto" else here,
             random_state=seed,
         )

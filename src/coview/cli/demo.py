@@ -113,7 +113,7 @@ def _few_labels(corpus: Any, seed: int) -> tuple[dict[str, float], int]:
 
     views, target = corpus.views, corpus.target
     weighted, single = _plain_methods(corpus, "logistic regression")
-    ours = {
+    ours: dict[str, tuple[Any, Any]] = {
         "both views, MultiViewPLSAClassifier": (MultiViewPLSAClassifier(random_state=seed), views),
         "both views, SeededKMeansClassifier": (SeededKMeansClassifier(random_state=seed), weighted),
     }

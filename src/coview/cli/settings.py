@@ -40,8 +40,8 @@ def parse_settings(options: Sequence[str]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> parse_settings(["n_clusters=7", "tol=1e-4", "schedule=joint", "n_components={'words': 20}", "shuffle=false"])
-    {'n_clusters': 7, 'tol': 0.0001, 'schedule': 'joint', 'n_components': {'words': 20}, 'shuffle': False}
+    >>> parse_settings(["n_clusters=7", "tol=1e-4", "init=nmf", "n_components={'words': 20}", "shuffle=false"])
+    {'n_clusters': 7, 'tol': 0.0001, 'init': 'nmf', 'n_components': {'words': 20}, 'shuffle': False}
     >>> parse_settings(["model=LinkPLSA(20, random_state=0)"])
     {'model': LinkPLSA(n_components=20, random_state=0)}
     >>> parse_settings(["transformers=StandardScaler(with_mean=False)"])

@@ -40,6 +40,7 @@ from coview.editing.state import (
     splits_rule,
     view_rules,
 )
+from coview.engines.callbacks import models_inside
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection, Reading, Training, inspect, one_hot
 from coview.inspection.adapters import unused_views
@@ -70,7 +71,6 @@ COUNTS = (
 )  # how many groups a fit finds
 OWN_SETTINGS = (  # which a split of the model does not take over: they are about all groups, or about one fit
     *("init", "seeds", "means_init", "weights_init", "precisions_init", "distance_threshold"),
-    *("checkpoint", "callbacks"),
 )
 MOST_PARTS = 1_000
 NAMES = ("group_names_", "_found_names")  # attributes that say nothing of a fit
@@ -1102,4 +1102,7 @@ def _smaller(model: Any, n: int) -> Any:
         known = signatures.signature(type(settings.get(nested[0]) if nested else model)).parameters
         if last in OWN_SETTINGS and last in known and not isinstance(settings[path], str):
             usual[path] = known[last].default
-    return clone(model).set_params(**{name: n}, **usual)
+    copy = clone(model).set_params(**{name: n}, **usual)
+    for inner in models_inside(copy):
+        inner.set_callbacks()
+    return copy

@@ -28,40 +28,35 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Location and frequency of the checkpoints of a fit, from which it can be resumed.
+    """File that the state of a fit is written to, for `set_callbacks`; the fit resumes from it.
 
     Parameters
     ----------
     path : str or Path
         Path of the file. If it exists when a fit begins, the fit resumes from it. It is removed when the fit ends by
-        itself, at `max_iter` or by a callback, and stays after Ctrl-C, an error or `time_budget`.
+        itself, at `max_iter` or by a callback, and stays after Ctrl-C, an error or the end of a `TimeBudget`.
     every : int, default=10
         Number of sweeps between two writes.
 
     Examples
     --------
     >>> from coview import Checkpoint, PLSA
-    >>> model = PLSA(10, checkpoint=Checkpoint("fit.checkpoint", every=5), random_state=0)
+    >>> model = PLSA(10, random_state=0).set_callbacks(Checkpoint("fit.checkpoint", every=5))
     """
 
     path: str | Path
     every: int = 10
 
+    def __post_init__(self) -> None:
+        check_count("every of a Checkpoint", self.every)
 
-@dataclass
+
 class CheckpointFile:
     """The file of one fit: written every few sweeps, read when the fit is resumed."""
 
-    path: Path
-    every: int
-    fingerprint: str
-    written: int = 0  # sweeps of the current restart that the file holds
-
-    @classmethod
-    def of(cls, checkpoint: Any, fingerprint: str) -> CheckpointFile:
-        """Return the file that a `checkpoint` parameter says: a `Checkpoint`, or a path."""
-        settings = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-        return cls(Path(settings.path), check_count("every of a Checkpoint", settings.every), fingerprint)
+    def __init__(self, checkpoint: Checkpoint, fingerprint: str) -> None:
+        self.path, self.every, self.fingerprint = Path(checkpoint.path), checkpoint.every, fingerprint
+        self.written = 0  # sweeps of the current restart that the file holds
 
     def maybe_write(self, restart: int, fit: Fit, best: Fit | None, holder: Holder) -> None:
         """Write if enough sweeps have passed since the last time."""

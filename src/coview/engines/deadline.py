@@ -1,6 +1,6 @@
 """When a fit has to end: one moment that is handed down to its start, to fits inside it and to the loop.
 
-A `time_budget` is made a deadline where `fit` begins, so that everything after that counts. A stage that is handed a
+A time budget is made a deadline where `fit` begins, so that everything after that counts. A stage that is handed a
 deadline gives the best that it has by then; a stage whose pieces take long asks before each whether there is time for
 it, and knows how long one takes from the one before.
 """
@@ -8,7 +8,6 @@ it, and knows how long one takes from the one before.
 from __future__ import annotations
 
 import math
-import numbers
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,8 +41,6 @@ class Deadline:
         """Return the moment when a budget of so many seconds is spent, or never."""
         if time_budget is None:
             return NO_DEADLINE
-        if isinstance(time_budget, bool) or not isinstance(time_budget, numbers.Real) or not time_budget > 0:
-            raise ValueError(f"time_budget must be a positive number of seconds or None, got {time_budget!r}.")
         return cls(time.monotonic() + float(time_budget))
 
     def left(self) -> float:
@@ -51,7 +48,7 @@ class Deadline:
         return self.moment - time.monotonic()
 
     def seconds(self) -> float | None:
-        """Return the seconds left as the `time_budget` of a fit inside this one; never 0, since each sweeps once."""
+        """Return the seconds left for a fit inside this one; never 0, since each sweeps once."""
         return None if math.isinf(self.moment) else max(self.left(), 1e-9)
 
     def is_over(self) -> bool:

@@ -28,7 +28,6 @@ from coview import catalog
 from coview._version import __version__
 from coview.assignment.ontology import Ontology
 from coview.auto.table import CandidateTable
-from coview.engines.checkpoint import Checkpoint
 from coview.exceptions import ModelFileError, ParameterError
 from coview.io.random_states import pack_generator, pack_random_state, unpack_generator, unpack_random_state
 from coview.io.sklearn_state import check_pattern, check_sklearn, is_known
@@ -46,7 +45,7 @@ _ALSO: dict[str, rules.Rule] = {  # private, but scikit-learn's mixins need them
     "_n_features_out": rules.optional(rules.count(1)),
     "_sklearn_output_config": rules.optional(rules.mapping(rules.one_of("default", "pandas", "polars"))),
 }
-_CALLBACKS = "_skl_callbacks"  # where scikit-learn's set_callbacks keeps them
+_CALLBACKS = ("_callbacks", "_skl_callbacks")  # where set_callbacks keeps ours and those of scikit-learn
 _TYPES: dict[str, type] = {  # stand for a dtype in parameters; of two 64-bit integers the later, numpy.int64, is kept
     **{cls.__name__: cls for cls in (bool, int, float, complex, str, object)},
     **{f"numpy.{np.dtype(code).name}": np.dtype(code).type for code in "?bhiqlBHIQLefdFD"},
@@ -54,7 +53,6 @@ _TYPES: dict[str, type] = {  # stand for a dtype in parameters; of two 64-bit in
 _OBJECTS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {  # class, to a tree, and back
     "path": (Path, str, Path),
     "slice": (slice, lambda value: (value.start, value.stop, value.step), lambda tree: slice(*tree)),
-    "checkpoint": (Checkpoint, lambda c: {"path": str(c.path), "every": c.every}, lambda tree: Checkpoint(**tree)),
     "bunch": (Bunch, dict, lambda tree: Bunch(**tree)),
     "ontology": (
         Ontology,
@@ -260,7 +258,7 @@ class _Packer:
         cls = type(model)
         params = model.get_params(deep=False)
         attributes = {key: value for key, value in vars(model).items() if key not in params}
-        if attributes.pop(_CALLBACKS, None):
+        if any([attributes.pop(name, None) for name in _CALLBACKS]):  # noqa: C419  # all of them
             self.left_out.append(f"{cls.__name__}.set_callbacks")
         if cls.__module__.startswith("sklearn."):
             if catalog.sklearn_class(cls.__name__) is not cls:
@@ -322,7 +320,7 @@ def _is_known(cls: type, name: str) -> bool:
 
 def _is_open(name: str, value: Any) -> bool:
     """Tell whether a parameter is or holds something that only lives in this process."""
-    if name in ("callbacks", "engine"):
+    if name == "engine":
         return not (value is None or isinstance(value, str) or (isinstance(value, (list, tuple)) and not value))
     if isinstance(value, (list, tuple)):
         return any(_is_open(name, item) for item in value)

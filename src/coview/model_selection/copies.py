@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from coview.classification.wrapper import last_step
 from coview.editing.edited import EditedModel, edit
+from coview.engines.callbacks import TimeBudget, models_inside
 from coview.inspection.contract import answers
 
 __all__ = ["copy_to_fit"]
@@ -29,7 +30,7 @@ def copy_to_fit(
     seed : int, optional
         Every `random_state` of the copy; by default they stay as they are.
     time_budget : float, optional
-        Most seconds of its fit, where the model has a parameter for them.
+        Most seconds of its fit, where the model can be given a time budget.
     prepared : bool, default=False
         Whether the copy takes objects as the last step of the model's pipeline does.
 
@@ -47,15 +48,16 @@ def copy_to_fit(
     settings: dict[str, Any] = {}
     for name, value in parameters.items():
         owner, _, last = name.rpartition("__")
-        if last in ("callbacks", "checkpoint"):
-            settings[name] = None
-        elif last == "verbose":
+        if last == "verbose":
             settings[name] = None if answers(parameters.get(owner, copy)) else type(value)()
         elif last == "random_state" and seed is not None:
             settings[name] = seed
         elif last == "time_budget" and time_budget is not None:
             settings[name] = min(value or time_budget, time_budget)
-    return copy.set_params(**settings)
+    copy.set_params(**settings)
+    for inner in models_inside(copy):
+        inner.set_callbacks(*([] if time_budget is None else [TimeBudget(time_budget)]))
+    return copy
 
 
 def _copy(model: Any, prepared: bool) -> Any:

@@ -44,7 +44,6 @@ from scipy.special import softmax
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from coview.engines.deadline import Deadline
 from coview.engines.passes import blockwise
 from coview.engines.protocol import Block, Engine, Holder
 from coview.engines.state import State, Tree
@@ -248,12 +247,9 @@ class CoPLSA(ByViewModel):
         Where to start: one random mixture per object in all views and random topics, or what some sweeps of `LinkPLSA`
         make of that. A dict holds any of ``memberships_by_view`` (``{view: array}``, or one array for all views) and
         ``topic_feature`` (``{view: array}``) in the shapes of the fitted attributes; the rest is random.
-    acceleration : {None, "momentum", "squarem"}, default=None
-        Sweep from a point ahead once sweeps gain little, or extrapolate every second sweep. Neither lowers the
-        objective, but for rounding; either holds two more copies of mixtures and topics. Worth it where `coupling` is
-        large: mixtures that hold each other tightly take short steps.
-    <shared: engine, n_jobs, learning_decay, learning_offset>
-    <shared: time_budget, random_state, verbose, callbacks, checkpoint>
+    <shared: algorithm>
+    <shared: engine, n_jobs, learning_decay>
+    <shared: random_state, verbose>
 
     Attributes
     ----------
@@ -311,16 +307,12 @@ class CoPLSA(ByViewModel):
         tol: float = 1e-5,
         n_init: int = 1,
         init: Any = "random",
-        acceleration: str | None = None,
+        algorithm: str = "fast",
         engine: Any = "auto",
         n_jobs: int | None = None,
         learning_decay: float = 0.7,
-        learning_offset: float = 10.0,
-        time_budget: float | None = None,
         random_state: Any = None,
         verbose: int | None = None,
-        callbacks: Any = None,
-        checkpoint: Any = None,
     ) -> None:
         self.n_components = n_components
         self.divergence = divergence
@@ -331,20 +323,16 @@ class CoPLSA(ByViewModel):
         self.tol = tol
         self.n_init = n_init
         self.init = init
-        self.acceleration = acceleration
+        self.algorithm = algorithm
         self.engine = engine
         self.n_jobs = n_jobs
         self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.time_budget = time_budget
         self.random_state = random_state
         self.verbose = verbose
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None) -> CoPLSA:
         """Learn topics from X, which has at least two views; y is ignored."""
-        deadline = Deadline.after(self.time_budget)
+        deadline = self._deadline()
         return self._fit(X, self._scaled(self._fit_views(X)), deadline, self._carried())
 
     def partial_fit(self, X: Any, y: Any = None) -> CoPLSA:
@@ -421,13 +409,11 @@ class CoPLSA(ByViewModel):
             tol=0,
             n_init=self.n_init,
             init="random",
-            acceleration=None,
             likelihood=dict(self.likelihood_),
             engine=self.engine,
             n_jobs=self.n_jobs,
-            time_budget=context.deadline.seconds(),
             random_state=context.seed,
-        ).fit(views)
+        )._fit_until(views, context.deadline)
         return {"memberships_by_view": link.memberships_, "topic_feature": link.topic_feature_}
 
     def _attributes(self, state: State, holder: Holder) -> dict[str, Any]:

@@ -30,8 +30,7 @@ class DualPLSA(MultiViewPLSA):
     <same: view_weights, seeds, seed_strength, max_iter, tol, n_init, init>
     likelihood : {"auto", "multinomial"}, default="auto"
         All views are counts here: they share their topics.
-    <same: schedule, acceleration, engine, n_jobs>
-    <same: learning_decay, learning_offset, time_budget, random_state, verbose, callbacks, checkpoint>
+    <same: algorithm, engine, n_jobs, learning_decay, random_state, verbose>
 
     Attributes
     ----------
@@ -72,8 +71,7 @@ class DualPLSAClassifier(MultiViewPLSAClassifier):
     <same: view_weights, unit_mass, max_iter, tol, n_init, init>
     likelihood : {"auto", "multinomial"}, default="auto"
         All views are counts here: they share their topics.
-    <same: schedule, acceleration, engine, n_jobs>
-    <same: learning_decay, learning_offset, time_budget, random_state, verbose, callbacks, checkpoint>
+    <same: algorithm, engine, n_jobs, learning_decay, random_state, verbose>
 
     Attributes
     ----------

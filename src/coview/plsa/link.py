@@ -43,9 +43,9 @@ class LinkPLSA(WeightedModel, PLSA):
         sweeps, of several consensus clusterings of the views. A dict holds any of ``memberships`` and ``topic_feature``
         (an array where there is one view, else ``{view: array}``) in the shapes of the fitted attributes; the rest is
         random.
-    <shared: likelihood, schedule, acceleration of topics, engine, n_jobs>
-    <shared: learning_decay, learning_offset>
-    <shared: time_budget, random_state, verbose, callbacks, checkpoint>
+    <shared: likelihood, algorithm, engine, n_jobs>
+    <shared: learning_decay>
+    <shared: random_state, verbose>
 
     Attributes
     ----------
@@ -85,17 +85,12 @@ class LinkPLSA(WeightedModel, PLSA):
         n_init: int = 1,
         init: Any = "auto",
         likelihood: Any = "auto",
-        schedule: str = "alternating",
-        acceleration: str | None = "momentum",
+        algorithm: str = "fast",
         engine: Any = "auto",
         n_jobs: int | None = None,
         learning_decay: float = 0.7,
-        learning_offset: float = 10.0,
-        time_budget: float | None = None,
         random_state: Any = None,
         verbose: int | None = None,
-        callbacks: Any = None,
-        checkpoint: Any = None,
     ) -> None:
         super().__init__(
             n_components,
@@ -107,17 +102,12 @@ class LinkPLSA(WeightedModel, PLSA):
             n_init=n_init,
             init=init,
             likelihood=likelihood,
-            schedule=schedule,
-            acceleration=acceleration,
+            algorithm=algorithm,
             engine=engine,
             n_jobs=n_jobs,
             learning_decay=learning_decay,
-            learning_offset=learning_offset,
-            time_budget=time_budget,
             random_state=random_state,
             verbose=verbose,
-            callbacks=callbacks,
-            checkpoint=checkpoint,
         )
         self.view_weights = view_weights
 
@@ -143,7 +133,7 @@ class LinkPLSA(WeightedModel, PLSA):
 
     def _steps(self) -> MixtureSteps:
         kind = BackgroundSteps if self._background() else MixtureSteps
-        return kind(self.n_components, self.schedule == "alternating", self.view_weights_, self._vector_views())
+        return kind(self.n_components, self.algorithm == "fast", self.view_weights_, self._vector_views())
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         if context.start is not None or not isinstance(self.init, str) or self.init != "likeliest":

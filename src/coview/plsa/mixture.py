@@ -15,6 +15,7 @@ mixtures by a quadratic (`gaussian.py`).
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,15 +28,17 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import BatchEstimator
+from coview.base import MultiViewEstimator
 from coview.classification.view_evidence import LEARNED
+from coview.engines.callbacks import LoopMixin, with_callbacks
+from coview.engines.checkpoint import Checkpoint
 from coview.engines.deadline import NO_DEADLINE, START_SHARE, Deadline
 from coview.engines.loop import fold_in, sweep
 from coview.engines.memory import MemoryHolder
 from coview.engines.passes import blockwise, over_rows
-from coview.engines.protocol import Block, Engine, Holder, floating_type
+from coview.engines.protocol import Block, Engine, Extra, Holder, floating_type
+from coview.engines.select import hold
 from coview.engines.state import State, Tree, tree_map
-from coview.engines.watch import with_callbacks
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training
 from coview.inspection.features import DEVIATION, deviations_of, rank_features, top_features
@@ -335,7 +338,7 @@ class FitContext:
     start: np.ndarray | None = None
 
 
-class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstimator):
+class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin, MultiViewEstimator):
     """Base of the PLSA family: objects are mixtures of profiles.
 
     A model says what its steps are, where it starts, and how its shared parameters become fitted attributes; what is
@@ -347,11 +350,11 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     _group_rows: tuple[str, ...] = ("topic_feature_",)
     _joint = False  # whether a profile is one distribution over all views
     _start_share = START_SHARE
-    schedule: str = "alternating"  # where it is no parameter
+    _most_rows: int | None = None  # of a block, where the model itself has a limit
+    n_init: int
     init: Any
     random_state: Any
     learning_decay: float
-    learning_offset: float
     topic_feature_: dict[str, np.ndarray]
     likelihood: Any = MULTINOMIAL  # where it is no parameter
     seeds: Any = None  # likewise
@@ -607,6 +610,23 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     # -- fitting
 
+    def _fixed_start(self) -> bool:
+        """Whether every start would be the same, so that one is enough."""
+        return False
+
+    def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
+        """Hand the rows to who will hold them during a fit: this process, its disk or a cluster."""
+        return hold(views, engine, width, extra, self._gate(floating_type(views)), self._most_rows)
+
+    def _traveling(self) -> Any:
+        """Return a copy to send to the workers of a cluster: what it learned, but nothing of the training rows."""
+        light = copy.copy(self)
+        light.engine = getattr(self.engine, "worker_engine", "cpu" if self.engine in ("auto", "dask") else self.engine)
+        for name in ("_callbacks", "labels_", "labels_by_view_", "transduction_", "history_", "_object_ids"):
+            light.__dict__.pop(name, None)
+        light.__dict__.pop(self._mixture, None)
+        return light
+
     @with_callbacks
     def _fit(self: Self, X: Any, views: Views, deadline: Deadline, extra: dict[str, Any] | None = None) -> Self:
         engine = self._engine(X)
@@ -657,7 +677,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         phases = [time.monotonic()]
         seed = base_seed(self.random_state)
         # a resumed fit must start at the same place: with a checkpoint the start takes the time that it needs
-        ready = NO_DEADLINE if self.checkpoint is not None else deadline.share(self._start_share)
+        ready = NO_DEADLINE if self._of_kind(Checkpoint) else deadline.share(self._start_share)
         labels = self._known_labels(extra)
         vectors = self._weigh_vectors(views, seed, labels, ready.share(EVIDENCE_SHARE))
         steps = self._checked_steps()
@@ -674,7 +694,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             return self._attributes(state, holder)
 
         phases.append(time.monotonic())
-        fit = self._run_loop(X, views, steps, holder, begin, extra, reconstruct, deadline)
+        n_init = 1 if self._fixed_start() else self.n_init
+        fit = self._run_loop(X, views, steps, holder, begin, extra, reconstruct, deadline, n_init=n_init)
         phases.append(time.monotonic())
         holder.release()
         for name in ("batch_counts_", "n_batches_"):
@@ -828,7 +849,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     def _learn_batch(self, views: Views, extra: dict[str, Any]) -> None:
         """Online EM: fold the batch in, then move the running expected counts towards its own.
 
-        Batch t weighs (learning_offset + t) ** -learning_decay; the first one of a new model is learned on its own for
+        Batch t weighs (10 + t) ** -learning_decay; the first one of a new model is learned on its own for
         some sweeps. After `fit`, what was learned counts like the batches before the first.
         """
         if list(views.names) != self.view_names_:
@@ -881,7 +902,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
                 known = steps.as_counts(tree_map(engine.to_numpy, old), counts)
                 if moments:
                     known["moments"] = as_moments(tree_map(engine.to_numpy, shared), moments, steps.spread_cost)
-            weight = (self.learning_offset + self.n_batches_) ** -self.learning_decay
+            weight = self._batch_weight()
             before = known.get("moments", {})
             known = {name: known[name] for name in counts}
             counts = tree_map(lambda a, b: (1 - weight) * a + weight * b, known, counts)
@@ -897,6 +918,10 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         self.n_batches_ += 1
         self.n_iter_ = self.n_batches_
         self.history_.setdefault("objective", []).append(float(stats["objective"]))
+
+    def _batch_weight(self) -> float:
+        """Weight of the next minibatch; the offset weakens the first ones, as in scikit-learn's LDA."""
+        return float((10.0 + vars(self).get("n_batches_", 0)) ** -self.learning_decay)
 
     def _restored(self) -> Tree:
         """Shared parameters (NumPy arrays) from the fitted attributes."""

@@ -171,7 +171,7 @@ class ClusterModel(WeightedModel):
         raise NotImplementedError
 
     def _steps(self) -> ClusterSteps:
-        alternating = self.schedule == "alternating"
+        alternating = self.algorithm == "fast"
         return ClusterSteps(self._n_columns(), alternating, self.view_weights_, self._vector_views(), joint=self._joint)
 
     def _topic_counts(self) -> dict[str, int]:
@@ -381,9 +381,9 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         consensus clustering (`ConsensusClustering`), as published; or random. A dict holds any of ``memberships``,
         ``topic_feature``, ``cluster_topic`` (``{view: array}``, or one array where there is one view) in the shapes of
         the fitted attributes; memberships that it lacks start as by default, everything else at random.
-    <shared: likelihood, schedule>
-    <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
-    <shared: time_budget, random_state, verbose, callbacks, checkpoint>
+    <shared: likelihood, algorithm>
+    <shared: engine, n_jobs, learning_decay>
+    <shared: random_state, verbose>
 
     Attributes
     ----------
@@ -436,17 +436,12 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         n_init: int = 1,
         init: Any = "likeliest",
         likelihood: Any = "auto",
-        schedule: str = "alternating",
-        acceleration: str | None = None,
+        algorithm: str = "fast",
         engine: Any = "auto",
         n_jobs: int | None = None,
         learning_decay: float = 0.7,
-        learning_offset: float = 10.0,
-        time_budget: float | None = None,
         random_state: Any = None,
         verbose: int | None = None,
-        callbacks: Any = None,
-        checkpoint: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components
@@ -458,21 +453,16 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         self.n_init = n_init
         self.init = init
         self.likelihood = likelihood
-        self.schedule = schedule
-        self.acceleration = acceleration
+        self.algorithm = algorithm
         self.engine = engine
         self.n_jobs = n_jobs
         self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.time_budget = time_budget
         self.random_state = random_state
         self.verbose = verbose
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
         """Cluster the objects of X; y is ignored."""
-        deadline = Deadline.after(self.time_budget)
+        deadline = self._deadline()
         self._fit(X, self._fit_views(X), deadline)
         self.labels_ = self.memberships_.argmax(axis=1)
         return self
@@ -545,9 +535,9 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         as published ("naive_bayes"), or after two rounds of co-EM ("co_em"), in which each view also learns from the
         unlabeled objects; or random. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic`` in the
         shapes of the fitted attributes.
-    <shared: likelihood, schedule>
-    <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
-    <shared: time_budget, random_state, verbose, callbacks, checkpoint>
+    <shared: likelihood, algorithm>
+    <shared: engine, n_jobs, learning_decay>
+    <shared: random_state, verbose>
 
     Attributes
     ----------
@@ -605,17 +595,12 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         n_init: int = 1,
         init: Any = "co_em",
         likelihood: Any = "auto",
-        schedule: str = "alternating",
-        acceleration: str | None = None,
+        algorithm: str = "fast",
         engine: Any = "auto",
         n_jobs: int | None = None,
         learning_decay: float = 0.7,
-        learning_offset: float = 10.0,
-        time_budget: float | None = None,
         random_state: Any = None,
         verbose: int | None = None,
-        callbacks: Any = None,
-        checkpoint: Any = None,
     ) -> None:
         self.n_components = n_components
         self.view_weights = view_weights
@@ -625,17 +610,12 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         self.n_init = n_init
         self.init = init
         self.likelihood = likelihood
-        self.schedule = schedule
-        self.acceleration = acceleration
+        self.algorithm = algorithm
         self.engine = engine
         self.n_jobs = n_jobs
         self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.time_budget = time_budget
         self.random_state = random_state
         self.verbose = verbose
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -645,7 +625,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
 
     def fit(self, X: Any, y: Any) -> MultiViewPLSAClassifier:
         """Learn from labeled and unlabeled objects; -1, None or NaN in y marks unlabeled objects."""
-        deadline = Deadline.after(self.time_budget)
+        deadline = self._deadline()
         views = self._fit_views(X)
         codes, self.classes_ = encode_labels(y, len(views))
         warn_of_lone_labels(codes, self.classes_)

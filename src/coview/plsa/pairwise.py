@@ -11,9 +11,7 @@ n = P * R F and g = t n / P - coupling dR/dP, the published step (eq. 13 and 17)
 which leaves the simplex where g is negative, and may lower the objective. The safeguarded one takes that s_i where
 g >= 0 and m_i > 0, else 0.9 of the largest feasible s_i, and halves all s until the objective does not fall: the
 direction P * (g - m) points uphill, so that this ends. A trial is judged first by the lower bound sum_k n_k log P_k of
-the likelihood, which costs nothing, and by the likelihood itself where the bound is not enough; by the bound alone
-where topics are learned from the same expectations (the joint schedule), since only then both moves together are sure
-to climb.
+the likelihood, which costs nothing, and by the likelihood itself where the bound is not enough.
 
 A view that an object lacks takes no part in the objective: its mixture there is even, and stays so. The regularizer
 does not bring together views that have settled on different clusters, and the likelihood has many local maxima that are
@@ -69,8 +67,6 @@ class PairSteps(ByViewSteps):
     couplings are in units of mass per partner.
     """
 
-    step: str = "safeguarded"
-
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Given rows, or the same random mixture in every view; even where an object lacks the view."""
         dtype = next(iter(shared["profiles"].values())).dtype
@@ -99,14 +95,14 @@ class PairSteps(ByViewSteps):
             weight = self.weights.get(name, 1.0)
             objective = objective + weight * likelihood
             move = _Move(pairs, v, mixture, pull, weight, ops.xp)
-            if self.step == "paper":
+            if not self.alternating:
                 parts[v] = move.published()
                 continue
 
             def exact(trial: Any, X: Any = X, F: Any = profiles[name], at: Any = likelihood) -> float:
                 return float(ops.log_likelihood(X, ops.asarray(trial), F).sum()) - float(at)
 
-            parts[v] = move.safeguarded(exact if self.alternating else None)
+            parts[v] = move.safeguarded(exact)
         new = ops.beside(parts)
         if stats is not None:
             self._add_statistics(block, new if self.alternating else old, objective, shared, ops, stats)
@@ -154,7 +150,7 @@ class _Move:
         self.pairs.similar[self.v] = self.pairs.similarities(self.v, mixture)
         return mixture
 
-    def safeguarded(self, exact: Any) -> Any:
+    def safeguarded(self, exact: Callable[[Any], float]) -> Any:
         """Shorten the step until the objective does not fall; `exact` gives the gain of likelihood of a trial."""
         xp = self.xp
         mean = (self.P * self.slope).sum(1)
@@ -170,7 +166,7 @@ class _Move:
             similar = self.pairs.similarities(self.v, trial)
             cost = self.pairs.part(self.v, similar) - before
             bound = float((self.counts * xp.log(trial / self.P)).sum())
-            if bound >= cost or (exact is not None and self.weight * exact(trial) >= cost):
+            if bound >= cost or self.weight * exact(trial) >= cost:
                 self.pairs.similar[self.v] = similar
                 return trial
             change *= 0.5
@@ -209,9 +205,6 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         Share of the pairs of objects in the regularizer. Pairs are drawn once per fit, inside blocks of rows.
     n_pairs : int or None, default=None
         Number of pairs, in place of `pair_fraction`.
-    step : {"safeguarded", "paper"}, default="safeguarded"
-        How mixtures move: shortened until the objective does not fall, or the published fixed-point step, which may
-        lower it. Both are the same wherever the published one climbs.
     consensus : {"alignment", "mvc"}, default="alignment"
         How views make one clustering: the mean of their mixtures, or the pattern that explains their labels
         (see `ConsensusClustering`).
@@ -225,11 +218,12 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         view, or one random mixture per object in all views and random topics. A dict holds any of
         ``memberships_by_view`` (``{view: array}``, or one array for all views) and ``topic_feature`` (``{view:
         array}``) in the shapes of the fitted attributes; the rest is random.
-    <shared: schedule, acceleration, engine, n_jobs>
-    time_budget : float or None, default=None
-        Seconds after which the fit stops at the end of a sweep. The start counts too (its k-means is not cut short);
-        with a checkpoint it is made in full.
-    <shared: random_state, verbose, callbacks, checkpoint>
+    algorithm : {"fast", "published"}, default="fast"
+        "fast" shortens the published step of the mixtures until the objective does not fall, updates topics from fresh
+        mixtures, and adds momentum. "published" is the paper's fixed-point step, from one expectation for both; it may
+        lower the objective. With ``init="random"`` it is the published algorithm.
+    <shared: engine, n_jobs>
+    <shared: random_state, verbose>
 
     Attributes
     ----------
@@ -289,7 +283,6 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         "sigma": one_of("median") | number(above=0),
         "pair_fraction": number(above=0, most=1),
         "n_pairs": integer() | NONE,
-        "step": one_of("safeguarded", "paper"),
         "consensus": one_of("alignment", "mvc"),
         "init": one_of("likeliest", "link", "plsa", "random") | MAPPING,
     }
@@ -303,21 +296,16 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         sigma: Any = "median",
         pair_fraction: float = 0.05,
         n_pairs: int | None = None,
-        step: str = "safeguarded",
         consensus: str = "alignment",
         max_iter: int = 200,
         tol: float = 1e-5,
         n_init: int = 1,
         init: Any = "likeliest",
-        schedule: str = "alternating",
-        acceleration: str | None = None,
+        algorithm: str = "fast",
         engine: Any = "auto",
         n_jobs: int | None = None,
-        time_budget: float | None = None,
         random_state: Any = None,
         verbose: int | None = None,
-        callbacks: Any = None,
-        checkpoint: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.coupling = coupling
@@ -325,25 +313,20 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         self.sigma = sigma
         self.pair_fraction = pair_fraction
         self.n_pairs = n_pairs
-        self.step = step
         self.consensus = consensus
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
         self.init = init
-        self.schedule = schedule
-        self.acceleration = acceleration
+        self.algorithm = algorithm
         self.engine = engine
         self.n_jobs = n_jobs
-        self.time_budget = time_budget
         self.random_state = random_state
         self.verbose = verbose
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None) -> PairwiseCoPLSA:
         """Cluster the objects of X, which has at least two views; y is ignored."""
-        deadline = Deadline.after(self.time_budget)
+        deadline = self._deadline()
         early = deadline.share(AGREED) if self.consensus == "mvc" else deadline
         self._fit(X, self._fit_views(X), early, {"have": has_data})
         mixtures, weights = self.memberships_by_view_, self.view_weights_
@@ -413,10 +396,9 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     def _steps(self) -> PairSteps:
         return PairSteps(
             self._n_topics(),
-            self.schedule == "alternating",
+            self.algorithm == "fast",
             self.view_weights_,
             pairs=pair_couplings(AUTO if self._relative() else self.coupling, self.view_names_),
-            step=self.step,
         )
 
     def _relative(self) -> bool:
@@ -485,12 +467,10 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
             n_init=n_init,
             max_iter=WARM_SWEEPS,
             tol=0,
-            acceleration=None,
             engine=self.engine,
             n_jobs=self.n_jobs,
-            time_budget=deadline.seconds(),
             random_state=seed,
-        ).fit(views)
+        )._fit_until(views, deadline)
 
     def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
         return {**super()._shared_attributes(shared), "sigma_": float(shared["sigma"][0])}

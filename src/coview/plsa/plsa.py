@@ -3,8 +3,8 @@
     p(f|d) = sum_y p(f|y) p(y|d),     log-likelihood = sum_df x_df log p(f|d)
 
 With A = p(y|d) (objects x topics), F = p(f|y) (features x topics) and R = X / (A F^T) on the non-zeros of X, one sweep
-of EM is A <- rows(A * R F), F <- cols(F * R^T A). The alternating schedule recomputes R between the two and climbs
-faster; the joint schedule uses one R for both, as in the literature. Several views are one matrix side by side. With
+of EM is A <- rows(A * R F), F <- cols(F * R^T A). `algorithm="fast"` recomputes R between the two, and adds momentum;
+"published" uses one R for both. Several views are one matrix side by side. With
 `background` there is one more distribution, fixed, that all objects share (`background.py`).
 """
 
@@ -75,9 +75,9 @@ class PLSA(MixtureModel):
         published, "nndsvd" from the singular vectors of the counts. A dict holds any of ``memberships``,
         ``topic_feature`` (an array where there is one view, else ``{view: array}``) and ``topic_view`` in the shapes of
         the fitted attributes; the rest is random.
-    <shared: likelihood, schedule, acceleration of topics, engine, n_jobs>
-    <shared: learning_decay, learning_offset>
-    <shared: time_budget, random_state, verbose, callbacks, checkpoint>
+    <shared: likelihood, algorithm, engine, n_jobs>
+    <shared: learning_decay>
+    <shared: random_state, verbose>
 
     Attributes
     ----------
@@ -136,17 +136,12 @@ class PLSA(MixtureModel):
         n_init: int = 1,
         init: Any = "auto",
         likelihood: Any = "auto",
-        schedule: str = "alternating",
-        acceleration: str | None = "momentum",
+        algorithm: str = "fast",
         engine: Any = "auto",
         n_jobs: int | None = None,
         learning_decay: float = 0.7,
-        learning_offset: float = 10.0,
-        time_budget: float | None = None,
         random_state: Any = None,
         verbose: int | None = None,
-        callbacks: Any = None,
-        checkpoint: Any = None,
     ) -> None:
         self.n_components = n_components
         self.background = background
@@ -157,21 +152,18 @@ class PLSA(MixtureModel):
         self.n_init = n_init
         self.init = init
         self.likelihood = likelihood
-        self.schedule = schedule
-        self.acceleration = acceleration
+        self.algorithm = algorithm
         self.engine = engine
         self.n_jobs = n_jobs
         self.learning_decay = learning_decay
-        self.learning_offset = learning_offset
-        self.time_budget = time_budget
         self.random_state = random_state
         self.verbose = verbose
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None) -> PLSA:
         """Learn topics from X; y is ignored."""
-        deadline = Deadline.after(self.time_budget)
+        return self._fit_until(X, self._deadline())
+
+    def _fit_until(self, X: Any, deadline: Deadline) -> PLSA:
         views = self._fit_views(X)
         self.background_ = self._background_of(views, self.background)
         return self._fit(X, views, deadline)
@@ -209,7 +201,7 @@ class PLSA(MixtureModel):
 
     def _steps(self) -> MixtureSteps:
         kind = BackgroundSteps if self._background() else MixtureSteps
-        return kind(self.n_components, self.schedule == "alternating", gaussian=self._vector_views(), joint=True)
+        return kind(self.n_components, self.algorithm == "fast", gaussian=self._vector_views(), joint=True)
 
     def _background_of(self, views: Any, share: float) -> dict[str, np.ndarray]:
         """Measure the background in the views of counts; none where it has no share."""
@@ -225,8 +217,7 @@ class PLSA(MixtureModel):
         if not self._has_learned():
             self.background_ = self._background_of(views, self.background)
         elif known and list(views.names) == self.view_names_:
-            weight = (self.learning_offset + vars(self).get("n_batches_", 0)) ** -self.learning_decay
-            self.background_ = moved_background(known, self._counts_of(views), weight, joint=self._joint)
+            self.background_ = moved_background(known, self._counts_of(views), self._batch_weight(), joint=self._joint)
         super()._learn_batch(views, extra)
 
     def _starts_from(self) -> Any:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClusterMixin
 
-from coview.engines.deadline import Deadline
 from coview.engines.state import Tree
 from coview.inspection import Inspection, one_hot
 from coview.plsa.alignment import align_topics, topic_overlap
@@ -50,11 +49,8 @@ class VotingPLSA(ClusterMixin, WeightedModel):
     <shared: tol>
     n_init : int, default=1
         Number of starts of each view's PLSA; the one with the highest objective votes.
-    <shared: acceleration, engine, n_jobs>
-    time_budget : float or None, default=None
-        Seconds that `fit` may take; each view alone gets an equal part, and all of them together 80 %. With a
-        checkpoint the views alone are fitted to their end, and the budget is that of what follows.
-    <shared: random_state, verbose, callbacks, checkpoint>
+    <shared: algorithm, engine, n_jobs>
+    <shared: random_state, verbose>
 
     Attributes
     ----------
@@ -110,14 +106,11 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         max_iter: int = 200,
         tol: float = 1e-5,
         n_init: int = 1,
-        acceleration: str | None = None,
+        algorithm: str = "fast",
         engine: Any = "auto",
         n_jobs: int | None = None,
-        time_budget: float | None = None,
         random_state: Any = None,
         verbose: int | None = None,
-        callbacks: Any = None,
-        checkpoint: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.min_agreement = min_agreement
@@ -125,18 +118,15 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
-        self.acceleration = acceleration
+        self.algorithm = algorithm
         self.engine = engine
         self.n_jobs = n_jobs
-        self.time_budget = time_budget
         self.random_state = random_state
         self.verbose = verbose
-        self.callbacks = callbacks
-        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None) -> VotingPLSA:
         """Cluster the objects of X from the votes of the views; y is ignored."""
-        deadline = Deadline.after(self.time_budget)
+        deadline = self._deadline()
         self._fit(X, self._fit_views(X), deadline)
         self.labels_ = self.memberships_.argmax(axis=1)
         return self
@@ -159,7 +149,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         return views
 
     def _steps(self) -> MixtureSteps:
-        return MixtureSteps(self.n_clusters, weights=self.view_weights_)
+        return MixtureSteps(self.n_clusters, self.algorithm == "fast", self.view_weights_)
 
     def _fixed_start(self) -> bool:
         return True
@@ -192,13 +182,13 @@ class VotingPLSA(ClusterMixin, WeightedModel):
                 tol=self.tol,
                 n_init=self.n_init,
                 init="random",
-                acceleration=self.acceleration,
+                algorithm=self.algorithm,
                 engine=self.engine,
                 n_jobs=self.n_jobs,
-                time_budget=context.deadline.share(1 / (len(views.names) - v)).seconds(),
                 random_state=context.seed,
             )
-            votes[name] = model.fit(views.select(name)).memberships_
+            ready = context.deadline.share(1 / (len(views.names) - v))
+            votes[name] = model._fit_until(views.select(name), ready).memberships_
         orders = align_topics(topic_overlap({"mixture": np.hstack(list(votes.values()))}), self.n_clusters)
         return {name: part[:, order] for (name, part), order in zip(votes.items(), orders)}
 

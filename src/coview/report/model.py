@@ -34,7 +34,7 @@ LINE = 96  # letters of a line of code
 _IN_MEMORY = re.compile(r"<(?:function (?:[\w<>]+\.)*(\w+)|[\w.<> ]+?) at 0x[0-9a-f]+>")
 _TABLE_SETTINGS = ("stop_words", "min_df", "max_df", "impute")
 _SIGNS = {"\t": "\\t", "\n": "\\n"}
-_QUIET = ("verbose", "callbacks", "n_jobs")  # they change nothing that was learned
+_QUIET = ("verbose", "n_jobs")  # they change nothing that was learned
 
 
 def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -179,9 +179,8 @@ def _refit(
 
 def _ended_after(inspection: Inspection, copy: Inspection) -> float | None:
     """Seconds after which a copy was stopped, where it had less time than the model itself."""
-    theirs, ours = (_inside(each.estimator) for each in (inspection, copy))
-    own, budget = (model.get_params(deep=False).get("time_budget") for model in (theirs, ours))
-    return budget if budget != own and vars(ours).get("stopped_by_") == "time" else None
+    theirs, ours = (vars(_inside(each.estimator)).get("stopped_by_") for each in (inspection, copy))
+    return COPY_SECONDS if ours == "time" != theirs else None
 
 
 def _inside(model: Any) -> Any:

@@ -78,24 +78,14 @@ n_features_in_ : int
     Number of features of all views.
 feature_names_in_ : ndarray
     Names of the columns, after a fit on one data frame.""",
-    "acceleration": """acceleration : {None, "momentum", "squarem"}, default=None
-    Sweep from a point ahead once sweeps gain little, or extrapolate every second sweep. Neither lowers the objective,
-    but for rounding; either holds two more copies of mixtures and topics.""",
-    "acceleration of topics": """acceleration : {"momentum", "squarem", None}, default="momentum"
-    Sweep from a point ahead once sweeps gain little, or extrapolate every second sweep. Neither lowers the objective,
-    but for rounding; either holds two more copies of mixtures and topics. None: plain sweeps of EM.""",
-    "callbacks": """callbacks : list or None, default=None
-    Functions that are called with a `Sweep` after each sweep and may return True to stop the fit; scikit-learn's
-    callbacks are accepted where available.""",
-    "checkpoint": """checkpoint : Checkpoint, path or None, default=None
-    File to write the state of the fit to every few sweeps. If it exists, the fit resumes from it. Needs an integer
-    `random_state`.""",
+    "algorithm": """algorithm : {"fast", "published"}, default="fast"
+    "fast" updates topics from fresh mixtures, and sweeps from a point ahead once sweeps gain little; that holds two
+    more copies of mixtures and topics. "published" is plain EM, with all updates from the same expectations. Neither
+    lowers the objective, but for rounding.""",
     "engine": """engine : str or engine, default="auto"
     Where to compute: "auto", "cpu", "cuda", "dask", "reference", or an engine object.""",
     "learning_decay": """learning_decay : float, default=0.7
-    `partial_fit` gives minibatch t the weight ``(learning_offset + t) ** -learning_decay``.""",
-    "learning_offset": """learning_offset : float, default=10
-    Weakens the first minibatches of `partial_fit`; see `learning_decay`.""",
+    `partial_fit` gives minibatch t the weight ``(10 + t) ** -learning_decay``.""",
     "inspected": """X : what the model takes
     The objects.""",
     "prepared": """prepared : bool, default=False
@@ -108,12 +98,6 @@ feature_names_in_ : ndarray
     Number of threads; None uses every core that threadpoolctl allows. Results do not depend on it.""",
     "random_state": """random_state : int, RandomState, Generator or None, default=None
     Seed of everything that is random; an integer makes the fit reproducible.""",
-    "schedule": """schedule : {"alternating", "joint"}, default="alternating"
-    Update topics from fresh mixtures, or both from the same expectations, as published.""",
-    "time_budget": """time_budget : float or None, default=None
-    Seconds that `fit` may take in all: checks of the data, the start (at most 40 % of the budget, with fewer
-    candidates or a sample of the objects if need be), restarts and sweeps. There is always one sweep. Kernels that are
-    compiled on first use count as well. With a `checkpoint` the start takes the time that it needs.""",
     "tol": """tol : float, default=1e-5
     Stop when the objective changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.""",
     "verbose": """verbose : int or None, default=None

@@ -194,19 +194,15 @@ N_JOBS = Kind(("an integer other than 0",), lambda value: _is_integer(value) and
 SECONDS = Kind(("a positive number of seconds",), lambda value: _is_number(value) and value > 0) | NONE
 
 SHARED: dict[str, Kind] = {  # what these words mean in every estimator that has them, unless it says otherwise
-    "acceleration": one_of(None, "momentum", "squarem"),
-    "callbacks": instance("a list of functions", list, tuple) | NONE,
-    "checkpoint": PATH | object_with("a Checkpoint", "path", "every") | NONE,
+    "algorithm": one_of("fast", "published"),
     "engine": ANYTHING,  # whoever selects one says which there are
     "learning_decay": number(most=1),
-    "learning_offset": number(least=1),
     "max_iter": integer(),
     "n_clusters": integer(),
     "n_components": integer(),
     "n_init": integer(most=10_000),  # each is a whole fit
     "n_jobs": N_JOBS,
     "random_state": SEED,
-    "schedule": one_of("alternating", "joint"),
     "time_budget": SECONDS,
     "tol": number(),
     "verbose": integer(0) | TRUTH | NONE,

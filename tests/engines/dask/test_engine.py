@@ -73,10 +73,9 @@ def processes():
 
 
 MODELS = [
-    PLSA(4, acceleration=None, **SETTINGS),
-    PLSA(4, acceleration="squarem", **SETTINGS),
-    PLSA(4, acceleration="momentum", **{**SETTINGS, "max_iter": 30}),
-    LinkPLSA(4, acceleration=None, **SETTINGS),
+    PLSA(4, algorithm="published", **SETTINGS),
+    PLSA(4, **{**SETTINGS, "max_iter": 30}),
+    LinkPLSA(4, **SETTINGS),
     LinkPLSA(4, background=0.6, **SETTINGS),
     DualPLSA(3, 5, init="random", **SETTINGS),
     MultiViewPLSA(3, 5, init="random", **SETTINGS),
@@ -84,7 +83,7 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{type(m).__name__}-{m.acceleration}")
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{type(m).__name__}-{m.algorithm}")
 def test_a_fit_on_a_cluster_is_the_fit_on_one_machine(model, threads):
     here = clone(model).fit(X, Y)
     there = clone(model).set_params(engine=DaskEngine(threads)).fit(LazyViews.from_views(X, 170), Y)
@@ -146,22 +145,22 @@ def test_a_lost_scheduler_is_survived_by_the_checkpoint(threads, tmp_path):
         if sweep.number == 4:
             raise ConnectionError("the scheduler is gone")
 
-    settings = {"checkpoint": Checkpoint(path, every=2), **SETTINGS}
+    model = PLSA(4, engine=DaskEngine(threads), **SETTINGS)
     lazy = LazyViews.from_views(X, 170)
     with pytest.raises(ConnectionError):
-        PLSA(4, engine=DaskEngine(threads), callbacks=[fail], **settings).fit(lazy)
-    resumed = PLSA(4, engine=DaskEngine(threads), **settings).fit(lazy)
+        model.set_callbacks(Checkpoint(path, every=2), fail).fit(lazy)
+    resumed = model.set_callbacks(Checkpoint(path, every=2)).fit(lazy)
     assert resumed.n_iter_ == 6
     assert_allclose(resumed.history_["objective"], straight.history_["objective"], rtol=1e-10)
 
 
 @pytest.mark.parametrize(
-    ("copies", "acceleration", "sweeps"),
-    [(False, None, 8), (True, "squarem", 8), (True, "momentum", 30)],
-    ids=["replayed", "copied", "momentum"],
+    ("copies", "sweeps"),
+    [(False, 8), (True, 30)],
+    ids=["replayed", "copied"],
 )
-def test_a_killed_worker_changes_nothing(copies, acceleration, sweeps, tmp_path):
-    settings = {"max_iter": sweeps, "tol": 0, "random_state": 0, "acceleration": acceleration}
+def test_a_killed_worker_changes_nothing(copies, sweeps, tmp_path):
+    settings = {"max_iter": sweeps, "tol": 0, "random_state": 0}
     lazy, killed = LazyViews.from_views(X, 100), []
     expected = PLSA(4, **settings).fit(X)
 
@@ -170,13 +169,13 @@ def test_a_killed_worker_changes_nothing(copies, acceleration, sweeps, tmp_path)
             killed.append(min(client.run(os.getpid).values()))
             os.kill(killed[0], signal.SIGKILL)
 
-    def fitted(**more):
+    def fitted(*callbacks):
         engine = DaskEngine(client, folder=tmp_path if copies else None, store_every=3)
-        model = PLSA(4, engine=engine, **settings, **more).fit(lazy)
+        model = PLSA(4, engine=engine, **settings).set_callbacks(*callbacks).fit(lazy)
         return model.history_["objective"], np.asarray(model.memberships_)
 
     with two_processes() as client:
-        objective, memberships = fitted(callbacks=[kill])
+        objective, memberships = fitted(kill)
     assert killed
     assert_allclose(objective, expected.history_["objective"], rtol=1e-9)
     assert_allclose(memberships, expected.memberships_, rtol=1e-6, atol=1e-9)
@@ -289,11 +288,11 @@ def test_a_checkpoint_goes_on_with_another_number_of_groups(threads, tmp_path, m
         if sweep.number == 4:
             raise ConnectionError("the scheduler is gone")
 
-    settings = {"checkpoint": Checkpoint(path, every=2), **SETTINGS}
+    model = PLSA(4, engine=DaskEngine(threads), **SETTINGS)
     with pytest.raises(ConnectionError):
-        PLSA(4, engine=DaskEngine(threads), callbacks=[fail], **settings).fit(lazy)
+        model.set_callbacks(Checkpoint(path, every=2), fail).fit(lazy)
     monkeypatch.setattr(engine_module, "_GROUP_BYTES", 1)
-    resumed = PLSA(4, engine=DaskEngine(threads), **settings).fit(lazy)
+    resumed = model.set_callbacks(Checkpoint(path, every=2)).fit(lazy)
     assert len(resumed.history_["objective"]) == 7
     assert_allclose(resumed.history_["objective"], PLSA(4, **SETTINGS).fit(X).history_["objective"], rtol=1e-10)
 

@@ -311,7 +311,7 @@ class DaskHolder:
             raise EngineError(
                 f"No worker of the Dask cluster at {self.client.scheduler.address} has worked on anything for "
                 f"{_PATIENCE} seconds, and the fit is not done. Restart the cluster and fit again; with "
-                "checkpoint=..., a fit goes on where it was."
+                "a Checkpoint, a fit goes on where it was."
             )
         return now if idle_since is None else idle_since
 
