@@ -3,7 +3,6 @@
 row_shares      out = old * pull / its row sums, floored; old where the sum is zero
 column_products sums <- old * sums in place, and the column sums of many rows at a time (float64)
 column_scale    sums <- sums * scale, floored; old where the column's sum is zero
-halved          a copy in bfloat16, kept with the factor
 """
 
 from __future__ import annotations
@@ -14,16 +13,14 @@ import torch
 import triton
 import triton.language as tl
 
-__all__ = ["column_products", "column_scale", "halved", "row_shares"]
+__all__ = ["column_products", "column_scale", "row_shares"]
 
 _VALUES = 4096  # of a factor that one program handles
 _STRIPES = 1024  # programs that add up columns: each keeps one row of sums
 
 
 @triton.jit
-def _row_shares(
-    old, pull, out, half, floor, n, K: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr, HALF: tl.constexpr
-):
+def _row_shares(old, pull, out, floor, n, K: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr):
     i = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     k = tl.arange(0, WIDTH)
     at = i.to(tl.int64)[:, None] * K + k[None, :]
@@ -33,10 +30,7 @@ def _row_shares(
     total = tl.sum(value, axis=1)[:, None]
     share = value / tl.where(total > 0, total, 1.0)
     share = tl.where(share > floor, share, floor)
-    new = tl.where(total > 0, share, was)
-    tl.store(out + at, new, mask=inside)
-    if HALF:
-        tl.store(half + at, new.to(tl.bfloat16), mask=inside)
+    tl.store(out + at, tl.where(total > 0, share, was), mask=inside)
 
 
 @triton.jit
@@ -74,31 +68,13 @@ def _shape(K: int) -> tuple[int, int]:
     return width, max(1, _VALUES // width)
 
 
-def row_shares(old: Any, pull: Any, floor: float, half: bool = False) -> Any:
-    """Rows of old * pull divided by their sums; see the module's docstring. With `half`, `halved` of it costs less."""
+def row_shares(old: Any, pull: Any, floor: float) -> Any:
+    """Rows of old * pull divided by their sums; see the module's docstring."""
     n, K = old.shape
     width, rows = _shape(K)
-    out: Any = torch.empty_like(old)
-    coarse = torch.empty_like(old, dtype=torch.bfloat16) if half else out
-    _row_shares[(triton.cdiv(n, rows),)](old, pull, out, coarse, floor, n, K=K, WIDTH=width, ROWS=rows, HALF=half)
-    if half and not out.is_inference():
-        out.halved = out._version, coarse
+    out = torch.empty_like(old)
+    _row_shares[(triton.cdiv(n, rows),)](old, pull, out, floor, n, K=K, WIDTH=width, ROWS=rows)
     return out
-
-
-def halved(factor: Any) -> Any:
-    """A factor in bfloat16, made once and kept with it for as long as torch does not change it.
-
-    Tensors of `torch.inference_mode` do not say whether they were changed, so theirs is made every time. A kernel that
-    writes to a factor in place must not leave this with it: none does.
-    """
-    if factor.is_inference():
-        return factor.bfloat16()
-    version, coarse = getattr(factor, "halved", (None, None))
-    if version != factor._version:
-        coarse = factor.bfloat16()
-        factor.halved = factor._version, coarse
-    return coarse
 
 
 def column_products(old: Any, sums: Any) -> Any:
