@@ -247,14 +247,13 @@ class CudaEngine:
         if self.device.type != "cuda":
             return None
         try:
-            from coview.kernels import triton_pairs, triton_ratio, triton_shares, triton_simplex
+            from coview.kernels import triton_pairs, triton_ratio, triton_simplex
         except ImportError:
             return None
         return SimpleNamespace(
             ratio=triton_ratio.ratio,
             products=triton_ratio.products,
             log_likelihood=triton_ratio.log_likelihood,
-            shares=triton_shares,
             pairs=triton_pairs,
             quadratic_rows=triton_simplex.quadratic_rows,
         )
@@ -373,18 +372,12 @@ class CudaEngine:
         return torch.where((codes >= 0)[:, None], one_hot, mixture)
 
     def row_shares(self, old: Any, pull: Any, floor: float) -> Any:
-        if self._kernels is not None and old.dtype == torch.float32:
-            return self._kernels.shares.row_shares(old, pull, floor)
         values = old * pull
         sums = values.sum(dim=1, keepdim=True)
         shares = (values / torch.where(sums > 0, sums, torch.ones_like(sums))).clamp_(min=floor)
         return torch.where(sums > 0, shares, old)
 
     def column_shares(self, old: dict[str, Any], sums: dict[str, Any], floor: float) -> dict[str, Any]:
-        if self._kernels is not None and next(iter(old.values())).dtype == torch.float32:
-            shares = self._kernels.shares
-            totals = sum(shares.column_products(old[name], part) for name, part in sums.items())
-            return {name: shares.column_scale(old[name], part, totals, floor) for name, part in sums.items()}
         values = {name: part.mul_(old[name]) for name, part in sums.items()}
         totals = sum(value.sum(dim=0, dtype=torch.float64) for value in values.values())
         safe = torch.where(totals > 0, totals, torch.ones_like(totals))
