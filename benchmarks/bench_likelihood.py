@@ -23,7 +23,7 @@ from bench_plsa import likelihood, nmf
 from common import in_process, median, part, per_sweep, start, stored, write_parts
 from scipy import sparse
 
-ACCELERATIONS = (None, "squarem", "momentum")
+ACCELERATIONS = (None, "momentum")
 CONVERGED = 1e-6  # gain of a plain sweep, relative, at which a climb is said to have converged
 GAPS = (1e-4, 1e-5)
 # sweeps at most, and K

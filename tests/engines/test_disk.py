@@ -35,7 +35,7 @@ DATA = make_topic_views(n_objects=700, n_clusters=3, random_state=0)
 Y = np.where(np.arange(700) < 30, DATA.target, -1)
 MODELS = [
     PLSA(4, max_iter=8, tol=0, acceleration=None, random_state=0),
-    PLSA(4, max_iter=9, tol=0, acceleration="squarem", random_state=0),
+    PLSA(4, max_iter=30, tol=0, acceleration="momentum", random_state=0),
     PLSA(4, max_iter=30, tol=0, acceleration="momentum", random_state=0),
     LinkPLSA(4, max_iter=30, tol=0, random_state=0),
     LinkPLSA(4, background=0.6, max_iter=30, tol=0, random_state=0),

@@ -159,8 +159,8 @@ def checkpointed(path, **settings):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"acceleration": None}, {"acceleration": "squarem"}, {"acceleration": "momentum"}, {"n_init": 2}],
-    ids=["plain", "squarem", "momentum", "n_init"],
+    [{"acceleration": None}, {"acceleration": "momentum"}, {"n_init": 2}],
+    ids=["plain", "momentum", "n_init"],
 )
 def test_a_killed_fit_resumes_bit_for_bit(settings, tmp_path):
     script = SCRIPT.format(here=str(Path(__file__).parent))

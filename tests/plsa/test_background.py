@@ -70,7 +70,7 @@ def test_equals_em_in_full_from_the_same_start(model, engine, schedule):
         assert_allclose(fitted.topic_feature_[name] * share, part, rtol=1e-8)
 
 
-@pytest.mark.parametrize("acceleration", [None, "momentum", "squarem"])
+@pytest.mark.parametrize("acceleration", [None, "momentum"])
 @pytest.mark.parametrize("model", MODELS)
 def test_the_objective_is_the_likelihood_and_never_falls(model, acceleration):
     fitted = model(3, background=0.7, acceleration=acceleration, max_iter=40, tol=0, random_state=0).fit(DATA.views)

@@ -112,7 +112,7 @@ def test_the_published_step_falls_where_the_safeguarded_one_climbs():
     sigma=st.floats(0.02, 3.0),
     views=st.integers(2, 3),
     schedule=st.sampled_from(["alternating", "joint"]),
-    acceleration=st.sampled_from([None, "momentum", "squarem"]),
+    acceleration=st.sampled_from([None, "momentum"]),
     missing=st.sampled_from([0.0, 0.2]),
 )
 @settings(deadline=None, max_examples=40)

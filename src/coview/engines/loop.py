@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.engines.accelerate import Accelerator, start_accelerator
+from coview.engines.accelerate import Momentum
 from coview.engines.checkpoint import CheckpointFile
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.protocol import Block, Engine, Holder, Steps
@@ -91,18 +91,18 @@ class _Run:
     def go(self, fit: Fit) -> Fit:
         """Sweep until something says stop; the last objective is measured in a pass of its own."""
         clock = time.monotonic() - (fit.history["seconds"][-1] if fit.history["seconds"] else 0.0)
-        accelerator = start_accelerator(self.options.acceleration, fit, self.holder)
+        momentum = Momentum(fit, self.holder) if self.options.acceleration == "momentum" else None
         advance = partial(sweep, self.steps, self.holder)
         try:
             while fit.n_iter < self.options.max_iter:
                 began = time.monotonic()
-                before = advance(fit.state) if accelerator is None else accelerator.advance(self.steps, advance)
+                before = advance(fit.state) if momentum is None else momentum.advance(self.steps, advance)
                 fit.history["objective"].append(before)
                 fit.history["seconds"].append(time.monotonic() - clock)
                 fit.n_iter += 1
-                if self._should_stop(fit, time.monotonic() - began, accelerator):
+                if self._should_stop(fit, time.monotonic() - began, momentum):
                     break
-                if self.options.checkpoint is not None and (accelerator is None or accelerator.at_rest):
+                if self.options.checkpoint is not None:
                     self.options.checkpoint.maybe_write(self.restart, fit, self.best, self.holder)
         except KeyboardInterrupt:
             fit.stopped_by = "interrupt"
@@ -112,15 +112,14 @@ class _Run:
                 InterruptedFitWarning,
                 inside=True,  # a model that fits this one goes on with what it has
             )
-        if accelerator is not None:
-            accelerator.settle()
+        fit.behind = None
         if len(fit.history["objective"]) == fit.n_iter:
             last = self.holder.objective(self.steps, fit.state.rows, fit.state.shared)
             fit.history["objective"].append(last)
             fit.history["seconds"].append(time.monotonic() - clock)
         return fit
 
-    def _should_stop(self, fit: Fit, took: float, accelerator: Accelerator | None) -> bool:
+    def _should_stop(self, fit: Fit, took: float, momentum: Momentum | None) -> bool:
         """Tell the callbacks, and whether to end; `took` are the seconds of the last sweep."""
         values, seconds, options = fit.history["objective"], fit.history["seconds"][-1], self.options
         change = np.inf
@@ -133,10 +132,10 @@ class _Run:
         if any([bool(callback(report)) for callback in options.callbacks]):  # noqa: C419
             fit.stopped_by = "callback"
             return True
-        if options.tol > 0 and abs(change) <= options.tol and (accelerator is None or accelerator.confirms()):
+        if options.tol > 0 and abs(change) <= options.tol and (momentum is None or momentum.confirms()):
             fit.converged, fit.stopped_by = True, "tol"
             return True
-        refused = accelerator is not None  # a sweep ahead may be, and then a plain one follows
+        refused = momentum is not None  # a sweep ahead may be, and then a plain one follows
         if options.deadline.left() < (NEXT + refused) * took:
             fit.stopped_by = "time"
             return True

@@ -68,7 +68,6 @@ class Fit:
     n_iter: int = 0
     converged: bool = False
     stopped_by: str = "max_iter"
-    longest: float = 4.0  # SQUAREM's boldest step, grows with success: part of where a fit stands
     pace: int = 0  # sweeps since momentum began
     behind: State | None = None  # the state one sweep before, where momentum is on
 

@@ -248,10 +248,10 @@ class CoPLSA(ByViewModel):
         Where to start: one random mixture per object in all views and random topics, or what some sweeps of `LinkPLSA`
         make of that. A dict holds any of ``memberships_by_view`` (``{view: array}``, or one array for all views) and
         ``topic_feature`` (``{view: array}``) in the shapes of the fitted attributes; the rest is random.
-    acceleration : {None, "momentum", "squarem"}, default=None
-        Sweep from a point ahead once sweeps gain little, or extrapolate every second sweep. Neither lowers the
-        objective, but for rounding; either holds two more copies of mixtures and topics. Worth it where `coupling` is
-        large: mixtures that hold each other tightly take short steps.
+    acceleration : {None, "momentum"}, default=None
+        "momentum" sweeps from a point ahead once sweeps gain little. It does not lower the objective, but for rounding,
+        and holds two more copies of mixtures and topics. Worth it where `coupling` is large: mixtures that hold each
+        other tightly take short steps.
     <shared: engine, n_jobs, learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 

@@ -78,12 +78,12 @@ n_features_in_ : int
     Number of features of all views.
 feature_names_in_ : ndarray
     Names of the columns, after a fit on one data frame.""",
-    "acceleration": """acceleration : {None, "momentum", "squarem"}, default=None
-    Sweep from a point ahead once sweeps gain little, or extrapolate every second sweep. Neither lowers the objective,
-    but for rounding; either holds two more copies of mixtures and topics.""",
-    "acceleration of topics": """acceleration : {"momentum", "squarem", None}, default="momentum"
-    Sweep from a point ahead once sweeps gain little, or extrapolate every second sweep. Neither lowers the objective,
-    but for rounding; either holds two more copies of mixtures and topics. None: plain sweeps of EM.""",
+    "acceleration": """acceleration : {None, "momentum"}, default=None
+    "momentum" sweeps from a point ahead once sweeps gain little. It does not lower the objective, but for rounding, and
+    holds two more copies of mixtures and topics.""",
+    "acceleration of topics": """acceleration : {"momentum", None}, default="momentum"
+    "momentum" sweeps from a point ahead once sweeps gain little. It does not lower the objective, but for rounding, and
+    holds two more copies of mixtures and topics. None: plain sweeps of EM.""",
     "callbacks": """callbacks : list or None, default=None
     Functions that are called with a `Sweep` after each sweep and may return True to stop the fit; scikit-learn's
     callbacks are accepted where available.""",

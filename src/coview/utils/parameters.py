@@ -194,7 +194,7 @@ N_JOBS = Kind(("an integer other than 0",), lambda value: _is_integer(value) and
 SECONDS = Kind(("a positive number of seconds",), lambda value: _is_number(value) and value > 0) | NONE
 
 SHARED: dict[str, Kind] = {  # what these words mean in every estimator that has them, unless it says otherwise
-    "acceleration": one_of(None, "momentum", "squarem"),
+    "acceleration": one_of(None, "momentum"),
     "callbacks": instance("a list of functions", list, tuple) | NONE,
     "checkpoint": PATH | object_with("a Checkpoint", "path", "every") | NONE,
     "engine": ANYTHING,  # whoever selects one says which there are

@@ -74,7 +74,7 @@ def processes():
 
 MODELS = [
     PLSA(4, acceleration=None, **SETTINGS),
-    PLSA(4, acceleration="squarem", **SETTINGS),
+    PLSA(4, acceleration="momentum", **SETTINGS),
     PLSA(4, acceleration="momentum", **{**SETTINGS, "max_iter": 30}),
     LinkPLSA(4, acceleration=None, **SETTINGS),
     LinkPLSA(4, background=0.6, **SETTINGS),
@@ -157,7 +157,7 @@ def test_a_lost_scheduler_is_survived_by_the_checkpoint(threads, tmp_path):
 
 @pytest.mark.parametrize(
     ("copies", "acceleration", "sweeps"),
-    [(False, None, 8), (True, "squarem", 8), (True, "momentum", 30)],
+    [(False, None, 8), (True, None, 8), (True, "momentum", 30)],
     ids=["replayed", "copied", "momentum"],
 )
 def test_a_killed_worker_changes_nothing(copies, acceleration, sweeps, tmp_path):
