@@ -110,15 +110,11 @@ def whole_fits(X: Any, k: int) -> list[str]:
 
 
 def many_topics(X: Any, k: int) -> dict[str, Any]:
-    """Fits with many topics: whole rows gathered, and features divided by what they cost."""
-    from unittest import mock
-
+    """Fits with many topics, in both precisions."""
     from coview import PLSA, CudaEngine
-    from coview.engines import cuda
 
     doc, topics = start(X, k)
     init = {"memberships": doc, "topic_feature": topics}
-    ways = {"single": ("single", cuda._WORK), "mixed, all gathered": ("mixed", X.nnz * k + 1), "mixed": ("mixed", 0)}
     rows, ends = [], {}
     for way, (precision, work) in ways.items():
         with mock.patch.object(cuda, "_WORK", work):

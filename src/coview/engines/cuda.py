@@ -39,7 +39,6 @@ except ImportError:
 from coview.kernels import torch_pairs
 from coview.kernels.torch_kmeans import kmeans_centers, kmeans_labels
 from coview.kernels.torch_simplex import quadratic_rows, skl_rows
-from coview.kernels.torch_split import Split
 from coview.kernels.torch_svd import right_vectors
 
 __all__ = ["CudaEngine", "CudaMatrix", "DenseCudaMatrix", "StreamedMatrix"]
@@ -48,10 +47,7 @@ _SLICE = 1 << 22  # values gathered at a time by the plain path: never non-zeros
 _PRECISIONS = ("single", "mixed")
 _SHARE = 0.7  # of the free memory that data may take
 _FORMS = 2.5  # rows, the same by feature, and what belongs to them
-_DIVIDED = 4.0  # the same with precision="mixed", where features may be divided by what they cost
 _STATES = 5  # most copies of the mixtures at the height of a sweep: old, pulls, new, and two that momentum keeps
-_MANY = 512  # components from which features are divided by what they cost, with precision="mixed"
-_WORK = 1 << 30  # non-zeros x components from which that pays
 _BLOCKS = 16  # parts that data which do not fit are cut into, counted on the whole limit
 
 
@@ -60,8 +56,6 @@ class CudaMatrix:
 
     def __init__(self, indptr: Any, indices: Any, values: Any, shape: tuple[int, int]) -> None:
         self.indptr, self.indices, self.values, self.shape = indptr, indices, values, shape
-        self._divided: Any = None
-        self.teaches = False  # whether topics are learned from these rows
 
     @classmethod
     def moved(cls, csr: Any, device: Any) -> CudaMatrix:
@@ -109,15 +103,6 @@ class CudaMatrix:
         from coview.kernels.triton_ratio import segments
 
         return segments(self.indptr)
-
-    def divided(self, width: int) -> Any:
-        """The half-steps over the same matrix, its features divided by what they cost; see `kernels/torch_split.py`."""
-        if self._divided is None or self._divided[0] != width:
-            from coview.kernels.triton_split import SplitRatio
-
-            split = Split(self.rows, self.indices, self.values, self.shape, width)
-            self._divided = width, SplitRatio(split, self.transposed)
-        return self._divided[1]
 
 
 class DenseCudaMatrix:
@@ -210,9 +195,7 @@ class CudaEngine:
     device : str, default="cuda"
         A torch device; "cpu" works too, slowly.
     precision : {"single", "mixed"}, default="single"
-        "mixed" gathers half-precision copies of the factors; the factors themselves stay in float32. From 512
-        components on, fits skip the topics that a feature hardly has, which it then loses, multiply frequent features
-        as dense matrices, and gather the others in eight bits.
+        "mixed" gathers half-precision copies of the factors; the factors themselves stay in float32.
     memory_limit : int, str or None, default=None
         Most device memory that the data may take, in bytes or as text such as "20 GB"; what goes beyond is streamed
         from the host. None takes 70 % of what is free.
@@ -264,15 +247,13 @@ class CudaEngine:
         if self.device.type != "cuda":
             return None
         try:
-            from coview.kernels import triton_pairs, triton_ratio, triton_shares, triton_simplex, triton_split
+            from coview.kernels import triton_pairs, triton_ratio, triton_simplex
         except ImportError:
             return None
         return SimpleNamespace(
             ratio=triton_ratio.ratio,
             products=triton_ratio.products,
             log_likelihood=triton_ratio.log_likelihood,
-            most_topics=triton_split.MOST_TOPICS,
-            shares=triton_shares,
             pairs=triton_pairs,
             quadratic_rows=triton_simplex.quadratic_rows,
         )
@@ -303,21 +284,16 @@ class CudaEngine:
         free, _ = torch.cuda.mem_get_info(self.device)
         return int(_SHARE * (free + self._resident.bytes))
 
-    @property
-    def _forms(self) -> float:
-        """How many times over rows may come to lie on the device."""
-        return _DIVIDED if self.precision == "mixed" else _FORMS
-
     def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
         limit = self.memory_limit
-        per_row = self._forms * row_bytes
+        per_row = _FORMS * row_bytes
         if limit is None or n_rows * (per_row + _STATES * n_components * itemsize) <= limit:
             return max(n_rows, 1)
         return max(1, min(n_rows, int(limit / _BLOCKS / per_row)))
 
     def prepare(self, matrix: Any) -> Rows:
         rows = matrix if sparse.issparse(matrix) else np.asarray(matrix)
-        size = int(self._forms * _device_bytes(rows))
+        size = int(_FORMS * _device_bytes(rows))
         limit = self.memory_limit
         if limit is not None and self._resident.bytes + size > limit * (1 - 2 / _BLOCKS):
             return StreamedMatrix(rows, self.device, size)
@@ -366,33 +342,10 @@ class CudaEngine:
         return host
 
     def ratio_rows(self, X: Rows, A: Any, B: Any) -> tuple[Any, Any]:
-        divided = self._divided(X, A)
-        if divided is not None:
-            return divided.rows(A, B)
         return self._ratio(self._on_device(X), A, B, None, logs=True)
 
     def ratio_features(self, X: Rows, A: Any, B: Any, into: Any = None) -> Any:
-        self._on_device(X).teaches = True
-        divided = self._divided(X, A)
-        if divided is not None:
-            return divided.features(A, B, into)
         return self._ratio(self._on_device(X).transposed, B, A, into, logs=False)[0]
-
-    def _divided(self, X: Rows, A: Any) -> Any:
-        """The half-steps over rows that stay on the device, divided by what they cost; None if that is not worth it.
-
-        Rows that topics are learned from alone: what a new object gets must not depend on how many there are.
-        """
-        if self.precision != "mixed" or self._kernels is None or isinstance(X, StreamedMatrix):
-            return None
-        if not self._many(A):
-            return None
-        matrix, width = self._on_device(X), A.shape[1]
-        return matrix.divided(width) if matrix.teaches and len(matrix.values) * width >= _WORK else None
-
-    def _many(self, A: Any) -> bool:
-        """Whether these are mixtures of so many components that views may be divided."""
-        return A.dtype == torch.float32 and _MANY <= A.shape[1] <= self._kernels.most_topics
 
     def _ratio(self, X: CudaMatrix, A: Any, B: Any, into: Any, *, logs: bool) -> tuple[Any, Any]:
         """R @ B over the rows of X and, with `logs`, the log-likelihood as a float64 scalar on the device."""
@@ -419,18 +372,12 @@ class CudaEngine:
         return torch.where((codes >= 0)[:, None], one_hot, mixture)
 
     def row_shares(self, old: Any, pull: Any, floor: float) -> Any:
-        if self._kernels is not None and old.dtype == torch.float32:
-            return self._kernels.shares.row_shares(old, pull, floor, self.precision == "mixed" and self._many(old))
         values = old * pull
         sums = values.sum(dim=1, keepdim=True)
         shares = (values / torch.where(sums > 0, sums, torch.ones_like(sums))).clamp_(min=floor)
         return torch.where(sums > 0, shares, old)
 
     def column_shares(self, old: dict[str, Any], sums: dict[str, Any], floor: float) -> dict[str, Any]:
-        if self._kernels is not None and next(iter(old.values())).dtype == torch.float32:
-            shares = self._kernels.shares
-            totals = sum(shares.column_products(old[name], part) for name, part in sums.items())
-            return {name: shares.column_scale(old[name], part, totals, floor) for name, part in sums.items()}
         values = {name: part.mul_(old[name]) for name, part in sums.items()}
         totals = sum(value.sum(dim=0, dtype=torch.float64) for value in values.values())
         safe = torch.where(totals > 0, totals, torch.ones_like(totals))

@@ -4,10 +4,7 @@ once.
 A program keeps a tile of gathered rows in registers, uses it for the scalar products and again for the sum. Rows with
 many non-zeros (a word that is in every document) are cut into segments, whose sums meet by atomic addition.
 
-What bounds it: at K = 1,024 in half precision (200,000 x 100,000, 26 M non-zeros, an H200) a sweep takes 20.8 ms,
-1.25 G non-zeros a second. The half-step of the rows gathers 6.5 TB/s, more than memory gives, so much of it must come
-from the cache; that of the features 4.9 TB/s, about what memory gives. Other tiles and more warps a program are not
-faster. Hundreds of topics are therefore gone over in other ways, which `torch_split.py` tells.
+The memory's bandwidth bounds it: other tiles and more warps a program are not faster.
 """
 
 from __future__ import annotations
@@ -18,28 +15,28 @@ import torch
 import triton
 import triton.language as tl
 
-__all__ = ["log_likelihood", "products", "ratio", "segment_of", "segments"]
+__all__ = ["log_likelihood", "products", "ratio", "segments"]
 
 LONGEST = 2048  # non-zeros of one segment
 TILE = 2048  # bytes of B that a program holds: one warp, so that sums stay within it
 
 
-def segments(indptr: Any, longest: int = LONGEST) -> tuple[Any, Any, Any, Any]:
-    """Runs of at most so many non-zeros: (row, first, last, whether the row has other runs), the longest first."""
+def segments(indptr: Any) -> tuple[Any, Any, Any, Any]:
+    """Runs of at most LONGEST non-zeros: (row, first, last, whether the row has other runs), the longest first."""
     counts = indptr[1:] - indptr[:-1]
-    pieces = torch.clamp((counts + longest - 1) // longest, min=1)
+    pieces = torch.clamp((counts + LONGEST - 1) // LONGEST, min=1)
     row = torch.repeat_interleave(torch.arange(len(counts), device=indptr.device), pieces)
     offsets = torch.cumsum(pieces, 0) - pieces
     number = torch.arange(len(row), device=indptr.device) - offsets[row]
-    first = indptr[row] + number * longest
-    last = torch.minimum(first + longest, indptr[row + 1])
+    first = indptr[row] + number * LONGEST
+    last = torch.minimum(first + LONGEST, indptr[row + 1])
     order = torch.argsort(last - first, descending=True)
     shared = pieces[row] > 1
     return row[order].contiguous(), first[order].contiguous(), last[order].contiguous(), shared[order].contiguous()
 
 
 @triton.jit
-def segment_of(program, row_of, first_of, last_of, shared_of):
+def _segment(program, row_of, first_of, last_of, shared_of):
     """Return the segment that a program goes over: one of those that `segments` gives."""
     return (
         tl.load(row_of + program),
@@ -56,7 +53,7 @@ def _ratio(
     HALF: tl.constexpr,
 ):  # fmt: skip
     program = tl.program_id(0)
-    row, first, last, shared = segment_of(program, row_of, first_of, last_of, shared_of)
+    row, first, last, shared = _segment(program, row_of, first_of, last_of, shared_of)
     k = tl.arange(0, WIDTH)
     inside = k < K
     a = tl.load(A + row * K + k, mask=inside, other=0.0)
@@ -122,7 +119,7 @@ def _products(
     K: tl.constexpr, WIDTH: tl.constexpr, TILE: tl.constexpr, ADD: tl.constexpr, DOUBLE: tl.constexpr,
 ):  # fmt: skip
     program = tl.program_id(0)
-    row, first, last, shared = segment_of(program, row_of, first_of, last_of, shared_of)
+    row, first, last, shared = _segment(program, row_of, first_of, last_of, shared_of)
     k = tl.arange(0, WIDTH)
     inside = k < K
     total = tl.zeros((WIDTH,), dtype=tl.float64 if DOUBLE else tl.float32)
