@@ -75,7 +75,7 @@ for axis in (left, right):
 # Predictions by view: `predict_labels` returns the consistent set of an object, `predict_labels_by_view` the set of
 # each view; `violations_` lists the soft constraints that were violated in the fit.
 by_view = model.predict_labels_by_view(X[test])
-print(f"views with the same set: {view_agreement(np.stack(list(by_view.values()), axis=1)):.2f}")
+print(f"views with the same set: {view_agreement(*by_view.values()):.2f}")
 first = X[test[:1]]
 print({view: [str(ontology.labels[j]) for j in np.flatnonzero(on[0])] for view, on in by_view.items()})
 print("consistent set:", [str(ontology.labels[j]) for j in np.flatnonzero(model.predict_labels(first)[0])])

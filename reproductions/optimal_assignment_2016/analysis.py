@@ -21,10 +21,11 @@ if str(HERE.parent) not in sys.path:
     sys.path.insert(0, str(HERE.parent))
 
 from harness.paper import read_paper  # noqa: E402
+from harness.ranking import rank_tests  # noqa: E402
 from harness.store import Results  # noqa: E402
 from harness.summary import Numbers  # noqa: E402
 
-from coview.metrics import rank_tests, view_imbalance  # noqa: E402
+from coview.metrics import view_imbalance  # noqa: E402
 
 METHODS = ("V1", "V2", "V12", "COTRAIN", "PRODSCORE", "SUMSCORE", "MAXAGREE")
 OURS = ("PRODSCORE", "SUMSCORE", "MAXAGREE")
@@ -89,7 +90,7 @@ def table4_ranks() -> list[str]:
 
 
 def _rank_lines(table: list[dict[str, float]], methods: tuple[str, ...], published: dict[str, float]) -> list[str]:
-    found = rank_tests(dict(enumerate(table)))
+    found = rank_tests(table)
     rank, best, against = found["rank"], found["best"], found["against_best"]
     lines = ["| | " + " | ".join(methods) + " |", "|---|" + "--:|" * len(methods)]
     lines.append("| ours | " + " | ".join(f"{rank[method]:.1f}" for method in methods) + " |")
@@ -109,7 +110,7 @@ def gains(values: dict[Any, dict[str, float]], method: str, base: str) -> np.nda
 def correlations() -> list[str]:
     """Table 3: how gains go with the imbalance of the views, and with their agreement."""
     values = means("macro F1, all objects", METHODS)
-    imbalance = np.array([view_imbalance([row["V1"], row["V2"]]) for row in values.values()])
+    imbalance = np.array([view_imbalance(row["V1"], row["V2"]) for row in values.values()])
     agreement = means("agreement", ("V1 = V2",), "agreement")
     agreed = np.array([agreement[key]["V1 = V2"] for key in values])
     lines = ["| gain | with | ours | p | paper | p |", "|---|---|--:|--:|--:|--:|"]

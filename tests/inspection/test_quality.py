@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
@@ -21,7 +23,7 @@ from coview import (
 )
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
-from coview.metrics import topic_coherence, topic_diversity, topic_exclusivity, topic_stability
+from coview.metrics import topic_coherence, topic_diversity, topic_exclusivity
 
 DATA = make_topic_views(n_objects=150, n_clusters=3, random_state=0)
 MODEL = LinkPLSA(3, random_state=0).fit(DATA.views)
@@ -138,7 +140,15 @@ def test_the_edits_of_a_model_are_made_again_in_its_copies():
     copies = [edit(model).set_params(estimator=LinkPLSA(3, random_state=seed)).fit(X) for seed in seeds]
     ours, *others = (inspect(each).features("view0") for each in (model, *copies))
     assert [len(topics) for topics in others] == [2, 2]
-    assert table["stability"] == pytest.approx(topic_stability(ours, others).tolist())
+    expected = np.mean([found_again(ours, other) for other in others], axis=0)
+    assert table["stability"] == pytest.approx(expected.tolist())
+
+
+def found_again(ours, theirs):
+    """Jaccard indexes of the ten first features of matched topics, of all matchings the best."""
+    mine, others = ([set(np.argsort(-row, kind="stable")[:10]) for row in part] for part in (ours, theirs))
+    shared = [[len(a & b) / len(a | b) for a, b in zip(mine, order)] for order in permutations(others)]
+    return max(shared, key=sum)
 
 
 def test_copies_leave_the_checkpoint_of_the_model_alone(tmp_path):

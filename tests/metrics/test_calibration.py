@@ -32,14 +32,12 @@ def test_names_of_the_classes():
 
 @pytest.mark.parametrize(
     ("y", "shares", "match"),
-    [([0], [[0.5, 0.5], [1, 0]], "one row for each"), ([0, 1], [[0.9, 0.9], [1, 0]], "sum to one")],
+    [([0], [[0.5, 0.5], [1, 0]], "one row for each"), (["a", "a"], [[0.9, 0.1]] * 2, "each of the 1 classes")],
 )
 def test_bad_input(y, shares, match):
     with pytest.raises(ValueError, match=match):
         expected_calibration_error(y, shares)
 
 
-def test_labels_that_are_no_columns_need_classes():
-    with pytest.raises(ValueError, match="must name the 2 columns"):
-        expected_calibration_error(["a", "a"], [[0.9, 0.1]] * 2)
+def test_classes_that_no_object_has_are_named():
     assert expected_calibration_error(["a", "a"], [[0.9, 0.1]] * 2, classes=["a", "b"]) == pytest.approx(0.1)

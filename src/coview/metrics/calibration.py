@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ParameterError
-from coview.utils.messages import short
 from coview.utils.missing import label_array
 from coview.validation import check_count
 
@@ -27,7 +26,7 @@ def expected_calibration_error(y_true: Any, probabilities: Any, *, classes: Any 
     probabilities : array-like (n_objects, n_classes)
         Probability of each class; rows sum to one.
     classes : array-like (n_classes,) or None, default=None
-        Class of each column; None is the sorted classes of `y_true`, or 0, 1, ... where those are fewer.
+        Class of each column; None is the sorted classes of `y_true`.
     n_bins : int, default=10
         Number of bins; there are no more than objects.
 
@@ -45,33 +44,17 @@ def expected_calibration_error(y_true: Any, probabilities: Any, *, classes: Any 
     >>> round(expected_calibration_error([0] * 5 + [1] * 5, sure, n_bins=1), 2)
     0.4
     """
-    check_count("n_bins", n_bins)
     labels = label_array(y_true)
-    try:
-        shares = np.asarray(probabilities, dtype=np.float64)
-    except (ValueError, TypeError) as error:
-        raise ParameterError(f"must be numbers, got {short(probabilities)}.", parameter="probabilities") from error
-    if labels.ndim != 1 or shares.ndim != 2 or len(labels) != len(shares) or not len(labels):
+    shares = np.asarray(probabilities, dtype=np.float64)
+    known = np.unique(labels) if classes is None else label_array(classes)
+    if shares.shape != (len(labels), len(known)):
         raise ParameterError(
-            f"must have one row for each of the {labels.size} labels, at least one, got shape {shares.shape}.",
+            f"must have one row for each of the {len(labels)} labels and one column for each of the {len(known)} "
+            f"classes, got shape {shares.shape}.",
             parameter="probabilities",
         )
-    known = np.unique(labels) if classes is None else np.atleast_1d(label_array(classes))
-    if classes is None and len(known) < shares.shape[1]:
-        if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= shares.shape[1]:
-            raise ParameterError(
-                f"must name the {shares.shape[1]} columns of probabilities, of which y_true has {len(known)}.",
-                parameter="classes",
-            )
-        known = np.arange(shares.shape[1])
-    if known.shape != shares.shape[1:]:
-        raise ParameterError(
-            f"must name the {shares.shape[1]} columns of probabilities, got {len(known)}.", parameter="classes"
-        )
-    if not np.isfinite(shares).all() or (np.abs(shares.sum(axis=1) - 1) > 1e-3).any():
-        raise ParameterError("must have rows that sum to one.", parameter="probabilities")
     confidence, right = shares.max(axis=1), known[shares.argmax(axis=1)] == labels
     order = np.argsort(confidence, kind="stable")
-    bins = np.array_split(order, min(n_bins, len(order)))
+    bins = np.array_split(order, min(check_count("n_bins", n_bins), len(order)))
     gaps = [len(rows) * abs(confidence[rows].mean() - right[rows].mean()) for rows in bins]
     return float(sum(gaps) / len(order))

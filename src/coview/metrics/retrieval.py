@@ -7,22 +7,14 @@ Items are ranked by falling score; equal scores keep the order of the items, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from coview.exceptions import ViewsError
 from coview.metrics.labels import as_labels, encode
-from coview.utils.docs import parameters_of
-from coview.utils.messages import short
-from coview.utils.parameters import one_of
+from coview.validation import check_count, check_option
 
-__all__ = ["average_precision", "mean_average_precision"]
-
-BLOCK = 1 << 22  # scores that are ranked at a time: bounds the memory beside the scores themselves
+__all__ = ["mean_average_precision"]
 
 
 def mean_average_precision(
@@ -38,10 +30,10 @@ def mean_average_precision(
 
     Parameters
     ----------
-    scores : array-like or sparse matrix of shape (n_queries, n_items)
+    scores : array-like of shape (n_queries, n_items)
         Score of each item for each query, higher is better. Of equal scores the item of lower index ranks first.
-    relevant : array-like or sparse matrix of shape (n_queries, n_items), optional
-        Which items are relevant: boolean, or 0 and 1. Give this, or both kinds of labels.
+    relevant : array-like of bool of shape (n_queries, n_items), optional
+        Which items are relevant. Give this, or both kinds of labels.
     query_labels : array-like of shape (n_queries,), optional
         Label of each query: an item is relevant where its label is the query's.
     item_labels : array-like of shape (n_items,), optional
@@ -57,10 +49,6 @@ def mean_average_precision(
     float
         Between 0 and 1. Queries without any relevant item are left out of the mean.
 
-    See Also
-    --------
-    average_precision : the value of each query.
-
     Examples
     --------
     >>> from coview.metrics import mean_average_precision
@@ -70,124 +58,28 @@ def mean_average_precision(
     >>> round(mean_average_precision(scores, query_labels=["a", "b"], item_labels=["a", "b", "a"]), 4)
     0.9167
     """
-    values = average_precision(
-        scores, relevant, query_labels=query_labels, item_labels=item_labels, at=at, cutoff=cutoff
-    )
-    if np.isnan(values).all():
-        raise ValueError(f"None of the {len(values)} queries has a relevant item. Check relevant or the labels.")
-    return float(np.nanmean(values))
-
-
-@parameters_of(mean_average_precision)
-def average_precision(
-    scores: Any,
-    relevant: Any = None,
-    *,
-    query_labels: Any = None,
-    item_labels: Any = None,
-    at: int | None = None,
-    cutoff: str = "rank",
-) -> np.ndarray:
-    """Compute the average precision of each query; NaN for queries without relevant items.
-
-    Parameters
-    ----------
-    <same: scores, relevant, query_labels, item_labels, at, cutoff>
-
-    Returns
-    -------
-    ndarray of shape (n_queries,)
-        Values between 0 and 1.
-
-    See Also
-    --------
-    mean_average_precision : their mean.
-
-    Examples
-    --------
-    >>> from coview.metrics import average_precision
-    >>> average_precision([[0.9, 0.5, 0.1], [0.2, 0.8, 0.3]], [[1, 0, 1], [0, 1, 0]]).round(4)
-    array([0.8333, 1.    ])
-    """
-    if at is not None and (not isinstance(at, (int, np.integer)) or isinstance(at, bool) or at < 1):
-        raise ValueError(f"at must be an integer of at least 1, or None for all ranks, got {at!r}.")
-    one_of("rank", "relevant").check("cutoff", cutoff)
-    ranked = _as_matrix("scores", scores)
-    n_queries, n_items = ranked.shape
-    relevance = _relevance(relevant, query_labels, item_labels, ranked.shape)
-    values = np.empty(n_queries)
-    size = max(1, BLOCK // n_items)
-    for start in range(0, n_queries, size):
-        rows = slice(start, min(start + size, n_queries))
-        values[rows] = _block_precision(_score_block(ranked, rows), relevance(rows), at or n_items, cutoff)
-    return values
-
-
-def _relevance(
-    relevant: Any, query_labels: Any, item_labels: Any, shape: tuple[int, int]
-) -> Callable[[slice], np.ndarray]:
-    """Return a function of some queries that gives their rows of the relevance matrix."""
-    sources = {"relevant": relevant, "query_labels": query_labels, "item_labels": item_labels}
-    names = [name for name, source in sources.items() if source is not None]
-    if names not in (["relevant"], ["query_labels", "item_labels"]):
-        raise ValueError(
-            f"Pass either relevant, or both query_labels and item_labels; got {', '.join(names) or 'none'}."
-        )
-    if relevant is not None:
-        matrix = _as_matrix("relevant", relevant)
-        n_queries, n_items = matrix.shape
-    else:
+    check_option("cutoff", cutoff, ("rank", "relevant"))
+    ranked = np.asarray(scores, dtype=np.float64)
+    if relevant is None:
         queries, items = encode(as_labels("query_labels", query_labels), as_labels("item_labels", item_labels))
-        n_queries, n_items = len(queries), len(items)
-    if (n_queries, n_items) != shape:
-        raise ValueError(
-            f"scores are {shape[0]} queries x {shape[1]} items, but relevance is given for {n_queries} x {n_items}."
-        )
-    return partial(_flags, matrix) if relevant is not None else lambda rows: queries[rows, None] == items
+        shape = len(queries), len(items)
+    else:
+        flags = np.asarray(relevant, dtype=bool)
+        shape = flags.shape
+    if ranked.shape != shape:
+        raise ValueError(f"scores have shape {ranked.shape}, but relevance is given for {shape}.")
+    if np.isnan(ranked).any():
+        raise ValueError("scores must not be NaN. Use -inf to rank an item last.")
+    most = ranked.shape[1] if at is None else check_count("at", at)
+    hits = (flags[i] if relevant is not None else queries[i] == items for i in range(len(ranked)))
+    values = [_average_precision(row, hit, most, cutoff) for row, hit in zip(ranked, hits) if hit.any()]
+    if not values:
+        raise ValueError(f"None of the {len(ranked)} queries has a relevant item. Check relevant or the labels.")
+    return float(np.mean(values))
 
 
-def _flags(matrix: Any, rows: slice) -> np.ndarray:
-    block = _dense_rows(matrix, rows)
-    flags = block.astype(bool)
-    if not np.array_equal(flags, block):
-        raise ValueError("relevant must be boolean, or 0 and 1. Turn grades into flags, e.g. grades > 0.")
-    return flags
-
-
-def _block_precision(scores: np.ndarray, relevant: np.ndarray, at: int, cutoff: str) -> np.ndarray:
-    order = np.argsort(-scores, axis=1, kind="stable")
-    hit = np.take_along_axis(relevant, order, axis=1)
-    hits = np.cumsum(hit, axis=1)
-    n_relevant = hits[:, -1]
-    ranks = np.arange(1, hit.shape[1] + 1)
-    counted = hit & ((ranks if cutoff == "rank" else hits) <= at)
-    total = np.where(counted, hits / ranks, 0.0).sum(axis=1)
-    return np.where(n_relevant > 0, total / np.clip(n_relevant, 1, at), np.nan)
-
-
-def _as_matrix(name: str, values: Any) -> Any:
-    try:
-        matrix = values.tocsr() if sparse.issparse(values) else np.asarray(values)
-    except ValueError as error:  # rows of different lengths
-        raise ViewsError(f"{name} must be a matrix (n_queries, n_items), got {short(values)}.") from error
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(f"{name} must be a matrix (n_queries, n_items) with entries, got shape {matrix.shape}.")
-    if matrix.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must be numeric, got dtype {matrix.dtype}.")
-    return matrix
-
-
-def _dense_rows(matrix: Any, rows: slice) -> np.ndarray:
-    return matrix[rows].toarray() if sparse.issparse(matrix) else matrix[rows]
-
-
-def _score_block(matrix: Any, rows: slice) -> np.ndarray:
-    block = _dense_rows(matrix, rows)
-    if block.dtype.kind != "f":
-        return block.astype(np.float64)  # unsigned and boolean scores have no negative to sort by
-    if np.isnan(block).any():
-        query, item = (int(i) for i in np.argwhere(np.isnan(block))[0])
-        raise ValueError(
-            f"scores has NaN, the first at query {rows.start + query}, item {item}. Use -inf to rank an item last."
-        )
-    return block
+def _average_precision(scores: np.ndarray, relevant: np.ndarray, at: int, cutoff: str) -> float:
+    ranks = np.flatnonzero(relevant[np.argsort(-scores, kind="stable")]) + 1
+    hits = np.arange(1, len(ranks) + 1)
+    counted = (ranks if cutoff == "rank" else hits) <= at
+    return float((hits / ranks)[counted].sum() / min(len(ranks), at))

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, inspect
 from coview.inspection.features import readable_features
-from coview.metrics.topics import shared_features
+from coview.metrics.topics import compute_shared_features
 from coview.model_selection.copies import copy_to_fit
 from coview.utils.progress import counted
 from coview.utils.tables import ColumnTable
@@ -27,8 +27,8 @@ def refit_stability(
     """Fit copies of a model with other seeds, and measure how much of each group's first features they find again.
 
     A topic that other seeds do not find is one of several ways to cut the data, not a fact about it. Groups of two fits
-    are matched one to one, by what they share in all views together; see `coview.metrics.topic_stability`. The edits of
-    an edited model are made again in each copy.
+    are matched one to one, by what they share in all views together. The edits of an edited model are made again in
+    each copy.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _check_features(mine: Inspection, theirs: Inspection, views: Iterable[str]) 
 
 def _found_again(ours: dict[str, Any], theirs: dict[str, Any], n_features: int) -> np.ndarray:
     """Shared features of each group and its partner by view (views x groups); one partner for all views."""
-    overlaps = np.array([shared_features(ours[view], theirs[view], n_features) for view in ours])
+    overlaps = np.array([compute_shared_features(ours[view], theirs[view], n_features) for view in ours])
     rows, columns = linear_sum_assignment(overlaps.sum(axis=0), maximize=True)
     found = np.zeros(overlaps.shape[:2])
     found[:, rows] = overlaps[:, rows, columns]
