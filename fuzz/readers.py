@@ -136,17 +136,6 @@ def _write_folder(path: Path, format: str | None, forget: bool) -> None:
 
 
 _ONTOLOGY = {"labels": ["animal", "fox", "sea"], "subset": [["fox", "animal"]], "mutex": [["fox", "sea"]]}
-_OWL = """<?xml version="1.0"?>
-<!DOCTYPE rdf [<!ENTITY owl "http://www.w3.org/2002/07/owl#">]>
-<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:owl="http://www.w3.org/2002/07/owl#"
-  xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#">
-  <owl:Class rdf:about="#animal"><rdfs:label>animal</rdfs:label></owl:Class>
-  <owl:Class rdf:about="#fox">
-    <rdfs:subClassOf rdf:resource="#animal"/><owl:disjointWith rdf:resource="#sea"/>
-  </owl:Class>
-  <owl:Class rdf:about="#sea"/>
-</rdf:RDF>
-"""
 
 
 # -- what is done with a file
@@ -241,7 +230,6 @@ def _valid_files(folder: Path) -> dict[str, tuple[Path, Callable[[Path], None]]]
     add("lines of jsonl", "v.jsonl", _use_lines, lambda path: path.write_text(_lines(_rows_of_json())))
     add("lines of svmlight", "v.svmlight", _use_lines, lambda path: dump_svmlight_file(words, labels, str(path)))
     add("ontology json", "v.json", _use_ontology, lambda path: path.write_text(json.dumps(_ONTOLOGY)))
-    add("ontology owl", "v.owl", _use_ontology, lambda path: path.write_text(_OWL))
     return files
 
 

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from coview.assignment.constraint_graph import components, count_tables
+from coview.assignment.constraint_graph import count_tables, plan_tree
 from coview.assignment.ontology import Ontology
-from coview.kernels.labels import choose_sets, label_program, partitions, tree_program, two_views
+from coview.kernels.labels import choose_sets, solve_flat, solve_tree
 
 
 def run(kernel, scores, costs, *plan):
@@ -20,37 +20,22 @@ def run(kernel, scores, costs, *plan):
     return labels, objective, solved
 
 
-def test_two_views_leave_objects_where_a_second_label_could_pay():
-    scores = np.array([[[0.9, 0.8], [0.9, 0.8]], [[2.0, 1.9], [0.1, 0.0]], [[0.1, 0.0], [-2.0, -3.0]]])
-    _, _, solved = run(two_views, scores, (0.2, 2.0))
-    assert solved.tolist() == [True, False, False]  # 2 + 0.2 > 2; a view with -2 would rather have no label
-
-
-def test_two_views_and_partitions_are_the_label_program_where_they_apply():
-    scores = np.random.default_rng(0).uniform(-0.5, 1.0, size=(300, 2, 6))
-    for kernel in (two_views, partitions):
-        labels, objective, solved = run(kernel, scores, (0.2, 2.0))
-        assert solved.all() and (labels.sum(axis=2) == 1).all()
-        assert_allclose(objective, run(label_program, scores, (0.2, 2.0))[1], atol=1e-12)
-
-
 def test_a_call_touches_its_own_rows_only():
     scores = np.random.default_rng(0).random((6, 2, 3))
     scores.flags.writeable = False
     labels = np.zeros(scores.shape, dtype=bool)
     objective, solved = np.full(6, -7.0), np.zeros(6, dtype=bool)
-    label_program(scores, 0.2, 2.0, labels, objective, solved, 2, 4)
+    solve_flat(scores, 0.2, 2.0, labels, objective, solved, 2, 4)
     assert labels.any(axis=(1, 2)).tolist() == solved.tolist() == [False, False, True, True, False, False]
     assert (objective[[0, 1, 4, 5]] == -7).all()
 
 
 def test_the_tree_program_says_when_its_cap_is_too_low():
-    (part,) = components(Ontology.from_tree(["a", "b", "c"]))
-    tree = part.tree
+    tree = plan_tree(Ontology.from_tree(["a", "b", "c"]))
     scores = np.array([[[0.5, 0.4, 0.1]], [[9.0, 9.0, 0.1]], [[9.0, 9.0, 9.0]]])
     for cap, expected in ((1, [True, False, False]), (2, [True, False, False]), (3, [True, True, True])):
         plan = (tree.order, tree.node_ptr, tree.group_ptr, tree.members, *count_tables(1, cap), cap)
-        labels, _, solved = run(tree_program, scores, (0.2, 2.0, 2.0), *plan)
+        labels, _, solved = run(solve_tree, scores, (0.2, 2.0, 2.0), *plan)
         assert solved.tolist() == expected
     assert labels.sum(axis=(1, 2)).tolist() == [1, 2, 3]  # a third label costs two pairs
 
@@ -70,7 +55,7 @@ def test_choose_sets_is_the_best_of_all_choices():
     values, apart = rng.normal(size=(20, 3, 5)), rng.random((5, 5))
     apart += apart.T
     chosen, objective = np.zeros((20, 3), dtype=np.int64), np.zeros(20)
-    choose_sets(values, apart, chosen, objective, 0, 20)
+    choose_sets(values, apart, chosen, objective)
     for n in range(20):
         worth = {
             c: sum(values[n, v, c[v]] for v in range(3)) - apart[c[0], c[1]] - apart[c[0], c[2]] - apart[c[1], c[2]]

@@ -100,7 +100,7 @@ class DecisionRule:
         gain = np.where(on, self.combined(scores, present), 0).sum(axis=1, dtype=np.float64)
         if self.ontology is None:
             return gain
-        subset, mutex = self.ontology.n_broken_by_kind(on)
+        subset, mutex = self.ontology.count_broken(on)
         return gain - self.costs.subset * subset - self.costs.mutex * mutex
 
     def decide(

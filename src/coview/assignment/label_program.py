@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize, sparse
 
-from coview.assignment.constraint_graph import Component, Pairs, candidate_sets, components, count_tables
+from coview.assignment.constraint_graph import candidate_sets, count_tables, plan_tree
 from coview.assignment.ontology import Ontology
 from coview.engines.threads import Team, thread_count
 from coview.kernels import labels as kernels
@@ -34,7 +34,6 @@ from coview.views.views import presence_patterns
 
 __all__ = [
     "DEFAULT_COSTS",
-    "SOLVERS",
     "Costs",
     "label_objective",
     "solve_labels",
@@ -42,14 +41,9 @@ __all__ = [
     "team_of",
 ]
 
-SOLVERS = ("auto", "two_views", "partitions", "labels", "tree", "sets", "milp")
-_ROWS = 4096  # objects per piece of work of a thread
-_MOST_SETS = 2048
-_MOST_CHOICES = 5e7  # combinations of sets over the views that a search may have to look at
-_MOST_STATES = 1 << 22  # numbers that the tree program may keep for one object
-_SCALE = 1e3  # HiGHS stops within 1e-6 of the optimum; of a larger objective that is a smaller part
+_MOST_CHOICES = 5e7  # combinations that a kernel may look at for one object: about what HiGHS takes for it
 
-Solution = tuple[np.ndarray, np.ndarray, np.ndarray]  # labels, objective, solved
+Solution = tuple[np.ndarray, np.ndarray, np.ndarray]  # labels, objective, and which objects are solved
 
 
 class Costs(NamedTuple):
@@ -95,11 +89,10 @@ def solve_labels(
         one.
     ontology : Ontology or None, default=None
         Constraints among the labels, in the order of ``ontology.labels``. Without one, each view should have one label.
-    solver : {"auto", "two_views", "partitions", "labels", "tree", "sets", "milp"}, default="auto"
-        "auto" takes the fastest that is exact for the object at hand. "two_views" is a closed form, "partitions" the
-        best partition of the views with one label each, "labels" a dynamic program over the labels for any costs
-        (these three without ontology), "tree" a dynamic program over a tree, "sets" goes through the label sets
-        that may be best, "milp" calls HiGHS once per object.
+    solver : {"auto", "milp"}, default="auto"
+        "auto" takes the fastest exact way: without an ontology a closed form for two views, or a dynamic program over
+        the labels; a dynamic program over a tree; a search through the label sets that may be best; HiGHS where there
+        are too many. "milp" calls HiGHS for each object.
     present : array-like of bool (n_objects, n_views), optional
         Views that take part; an absent one has no label and differs from nothing. All of them by default.
     n_jobs : int or None, default=None
@@ -126,7 +119,7 @@ def solve_labels(
     """
     values = _check_scores(scores)
     costs = Costs.checked(disagreement_cost, subset_cost, mutex_cost)
-    check_option("solver", solver, SOLVERS)
+    check_option("solver", solver, ("auto", "milp"))
     if ontology is not None and len(ontology) != values.shape[2]:
         raise ValueError(f"scores has {values.shape[2]} labels, but the ontology has {len(ontology)}.")
     return solve_with(team_of(n_jobs), values, costs, ontology, present, solver)
@@ -147,17 +140,13 @@ def solve_with(
     solver: str = "auto",
 ) -> tuple[np.ndarray, np.ndarray]:
     """`solve_labels` of checked arguments by given threads: for those who call it often."""
-    work = _Program(costs, solver, team)
     labels = np.zeros(values.shape, dtype=bool)
     objective = np.zeros(len(values))
     for rows, views in presence_patterns(_checked_present(present, values.shape)):
-        whole = len(rows) == len(values) and len(views) == values.shape[1]
-        part = values if whole else np.ascontiguousarray(values[np.ix_(rows, views)])
-        chosen, reached = work.flat(part) if ontology is None else work.constrained(part, ontology)
-        if whole:
-            return chosen, reached
-        labels[np.ix_(rows, views)] = chosen
-        objective[rows] = reached
+        place = np.ix_(rows, views)
+        part = values if len(rows) == len(values) and len(views) == values.shape[1] else values[place]
+        ways = [] if solver == "milp" else _ways(part.shape, costs, ontology, team)
+        labels[place], objective[rows] = _solve_in_turn(part, ways, costs, ontology)
     return labels, objective
 
 
@@ -165,35 +154,25 @@ def label_objective(
     scores: np.ndarray, labels: np.ndarray, costs: Costs = DEFAULT_COSTS, ontology: Ontology | None = None
 ) -> np.ndarray:
     """Return the objective of given labels, by the formula."""
-    pairs = None if ontology is None else (ontology.subset_codes, ontology.mutex_codes)
-    return _objective(scores, np.asarray(labels, dtype=bool), costs, pairs)
-
-
-def _objective(scores: np.ndarray, on: np.ndarray, costs: Costs, pairs: tuple[Any, Any] | None) -> np.ndarray:
+    on = np.asarray(labels, dtype=bool)
     count = on.sum(axis=1)
     apart = (count * (on.shape[1] - count)).sum(axis=1)
-    if pairs is None:
+    if ontology is None:
         paid = costs.mutex * np.abs(on.sum(axis=2) - 1).sum(axis=1)
     else:
-        child, parent = np.asarray(pairs[0], dtype=np.int64).reshape(-1, 2).T
-        a, b = np.asarray(pairs[1], dtype=np.int64).reshape(-1, 2).T
-        paid = costs.subset * (on[..., child] & ~on[..., parent]).sum(axis=(1, 2))
-        paid = paid + costs.mutex * (on[..., a] & on[..., b]).sum(axis=(1, 2))
+        subset, mutex = ontology.count_broken(on)
+        paid = (costs.subset * subset + costs.mutex * mutex).sum(axis=1)
     return np.where(on, scores, 0.0).sum(axis=(1, 2), dtype=np.float64) - costs.disagreement * apart - paid
 
 
 def _check_scores(scores: Any) -> np.ndarray:
-    try:
-        values = np.asarray(scores)
-    except ValueError:  # lists of different lengths
-        values = np.array(None)
+    values = np.asarray(scores)
     if values.ndim != 3 or 0 in values.shape[1:]:
         raise ValueError(f"scores must have shape (n_objects, n_views, n_labels), got {values.shape}.")
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
-            raise ValueError("scores contain NaN or infinity. Every score must be finite.")
+    if not np.isfinite(values).all():
+        raise ValueError("scores contain NaN or infinity. Every score must be finite.")
     return np.ascontiguousarray(values)
 
 
@@ -206,158 +185,109 @@ def _checked_present(present: Any, shape: tuple[int, ...]) -> np.ndarray:
     return mask
 
 
-class _Program:
-    """One call: the costs, the solver asked for, and the threads."""
-
-    def __init__(self, costs: Costs, solver: str, team: Team) -> None:
-        self.costs, self.solver, self.team = costs, solver, team
-
-    # -- without ontology
-
-    def flat(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        n_views = scores.shape[1]
-        fitting: dict[str, Callable[..., None]] = {}
-        if n_views == 2:
-            fitting["two_views"] = kernels.two_views
-        if n_views <= 8 and not (n_views == 2 and self.solver == "auto"):
-            fitting["partitions"] = kernels.partitions
-        if n_views <= 6:
-            fitting["labels"] = kernels.label_program
-        if self.solver != "auto":
-            fitting = {name: kernel for name, kernel in fitting.items() if name == self.solver}
-            if not fitting and self.solver != "milp":
-                raise ValueError(
-                    f"solver={self.solver!r} does not support {n_views} views without an ontology. Use 'auto'."
-                )
-        return self._in_turn(scores, [self._kernel(kernel) for kernel in fitting.values()], None)
-
-    def _kernel(self, kernel: Callable[..., None]) -> Callable[[np.ndarray], Solution]:
-        costs = self.costs.disagreement, self.costs.mutex
-        return lambda scores: self._run(scores, lambda *out: kernel(_fixed(scores), *costs, *out))
-
-    # -- with an ontology
-
-    def constrained(self, scores: np.ndarray, ontology: Ontology) -> tuple[np.ndarray, np.ndarray]:
-        if not (self.costs.subset and self.costs.mutex):  # constraints that cost nothing bind nothing
-            subset, mutex = ontology.subset if self.costs.subset else (), ontology.mutex if self.costs.mutex else ()
-            ontology = Ontology(ontology.labels, subset, mutex)
-        parts = components(ontology)
-        if len(parts) == 1:
-            return self._component(scores, parts[0])
-        labels = np.zeros(scores.shape, dtype=bool)
-        objective = np.zeros(len(scores))
-        for part in parts:
-            chosen, reached = self._component(np.ascontiguousarray(scores[:, :, part.codes]), part)
-            labels[:, :, part.codes] = chosen
-            objective += reached
-        return labels, objective
-
-    def _component(self, scores: np.ndarray, part: Component) -> tuple[np.ndarray, np.ndarray]:
-        ways: list[Callable[[np.ndarray], Solution]] = []
-        if part.tree is not None and self.solver in ("auto", "tree"):
-            ways += [partial(self._tree, part, cap) for cap in self._caps(part, scores.shape[1])]
-        if self.solver in ("auto", "sets"):
-            ways.append(partial(self._sets, part))
-        if not ways and self.solver != "milp":
-            raise ValueError(
-                f"solver={self.solver!r} does not support this ontology with {scores.shape[1]} views. Use 'auto'."
-            )
-        return self._in_turn(scores, ways, (part.subset, part.mutex))
-
-    def _caps(self, part: Component, n_views: int) -> list[int]:
-        """Numbers of exclusive siblings to reckon with: a few, all; as long as the states can be kept."""
-        assert part.tree is not None
-        largest = part.tree.largest
-        size = [len(part.codes) * 2**n_views * (cap + 1) ** n_views for cap in range(largest + 1)]
-        caps = [cap for cap in sorted({min(3, largest), largest}) if size[cap] <= _MOST_STATES]
-        # of many views only one member at a time can be followed; that is enough for most objects
-        return caps or [cap for cap in (min(1, largest),) if size[cap] <= _MOST_STATES]
-
-    def _tree(self, part: Component, cap: int, scores: np.ndarray) -> Solution:
-        tree = part.tree
-        assert tree is not None
-        plan = (tree.order, tree.node_ptr, tree.group_ptr, tree.members, *count_tables(scores.shape[1], cap), cap)
-        return self._run(scores, lambda *out: kernels.tree_program(_fixed(scores), *self.costs, *plan, *out))
-
-    def _sets(self, part: Component, scores: np.ndarray) -> Solution:
-        n, n_views, n_labels = scores.shape
-        labels, objective = np.zeros(scores.shape, dtype=bool), np.zeros(n)
-        others = (n_views - 1) * self.costs.disagreement
-        most, least = max(float(scores.max()), 0.0), min(float(scores.min()), 0.0)
-        kept = candidate_sets(part, most + others, others - least, self.costs.subset, self.costs.mutex, _MOST_SETS)
-        if kept is None or len(kept[0]) ** n_views > _MOST_CHOICES:
-            return labels, objective, np.zeros(n, dtype=bool)
-        sets, paid = kept
-        on = sets.astype(np.float64)
-        apart = self.costs.disagreement * (on @ (1 - on.T) + (1 - on) @ on.T)
-        chosen = np.zeros((n, n_views), dtype=np.int64)
-        rows = max(1, min(_ROWS, (1 << 22) // (n_views * len(sets))))
-
-        def solve(start: int, stop: int) -> None:
-            worth = scores[start:stop].reshape(-1, n_labels).astype(np.float64) @ on.T - paid
-            worth = worth.reshape(stop - start, n_views, len(sets))
-            kernels.choose_sets(worth, apart, chosen[start:stop], objective[start:stop], 0, stop - start)
-
-        self.team.map(solve, _pieces(n, rows))
-        return sets[chosen], objective, np.ones(n, dtype=bool)
-
-    # -- for all
-
-    def _run(self, scores: np.ndarray, kernel: Callable[..., None]) -> Solution:
-        labels = np.zeros(scores.shape, dtype=bool)
-        objective, solved = np.zeros(len(scores)), np.zeros(len(scores), dtype=bool)
-        pieces = _pieces(len(scores), _ROWS)
-        self.team.map(lambda start, stop: kernel(labels, objective, solved, start, stop), pieces)
-        return labels, objective, solved
-
-    def _in_turn(
-        self, scores: np.ndarray, ways: list[Callable[[np.ndarray], Solution]], pairs: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """One solver after the other, each for the objects that those before it left; HiGHS takes what remains."""
-        labels, objective = np.zeros(scores.shape, dtype=bool), np.zeros(len(scores))
-        left = np.arange(len(scores))
-        for way in ways:
-            whole = len(left) == len(scores)
-            chosen, reached, solved = way(scores if whole else scores[left])
-            if whole and solved.all():
-                return chosen, reached
-            done = left[solved]
-            labels[done], objective[done] = chosen[solved], reached[solved]
-            left = left[~solved]
-            if not len(left):
-                return labels, objective
-        if self.solver not in ("auto", "milp"):
-            raise ValueError(
-                f"solver={self.solver!r} is not exact for {len(left)} of {len(scores)} objects with these costs and "
-                "scores. Use 'auto'."
-            )
-        remaining = scores[left].astype(np.float64)
-        labels[left] = _solve_milp(remaining, self.costs, pairs)
-        objective[left] = _objective(remaining, labels[left], self.costs, pairs)
-        return labels, objective
+def _solve_in_turn(
+    scores: np.ndarray, ways: list[Callable[[np.ndarray], Solution]], costs: Costs, ontology: Ontology | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solve by one way after the other, each for the objects that those before it left; HiGHS takes what remains."""
+    labels, objective = np.zeros(scores.shape, dtype=bool), np.zeros(len(scores))
+    left = np.arange(len(scores))
+    for way in ways:
+        chosen, reached, solved = way(scores if len(left) == len(scores) else scores[left])
+        labels[left[solved]], objective[left[solved]] = chosen[solved], reached[solved]
+        left = left[~solved]
+        if not len(left):
+            return labels, objective
+    labels[left] = _solve_milp(scores[left].astype(np.float64), costs, ontology)
+    objective[left] = label_objective(scores[left], labels[left], costs, ontology)
+    return labels, objective
 
 
-def _pieces(n: int, rows: int) -> list[tuple[int, int]]:
+def _ways(
+    shape: tuple[int, ...], costs: Costs, ontology: Ontology | None, team: Team
+) -> list[Callable[[np.ndarray], Solution]]:
+    """Return the ways to solve the objects, fastest first."""
+    _, n_views, n_labels = shape
+    if ontology is None:
+        closed = [partial(_solve_two_views, costs=costs)] if n_views == 2 else []
+        flat = partial(_run, kernel=kernels.solve_flat, costs=(costs.disagreement, costs.mutex), plan=(), team=team)
+        return [*closed, flat] if n_labels * 4.0**n_views <= _MOST_CHOICES else closed
+    tree = plan_tree(ontology)
+    if tree is None:
+        return [partial(_solve_sets, costs=costs, ontology=ontology, team=team)]
+    plan = tree.order, tree.node_ptr, tree.group_ptr, tree.members
+    largest = int(np.diff(tree.group_ptr).max())
+    # members of a group that are on in a view: one is enough for most objects, three for nearly all
+    caps = sorted({min(cap, largest) for cap in (1, 3, largest)})
+    return [
+        partial(_run, kernel=kernels.solve_tree, costs=costs, plan=(*plan, *count_tables(n_views, cap), cap), team=team)
+        for cap in caps
+        if n_labels * 4.0**n_views * (cap + 1.0) ** n_views <= _MOST_CHOICES
+    ]
+
+
+def _run(scores: np.ndarray, kernel: Callable[..., None], costs: Any, plan: tuple[Any, ...], team: Team) -> Solution:
+    labels = np.zeros(scores.shape, dtype=bool)
+    objective, solved = np.zeros(len(scores)), np.zeros(len(scores), dtype=bool)
+    fixed = scores.view()
+    fixed.flags.writeable = False  # one compiled kernel serves every caller
+    team.map(
+        lambda start, stop: kernel(fixed, *costs, *plan, labels, objective, solved, start, stop), _pieces(len(scores))
+    )
+    return labels, objective, solved
+
+
+def _solve_two_views(scores: np.ndarray, costs: Costs) -> Solution:
+    """Two views: the best common label, unless the views' own favorites win by more than 2 d.
+
+    Right where a second label or none never pays: mutex >= max s + d and mutex >= d - max_i s_i of each view.
+    """
+    d, mutex = costs.disagreement, costs.mutex
+    total = scores.sum(axis=1, dtype=np.float64)
+    common, favorites = total.argmax(axis=1), scores.argmax(axis=2)
+    together = np.take_along_axis(total, common[:, None], axis=1)[:, 0]
+    own = np.take_along_axis(scores, favorites[:, :, None], axis=2)[:, :, 0].astype(np.float64)
+    apart = own.sum(axis=1) - 2 * d
+    labels = np.zeros(scores.shape, dtype=bool)
+    chosen = np.where((apart > together)[:, None], favorites, common[:, None])
+    np.put_along_axis(labels, chosen[:, :, None], True, axis=2)
+    solved = (mutex >= own.max(axis=1) + d) & (mutex >= d - own.min(axis=1))
+    return labels, np.maximum(apart, together), solved
+
+
+def _solve_sets(scores: np.ndarray, costs: Costs, ontology: Ontology, team: Team) -> Solution:
+    n, n_views, n_labels = scores.shape
+    objective, chosen = np.zeros(n), np.zeros((n, n_views), dtype=np.int64)
+    others = (n_views - 1) * costs.disagreement
+    # bounds in quarters of the larger cost, upwards: the sets of one block of objects serve the next
+    unit = max(costs.subset, costs.mutex) / 4 or 1.0
+    bounds = max(float(scores.max()), 0.0) + others, others - min(float(scores.min()), 0.0)
+    kept = candidate_sets(ontology, *(float(np.ceil(b / unit)) * unit for b in bounds), costs.subset, costs.mutex)
+    if kept is None or float(len(kept[0])) ** n_views > _MOST_CHOICES:
+        return np.zeros(scores.shape, dtype=bool), objective, np.zeros(n, dtype=bool)
+    sets, paid = kept
+    on = sets.astype(np.float64)
+    apart = costs.disagreement * (on @ (1 - on.T) + (1 - on) @ on.T)
+
+    def solve(start: int, stop: int) -> None:
+        worth = scores[start:stop].reshape(-1, n_labels).astype(np.float64) @ on.T - paid
+        worth = worth.reshape(stop - start, n_views, len(sets))
+        kernels.choose_sets(worth, apart, chosen[start:stop], objective[start:stop])
+
+    team.map(solve, _pieces(n))
+    return sets[chosen], objective, np.ones(n, dtype=bool)
+
+
+def _pieces(n: int, rows: int = 1024) -> list[tuple[int, int]]:
     return [(start, min(start + rows, n)) for start in range(0, n, rows)]
-
-
-def _fixed(array: np.ndarray) -> np.ndarray:
-    """Read-only, so that one compiled kernel serves every caller."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 # -- HiGHS
 
 
-def _solve_milp(scores: np.ndarray, costs: Costs, pairs: tuple[Pairs, Pairs] | None) -> np.ndarray:
-    """Labels (n_objects, n_views, n_labels) by one call of HiGHS per object.
-
-    `pairs` are the subset and the mutex pairs of an ontology, None without one.
-    """
+def _solve_milp(scores: np.ndarray, costs: Costs, ontology: Ontology | None) -> np.ndarray:
+    """Labels (n_objects, n_views, n_labels) by one call of HiGHS per object."""
     n, n_views, n_labels = scores.shape
-    matrix, upper, charged = _constraints(n_views, n_labels, pairs)
+    matrix, upper, charged = _constraints(n_views, n_labels, ontology)
     integer = np.zeros(matrix.shape[1])
     integer[: n_views * n_labels] = 1
     bounds = optimize.Bounds(0, np.where(integer > 0, 1.0, np.inf))
@@ -366,7 +296,8 @@ def _solve_milp(scores: np.ndarray, costs: Costs, pairs: tuple[Pairs, Pairs] | N
     labels = np.zeros(scores.shape, dtype=bool)
     for i in range(n):
         weights[: n_views * n_labels] = -scores[i].ravel()
-        scale = _SCALE / max(float(np.abs(weights).max()), 1e-300)
+        # HiGHS stops within 1e-6 of the optimum; of a larger objective that is a smaller part
+        scale = 1e3 / max(float(np.abs(weights).max()), 1e-300)
         solution = optimize.milp(
             weights * scale, integrality=integer, bounds=bounds, constraints=rule, options={"mip_rel_gap": 0.0}
         )
@@ -376,8 +307,7 @@ def _solve_milp(scores: np.ndarray, costs: Costs, pairs: tuple[Pairs, Pairs] | N
     return labels
 
 
-@lru_cache(maxsize=32)
-def _constraints(n_views: int, n_labels: int, pairs: tuple[Pairs, Pairs] | None) -> tuple[Any, np.ndarray, np.ndarray]:
+def _constraints(n_views: int, n_labels: int, ontology: Ontology | None) -> tuple[Any, np.ndarray, np.ndarray]:
     """Rows matrix @ x <= upper; x = labels, differences, slacks; and which of `Costs` each x after the labels pays."""
     size = n_views * n_labels
     y = np.arange(size).reshape(n_views, n_labels)
@@ -395,13 +325,13 @@ def _constraints(n_views: int, n_labels: int, pairs: tuple[Pairs, Pairs] | None)
         for i in range(n_labels):
             charge(0, 0, {y[v, i]: 1, y[w, i]: -1}, {y[v, i]: -1, y[w, i]: 1})
     for v in range(n_views):
-        if pairs is None:
+        if ontology is None:
             charge(2, 1, dict.fromkeys(y[v], 1.0))
             charge(2, -1, dict.fromkeys(y[v], -1.0))
             continue
-        for child, parent in pairs[0]:
+        for child, parent in ontology.subset_codes:
             charge(1, 0, {y[v, child]: 1, y[v, parent]: -1})
-        for a, b in pairs[1]:
+        for a, b in ontology.mutex_codes:
             charge(2, 1, {y[v, a]: 1, y[v, b]: 1})
     entries = [(r, int(c), value) for r, row in enumerate(rows) for c, value in row.items()]
     r, c, values = zip(*entries) if entries else ((), (), ())

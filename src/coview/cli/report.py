@@ -50,7 +50,7 @@ def report(
         Path | None,
         typer.Option(
             "--ontology",
-            help="Ontology of the labels (JSON, RDF, OWL or SKOS): in the tree of topics or clusters the classes above "
+            help="Ontology of the labels (JSON): in the tree of topics or clusters the classes above "
             "a label count too.",
         ),
     ] = None,

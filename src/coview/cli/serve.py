@@ -88,7 +88,7 @@ def explore(
         Path | None,
         typer.Option(
             "--ontology",
-            help="Ontology of the labels (JSON, RDF, OWL or SKOS): on the tree the classes above a label count too.",
+            help="Ontology of the labels (JSON): on the tree the classes above a label count too.",
         ),
     ] = None,
     by: Annotated[
