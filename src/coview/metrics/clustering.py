@@ -19,7 +19,7 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from coview.metrics.labels import as_labels, encode
 from coview.utils.docs import parameters_of
-from coview.utils.parameters import one_of
+from coview.utils.parameters import check_value, one_of
 
 __all__ = ["clustering_accuracy", "normalized_mutual_info", "pairwise_f1"]
 
@@ -83,7 +83,7 @@ def normalized_mutual_info(y_true: Any, y_pred: Any, *, average: str = "arithmet
     >>> round(normalized_mutual_info([0, 0, 1, 1], [0, 1, 2, 3], average="max"), 3)
     0.5
     """
-    one_of("arithmetic", "max").check("average", average)
+    check_value("average", average, one_of("arithmetic", "max"))
     classes, clusters = _codes(y_true, y_pred)
     return min(float(normalized_mutual_info_score(classes, clusters, average_method=average)), 1.0)  # rounding
 

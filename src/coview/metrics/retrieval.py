@@ -18,7 +18,7 @@ from coview.exceptions import ViewsError
 from coview.metrics.labels import as_labels, encode
 from coview.utils.docs import parameters_of
 from coview.utils.messages import short
-from coview.utils.parameters import one_of
+from coview.utils.parameters import check_value, one_of
 
 __all__ = ["average_precision", "mean_average_precision"]
 
@@ -111,7 +111,7 @@ def average_precision(
     """
     if at is not None and (not isinstance(at, (int, np.integer)) or isinstance(at, bool) or at < 1):
         raise ValueError(f"at must be an integer of at least 1, or None for all ranks, got {at!r}.")
-    one_of("rank", "relevant").check("cutoff", cutoff)
+    check_value("cutoff", cutoff, one_of("rank", "relevant"))
     ranked = _as_matrix("scores", scores)
     n_queries, n_items = ranked.shape
     relevance = _relevance(relevant, query_labels, item_labels, ranked.shape)
