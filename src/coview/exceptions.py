@@ -32,6 +32,8 @@ class CoviewError(Exception):
         What is wrong.
     parameter : str, default=""
         The parameter that the message is about; the sentence starts with it.
+    owner : str, default=""
+        The class whose parameter it is; the sentence is then that of scikit-learn.
     use : mapping, optional
         A setting that would help, ``{"engine": "cpu"}``.
     python : str, default=""
@@ -53,12 +55,13 @@ class CoviewError(Exception):
         message: str = "",
         *,
         parameter: str = "",
+        owner: str = "",
         use: Mapping[str, Any] | None = None,
         python: str = "",
         cli: str | None = None,
     ) -> None:
         super().__init__(message)
-        self.parameter = parameter
+        self.parameter, self.owner = parameter, owner
         self.use = dict(use or {})
         self.advice = {"python": python, "cli": python if cli is None else cli}
 
@@ -82,9 +85,12 @@ class CoviewError(Exception):
         setting : callable, optional
             How a parameter and its value are written there.
         """
+        name = option(self.parameter)
+        if self.owner and name == self.parameter:  # not an option of the command line
+            name = f"The {name!r} parameter of {self.owner}"
         use = ", ".join(setting(name, value) for name, value in self.use.items())
         parts = (
-            self.parameter and option(self.parameter),
+            self.parameter and name,
             super().__str__(),
             use and f"Use {use}.",
             self.advice.get(front, ""),

@@ -23,7 +23,7 @@ from coview.exceptions import LoneLabelWarning, ParameterError, ViewsError
 from coview.utils.label_names import describe_doubtful
 from coview.utils.messages import did_you_mean, listed, short
 from coview.utils.missing import is_gap, label_array
-from coview.utils.parameters import LARGEST, integer, number, one_of
+from coview.utils.parameters import check_value, integer, number, one_of
 from coview.utils.warn import unwarned, warn_user
 
 __all__ = [
@@ -70,11 +70,17 @@ def checked_random_state(random_state: Any) -> np.random.RandomState:
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """Return an integer of at least `least`, or say what was found."""
-    return int(integer(least).check(name, value))
+    return int(check_value(name, value, integer(least)))
 
 
 def check_number(
-    name: str, value: Any, *, least: float = 0.0, below: float = np.inf, most: float = LARGEST, positive: bool = False
+    name: str,
+    value: Any,
+    *,
+    least: float = 0.0,
+    below: float | None = None,
+    most: float | None = None,
+    positive: bool = False,
 ) -> float:
     """Return a finite number of at least `least` (or above 0) and below `below` or up to `most`, or say what was found.
 
@@ -83,8 +89,7 @@ def check_number(
     >>> check_number("tol", 0.5)
     0.5
     """
-    lower = {"above": 0.0} if positive else {"least": least}
-    return float(number(**lower, below=below, most=most).check(name, value))
+    return float(check_value(name, value, number(least=least, above=0.0 if positive else None, below=below, most=most)))
 
 
 def check_enough_objects(n_objects: int, n_clusters: int) -> None:
@@ -98,7 +103,7 @@ def check_enough_objects(n_objects: int, n_clusters: int) -> None:
 
 def check_option(name: str, value: Any, options: tuple[Any, ...]) -> Any:
     """Return one of some options, or say what they are."""
-    return one_of(*options).check(name, value)
+    return check_value(name, value, one_of(*options))
 
 
 def per_view(parameter: str, value: Any, names: Sequence[str], *, default: float = 1.0) -> np.ndarray:

@@ -123,7 +123,7 @@ def test_no_candidate_is_begun_when_the_time_is_over(counts):
     model = AutoClustering(3, candidates=candidates, time_budget=1e-9, random_state=0).fit(counts.views)
     assert list(model.labels_by_candidate_) == ["cca"]
     assert why_dropped(model)["sphere"] == ("not fitted within the time budget of 1e-09 seconds")
-    with pytest.raises(ValueError, match="time_budget must be a positive number of seconds or None, got 0"):
+    with pytest.raises(ValueError, match=r"time_budget.* must be a float in the range.* Got 0"):
         model.set_params(time_budget=0).fit(counts.views)
 
 
@@ -434,10 +434,10 @@ def test_own_candidates_may_wrap_any_clusterer(counts):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ("all", "candidates must be a list of names and \\(name, clusterer\\) or None, got 'all'"),
+        ("all", "'candidates' parameter .* must be an instance of 'list'.* Got 'all'"),
         ([], "at least one entry"),
         ([("a", SphericalKMeans(3)), ("a", SphericalKMeans(3))], "unique names"),
-        (KMeans(3), "a list of names and \\(name, clusterer\\) or None, got KMeans"),
+        (KMeans(3), "an instance of 'list'.* Got KMeans"),
         ([SphericalKMeans(3)], "list of names of default candidates and \\(name, clusterer\\)"),
         ([("a", 3)], "Candidate 'a' must be a clusterer"),
     ],

@@ -157,9 +157,8 @@ def test_the_best_estimator_comes_back_from_a_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (BestView(index="dunn"), "index must be"),
-        (BestView(cv=True), "cv must be an integer"),
-        (BestView(scoring="auto"), "scoring must be the name of a scorer, a function or None"),
+        (BestView(index="dunn"), "'index' parameter .* must be"),
+        (BestView(scoring="auto"), "scoring"),
         (BestView(PCA(2)), "needs a clusterer"),
         (BestView(TruncatedSVD(2), index="score"), "needs an estimator with a score"),
     ],

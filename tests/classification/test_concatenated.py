@@ -142,9 +142,9 @@ def test_parameters_of_the_estimator_can_be_searched():
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"normalize": "max"}, "normalize must be one of None, 'l2', got 'max'"),
+        ({"normalize": "max"}, "normalize.* must be a str among.* Got 'max'"),
         ({"view_weights": {"images": 1}}, "view_weights names view 'images'"),
-        ({"unlabeled": "keep"}, "unlabeled must be one of"),
+        ({"unlabeled": "keep"}, "unlabeled.* must be a str among"),
     ],
 )
 def test_bad_parameters_are_refused(settings, sentence):

@@ -111,10 +111,10 @@ def test_it_runs_inside_cross_validation():
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"alpha": -1}, "alpha must be a number from 0 to 1e\\+100 or a dict of such values by view, got -1"),
+        ({"alpha": -1}, "alpha.* must be a float in the range.* Got -1"),
         ({"alpha": {"images": 1}}, "alpha names view 'images'"),
         ({"view_weights": {"words": 0, "links": 0}}, "at least one view"),
-        ({"view_weights": {"words": "much"}}, "got {'words': 'much'}"),
+        ({"view_weights": {"words": "much"}}, "Got {'words': 'much'}"),
     ],
 )
 def test_bad_parameters_are_refused(settings, sentence):
@@ -279,7 +279,7 @@ def test_an_object_without_any_view_is_uniform_after_the_rounds_too():
 def test_smoothing_whose_sums_would_overflow_is_refused():
     X = Views(words=np.array([[3, 0], [0, 2]]))
     assert np.isfinite(MultiViewNaiveBayes(alpha=1e100).fit(X, [0, 1]).predict_proba(X)).all()
-    with pytest.raises(ParameterError, match="alpha must be a number from 0 to 1e\\+100"):
+    with pytest.raises(ParameterError, match=r"alpha.* must be a float in the range"):
         MultiViewNaiveBayes(alpha=1e308).fit(X, [0, 1])
 
 

@@ -400,8 +400,8 @@ def test_a_table_is_described_with_all_that_table_views_take(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--stop-words", "klingon"], "--stop-words must be 'auto', a language ('english', "),
-        (["--min-df", "few"], "--min-df must be a number of texts"),
+        (["--stop-words", "klingon"], "must name languages among 'english', "),
+        (["--min-df", "few"], "--min-df must be a float in the range [0.0, 1.0]"),
         (["--impute", "mode"], "impute must be"),
         (["--sep", "::"], "sep must be one character, got '::'"),
         (["--tokens", "tags="], "--tokens needs NAME=VALUE, got 'tags='"),

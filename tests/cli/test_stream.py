@@ -84,7 +84,7 @@ def test_standard_input_as_json_and_going_on(tmp_path, mail):
         (("-", "--format", "svmlight", "--views", "a=3,b"), "'b' has none"),
         (("-", "--format", "svmlight", "--views", "a=3,b=x"), "'b' has 'x'"),
         (("-", "--format", "svmlight", "--views", "a,b"), "how many belong to each of the views a, b"),
-        (("-", "--format", "jsonl", "--update", "fast"), "update must be one of"),
+        (("-", "--format", "jsonl", "--update", "fast"), "must be a str among"),
         (("-", "--format", "jsonl", "--labels", "kind"), "no 'kind' in its first 1 row; there are 'label', 'v'"),
     ],
 )

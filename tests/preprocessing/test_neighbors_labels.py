@@ -195,8 +195,8 @@ def test_all_ways_to_say_unlabeled_are_the_same():
         ({}, [0, 1], "one label per object: 2 labels for 14 objects"),
         ({}, [{"a"}] * 14, "Unknown label type .set.. Use numbers only, or strings only"),
         ({}, [1, "a"] * 7, "Use numbers only, or strings only"),
-        ({"label_prior": -1}, [1, 0] * 7, "label_prior must be a number of at least 0, got -1"),
-        ({"labels": "yes"}, [1, 0] * 7, "labels must be True or False, got 'yes'"),
+        ({"label_prior": -1}, [1, 0] * 7, "label_prior.* must be a float in the range.* Got -1"),
+        ({"labels": "yes"}, [1, 0] * 7, "'labels' parameter .* must be an instance of 'bool' .* Got 'yes'"),
     ],
 )
 def test_wrong_labels_are_refused_with_a_sentence(settings, y, sentence):

@@ -72,7 +72,7 @@ def test_new_tables_may_lack_a_part():
             TableViews({"a": "body"}, id="kye"),
             "The table has no column 'kye' to name the objects; .* mean 'key'",
         ),
-        (TableViews(5), "text must be a column, a list of columns, a dict of columns by view or None, got 5"),
+        (TableViews(5), "'text' parameter .* must be an instance of 'str'.* Got 5"),
         (TableViews(columns=["year"]), "columns must name the columns of at least one view"),
         (TableViews(tokens={"a": ("venue", ",", ";")}), "tokens must give view 'a' a column or "),
         (TableViews({"a": "year"}), "TableViews needs text, but column 'year' holds int. .* name it in columns=."),

@@ -164,8 +164,8 @@ def test_unit_rows_equal_scikit_learn(matrix, norm):
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (TfidfViews(norm="l3"), "norm must be one of 'l1', 'l2', None, got 'l3'."),
-        (UnitRows(norm=None), "norm must be one of 'l1', 'l2', 'max', got None."),
+        (TfidfViews(norm="l3"), "must be a str among {'l1', 'l2'} or None. Got 'l3'"),
+        (UnitRows(norm=None), "must be a str among {'l1', 'l2', 'max'}. Got None"),
     ],
 )
 def test_bad_parameters_are_refused(model, sentence):

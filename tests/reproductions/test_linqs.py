@@ -188,7 +188,7 @@ def test_the_description_has_the_counts_of_the_files(home):
 
 @pytest.mark.parametrize("load", [load_cora, load_citeseer])
 def test_an_unknown_direction_is_refused_before_anything_is_read(tmp_path, load):
-    with pytest.raises(ValueError, match="links must be one of 'symmetric', 'out', 'in', 'both', got 'cited'"):
+    with pytest.raises(ValueError, match=r"links.* must be a str among.* Got 'cited'"):
         load(tmp_path, links="cited")
 
 

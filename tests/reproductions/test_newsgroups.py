@@ -182,12 +182,12 @@ def test_a_vocabulary_must_not_be_empty(home):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"variant": "v3"}, "variant must be one of 'v2', 'v4', 'posts', got 'v3'"),
-        ({"subset": "valid"}, "subset must be one of 'all', 'train', 'test', got 'valid'"),
-        ({"weighting": "l1"}, "weighting must be one of 'counts', 'tfidf', 'l2', got 'l1'"),
-        ({"remove": ["signature"]}, "remove must be one of 'headers', 'quotes', 'footers', got 'signature'"),
-        ({"min_df": 0}, "min_df must be an integer of at least 1, got 0"),
-        ({"min_df": 0.5}, "min_df must be an integer of at least 1, got 0.5"),
+        ({"variant": "v3"}, "variant.* must be a str among.* Got 'v3'"),
+        ({"subset": "valid"}, "subset.* must be a str among.* Got 'valid'"),
+        ({"weighting": "l1"}, "weighting.* must be a str among.* Got 'l1'"),
+        ({"remove": ["signature"]}, "remove.* must be a str among.* Got 'signature'"),
+        ({"min_df": 0}, "min_df.* must be an int in the range.* Got 0"),
+        ({"min_df": 0.5}, "min_df.* must be an int in the range"),
         ({"min_df": {"view1": 2}}, r"min_df must name every view, \['view1', 'view2'\], got \['view1'\]"),
     ],
 )

@@ -678,12 +678,12 @@ def test_a_model_without_topics_has_no_tags(data):
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"space": "latent"}, "space must be one of"),
-        ({"center": "median"}, "center must be one of"),
-        ({"index": "tree"}, "index must be one of"),
-        ({"lexical": 1.5}, "lexical must be 'auto' or a number from 0 to 1, got 1.5"),
-        ({"recall": 0}, "recall must be a number"),
-        ({"lexical": "some"}, "lexical must be 'auto' or a number from 0 to 1, got 'some'"),
+        ({"space": "latent"}, "space.* must be a str among"),
+        ({"center": "median"}, "center.* must be a str among"),
+        ({"index": "tree"}, "index.* must be a str among"),
+        ({"lexical": 1.5}, "'lexical' parameter .* must be a str among .* a float in the range .* Got 1.5"),
+        ({"recall": 0}, "recall.* must be a float in the range"),
+        ({"lexical": "some"}, "'lexical' parameter .* must be a str among .* Got 'some'"),
     ],
 )
 def test_parameters_out_of_range_are_refused(data, settings, sentence):
@@ -701,7 +701,7 @@ def test_the_view_to_search_in_must_be_known_and_clear(data, linked):
         linked.search(data.views[:1], "words", "sound")
     with pytest.raises(ValueError, match="target must name the view to search in"):
         linked.search(data.views[:1])
-    with pytest.raises(ValueError, match="k must be an integer"):
+    with pytest.raises(ValueError, match=r"k.* must be an int in the range"):
         linked.search(data.views[:1], "words", k=0)
 
 

@@ -1,4 +1,4 @@
-"""Kinds of parameters: every parameter of every cataloged class has one, and nonsense is refused by name at `fit`."""
+"""Constraints of parameters: every parameter of every cataloged class has some, and `fit` refuses nonsense by name."""
 
 from __future__ import annotations
 
@@ -7,30 +7,25 @@ from inspect import signature
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
 
-from coview import PLSA, Views
+from coview import MultiViewPLSA
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
 from coview.exceptions import ParameterError
 from coview.utils.parameters import (
     ANYTHING,
-    MAPPING,
     NONE,
     SECONDS,
     SHARED,
-    TEXT,
-    TEXTS,
     TRUTH,
     by_view,
     check_parameters,
+    check_value,
     frequency,
     integer,
-    list_of,
     number,
-    object_with,
     one_of,
 )
-from coview.utils.parameters import _kinds_of as kinds_of
+from coview.utils.parameters import _constraints_of as constraints_of
 
 CLASSES = [*ESTIMATORS, *TRANSFORMERS]
 
@@ -43,101 +38,84 @@ def parameters(name: str) -> list[str]:
     return [parameter for parameter in signature(resolve(name).__init__).parameters if parameter != "self"]
 
 
+def satisfies(constraints, value) -> bool:
+    try:
+        check_value("x", value, constraints)
+    except ParameterError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("name", CLASSES)
-def test_every_parameter_has_a_kind_and_the_defaults_are_of_it(name):
-    assert set(parameters(name)) <= set(kinds_of(resolve(name)))
+def test_every_parameter_has_constraints_that_its_default_satisfies(name):
+    assert set(parameters(name)) <= set(constraints_of(resolve(name)))
     check_parameters(resolve(name)())
 
 
 @pytest.mark.parametrize("name", CLASSES)
-@pytest.mark.parametrize("value", [Nonsense(), Nonsense, 1j, np.array([np.nan, 1.0]), b"text"])
+@pytest.mark.parametrize("value", [Nonsense(), 1j, b"text"])
 def test_nonsense_is_refused_by_name_before_the_data_are_looked_at(name, value):
     cls = resolve(name)
     for parameter in parameters(name):
-        kind = kinds_of(cls)[parameter]
-        if kind is ANYTHING or kind.accepts(value):  # functions may be classes, weights an array
+        constraints = constraints_of(cls)[parameter]
+        if constraints is ANYTHING or satisfies(constraints, value):
             continue
-        with pytest.raises(ParameterError, match=rf"^{parameter} must be .*, got "):
+        with pytest.raises(
+            ParameterError, match=rf"^The '{parameter}' parameter of {name} must be .* Got .* instead\."
+        ):
             cls(**{parameter: value}).fit(None, None)
 
 
 @pytest.mark.parametrize(
     ("parameter", "value", "sentence"),
     [
-        ("n_jobs", "a", "n_jobs must be an integer other than 0 or None, got 'a'."),
-        ("tol", "a", "tol must be a number of at least 0, got 'a'."),
-        ("tol", float("nan"), "tol must be a number of at least 0, got nan."),
-        ("random_state", -1, "random_state must be an integer from 0 to 4294967295, a RandomState, a Generator or "
-         "None, got -1."),
-        ("max_iter", True, "max_iter must be an integer of at least 1, got True."),
-        ("verbose", "loud", "verbose must be an integer of at least 0, True, False or None, got 'loud'."),
-        ("view_weights", "a", "view_weights must be a number of at least 0, a dict of such values by view or None, "
-         "got 'a'."),
-        ("algorithm", 3, "algorithm must be one of 'fast', 'published', got 3."),
+        ("tol", "a", "must be a float in the range [0.0, inf). Got 'a' instead."),
+        ("max_iter", 2.5, "must be an int in the range [1, inf). Got 2.5 instead."),
+        ("init", "best", "must be a str among {'likeliest', 'consensus', 'random'} or an instance of "
+         "'collections.abc.Mapping'. Got 'best' instead."),
+        ("view_weights", "a", "must be a float in the range [0.0, inf), a dict of such values by view or None. Got "
+         "'a' instead."),
     ],
 )  # fmt: skip
-def test_sentences(parameter, value, sentence):
-    from coview import MultiViewPLSA
-
-    with pytest.raises(ParameterError, match=f"^{re.escape(sentence)}$"):
+def test_sentences_are_those_of_scikit_learn(parameter, value, sentence):
+    whole = f"The {parameter!r} parameter of MultiViewPLSA {sentence}"
+    with pytest.raises(ParameterError, match=f"^{re.escape(whole)}$"):
         MultiViewPLSA(2, **{parameter: value}).fit(np.eye(4))
+
+
+def test_the_command_line_has_its_own_name_for_a_parameter():
+    with pytest.raises(ParameterError) as caught:
+        MultiViewPLSA(0).fit(np.eye(4))
+    words = caught.value.worded("cli", lambda name: f"--{name}")
+    assert words.startswith("--n_clusters must be an int in the range [1, inf)")
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform", "fit_predict"])
 def test_every_way_to_fit_checks(method):
-    from coview import MultiViewPLSA
-
-    with pytest.raises(ParameterError, match=r"^n_init must be"):
+    with pytest.raises(ParameterError, match=r"^The 'n_init' parameter of MultiViewPLSA must be"):
         getattr(MultiViewPLSA(2, n_init=0), method)(np.eye(4))
 
 
 @pytest.mark.parametrize(
-    ("kind", "good", "bad"),
+    ("constraints", "good", "bad"),
     [
-        (integer(), [1, np.int64(3), 2**31 - 1], [0, 10**30, 1.0, True, np.True_, "1", None, float("nan")]),
-        (number(), [0, 0.5, np.float32(2), 1e300], [-1, float("inf"), float("nan"), 10**400, "1", False, None]),
+        (integer(), [1, np.int64(3)], [0, 1.0, "1", None, float("nan")]),
+        (integer(most=3), [1, 3], [0, 4]),
+        (number(), [0, 0.5, np.float32(2), 1e300], [-1, float("inf"), float("nan"), "1", None]),
+        (number(least=None), [-1e300], [-float("inf")]),
         (number(above=0, most=1), [1e-9, 1], [0, 1.1]),
+        (number(above=0, below=1), [0.5], [0, 1]),
+        (number(most=1), [0, 1], [-0.1, 1.1]),
         (number(below=1), [0, 0.99], [1, -0.1]),
-        (one_of("a", None), ["a", None, np.str_("a")], ["b", 0, np.array("a"), ["a"]]),
-        (by_view(number()), [1, {"words": 2}, {}], [{"words": "a"}, [1]]),
-        (frequency("texts"), [1, 0.5, 0.0, 1.0], [0, 1.5, -1, True, "auto"]),
-        (object_with("a clusterer", "fit_predict"), [KMeans()], [KMeans, 3]),
-        (list_of("numbers", number()), [[], (1, 2)], [[-1], {1}, np.ones(2)]),
+        (one_of("a", None), ["a", None, np.str_("a")], ["b", 0, ["a"]]),
+        (by_view(number() | NONE), [1, {"words": 2, "links": None}, {}], [{"words": "a"}, [1]]),
+        (frequency(), [1, 0.5, 0.0, 1.0], [0, 1.5, -1, "auto"]),
         (TRUTH, [True, np.False_], [0, 1, None, "yes"]),
-        (TEXT, ["a"], ["", b"a", None]),
-        (TEXTS, [["a"], ()], ["a", [1]]),
-        (MAPPING | NONE, [{}, None], [[], ""]),
-        (SECONDS, [1, 0.1, float("inf"), None], [0, -1, float("nan"), True]),
+        (SECONDS, [1, 0.1, None], [0, -1, float("nan")]),
         (SHARED["random_state"], [0, None, np.random.RandomState(0), np.random.default_rng(0)], [-1, 2**32, 0.5, "a"]),
-        (SHARED["n_jobs"], [1, -1, None], [0, 1.5, "a", True]),
-    ],
-)  # fmt: skip
-def test_kinds(kind, good, bad):
-    assert [value for value in good if not kind.accepts(value)] == []
-    assert [value for value in bad if kind.accepts(value)] == []
-
-
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [
-        (one_of("a", "b", None), "one of 'a', 'b', None"),
-        (one_of("a") | integer(0), "'a' or an integer of at least 0"),
-        (one_of("a", "b") | MAPPING, "'a', 'b' or a dict"),
-        (number(above=0), "a finite positive number"),
-        (number() | NONE, "a finite number of at least 0 or None"),
-        (number(above=0.5, most=1), "a finite number above 0.5 and at most 1"),
-        (number(most=1), "a finite number from 0 to 1"),
-        (number(above=0, below=1), "a finite number above 0 and below 1"),
-        (TRUTH, "True or False"),
+        (SHARED["n_jobs"], [1, -1, None], [0, 1.5, "a"]),
     ],
 )
-def test_words(kind, words):
-    with pytest.raises(ParameterError, match=f"^x must be {re.escape(words)}, got inf\\.$"):
-        kind.check("x", float("inf"))
-
-
-def test_integers_beyond_all_arrays_are_refused_but_seeds_have_their_own_range():
-    X = Views(words=np.eye(4))
-    with pytest.raises(ParameterError, match=r"n_components must be an integer .*, got 10+\."):
-        PLSA(10**30).fit(X)
-    assert PLSA(2, max_iter=1, random_state=2**32 - 1).fit(X).n_iter_ == 1
+def test_constraints(constraints, good, bad):
+    assert all(satisfies(constraints, value) for value in good)
+    assert not any(satisfies(constraints, value) for value in bad)

@@ -189,7 +189,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
     }
     _parameters = {
         "combine": one_of(*COMBINATIONS),
-        "ontology": instance("an Ontology", Ontology) | NONE,
+        "ontology": instance(Ontology) | NONE,
         "disagreement_cost": number(),
         "subset_cost": number(),
         "mutex_cost": number(),

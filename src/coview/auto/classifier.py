@@ -89,7 +89,7 @@ from coview.inspection.known import objects_by_view
 from coview.metrics import expected_calibration_error
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.parameters import NONE, TEXT, instance, integer, one_of
+from coview.utils.parameters import NONE, TEXT, TRUTH, instance, integer
 from coview.utils.parameters import number as real_number
 from coview.utils.progress import print_line, tell
 from coview.utils.remembered import remembering
@@ -345,9 +345,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "class_frequencies_": rules.by_view(rules.floats("classes", "features of {view}")),
     }
     _parameters = {
-        "candidates": instance("a list of names and (name, classifier)", list, tuple) | NONE,
-        "links": TEXT | one_of(False) | NONE,
-        "ontology": instance("an Ontology", Ontology) | NONE,
+        "candidates": instance(list, tuple) | NONE,
+        "links": TEXT | TRUTH | NONE,
+        "ontology": instance(Ontology) | NONE,
         "confidence": real_number(most=1),
         "cv": integer(2) | NONE,
     }

@@ -59,7 +59,7 @@ from coview.inspection.features import cluster_frequencies, cluster_means, featu
 from coview.metrics import normalized_mutual_info
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.parameters import NONE, TEXT, TRUTH, instance, integer, one_of
+from coview.utils.parameters import NONE, TEXT, TRUTH, instance, integer
 from coview.utils.progress import print_line, tell
 from coview.utils.warn import silenced, warn_user
 from coview.validation import base_seed, check_enough_objects
@@ -217,8 +217,8 @@ class AutoClustering(BaseConsensus):
     _parameters = {
         "n_clusters": integer() | NONE,
         "warm_start": TRUTH,
-        "links": TEXT | one_of(False) | NONE,
-        "candidates": instance("a list of names and (name, clusterer)", list, tuple) | NONE,
+        "links": TEXT | TRUTH | NONE,
+        "candidates": instance(list, tuple) | NONE,
     }
 
     def __init__(

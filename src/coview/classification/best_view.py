@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
-from sklearn.metrics import check_scoring, get_scorer_names, r2_score, silhouette_score
+from sklearn.metrics import check_scoring, r2_score, silhouette_score
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +18,7 @@ from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.folds import checked_splits
 from coview.utils.inner import asking, finite_answer, fitting
-from coview.utils.parameters import ARRAY, FUNCTION, NONE, Kind, integer, object_with, one_of
+from coview.utils.parameters import ARRAY, FUNCTION, NONE, TEXT, integer, object_with, one_of
 from coview.utils.routing import metadata_of_rows
 from coview.validation import base_seed
 from coview.views.arrays import for_sklearn, take_rows
@@ -34,10 +34,6 @@ def _check_best(checker: rules.Checker, value: Any, where: str) -> None:
     judged, views = (checker.state.get(name, ()) for name in ("estimators_", "view_names_"))
     if value not in judged or not set(judged) <= set(views):
         checker.refuse(where, f"is {value!r}, which is no view with an estimator")
-
-
-# sklearn.metrics.get_scorer_names lists them
-SCORER = Kind(("the name of a scorer",), lambda value: isinstance(value, str) and value in get_scorer_names())
 
 
 @shared_parameters
@@ -109,8 +105,8 @@ class BestView(SingleViewWrapper):
         "best_view_": rules.custom(_check_best),
     }
     _parameters = {
-        "cv": integer() | object_with("a splitter", "get_n_splits") | ARRAY | NONE,
-        "scoring": SCORER | FUNCTION | NONE,
+        "cv": integer() | object_with("get_n_splits") | ARRAY | NONE,
+        "scoring": TEXT | FUNCTION | NONE,
         "index": one_of("silhouette", "score") | FUNCTION,
     }
 

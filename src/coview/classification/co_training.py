@@ -115,7 +115,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         "view_weights_": rules.by_view(rules.weight()),
     }
     _parameters = {
-        "estimator": object_with("a classifier with predict_proba", "fit", "predict_proba") | NONE,
+        "estimator": object_with("fit", "predict_proba") | NONE,
         "pool_size": integer() | NONE,
         "n_per_class": integer() | one_of("proportional") | MAPPING,
         "combine": one_of("mean", "product"),

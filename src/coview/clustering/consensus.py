@@ -473,7 +473,7 @@ class ConsensusClustering(BaseConsensus):
         "view_weights_": rules.by_view(rules.weight()),
     }
     _parameters = {
-        "estimator": object_with("a clusterer with fit_predict", "fit_predict") | NONE,
+        "estimator": object_with("fit_predict") | NONE,
         "softness": number(above=0, below=1),
     }
 

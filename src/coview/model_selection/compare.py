@@ -17,6 +17,7 @@ from coview.model_selection.scores import Task, check_scoring, evaluate
 from coview.model_selection.splits import few_label_splits, folds, subsamples
 from coview.model_selection.table import UNFINISHED, Comparison
 from coview.utils.messages import short
+from coview.utils.parameters import SECONDS, check_value
 from coview.utils.progress import is_shown
 from coview.validation import (
     base_seed,
@@ -134,8 +135,7 @@ def compare(
     if not len(views):
         raise ViewsError("X has 0 rows: there is nothing to compare on. Pass at least some objects.")
     seed = base_seed(random_state)
-    if time_budget is not None and not time_budget > 0:
-        raise ValueError(f"time_budget must be a positive number of seconds or None, got {time_budget!r}.")
+    check_value("time_budget", time_budget, SECONDS)
     semi_supervised = True
     if not isinstance(methods, (str, Mapping)) and isinstance(methods, Iterable):
         methods = np.atleast_1d(methods).tolist() if isinstance(methods, np.ndarray) else list(methods)  # read twice

@@ -26,7 +26,7 @@ from coview.engines.passes import sample_rows
 from coview.exceptions import ParameterError
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed
-from coview.utils.parameters import Kind, by_view, one_of
+from coview.utils.parameters import by_view, one_of
 from coview.views.arrays import holds_measurements
 from coview.views.lazy import LazyViews
 from coview.views.views import n_present
@@ -47,7 +47,7 @@ __all__ = [
 
 MULTINOMIAL, GAUSSIAN = "multinomial", "gaussian"
 LIKELIHOODS = (MULTINOMIAL, GAUSSIAN)
-LIKELIHOOD: Kind = by_view(one_of("auto", *LIKELIHOODS))
+LIKELIHOOD = by_view(one_of("auto", *LIKELIHOODS))
 SAMPLE = 2000  # lazy rows that are looked at
 
 

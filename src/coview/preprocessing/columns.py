@@ -17,7 +17,7 @@ from coview.preprocessing.magnitudes import magnitudes, warn_of_other_units
 from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, check_column_name, read_dates
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed, quantity, short
-from coview.utils.parameters import COLUMNS, LARGEST, NONE, instance, number, one_of
+from coview.utils.parameters import COLUMNS, NONE, instance, number, one_of
 from coview.utils.text_files import NUMBER
 from coview.utils.warn import warn_user
 from coview.views.arrays import scatter_rows
@@ -130,8 +130,8 @@ class ColumnViews(RawTransformer):
     }
     _parameters = {
         "groups": COLUMNS,
-        "categorical": one_of("auto") | instance("a list of columns", list, tuple),
-        "impute": one_of("median", "mean") | number(least=-LARGEST) | NONE,
+        "categorical": one_of("auto") | instance(list, tuple),
+        "impute": one_of("median", "mean") | number(least=None) | NONE,
     }
 
     def __init__(self, groups: Any = None, categorical: Any = "auto", *, impute: Any = "median") -> None:

@@ -113,7 +113,7 @@ class EmbeddingViews(RawTransformer):
         "dimensions_": rules.by_view(rules.count(1, high=1 << 20)),
     }
     _parameters = {
-        "encoder": by_view(FUNCTION | TEXT | object_with("an object with encode", "encode") | NONE),
+        "encoder": by_view(FUNCTION | TEXT | object_with("encode") | NONE),
         "columns": COLUMNS,
         "name": TEXT | MAPPING | NONE,
         "cache": PATH | NONE,

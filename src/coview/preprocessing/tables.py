@@ -22,7 +22,6 @@ from coview.utils import fitted_state as rules
 from coview.utils.messages import short
 from coview.utils.parameters import (
     COLUMNS,
-    LARGEST,
     MAPPING,
     NONE,
     TRANSFORMER,
@@ -113,11 +112,11 @@ class TableViews(RawTransformer):
         "tokens": COLUMNS,
         "vectorizer": TRANSFORMER | MAPPING | NONE,
         "stop_words": one_of("auto") | STOPPED | NONE,
-        "min_df": frequency("texts") | one_of("auto"),
-        "max_df": frequency("texts") | one_of("auto"),
-        "impute": one_of("median", "mean") | number(least=-LARGEST) | NONE,
-        "embeddings": instance("an EmbeddingViews", EmbeddingViews) | NONE,
-        "id": instance("the name of a column", str, int) | NONE,
+        "min_df": frequency() | one_of("auto"),
+        "max_df": frequency() | one_of("auto"),
+        "impute": one_of("median", "mean") | number(least=None) | NONE,
+        "embeddings": instance(EmbeddingViews) | NONE,
+        "id": instance(str, int) | NONE,
     }
 
     def __init__(

@@ -109,8 +109,8 @@ class TextViews(RawTransformer):
         "vectorizer": TRANSFORMER | MAPPING | NONE,
         "tokens": COLUMNS,
         "stop_words": one_of("auto") | STOPPED | NONE,
-        "min_df": frequency("texts") | one_of("auto"),
-        "max_df": frequency("texts") | one_of("auto"),
+        "min_df": frequency() | one_of("auto"),
+        "max_df": frequency() | one_of("auto"),
     }
 
     def __init__(

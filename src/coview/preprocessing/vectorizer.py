@@ -13,7 +13,7 @@ from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS, function_words_by_text
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed, short
-from coview.utils.parameters import NONE, TEXT, TEXTS, TRUTH, Kind, check_parameters, frequency, integer
+from coview.utils.parameters import NONE, TEXTS, TRUTH, check_parameters, frequency, instance, integer
 
 __all__ = ["STOPPED", "TextVectorizer", "find_separators"]
 
@@ -28,23 +28,7 @@ _LEAST_ALTERNATIVES = 0.01  # share of the lists that have some, where the sign 
 _VERSION = re.compile(r"\([<>=!~]{1,3} \d[^()]*\)")  # that an item requires: "libc6 (>= 2.14)"
 
 
-def _are_stop_words(value: Any) -> bool:
-    if isinstance(value, str):
-        return all(name in LANGUAGES for name in value.split("+"))
-    return isinstance(value, list) and TEXTS.accepts(value)
-
-
-_NAMES = f"a language ({listed(STOP_WORDS)}), or several such as 'english+german'"
-STOPPED = Kind((_NAMES, "a list of words"), _are_stop_words)
-
-
-def _is_separator(value: Any) -> bool:
-    return TEXT.accepts(value) or (isinstance(value, tuple) and bool(value) and all(map(TEXT.accepts, value)))
-
-
-def _is_range(value: Any) -> bool:
-    pair = isinstance(value, (list, tuple)) and len(value) == 2 and all(map(integer().accepts, value))
-    return pair and value[0] <= value[1]
+STOPPED = instance(str, list)
 
 
 class TextVectorizer(CountVectorizer):
@@ -99,11 +83,11 @@ class TextVectorizer(CountVectorizer):
 
     _parameters = {
         "stop_words": STOPPED | NONE,
-        "separator": Kind(("a text such as ','", "a tuple of such texts"), _is_separator) | NONE,
+        "separator": instance(str, tuple) | NONE,
         "drop_versions": TRUTH,
-        "ngram_range": Kind(("a pair of integers, the first at most the second",), _is_range),
-        "min_df": frequency("texts"),
-        "max_df": frequency("texts"),
+        "ngram_range": TEXTS,
+        "min_df": frequency(),
+        "max_df": frequency(),
         "max_features": integer() | NONE,
     }
 
@@ -144,13 +128,20 @@ class TextVectorizer(CountVectorizer):
             return frozenset()
         if not isinstance(self.stop_words, str):
             return frozenset(word.lower() for word in self.stop_words)
-        (STOPPED | NONE).check("stop_words", self.stop_words)
         return STOP_WORDS[self._languages()[0]]
 
     def _languages(self) -> list[str]:
         """Languages whose function words are left out, the first of all texts."""
         asked = self.stop_words if isinstance(self.stop_words, str) and self.separator is None else ""
-        return [LANGUAGES[name] for name in asked.split("+") if name]
+        names = [name for name in asked.split("+") if name]
+        unknown = [name for name in names if name not in LANGUAGES]
+        if unknown:
+            raise ParameterError(
+                f"must name languages among {listed(STOP_WORDS)}, joined by '+', or be a list of words. Got "
+                f"{unknown[0]!r} instead.",
+                parameter="stop_words",
+            )
+        return [LANGUAGES[name] for name in names]
 
     def build_tokenizer(self) -> Callable[[str], list[str]]:
         """Return the function that splits a text into words, or a list into items."""

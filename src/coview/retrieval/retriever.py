@@ -60,7 +60,7 @@ from coview.retrieval.semantic import fit_classifier
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import cut, did_you_mean, listed
-from coview.utils.parameters import ESTIMATOR, NONE, by_view, instance, integer, list_of, number, one_of
+from coview.utils.parameters import ARRAY, ESTIMATOR, NONE, TEXTS, by_view, integer, number, one_of
 from coview.utils.warn import warn_user
 from coview.validation import base_seed, check_count, check_option, encode_labels, per_view
 from coview.views.arrays import take_rows
@@ -230,12 +230,12 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         "index_": rules.custom(_check_index),
     }
     _parameters = {
-        "model": ESTIMATOR | list_of("estimators", ESTIMATOR | NONE) | NONE,
+        "model": ESTIMATOR | TEXTS | NONE,
         "space": one_of("topic", "semantic"),
         "center": one_of("mean", "row"),
         "lexical": one_of("auto") | number(most=1),
         "n_models": integer(),
-        "model_weights": list_of("positive numbers", number()) | instance("an array", np.ndarray) | NONE,
+        "model_weights": ARRAY | NONE,
         "C": by_view(number(above=0)),
         "index": one_of("auto", "exact", "hnsw"),
         "recall": number(above=0, most=1),

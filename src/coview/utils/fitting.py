@@ -10,7 +10,7 @@ from functools import wraps
 from inspect import isfunction
 from typing import Any
 
-from coview.utils.parameters import SHARED, Kind, check_parameters
+from coview.utils.parameters import SHARED, Constraints, check_parameters
 from coview.utils.progress import progress
 from coview.utils.warn import working
 
@@ -42,7 +42,7 @@ class WholeFitMixin:
     (2, 2.0)
     """
 
-    _parameters: Mapping[str, Kind] = SHARED
+    _parameters: Mapping[str, Constraints] = SHARED
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
