@@ -77,9 +77,8 @@ def whole_fits(X: Any, k: int) -> list[str]:
     init = {"memberships": doc, "topic_feature": topics}
     ends = {}
     for name, engine in (("cpu", "cpu"), ("single", CudaEngine()), ("mixed", CudaEngine(precision="mixed"))):
-        ends[name] = (
-            PLSA(k, init=init, max_iter=50, tol=0, algorithm="published", engine=engine).fit(X).history_["objective"][-1]
-        )
+        model = PLSA(k, init=init, max_iter=50, tol=0, algorithm="published", engine=engine).fit(X)
+        ends[name] = model.history_["objective"][-1]
     gaps = {name: abs(ends[name] / ends["cpu"] - 1) for name in ("single", "mixed")}
     clusters = {"memberships": doc}
     two = Views(a=X, b=X)

@@ -21,7 +21,7 @@ from coview.engines.protocol import Block, Engine, Extra, Holder, Steps, floatin
 from coview.engines.select import select_engine
 from coview.engines.state import Fit, State, Sweep, tree_leaves
 from coview.utils import fitted_state as rules
-from coview.utils.parameters import number
+from coview.utils.parameters import check_value, number
 from coview.utils.progress import tell
 from coview.views.views import Views
 
@@ -84,7 +84,7 @@ class TimeBudget:
     seconds: float
 
     def __post_init__(self) -> None:
-        number(above=0).check("seconds of a TimeBudget", self.seconds)
+        check_value("seconds of a TimeBudget", self.seconds, number(above=0))
 
 
 class LoopMixin(CallbackSupportMixin):
