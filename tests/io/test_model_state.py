@@ -11,24 +11,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.cluster import OPTICS, BisectingKMeans
-from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.impute import KNNImputer
-from sklearn.linear_model import LogisticRegression, SGDRegressor
-from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import (
     KNeighborsClassifier,
     KNeighborsRegressor,
     KNeighborsTransformer,
     LocalOutlierFactor,
-    NearestNeighbors,
-    RadiusNeighborsClassifier,
-    RadiusNeighborsRegressor,
-    RadiusNeighborsTransformer,
 )
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
@@ -44,8 +36,6 @@ from coview import Views, load, save
 from coview._version import __version__
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
 from coview.exceptions import ModelFileError
-from coview.io.models import _OBJECTS
-from coview.retrieval.object_index import ObjectIndex
 from coview.utils.fitted_state import fitted_state
 
 SMALL = {"n_components": 3, "n_clusters": 3, "max_iter": 3, "n_init": 1, "random_state": 0}
@@ -72,7 +62,7 @@ def corpus():
 def write(model, path):
     """Save a model that `save` would refuse, as somebody else's program could."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("coview.io.models._check_saved", lambda *_: None)
+        patch.setattr("coview.io.models._check", lambda *_: None)
         save(model, path)
 
 
@@ -90,7 +80,7 @@ def models():
 
 
 def arrays_of(value, where):
-    """All arrays of a fitted model, with where they are."""
+    """All arrays of a fitted model of coview, with where they are."""
     if isinstance(value, np.ndarray):
         yield where, value
     elif sparse.issparse(value):
@@ -101,7 +91,9 @@ def arrays_of(value, where):
     elif isinstance(value, (list, tuple)):
         for i, part in enumerate(value):
             yield from arrays_of(part, f"{where}[{i}]")
-    elif isinstance(value, (BaseEstimator, ObjectIndex)) or hasattr(value, "vectors"):
+    elif isinstance(value, Pipeline):
+        yield from arrays_of(value.steps, where)
+    elif type(value).__module__.startswith("coview.") and not isinstance(value, type):
         yield from arrays_of(dict(vars(value)), where)
 
 
@@ -113,21 +105,13 @@ def test_every_fitted_attribute_is_described(models, name):
     assert kept <= fitted_state(type(model)).keys()
 
 
-def test_a_file_of_another_version_says_so_and_not_that_it_contradicts_itself(models, tmp_path, monkeypatch):
+def test_a_file_of_another_version_is_told_with_both(models, tmp_path, monkeypatch):
     model, path = copy.copy(models["SphericalKMeans"]), tmp_path / "model.coview"
     del model.n_iter_
     write(model, path)
-    said = "another version of coview, or altered: of its SphericalKMeans, n_iter_ is not there. Fit the model again"
-    with pytest.raises(ModelFileError, match=said):
-        load(path)
-    model.n_iter_ = -3
-    write(model, path)
-    with pytest.raises(ModelFileError, match="contradicts itself"):
-        load(path)
     monkeypatch.setattr("coview.io.models.__version__", "9.9.0")
-    with pytest.raises(
-        ModelFileError, match=rf"written by coview {__version__}: .* with coview 9\.9\.0, or load it with"
-    ):
+    said = rf"written by coview {__version__}, contradicts itself or coview 9\.9\.0: of its SphericalKMeans, n_iter_ is"
+    with pytest.raises(ModelFileError, match=said):
         load(path)
 
 
@@ -146,11 +130,11 @@ def test_numbers_that_are_not_finite_are_refused(models, name, tmp_path):
         for bad in (np.nan, np.inf):
             array[last] = bad
             write(model, path)
-            with pytest.raises(ModelFileError, match=r"contradicts itself|truncated or altered|cannot be in"):
+            with pytest.raises(ModelFileError, match=r"contradicts itself|truncated or altered"):
                 load(path)
             tried += 1
         array[last] = before
-    assert tried
+    assert tried or name in ("BestView", "ConcatenatedViews")  # of which scikit-learn holds all numbers
     save(model, path)
     load(path)
 
@@ -164,7 +148,7 @@ def test_more_features_than_the_arrays_have_are_refused(models, name, tmp_path):
             model.n_features_by_view_ = {**before[0], "links": before[0]["links"] + by}
             model.n_features_in_ = before[1] + by
             write(model, tmp_path / "model.coview")
-            with pytest.raises(ModelFileError, match=r"contradicts itself: of its .* features"):
+            with pytest.raises(ModelFileError, match=r"contradicts itself .*: of its .* features"):
                 load(tmp_path / "model.coview")
     finally:
         model.n_features_by_view_, model.n_features_in_ = before
@@ -188,7 +172,7 @@ def test_an_attribute_that_a_class_does_not_have_is_refused(models, tmp_path):
         write(model, tmp_path / "model.coview")
     finally:
         del model.strange_
-    with pytest.raises(ModelFileError, match=r"attributes of PLSA that coview .* does not have: 'strange_'"):
+    with pytest.raises(ModelFileError, match=r"of its PLSA, 'strange_' is no attribute"):
         load(tmp_path / "model.coview")
 
 
@@ -205,99 +189,10 @@ def test_parameters_that_were_set_after_the_fit_do_not_lead_out_of_bounds(models
             model.set_params(**{size: 3})
 
 
-# -- random generators, which NumPy does not check
-
-
-@pytest.mark.parametrize(
-    ("bits", "inside", "key", "bad"),
-    [
-        ("MT19937", True, "pos", 10**9),
-        ("MT19937", True, "pos", -1),
-        ("MT19937", True, "key", np.zeros(624, np.uint32)),
-        ("MT19937", True, "key", np.ones(3, np.uint32)),
-        ("Philox", False, "buffer_pos", -(10**9)),
-        ("Philox", False, "buffer_pos", 5),
-        ("Philox", False, "buffer", np.zeros(2, np.uint64)),
-        ("Philox", True, "counter", np.zeros(1, np.uint64)),
-        ("PCG64", True, "inc", 0),
-        ("PCG64", False, "has_uint32", 7),
-        ("SFC64", False, "uinteger", 1 << 40),
-    ],
-)
-@pytest.mark.parametrize("kind", [np.random.RandomState, np.random.Generator])
-def test_states_that_a_random_generator_cannot_have_are_refused(kind, bits, inside, key, bad, monkeypatch, tmp_path):
-    def altered(state):
-        part = {**state["state"], key: bad} if inside else state["state"]
-        return {**state, "state": part} if inside else {**state, key: bad}
-
-    random = kind(getattr(np.random, bits)(0))
-    if kind is np.random.RandomState:
-        tag, tree = "random_state", altered(random.get_state(legacy=False))
-    else:
-        tag, tree = "generator", {"state": altered(random.bit_generator.state), "seeds": None}
-    cls, _, back = _OBJECTS[tag]
-    model = coview.PLSA(2, random_state=random)
-    save(model, tmp_path / "model.coview")
-    load(tmp_path / "model.coview")
-    monkeypatch.setitem(_OBJECTS, tag, (cls, lambda _: tree, back))
-    write(model, tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match=f"{kind.__name__} in a state that it cannot be in: {bits}.*{key}"):
-        load(tmp_path / "model.coview")
-
-
-# -- scikit-learn's, by its conventions
+# -- estimators of scikit-learn
 
 MATRIX = np.random.default_rng(0).random((12, 4))
 LABELS = np.array(["a", "b", "c"] * 4)
-TEXTS = ["red green blue", "green tea", "blue sea and red sky", "tea at sea"] * 3
-
-
-@pytest.mark.parametrize(
-    ("model", "change"),
-    [
-        (LogisticRegression().fit(MATRIX, LABELS), {"n_features_in_": 5}),
-        (LogisticRegression().fit(MATRIX, LABELS), {"intercept_": np.zeros(2)}),
-        (LogisticRegression().fit(MATRIX, LABELS), {"classes_": np.array(["a", "b"])}),
-        (LogisticRegression().fit(MATRIX, LABELS), {"C": -1.0}),
-        (MultinomialNB().fit(MATRIX, LABELS), {"feature_log_prob_": np.zeros((3, 5))}),
-        (StandardScaler().fit(MATRIX), {"scale_": np.zeros(4)}),
-        (StandardScaler().fit(MATRIX), {"mean_": np.full(4, np.nan)}),
-        (PCA(2).fit(MATRIX), {"components_": np.zeros((2, 5))}),
-        (TfidfVectorizer().fit(TEXTS), {"vocabulary_": {"red": 0, "tea": 77}}),
-        (OneHotEncoder().fit([["a"], ["b"]]), {"categories_": [np.array(["a"])]}),
-        (OneHotEncoder(min_frequency=2).fit([["a"], ["b"], ["a"]]), {"_n_features_outs": [3]}),
-        (
-            OneHotEncoder(min_frequency=2).fit([["a"], ["b"], ["a"]]),
-            {"_default_to_infrequent_mappings": [np.array([0, 99])]},
-        ),
-        (OneHotEncoder(drop="first").fit([["a"], ["b"]]), {"_drop_idx_after_grouping": np.array([99], dtype=object)}),
-        (KNeighborsClassifier(2, algorithm="brute").fit(MATRIX, LABELS), {"_y": np.full(12, 9)}),
-        (KNeighborsClassifier(2, algorithm="brute").fit(MATRIX, LABELS), {"n_features_in_": 1}),
-        (KNeighborsTransformer(algorithm="brute").fit(MATRIX), {"_fit_X": MATRIX[:0], "n_samples_fit_": 0}),
-        (RadiusNeighborsTransformer(algorithm="brute").fit(MATRIX), {"_fit_X": MATRIX[:0]}),
-        (RadiusNeighborsClassifier(algorithm="brute").fit(MATRIX, LABELS), {"_y": np.zeros(0, dtype=int)}),
-        (RadiusNeighborsRegressor(algorithm="brute").fit(MATRIX, MATRIX[:, 0]), {"_fit_X": MATRIX[:0]}),
-        (LocalOutlierFactor(5, algorithm="brute", novelty=True).fit(MATRIX), {"_fit_X": MATRIX[:0]}),
-        (
-            NearestNeighbors(algorithm="brute", p=3, metric_params={"w": np.ones(4)}).fit(MATRIX),
-            {"effective_metric_params_": {"w": np.ones(1), "p": 3}},
-        ),
-        (SGDRegressor(average=True).fit(MATRIX, MATRIX[:, 0]), {"_standard_coef": np.zeros(1)}),
-    ],
-    ids=lambda value: type(value).__name__ if isinstance(value, BaseEstimator) else next(iter(value)),
-)
-def test_estimators_of_scikit_learn_are_checked_by_its_conventions(model, change, tmp_path):
-    path = tmp_path / "model.coview"
-    save(model, path)
-    load(path)
-    before = dict(vars(model))
-    vars(model).update(change)
-    write(model, path)
-    vars(model).update(before)
-    with pytest.raises(ModelFileError, match=f"contradicts itself: of its {type(model).__name__}, "):
-        load(path)
-
-
 LETTERS = np.array([["a"], ["a"], ["a"], ["b"], ["c"]] * 4, dtype=object)
 HOLES = np.where(MATRIX > 0.9, np.nan, MATRIX)
 EMPTY = np.c_[MATRIX, np.full(12, np.nan)]
@@ -335,59 +230,10 @@ def test_estimators_of_scikit_learn_that_are_whole_come_back(model, X, y, tmp_pa
     np.testing.assert_array_equal(answer, expected)
 
 
-@pytest.mark.parametrize(
-    "model", [BisectingKMeans(2), RandomForestClassifier(3)], ids=lambda value: type(value).__name__
-)
-def test_fitted_estimators_of_which_nothing_is_known_are_in_no_file(model, tmp_path):
-    path, sentence = tmp_path / "model.coview", f"No model file holds a fitted {type(model).__name__}: damaged arrays"
-    save(model, path)
-    assert repr(load(path)) == repr(model)  # what is not fitted has no arrays
-    model.n_features_in_ = 4
-    with pytest.raises(ModelFileError, match=sentence):
-        save(model, path)
-    write(model, path)
-    with pytest.raises(ModelFileError, match=sentence):
-        load(path)
-
-
-def test_objects_that_no_other_reaches_may_be_infinitely_far(tmp_path):
-    model = OPTICS(min_samples=3).fit(MATRIX)
-    assert np.isinf(model.reachability_).any()
-    save(model, tmp_path / "model.coview")
-    np.testing.assert_array_equal(load(tmp_path / "model.coview").reachability_, model.reachability_)
-
-
-def test_steps_of_a_pipeline_take_what_the_one_before_gives(tmp_path):
-    model = make_pipeline(StandardScaler(), PCA(2), LogisticRegression()).fit(MATRIX, LABELS)
-    save(model, tmp_path / "model.coview")
-    load(tmp_path / "model.coview")
-    model.steps[2] = ("logisticregression", LogisticRegression().fit(MATRIX, LABELS))
-    write(model, tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match="'logisticregression', which takes 4 features, after 'pca' of 2"):
-        load(tmp_path / "model.coview")
-
-
-SLOW = [r"(\w+)+\$", r"(?:a|a)*b", r"(?x)(a+) +b", "a?" * 9 + "a", r"(a+)(?#)+b", r"\w*\w*\$", r"\w+x\w+\$"]
-
-
-@pytest.mark.parametrize("pattern", [*SLOW, r"(a+)?(a+)?b", r"(a+)\1b", "(a", "(" * 9 + "a" + "{8})" * 9 + "b"])
-@pytest.mark.parametrize("cls", [CountVectorizer, HashingVectorizer])
-def test_patterns_that_may_take_forever_are_refused(cls, pattern, tmp_path):
-    write(cls(token_pattern=pattern), tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match=r"of its .*Vectorizer, token_pattern is "):
-        load(tmp_path / "model.coview")
-
-
-PLAIN = [r"(?u)\b\w\w+\b", r"[^\s,+*]+", r"\b[a-z]+-[a-z]+\b", r"\S+", r"(?:ab)?c+", r"\w+\s\w+", r"(?i)\w+(?:'s)?"]
-
-
-@pytest.mark.parametrize("pattern", PLAIN)
-def test_plain_patterns_come_back(pattern, tmp_path):
-    save(CountVectorizer(token_pattern=pattern), tmp_path / "model.coview")
-    assert load(tmp_path / "model.coview").token_pattern == pattern
-
-
-# -- libsvm, which trusts what it is given
+def test_trees_are_in_no_file(tmp_path):
+    model = RandomForestClassifier(3).fit(MATRIX, LABELS)
+    with pytest.raises(TypeError, match=r"\['tree_'\] \(sklearn\.tree\._tree\.Tree\)"):
+        save(model, tmp_path / "model.coview")
 
 
 def machines():
@@ -405,93 +251,13 @@ MACHINES = {name: (model, data) for name, model, data in machines()}
 
 
 @pytest.mark.parametrize("name", MACHINES)
-@pytest.mark.parametrize("mmap", [False, True])
-def test_support_vector_machines_come_back(name, mmap, tmp_path):
+def test_support_vector_machines_come_back(name, tmp_path):
     model, X = MACHINES[name]
     save(model, tmp_path / "model.coview")
-    again = load(tmp_path / "model.coview", mmap=mmap)
+    again = load(tmp_path / "model.coview")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     if hasattr(model, "decision_function"):
         np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-
-
-def test_a_machine_that_is_not_fitted_comes_back(tmp_path):
-    save(SVC(C=2), tmp_path / "model.coview")
-    assert load(tmp_path / "model.coview").C == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        (name, change)
-        for name, (model, _) in MACHINES.items()
-        for change in (
-            {"support_": model.support_[:-1]},
-            {"support_": np.full_like(model.support_, 20)},
-            {"support_": model.support_.astype(np.int64)},
-            {"support_vectors_": model.support_vectors_[:, :-1] if "pre" not in name else np.zeros((3, 4))},
-            {"_n_support": np.array([10**6] * len(model._n_support), dtype=np.int32)},
-            {"_n_support": np.zeros(5, dtype=np.int32)},
-            {"_dual_coef_": model._dual_coef_[:, :-1]},
-            {"_intercept_": np.zeros(7)},
-            {"_probA": np.zeros(9)},
-            {"_effective_probability": True},
-            {"_sparse": not model._sparse},
-            {"kernel": "rbf" if "pre" in name else "precomputed"},
-            {"shape_fit_": (10**6, 10**6)},
-            {"n_features_in_": 10**6},
-            {"degree": 2**40},
-            {"_gamma": -1.0},
-            {"_impl": "c_svc"},
-            {"predict": 3},
-        )
-        # of a sparse regression, nobody writes or reads this
-        if not ("_n_support" in change and "sparse" in name and "SVC" not in name)
-    ],
-    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
-)
-def test_support_vector_machines_that_libsvm_would_read_beyond_are_refused(name, change, tmp_path):
-    altered = copy.deepcopy(MACHINES[name][0])
-    vars(altered).update(change)
-    write(altered, tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match=f"contradicts itself: of its {type(altered).__name__}, "):
-        load(tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match="load would refuse this"):
-        save(altered, tmp_path / "model.coview")
-
-
-# -- answers that stay finite
-
-
-@pytest.mark.parametrize(
-    ("model", "change"),
-    [
-        (MultinomialNB().fit(MATRIX, LABELS), {"feature_log_prob_": np.full((3, 4), 1000.0)}),
-        (BernoulliNB().fit(MATRIX, LABELS), {"feature_log_prob_": np.zeros((3, 4))}),
-        (ComplementNB().fit(MATRIX, LABELS), {"feature_log_prob_": np.full((3, 4), 1e30)}),
-        (MultinomialNB().fit(MATRIX, LABELS), {"class_log_prior_": np.full(3, -np.inf)}),
-        (StandardScaler().fit(MATRIX), {"scale_": np.full(4, 1e-200)}),
-        (StandardScaler().fit(MATRIX), {"mean_": np.full(4, 1e100)}),
-        (GaussianNB().fit(MATRIX, LABELS), {"var_": np.full((3, 4), 1e-200)}),
-        (LogisticRegression().fit(MATRIX, LABELS), {"coef_": np.full((3, 4), 1e100)}),
-        (LogisticRegression().fit(MATRIX, LABELS), {"n_iter_": np.nan}),
-        (LogisticRegression().fit(MATRIX, LABELS), {"n_iter_": 10**60}),
-        (LogisticRegression().fit(MATRIX, LABELS), {"predict": "x"}),
-    ],
-    ids=lambda value: type(value).__name__ if isinstance(value, BaseEstimator) else next(iter(value)),
-)
-def test_numbers_from_which_answers_would_not_be_finite_are_refused(model, change, tmp_path):
-    altered = copy.deepcopy(model)
-    vars(altered).update(change)
-    write(altered, tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match=f"contradicts itself: of its {type(altered).__name__}, "):
-        load(tmp_path / "model.coview")
-
-
-def test_large_numbers_that_data_may_have_come_back(tmp_path):
-    times = 1.7e18 + 1e15 * MATRIX  # nanoseconds
-    save(StandardScaler().fit(times), tmp_path / "model.coview")
-    assert np.isfinite(load(tmp_path / "model.coview").transform(times)).all()
 
 
 def test_words_that_count_must_be_in_the_index(tmp_path):
@@ -537,7 +303,7 @@ def test_every_transformer_is_described():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the fuzzer forks, and reads its memory from /proc")
-def test_mutated_files_are_refused_or_answer_finite_numbers():
+def test_mutated_files_never_end_the_process():
     home = Path(__file__).parents[2]
     words = [sys.executable, "-m", "fuzz.model_files", "--seed", "7", "--count", "100", "--model", "MultiView"]
     ran = subprocess.run(words, cwd=home, capture_output=True, text=True, check=False, timeout=300)
@@ -545,7 +311,7 @@ def test_mutated_files_are_refused_or_answer_finite_numbers():
     assert ran.stdout.startswith("100 files: ")
 
 
-def test_spread_labels_and_classes_inside_are_checked(tmp_path):
+def test_classes_inside_are_checked(tmp_path):
     from sklearn.semi_supervised import LabelSpreading
 
     from coview import BestView, load, save
@@ -556,14 +322,9 @@ def test_spread_labels_and_classes_inside_are_checked(tmp_path):
     model = BestView(LabelSpreading(kernel="rbf")).fit(X, y)
     save(model, tmp_path / "whole.coview")
     np.testing.assert_array_equal(load(tmp_path / "whole.coview").predict(X), model.predict(X))
-    whole = model.classes_
-    model.classes_ = whole[:2]
+    model.classes_ = model.classes_[:2]
     with pytest.raises(ModelFileError, match="has a class that classes_ has not"):
         save(model, tmp_path / "classes.coview")
-    model.classes_ = whole
-    model.best_estimator_.label_distributions_ = np.ones((40, 5))
-    with pytest.raises(ModelFileError, match="label_distributions_ has 5 classes, but classes_ has 3"):
-        save(model, tmp_path / "wider.coview")
 
 
 def test_a_number_of_clusters_set_anew_makes_no_more_groups_than_objects():
@@ -572,14 +333,6 @@ def test_a_number_of_clusters_set_anew_makes_no_more_groups_than_objects():
     model = SphericalKMeans(2, random_state=0).fit(np.eye(6)[:, :4] + 0.1)
     model.n_clusters = 2**62
     assert len(inspect(model).groups) <= 6
-
-
-def test_a_pipeline_whose_steps_are_in_another_order_is_refused(tmp_path):
-    X, y = Views(a=np.random.default_rng(0).normal(size=(20, 3))), np.arange(20) % 2
-    model = coview.ConcatenatedViews(make_pipeline(StandardScaler(), LogisticRegression())).fit(X, y)
-    model.estimator_.steps.reverse()
-    with pytest.raises(ModelFileError, match="'logisticregression' before the last step, which transforms nothing"):
-        save(model, tmp_path / "model.coview")
 
 
 def test_a_semantic_space_without_its_classifiers_is_refused(tmp_path):
@@ -605,34 +358,14 @@ def test_a_semantic_space_without_its_classifiers_is_refused(tmp_path):
             "batch_counts_ is not there",
         ),
         (
-            lambda X, y: coview.EachView(StandardScaler()).fit(X),
-            lambda model: setattr(model.transformers_["a"], "mean_", None),
-            "mean_ is None, but the rest of the model needs it",
-        ),
-        (
             lambda X, y: coview.NeighborViews("a", labels=True).fit(X, y),
             lambda model: setattr(model, "classes_", None),
-            "classes_ is None, but the rest of the model needs it",
+            "classes_ is NoneType, but must be an array",
         ),
         (
             lambda X, y: coview.AutoClassifier([("bayes", coview.MultiViewNaiveBayes())]).fit(X, y),
             lambda model: model.estimators_.update(bayes="words"),
-            "estimators_.*'bayes'.* is of type str, but must be an estimator",
-        ),
-        (
-            lambda X, y: coview.AutoClassifier([("bayes", coview.MultiViewNaiveBayes())]).fit(X, y),
-            lambda model: model.estimators_.update(bayes=coview.MultiViewNaiveBayes()),
-            "estimators_.*'bayes'.* is a MultiViewNaiveBayes that is not fitted",
-        ),
-        (
-            lambda X, y: LogisticRegression().fit(X["a"], y),
-            lambda model: setattr(model, "classes_", np.array([0.0, -np.inf], dtype=np.float16)),
-            "classes_ has a class twice, one that is NaN or infinite, or no class",
-        ),
-        (
-            lambda X, y: coview.EachView(StandardScaler()).fit(X),
-            lambda model: model.transformers_.update(a=StandardScaler()),
-            "transformers_.*'a'.* is a StandardScaler that is not fitted",
+            "estimators_.*'bayes'.* is 'words', but must be an estimator",
         ),
         (
             lambda X, y: coview.CrossModalRetriever(coview.LinkPLSA(2, max_iter=2, random_state=0)).fit(X),

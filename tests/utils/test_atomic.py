@@ -7,12 +7,10 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 
 import pytest
 
 from coview.exceptions import DataFileError
-from coview.utils import atomic
 from coview.utils.atomic import atomic_folder, atomic_path
 
 
@@ -48,10 +46,7 @@ def test_files_have_ordinary_permissions(tmp_path):
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "theirs").stat().st_mode
 
 
-@pytest.mark.parametrize("swap", [True, False], ids=["in one step", "by two renames"])
-def test_a_folder_replaces_the_old_one_whole(tmp_path, monkeypatch, swap):
-    if not swap:
-        monkeypatch.setattr(atomic, "_exchange", lambda a, b: False)
+def test_a_folder_replaces_the_old_one_whole(tmp_path):
     target = tmp_path / "folder"
     for text in ("old", "new"):
         with atomic_folder(target) as beside:
@@ -82,22 +77,11 @@ def test_the_old_folder_comes_back_if_the_new_one_cannot_be_moved(tmp_path, monk
             raise OSError("no room")
         real(a, b)
 
-    monkeypatch.setattr(atomic, "_exchange", lambda a, b: False)
     monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(OSError, match="no room"), atomic_folder(target) as beside:
         (beside / "new").write_text("new")
     assert os.listdir(target) == ["old"]
     assert os.listdir(tmp_path) == ["folder"]
-
-
-@pytest.mark.parametrize("make", [atomic_path, atomic_folder])
-@pytest.mark.parametrize("name", ["a", "a/below"])
-def test_links_that_lead_back_to_themselves_are_told(tmp_path, make, name):
-    (tmp_path / "a").symlink_to(tmp_path / "b")
-    (tmp_path / "b").symlink_to(tmp_path / "a")
-    with pytest.raises(DataFileError, match="is a link that leads back to itself"), make(tmp_path / name):
-        pass
-    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
 
 
 def test_a_link_to_a_folder_stays_a_link(tmp_path):
@@ -150,17 +134,14 @@ def test_a_file_that_is_replaced_keeps_its_mode_and_is_never_more_public(tmp_pat
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no modes here")
-def test_a_folder_that_is_replaced_keeps_the_modes_of_what_was_there(tmp_path):
+def test_a_folder_that_is_replaced_keeps_its_mode(tmp_path):
     target = tmp_path / "folder"
-    for _ in range(2):
-        with atomic_folder(target) as beside:
-            (beside / "file").write_text("x")
-            (beside / "other").write_text("x")
-        (target / "file").chmod(0o600)
-        target.chmod(0o700)
+    with atomic_folder(target):
+        pass
+    target.chmod(0o700)
     with atomic_folder(target) as beside:
         (beside / "file").write_text("x")
-    assert (mode(target), mode(target / "file")) == (0o700, 0o600)
+    assert mode(target) == 0o700
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no umask here")
@@ -194,49 +175,12 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("x")
-    for name, kind in [("pipe", "a pipe"), ("folder", "a folder"), (os.devnull, "a device")]:
-        with pytest.raises(DataFileError, match=f"{name} is {kind}, not a regular file"), atomic_path(tmp_path / name):
+    for name in ("pipe", "folder", os.devnull):
+        with pytest.raises(DataFileError, match=f"{name} is not a regular file"), atomic_path(tmp_path / name):
             pytest.fail("it was to be replaced")
-    with pytest.raises(DataFileError, match="is a file, not a folder"), atomic_folder(tmp_path / "file"):
+    with pytest.raises(DataFileError, match="is not a folder"), atomic_folder(tmp_path / "file"):
         pytest.fail("it was to be replaced")
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and stat.S_ISCHR(os.stat(os.devnull).st_mode)
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here: writers are not killed")
-@pytest.mark.parametrize("make", [atomic_path, atomic_folder])
-def test_what_a_killed_writer_left_is_cleared_by_the_next(tmp_path, make):
-    script = (
-        "import os, signal, sys\n"
-        f"from coview.utils.atomic import {make.__name__} as make\n"
-        "with make(sys.argv[1]) as beside:\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    subprocess.run([sys.executable, "-c", script, str(tmp_path / "file")], check=False)
-    (left,) = os.listdir(tmp_path)
-    assert left.endswith(".part")
-    with make(tmp_path / "other"):
-        pass
-    assert left in os.listdir(tmp_path)  # another writer's affair
-    with make(tmp_path / "file"):
-        pass
-    assert sorted(os.listdir(tmp_path)) == ["file", "other"]
-
-
-def test_what_others_are_writing_is_left_alone(tmp_path):
-    target = tmp_path / "file"
-    elsewhere = tmp_path / ".file.00000000-1-00000000.part"
-    alive = tmp_path / f".file.{atomic._HOST}-{os.getppid()}-00000000.part"
-    for part in (elsewhere, alive):
-        part.write_text("half")
-    with atomic_path(target) as first, atomic_path(target) as second:  # as two threads would
-        first.write_text("first")
-        second.write_text("second")
-    assert target.read_text() == "first"
-    assert elsewhere.exists() and alive.exists()
-    os.utime(elsewhere, (time.time() - 2 * 86_400,) * 2)
-    with atomic_path(target) as beside:
-        beside.write_text("third")
-    assert not elsewhere.exists() and alive.exists()
 
 
 def test_the_longest_name_can_be_written(tmp_path):

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import DataFileError, ModelFileError
-from coview.utils.archive import NewerFileError, read_archive, write_archive
+from coview.utils.archive import read_archive, write_archive
 from coview.utils.warn import warn_user
 from coview.views.arrays import from_tensor, is_tensor
 
@@ -215,12 +215,10 @@ class VectorCache:
         problem = "is no regular file"
         try:
             if path.is_file() and not path.is_symlink():
-                tree, _ = read_archive(path, kind="vectors", newest=_VERSION, mmap=True)
+                tree, _ = read_archive(path, kind="vectors", newest=_VERSION)
                 shard, problem = _checked(tree, self.name)
                 if shard is not None:
                     return shard
-        except NewerFileError:  # of a coview that shares the folder
-            return None
         except ModelFileError as error:
             problem = str(error).partition("(")[2].partition(")")[0] or "is no file of vectors"
         if not os.path.lexists(path):
