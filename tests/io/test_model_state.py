@@ -45,7 +45,7 @@ from coview._version import __version__
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
 from coview.exceptions import ModelFileError
 from coview.io.models import _OBJECTS
-from coview.retrieval.object_index import ObjectIndex
+from coview.retrieval.index import ObjectIndex
 from coview.utils.fitted_state import fitted_state
 
 SMALL = {"n_components": 3, "n_clusters": 3, "max_iter": 3, "n_init": 1, "random_state": 0}
@@ -494,24 +494,21 @@ def test_large_numbers_that_data_may_have_come_back(tmp_path):
     assert np.isfinite(load(tmp_path / "model.coview").transform(times)).all()
 
 
-def test_words_that_count_must_be_in_the_index(tmp_path):
+def test_words_of_an_index_are_weights_of_words_that_are_known(tmp_path):
     X, _ = corpus()
     named = Views(dict(X), feature_names={"words": [f"w{i}" for i in range(12)], "links": [f"w{i}" for i in range(8)]})
     model = coview.CrossModalRetriever(coview.MultiViewCCA(2), lexical=0.5).fit(named)
     save(model, tmp_path / "model.coview")
     load(tmp_path / "model.coview")
-    words = model.index_.words.pop("links")
+    words = model.index_.views["links"].words
+    model.index_.views["links"].words = -words
     write(model, tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match="index_ has no words of 'links', though words count in its scores"):
+    with pytest.raises(ModelFileError, match=r"\['words'\] holds -"):
         load(tmp_path / "model.coview")
-    model.index_.words["links"] = -words
-    write(model, tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match=r"words\['links'\] holds -"):
-        load(tmp_path / "model.coview")
-    model.index_.words["links"] = words
+    model.index_.views["links"].words = words
     model.words_.n_rows = 1
     write(model, tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match=r"frequency has a word in .* of 1 texts"):
+    with pytest.raises(ModelFileError, match=r"\['frequency'\] has values .* must be below 2"):
         load(tmp_path / "model.coview")
 
 

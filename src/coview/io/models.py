@@ -32,8 +32,8 @@ from coview.engines.checkpoint import Checkpoint
 from coview.exceptions import ModelFileError, ParameterError
 from coview.io.random_states import pack_generator, pack_random_state, unpack_generator, unpack_random_state
 from coview.io.sklearn_state import check_pattern, check_sklearn, is_known
+from coview.retrieval.index import ObjectIndex
 from coview.retrieval.lexical import SharedWords
-from coview.retrieval.object_index import ObjectIndex
 from coview.utils import fitted_state as rules
 from coview.utils.archive import Packed, read_archive, write_archive
 from coview.utils.parameters import check_parameters
