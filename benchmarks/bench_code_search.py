@@ -58,8 +58,12 @@ def cca(**options: Any) -> Any:
     return weighed(MultiViewCCA(100, random_state=0, **options))
 
 
-def topics(cls: Any, n_components: int) -> Any:
-    return weighed(cls(n_components, max_iter=SWEEPS, random_state=0))
+def topics(cls: Any, n_components: int, seed: int = 0) -> Any:
+    return weighed(cls(n_components, max_iter=SWEEPS, random_state=seed))
+
+
+def starts(cls: Any, n_components: int) -> list[Any]:
+    return [topics(cls, n_components, seed) for seed in range(8)]
 
 
 ROWS: dict[str, Callable[[], CrossModalRetriever]] = {
@@ -69,19 +73,17 @@ ROWS: dict[str, Callable[[], CrossModalRetriever]] = {
     ),
     "CCA as in the textbook, `MultiViewCCA(100, power=0)`": lambda: CrossModalRetriever(cca(power=0), lexical=0),
     "`MultiViewCCA(100)`, `lexical=0`": lambda: CrossModalRetriever(cca(), lexical=0),
-    '`MultiViewCCA(100)`, `lexical="auto"` (default)': lambda: CrossModalRetriever(cca()),
+    "`MultiViewCCA(100)` (default, `lexical=0.6`)": lambda: CrossModalRetriever(cca()),
     "`MultiViewCCA(100)`, `lexical=0.3`": lambda: CrossModalRetriever(cca(), lexical=0.3),
     "`CoPLSA(100)`": lambda: CrossModalRetriever(topics(CoPLSA, 100), lexical=0),
     "`LinkPLSA(100)`": lambda: CrossModalRetriever(topics(LinkPLSA, 100), lexical=0),
-    "`CoPLSA(50)`, `n_models=8`": lambda: CrossModalRetriever(topics(CoPLSA, 50), n_models=8, lexical=0),
-    "`LinkPLSA(50)`, `n_models=8`": lambda: CrossModalRetriever(topics(LinkPLSA, 50), n_models=8, lexical=0),
-    "`LinkPLSA(50)`, `n_models=8`, `lexical=0.5`": lambda: CrossModalRetriever(
-        topics(LinkPLSA, 50), n_models=8, lexical=0.5
+    "`CoPLSA(50)`, eight starts": lambda: CrossModalRetriever(starts(CoPLSA, 50), lexical=0),
+    "`LinkPLSA(50)`, eight starts": lambda: CrossModalRetriever(starts(LinkPLSA, 50), lexical=0),
+    "`LinkPLSA(50)`, eight starts, `lexical=0.5`": lambda: CrossModalRetriever(starts(LinkPLSA, 50), lexical=0.5),
+    "`MultiViewCCA(100)` and `LinkPLSA(50)`, eight of each": lambda: CrossModalRetriever(
+        [cca()] * 8 + starts(LinkPLSA, 50), lexical=0
     ),
-    "`[MultiViewCCA(100), LinkPLSA(50)]`, `n_models=8`": lambda: CrossModalRetriever(
-        [cca(), topics(LinkPLSA, 50)], n_models=8, lexical=0
-    ),
-    "the same, `lexical=0.3`": lambda: CrossModalRetriever([cca(), topics(LinkPLSA, 50)], n_models=8, lexical=0.3),
+    "the same, `lexical=0.3`": lambda: CrossModalRetriever([cca()] * 8 + starts(LinkPLSA, 50), lexical=0.3),
 }
 
 

@@ -63,7 +63,7 @@ def recalls(n_objects: int, draw: int) -> dict[str, list[float]]:
     for name, lexical in (
         ("`CrossModalRetriever(lexical=0)`", 0.0),
         ("`CrossModalRetriever(lexical=1)`", 1.0),
-        ("`CrossModalRetriever()`", "auto"),
+        ("`CrossModalRetriever()`", 0.6),
     ):
         front = TableViews({"words": "description", "title": "title"}, tokens={"deps": "depends"}, id="name")
         begun = time.process_time()

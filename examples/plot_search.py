@@ -51,14 +51,15 @@ for found in single.tags(X[test[:3]].select("code"), 6, target="words"):
 # %%
 # How good is it? Each held-out docstring searches for code. A relevant hit is in the same subpackage but in *another
 # file* (average precision at 10); and is the function's own code among the first 10? The topics of a single start
-# depend on luck: `n_models` averages over several, and `lexical` adds the words that both views share.
+# depend on luck: a list of models averages over several, and `lexical` adds the words that both views share.
 cca = weighed(MultiViewCCA(100, random_state=0))
+starts = [weighed(LinkPLSA(50, max_iter=30, random_state=seed)) for seed in range(3)]
 ways = {
     "shared words": CrossModalRetriever(cca, lexical=1.0),
     "LinkPLSA": single,
-    "LinkPLSA, 3 starts": CrossModalRetriever(weighed(topics), n_models=3, lexical=0),
+    "LinkPLSA, 3 starts": CrossModalRetriever(starts, lexical=0),
     "CCA": retriever,
-    "CCA + LinkPLSA\n+ shared words": CrossModalRetriever([cca, weighed(topics)], n_models=3, lexical=0.3),
+    "CCA + LinkPLSA\n+ shared words": CrossModalRetriever([cca, *starts], lexical=0.3),
 }
 same_file = groups[test][:, None] == groups[test]
 relevant = (target[test][:, None] == target[test]) & ~same_file

@@ -135,11 +135,10 @@ def _retriever(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, n
     """Return what coview offers for best results: two kinds of models, one of them with several starts."""
     kernel = EachView({"image": Nystroem("chi2", gamma=1.0, n_components=500, random_state=seed)})
     matching = SemanticCorrelationMatching(300, C={"text": 10.0, "image": 1.0}, random_state=seed)
-    models = [
-        make_pipeline(*_weighing(corpus), kernel, matching),
-        _coplsa("sKL coPLSA", options["topics"], 1.0, 100 * seed),
-    ]
-    return _search(models, corpus, n_models=STARTS)
+    # as often as the other model, so that both count alike
+    models = [make_pipeline(*_weighing(corpus), kernel, matching)] * STARTS
+    models += [_coplsa("sKL coPLSA", options["topics"], 1.0, 100 * seed + start) for start in range(STARTS)]
+    return _search(models, corpus)
 
 
 def _regressions(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
@@ -240,16 +239,16 @@ def _coplsa(name: str, topics: int, weight: float, seed: int, sweeps: int = SWEE
     return model(topics, **settings, max_iter=sweeps, random_state=seed)
 
 
-def _search(model: Any, corpus: Bunch, spaces: tuple[str, ...] = SPACES, n_models: int = 1) -> dict[str, np.ndarray]:
+def _search(model: Any, corpus: Bunch, spaces: tuple[str, ...] = SPACES) -> dict[str, np.ndarray]:
     """Similarities in each space; the models are fitted once, and place every object once."""
-    fitted = CrossModalRetriever(model, n_models=n_models).fit(corpus.train, corpus.target)
+    fitted = CrossModalRetriever(model).fit(corpus.train, corpus.target)
     known = [Remembered(one) for one in fitted.models_]
     fitted.models_ = known
     found = {}
     for space in spaces:
         retriever = fitted
         if space != "topic":
-            retriever = CrossModalRetriever(known, space, model_weights=fitted.shares_)
+            retriever = CrossModalRetriever(known, space)
             retriever.fit(corpus.train, corpus.target)
         retriever.clear().add(corpus.test)
         found[space] = retriever.similarities(corpus.test, "image", "text")

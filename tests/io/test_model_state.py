@@ -260,24 +260,21 @@ def test_support_vector_machines_come_back(name, tmp_path):
         np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
-def test_words_that_count_must_be_in_the_index(tmp_path):
+def test_words_of_an_index_are_weights_of_words_that_are_known(tmp_path):
     X, _ = corpus()
     named = Views(dict(X), feature_names={"words": [f"w{i}" for i in range(12)], "links": [f"w{i}" for i in range(8)]})
     model = coview.CrossModalRetriever(coview.MultiViewCCA(2), lexical=0.5).fit(named)
     save(model, tmp_path / "model.coview")
     load(tmp_path / "model.coview")
-    words = model.index_.words.pop("links")
+    words = model.index_.views["links"].words
+    model.index_.views["links"].words = -words
     write(model, tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match="index_ has no words of 'links', though words count in its scores"):
+    with pytest.raises(ModelFileError, match=r"\['words'\] holds -"):
         load(tmp_path / "model.coview")
-    model.index_.words["links"] = -words
-    write(model, tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match=r"words\['links'\] holds -"):
-        load(tmp_path / "model.coview")
-    model.index_.words["links"] = words
+    model.index_.views["links"].words = words
     model.words_.n_rows = 1
     write(model, tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match=r"frequency has a word in .* of 1 texts"):
+    with pytest.raises(ModelFileError, match=r"\['frequency'\] has values .* must be below 2"):
         load(tmp_path / "model.coview")
 
 

@@ -20,10 +20,3 @@ def test_many_queries_are_shown_in_part():
 def test_small_contributions_are_shown_as_one():
     parts = {f"topic {k}": 0.1 for k in range(12)}
     assert repr(Match(1.2, parts)).endswith("+0.700  7 others together")
-
-
-def test_hits_are_a_table_in_notebooks_and_ids_are_no_markup():
-    hits = Hits(np.array([["<b>", "a"]]), np.array([[0.9, 0.4]]), ignored=[["<i>"]])
-    page = hits._repr_html_()
-    assert "<td>&lt;b&gt;</td><td>0.900</td>" in page and "<b>" not in page and "<i>" not in page
-    assert "<th>query</th>" in Hits(np.zeros((9, 1), dtype=int), np.ones((9, 1)))._repr_html_()

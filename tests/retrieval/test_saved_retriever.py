@@ -1,4 +1,4 @@
-"""A retriever is saved whole: the model, the classes, the index and its graph."""
+"""A retriever is saved whole: the model, the classes, and the index; graphs are built again."""
 
 from __future__ import annotations
 
@@ -26,10 +26,13 @@ def test_a_loaded_retriever_finds_the_same_and_goes_on(index, space, tmp_path):
     query = data.views[90:].select("words")
     for left, right in zip(model.search(query, k=5), back.search(query, k=5)):
         assert left == right
-    assert type(back.index_.indexes["image"]) is type(model.index_.indexes["image"])
+    back.index_.prepare()
+    assert (back.index_.views["image"].graph is None) == (index == "exact")
     back.add(data.views[90:])
     model.add(data.views[90:])
-    np.testing.assert_allclose(back.search(query, k=5).scores, model.search(query, k=5).scores, atol=1e-6)
+    # a graph holds rounded vectors, and may prefer one of two that are nearly as good
+    tolerance = 1e-6 if index == "exact" else 1e-3
+    np.testing.assert_allclose(back.search(query, k=5).scores, model.search(query, k=5).scores, atol=tolerance)
     assert back.explain(query[:1], 7).contributions == model.explain(query[:1], 7).contributions
 
 

@@ -261,24 +261,6 @@ def test_shared_words_count_in_a_search_by_view_and_in_all_views():
         assert reasons["features"] == [{"name": "zoom", "adds": pytest.approx(score, abs=1e-5)}]
 
 
-def test_only_the_hits_are_scored_to_explain_them(monkeypatch):
-    table = {"title": ["red fox", "blue sea"] * 10, "body": ["fox den", "sea wave"] * 10}
-    front = TextViews(min_df=1, max_df=1.0)
-    model = LinkPLSA(2, random_state=0, max_iter=5)
-    retriever = CrossModalRetriever(make_pipeline(front, model), lexical=0.5).fit(table)
-    scored, scores = [], retriever.index_.scores
-
-    def watched(*args):
-        scored.append(scores(*args).shape)
-        return scores(*args)
-
-    monkeypatch.setattr(retriever.index_, "scores", watched)
-    service = Service(retriever)
-    assert all(why["drops"] for why in service.why_text("red fox", "title", "body", [2, 4]))
-    service.why(*service.read_query({"red": 1, "fox": 1}, "title", "body"), [2, 4, 6])
-    assert scored == [(3, 2), (3, 3)]
-
-
 def test_a_text_in_a_named_view_finds_what_python_finds():
     table = {
         "title": ["red fox", "blue sea", "red den", "sea wave"] * 6 + ["red quokka"],

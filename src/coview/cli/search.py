@@ -25,7 +25,7 @@ def search(
     source: Annotated[str | None, typer.Option(help="View of the query; by default all that read text.")] = None,
     target: Annotated[str | None, typer.Option(help="View to search in; by default all.")] = None,
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of hits.")] = 10,
-    why: Annotated[bool, typer.Option("--why", help="Explain each hit.")] = False,
+    why: Annotated[bool, typer.Option("--why", help="Show what each word of the query is worth to each hit.")] = False,
     as_json: Json = False,
 ) -> None:
     """Search objects with words, with an image, or for those that resemble one of them.
@@ -72,8 +72,10 @@ def run_search(
     if hits.groups is not None:
         for row, group, name in zip(rows, hits.groups[0].tolist(), hits.group_names[0]):
             row.update({"group": group if name is not None else None, "group_name": name})
-    for row in rows if why else []:
-        row["why"] = _reasons(retriever.explain(query, row["id"], source, target, by="auto").contributions)
+    if why and query is not None:
+        worth = retriever.explain_words(query, [row["id"] for row in rows], source, target)
+        for row, words in zip(rows, worth):
+            row["why"] = {word: round(value, 6) for word, value in list(words.items())[:3]}
     asked = {"query": query} if near is None else {"near": near}
     searched = {"source": source, "target": target, "indexed": len(retriever.indexed_ids())}
     return {**asked, **searched, "ignored": hits.ignored[0] if hits.ignored else [], "hits": rows}
@@ -82,15 +84,6 @@ def run_search(
 def _as_id(text: str, ids: Any) -> Any:
     """Return the id that was typed: a number where the ids are numbers."""
     return int(text) if ids.dtype.kind in "iu" and text.lstrip("-").isdigit() else text
-
-
-def _reasons(parts: dict[str, float]) -> dict[str, float]:
-    """Return the three largest parts of a score, and all else together."""
-    from coview.retrieval.contributions import AVERAGE
-
-    best = [part for part in parts.items() if part[0] != AVERAGE][:3]
-    best.append(("all else", sum(parts.values()) - sum(value for _, value in best)))
-    return {name: round(float(value), 6) for name, value in best}
 
 
 def _loaded(path: Path) -> Any:

@@ -27,8 +27,8 @@ from coview._version import __version__
 from coview.assignment.ontology import Ontology
 from coview.auto.table import CandidateTable
 from coview.exceptions import ModelFileError, ParameterError
+from coview.retrieval.index import ObjectIndex
 from coview.retrieval.lexical import SharedWords
-from coview.retrieval.object_index import ObjectIndex
 from coview.utils import fitted_state as rules
 from coview.utils.archive import Packed, read_archive, write_archive
 from coview.utils.parameters import check_parameters

@@ -7,14 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
 from coview.utils.messages import listed, printable
-from coview.utils.tables import html_table
 
 __all__ = ["Hits", "Match", "say_ignored"]
-
-SHOWN = 3  # queries that a repr shows
 
 
 def say_ignored(words: Sequence[str]) -> str:
@@ -94,30 +90,10 @@ class Hits:
             groups[queries], names[queries] = -1, None
         return Hits(ids, scores, groups, names, self.ignored)
 
-    def _title(self) -> str:
-        n, k = self.ids.shape
-        return f"Hits of {n} {'query' if n == 1 else 'queries'}, {k} each"
-
-    def _repr_html_(self) -> str:
-        n, k = self.ids.shape
-        columns = {"query": n > 1, "id": True, "score": True, "group": self.group_names is not None}
-        rows = []
-        for query in range(min(n, SHOWN)):
-            names = [None] * k if self.group_names is None else self.group_names[query]
-            cells = [
-                (str(query), str(key), f"{score:.3f}", str(name or ""))
-                for (key, score), name in zip(self[query], names)
-            ]
-            rows += [[cell for cell, shown in zip(row, columns.values()) if shown] for row in cells]
-        notes = [say_ignored(words) for words in self.ignored[:SHOWN] if words]
-        notes += [f"... and {n - SHOWN} more queries"] if n > SHOWN else []
-        table = html_table(self._title(), [name for name, shown in columns.items() if shown], rows)
-        return table + "".join(Markup("<p>{}</p>").format(note) for note in notes)
-
     def __repr__(self) -> str:
         n, k = self.ids.shape
-        lines = [self._title()]
-        for query in range(min(n, SHOWN)):
+        lines = [f"Hits of {n} {'query' if n == 1 else 'queries'}, {k} each"]
+        for query in range(min(n, 3)):
             lines += [f"  query {query}"] if n > 1 else []
             lines += [f"  {say_ignored(words)}" for words in self.ignored[query : query + 1] if words]
             names = [None] * k if self.group_names is None else self.group_names[query]
@@ -125,8 +101,8 @@ class Hits:
                 f"  {score:6.3f}  {printable(key)}" + (f"  [{printable(name)}]" if name is not None else "")
                 for (key, score), name in zip(self[query], names)
             ] or ["  no hits"] * bool(k)
-        if n > SHOWN:
-            lines.append(f"  ... and {n - SHOWN} more queries")
+        if n > 3:
+            lines.append(f"  ... and {n - 3} more queries")
         return "\n".join(lines)
 
 

@@ -20,7 +20,6 @@ from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.preprocessing.vectorizer import TextVectorizer
 from coview.utils.messages import listed, short
-from coview.utils.warn import warn_user
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
@@ -33,7 +32,6 @@ __all__ = [
     "known_words",
     "split_words",
     "unknown_query",
-    "unknown_rows",
 ]
 
 _TOKEN = re.compile(r"\w+")
@@ -99,7 +97,6 @@ class ReadQuery:
     texts: dict[str, list[str]]  # raw texts, by view
     target: str | None  # view to search in; None for all of them
     words: sparse.csr_array | None = None  # weights of their words, where shared words count
-    share: float = 0.0  # of the score that shared words make
     ignored: list[list[str]] = field(default_factory=list)  # words of texts that nothing knows, one list for each query
     unknown: np.ndarray | None = None  # rows of a table of which nothing is known, where others are
 
@@ -285,48 +282,13 @@ def _needed(source: str | None, names: Sequence[str], what: str) -> str:
 
 
 def unknown_query(query: Any, row: int, view: str | None) -> ViewsError:
-    """Return the error for the first of some raw queries of which nothing is known, by its row.
-
-    Parameters
-    ----------
-    query : raw query, or list of them
-        What was searched with.
-    row : int
-        Which of them is unknown.
-    view : str or None
-        View of the query; None for all that read text.
-    """
+    """Return the error for one of some queries, by its row, of which a view knows nothing, or all (None)."""
     one = query[row] if isinstance(query, (list, tuple)) else query
-    where = "any view" if view is None else f"view {view!r}"
     if isinstance(one, str) and not one.strip():
-        which = f"Query number {row}" if isinstance(query, (list, tuple)) else "The query"
-        return ViewsError(f"{which} is empty. Enter some words.")
-    if not isinstance(one, str):
-        return ViewsError(f"Nothing in query number {row} is known to {where}. Use another image.")
-    return ViewsError(f"Nothing in the query {short(one)} is known to {where}. Use other words.")
-
-
-def unknown_rows(rows: np.ndarray, n_rows: int, view: str | None) -> np.ndarray:
-    """Return the rows of a table of which nothing is known, with a warning that names them; refuse it if all are such.
-
-    Parameters
-    ----------
-    rows : ndarray of int
-        The rows.
-    n_rows : int
-        Number of all rows.
-    view : str or None
-        View of the query; None for several.
-    """
+        return ViewsError("The query is empty. Enter some words.")
+    named = f"the query {short(one)}" if isinstance(one, str) else "the query"
     where = "any view" if view is None else f"view {view!r}"
-    if len(rows) == n_rows:
-        what = "the query" if n_rows == 1 else f"the {n_rows:,} queries"
-        raise ViewsError(f"Nothing in {what} is known to {where}: empty, or new words only. Use other values.")
-    one = len(rows) == 1
-    named = f"query number {rows[0]}" if one else f"{len(rows):,} of {n_rows:,} queries ({listed(rows[:5].tolist())}"
-    named += "" if one else ", ...)" if len(rows) > 5 else ")"
-    warn_user(f"Nothing in {named} is known to {where}: {'it has' if one else 'they have'} no hits.", UserWarning)
-    return rows
+    return ViewsError(f"Nothing in {named} is known to {where}. Use other words or values.")
 
 
 def _count_known(texts: list[str], columns: Mapping[str, int], width: int) -> sparse.csr_array:

@@ -34,63 +34,32 @@ from coview.preprocessing.stop_words import detect_language
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.preprocessing.weighting import TfidfViews
-from coview.retrieval.contributions import AVERAGE, feature_contributions
 from coview.retrieval.hits import Hits, Match
-from coview.retrieval.lexical import (
-    BUCKETS,
-    SharedWords,
-    best_share,
-    count_words,
-    hash_words,
-    pairs_with_words,
-    spell_words,
-    weigh_query,
-)
-from coview.retrieval.object_index import ObjectIndex
-from coview.retrieval.queries import (
-    QueryReader,
-    ReadQuery,
-    is_raw,
-    is_table,
-    is_text,
-    unknown_query,
-    unknown_rows,
-)
+from coview.retrieval.index import ObjectIndex
+from coview.retrieval.lexical import BUCKETS, SharedWords, count_words, hash_words, spell_words, weigh_query
+from coview.retrieval.queries import QueryReader, ReadQuery, is_raw, is_table, is_text, split_words, unknown_query
 from coview.retrieval.semantic import fit_classifier
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.messages import cut, did_you_mean, listed
-from coview.utils.parameters import ARRAY, ESTIMATOR, NONE, TEXTS, by_view, integer, number, one_of
-from coview.utils.warn import warn_user
-from coview.validation import base_seed, check_count, check_option, encode_labels, per_view
+from coview.utils.messages import did_you_mean, listed
+from coview.utils.parameters import ESTIMATOR, NONE, TEXTS, number, one_of
+from coview.validation import base_seed, check_count, check_option, encode_labels
 from coview.views.arrays import take_rows
 from coview.views.views import Views
 
 __all__ = ["CrossModalRetriever"]
 
-_LEAST_PAIRS, _MOST_PAIRS, _MOST_TRAINING = 50, 1000, 5000  # objects by which the share of words is chosen
-_UNCHOSEN = 0.5  # that share, where it cannot be chosen
 _SORTED = ("topic", "cluster", "class")  # kinds of groups that an object is in
 _CACHED = ("_inspections", "_sorter", "_reader")  # of what was fitted; in no file
 
 
-def _check_models(checker: rules.Checker, value: Any, where: str) -> None:
-    """At least one model, and in semantic space what classes are found by."""
-    checker.check(rules.sequence(rules.estimator(), "models", low=1), value, where)
-    semantic = checker.state.get("space") == "semantic"
-    for part in ("classes_", "classifiers_"):
-        if semantic and part not in checker.state:
-            checker.refuse(part, "is not there, which semantic space needs")
-        if not semantic and part in checker.state:
-            checker.refuse(part, f"is there, which {checker.state.get('space')} space has not")
+def _is_semantic(state: Mapping[str, Any]) -> bool:
+    return state.get("space") == "semantic"
 
 
 def _check_means(checker: rules.Checker, value: Any, where: str) -> None:
     """The mean position by each model or, in semantic space, that of the class probabilities."""
-    semantic = checker.state.get("space") == "semantic"
-    checker.check(rules.sequence(rules.floats(None), 1 if semantic else "models"), value, where)
-    for i, mean in enumerate(value):
-        checker.size("classes" if semantic else f"dimensions of model {i}", len(mean), f"{where}[{i}]")
+    checker.check(rules.sequence(rules.floats(None), 1 if _is_semantic(checker.state) else "models"), value, where)
     checker.size("dimensions", sum(map(len, value)), where)
 
 
@@ -100,36 +69,25 @@ def _check_words(checker: rules.Checker, value: Any, where: str) -> None:
         checker.refuse(where, f"is of type {type(value).__name__}, but must be SharedWords")
     checker.check(
         rules.record(
-            shares=rules.by_view(rules.by_view(rules.number(0.0, 1.0))),
+            pairs=rules.sequence(rules.sequence(rules.text(), 2)),
             lengths=rules.by_view(rules.number(0.0), some=True),
             languages=rules.mapping(rules.or_none(rules.text())),
             buckets=rules.integers("words", below=BUCKETS, rising=True),
-            frequency=rules.integers("words"),
+            frequency=rules.integers("words", below=value.n_rows + 1),
             n_rows=rules.count(),
         ),
         vars(value),
         where,
     )
-    if value.frequency.size and value.frequency.max() > value.n_rows:
-        checker.refuse(f"{where}.frequency", f"has a word in {value.frequency.max()} of {value.n_rows} texts")
 
 
 def _check_index(checker: rules.Checker, value: Any, where: str) -> None:
     """Vectors of the index are those that queries become; words are weighed in the views that have any."""
     if not isinstance(value, ObjectIndex):
         checker.refuse(where, f"is of type {type(value).__name__}, but must be an index of objects")
-    checker.check(rules.by_view(rules.plain()), value.indexes, f"{where}.indexes")
-    for view, index in value.indexes.items():
-        checker.size("dimensions", index.vectors.shape[1], f"the vectors of {view!r} in {where}")
-    words = checker.state.get("words_")
-    if not isinstance(words, SharedWords):
-        return  # which is refused by itself
-    if value.words.keys() - words.lengths.keys() or any(part.shape[1] != BUCKETS for part in value.words.values()):
-        checker.refuse(where, "has words of views that words_ does not know")
-    filled = {view for view, index in value.indexes.items() if len(index)}
-    absent = [view for view in words.searched() if view in filled - value.words.keys()]
-    if absent:
-        checker.refuse(where, f"has no words of {absent[0]!r}, though words count in its scores")
+    checker.check(rules.by_view(rules.plain()), value.views, f"{where}.views")
+    for view, part in value.views.items():
+        checker.size("dimensions", part.vectors.shape[1], f"the vectors of {view!r} in {where}")
 
 
 @shared_parameters
@@ -148,25 +106,15 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         Compare positions in the model's space (what its `transform` gives, or its projection), or class probabilities:
         the model's own, else those of one logistic regression per view on the positions. "semantic" needs `y` in
         `fit`.
-    center : {"mean", "row"}, default="mean"
-        What is taken off before correlating: the mean position of the training objects by the same view, or each
-        position's own mean over the dimensions.
-    lexical : float or "auto", default="auto"
+    lexical : float, default=0.6
         Share of the score, from 0 to 1, that is BM25 of shared words: of the raw texts, where the model starts with
-        `TextViews`, else of features with the same name. "auto" chooses it for each pair of views: the share that finds
-        the other view of held-out training objects best, 0 where words do not help; 0.5 with fewer than 50 objects.
-    n_models : int, default=1
-        How often each model that starts at random (has `n_init`) is fitted, with other seeds; the mean of the scores
-        counts. Topics of one start are a matter of luck, and several starts find much more.
-    model_weights : sequence of float or None, default=None
-        Weight of each model of a list in the score; equal by default.
-    C : float or {view: float}, default=10.0
+        `TextViews`, else of features with the same name. It counts for views that have words in common.
+    C : float, default=10.0
         Inverse strength of the penalty of the logistic regressions.
-    index : {"auto", "exact", "hnsw"}, default="auto"
-        Look at every object, or through an HNSW graph (usearch, ``pip install "coview[ann]"``); "auto" takes the graph
-        above 200,000 objects where usearch is installed.
-    recall : float, default=0.95
-        Share of the 10 best objects that the graph is to find; its effort is raised until it does.
+    index : {"exact", "hnsw"}, default="exact"
+        Look at every object, or through an HNSW graph (usearch, ``pip install "coview[ann]"``), which finds most of the
+        best. The graph is not part of a model file: a loaded retriever looks at every object until `index_.prepare()`
+        builds it again. Where shared words count, every object is looked at.
 
     Attributes
     ----------
@@ -182,15 +130,9 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         The indexed objects.
     front_ : transformer or None
         The fitted step that makes views of tables, where the model starts with one.
-    shares_ : ndarray
-        Share of each fitted model in the score.
     words_ : SharedWords
-        What BM25 knows of the training objects: frequencies of the (hashed) words, mean lengths of the views, and its
-        share of the score.
-    lexical_ : dict
-        ``{source: {target: share}}``: share of the score that is BM25, by the views of query and object.
-    model_ : estimator
-        The first of the fitted models.
+        What BM25 knows of the training objects: frequencies of the (hashed) words, mean lengths of the views, and which
+        views have words in common.
     <shared: fitted views>
 
     Examples
@@ -217,14 +159,14 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             rules.by_view(rules.count(1, size="features of {view}")), needed=lambda state: state.get("front_") is None
         ),
         "front_": rules.or_none(rules.estimator(methods=["transform", "view_inputs"])),
-        "models_": rules.custom(_check_models),
-        "shares_": rules.shares("models"),
+        "models_": rules.sequence(rules.estimator(), "models", low=1),
         "means_": rules.by_view(rules.custom(_check_means)),
-        "classes_": rules.optional(rules.labels("classes")),
+        "classes_": rules.optional(rules.labels("dimensions"), needed=_is_semantic),
         "classifiers_": rules.optional(
             rules.by_view(
-                rules.sequence(rules.or_none(rules.estimator(codes="classes", methods=["predict_proba"])), "models")
-            )
+                rules.sequence(rules.or_none(rules.estimator(codes="dimensions", methods=["predict_proba"])), "models")
+            ),
+            needed=_is_semantic,
         ),
         "words_": rules.custom(_check_words),
         "index_": rules.custom(_check_index),
@@ -232,13 +174,9 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     _parameters = {
         "model": ESTIMATOR | TEXTS | NONE,
         "space": one_of("topic", "semantic"),
-        "center": one_of("mean", "row"),
-        "lexical": one_of("auto") | number(most=1),
-        "n_models": integer(),
-        "model_weights": ARRAY | NONE,
-        "C": by_view(number(above=0)),
-        "index": one_of("auto", "exact", "hnsw"),
-        "recall": number(above=0, most=1),
+        "lexical": number(most=1),
+        "C": number(above=0),
+        "index": one_of("exact", "hnsw"),
     }
 
     def __init__(
@@ -246,23 +184,15 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         model: Any = None,
         space: str = "topic",
         *,
-        center: str = "mean",
-        lexical: Any = "auto",
-        n_models: int = 1,
-        model_weights: Any = None,
-        C: Any = 10.0,
-        index: str = "auto",
-        recall: float = 0.95,
+        lexical: float = 0.6,
+        C: float = 10.0,
+        index: str = "exact",
     ) -> None:
         self.model = model
         self.space = space
-        self.center = center
         self.lexical = lexical
-        self.n_models = n_models
-        self.model_weights = model_weights
         self.C = C
         self.index = index
-        self.recall = recall
 
     # -- learning and indexing
 
@@ -288,60 +218,23 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
                 "with a query in another."
             )
         models = [_default_model(views) if model is None else model for _, model in parts]
-        vectors = self._fit_models(models, views, y)
+        self.models_ = [model.fit(views, y) for model in models]
+        for name in _CACHED:
+            self.__dict__.pop(name, None)
+        vectors = self._learn_space(views, y)
         texts = self._reader.raw_texts(X) if self.lexical else {}
         languages = {name: detect_language(values) for name, values in texts.items()}
         counts = count_words(views, texts, views.feature_names, languages) if self.lexical else {}
-        self._learn_words(models, views, y, counts, languages)
+        self.words_ = SharedWords.learn(counts, languages)
         self.clear()
         self._index_objects(views, views.ids, vectors, counts, self._training_codes(len(views)))
+        self.index_.prepare()
         return self
-
-    def _fit_models(self, models: list[Any], views: Views, y: Any) -> dict[str, np.ndarray]:
-        """Fit the models, each as often as asked for, and learn the space; return the objects' vectors by view."""
-        repeats = [self._repeated(model) for model in models]
-        self.models_ = [model.fit(views, y) for models in repeats for model in models]
-        shares = self._weights(len(repeats))
-        self.shares_ = np.repeat(
-            [share / len(models) for share, models in zip(shares, repeats)], [len(models) for models in repeats]
-        )
-        for name in _CACHED:
-            self.__dict__.pop(name, None)
-        return self._learn_space(views, y)
-
-    @property
-    def model_(self) -> Any:
-        """The first of the fitted models."""
-        return self.models_[0]
-
-    @property
-    def lexical_(self) -> dict[str, dict[str, float]]:
-        """Share of the score that is BM25, by the views of query and object."""
-        return self.words_.shares
-
-    def _weights(self, n_given: int) -> np.ndarray:
-        """Shares of the given models in the score."""
-        weights = np.ones(n_given) if self.model_weights is None else np.asarray(self.model_weights)
-        numeric = weights.dtype.kind in "biuf" and weights.shape == (n_given,)
-        if not numeric or not (weights > 0).all() or not np.isfinite(weights).all():
-            raise ValueError(f"model_weights must be {n_given} positive numbers, got {self.model_weights!r}.")
-        return weights / weights.sum()
-
-    def _repeated(self, model: Any) -> list[Any]:
-        """As many models as asked for, with other seeds, of one that starts at random."""
-        if self.n_models == 1 or "n_init" not in last_step(model).get_params():
-            return [model]
-        seeds = {name: value for name, value in model.get_params().items() if name.split("__")[-1] == "random_state"}
-        first = {name: base_seed(value) for name, value in seeds.items() if value is not None}
-        others = [
-            clone(model).set_params(**{name: seed + i for name, seed in first.items()}) for i in range(1, self.n_models)
-        ]
-        return [model, *others]
 
     def clear(self) -> CrossModalRetriever:
         """Remove all objects from the index; the models stay fitted."""
         check_is_fitted(self, "means_")
-        self.index_ = ObjectIndex(dict.fromkeys(self.means_, self._width()), self.index, self.recall)
+        self.index_ = ObjectIndex(dict.fromkeys(self.means_, self._width()), self.index)
         return self
 
     def add(self, X: Any, ids: Any = None) -> CrossModalRetriever:
@@ -370,7 +263,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     def indexed_ids(self, view: str | None = None) -> np.ndarray:
         """Return the ids of the indexed objects, or of those that have a view, in the order of `similarities`."""
         check_is_fitted(self, "means_")
-        return self.index_.ids if view is None else self.index_.ids_of(self._check_view(view))
+        return self.index_.ids if view is None else self.index_.ids[self.index_.views[self._check_view(view)].rows]
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: groups and features are those of one model; objects are embedded by all of them."""
@@ -418,8 +311,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         check_count("k", k)
         asked = self._read_query(query, source, target)
         vectors = self._vectors(asked.views).astype(np.float32)
-        keys, scores = self.index_.search(vectors, asked.words, asked.share, asked.target, k)
-        return self._hits(keys, scores, asked.ignored).without(asked.unknown)
+        positions, scores = self.index_.search(vectors, asked.words, self.lexical, asked.target, k)
+        return self._hits(positions, scores, asked.ignored).without(asked.unknown)
 
     def near(self, hit: Any, k: int = 10) -> Hits:
         """Find the indexed objects that resemble an indexed object, by all of their views.
@@ -438,16 +331,17 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         """
         check_is_fitted(self, "means_")
         check_count("k", k)
-        key, vector, words = self.index_.key_of(hit), np.zeros(self._width()), sparse.csr_array((1, BUCKETS))
+        vector, words = np.zeros(self._width()), sparse.csr_array((1, BUCKETS), dtype=np.float32)
         for name, row in self.index_.rows_of(hit).items():
-            vector = vector + self.index_.indexes[name].vectors[row]
-            if name in self.index_.words:  # a view with many words is not to drown the others
-                own = self.index_.words[name][[row]]
+            part = self.index_.views[name]
+            vector = vector + part.vectors[row]
+            if part.words is not None:  # a view with many words is not to drown the others
+                own = part.words[[row]]
                 words = words + own.sign() / np.sqrt(max(float(own.sum()), 1e-12))
-        share = self.words_.share((), None)
-        weights = sparse.csr_array(words, dtype=np.float32) if share else None
+        weights = sparse.csr_array(words) if self.words_.pairs else None
         vectors = _unit_rows(vector[None]).astype(np.float32)
-        return self._hits(*self.index_.search(vectors, weights, share, None, k, without=key))
+        found = self.index_.search(vectors, weights, self.lexical, None, k, without=self.index_.position(hit))
+        return self._hits(*found)
 
     def similarities(
         self, query: Any, source: str | None = None, target: str | None = None, *, ids: Sequence[Any] | None = None
@@ -468,11 +362,13 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         check_is_fitted(self, "means_")
         asked = self._read_query(query, source, target)
         vectors = self._vectors(asked.views).astype(np.float32)
-        return self.index_.scores(vectors, asked.words, asked.share, asked.target, ids)
+        scores = self.index_.scores(vectors, asked.words, self.lexical, asked.target)
+        if ids is None:
+            return scores
+        view, index = asked.target, self.index_
+        return scores[:, [index.position(name) if view is None else index.rows_of(name, view)[view] for name in ids]]
 
-    def explain(
-        self, query: Any, hit: Any, source: str | None = None, target: str | None = None, *, by: str = "dimension"
-    ) -> Match:
+    def explain(self, query: Any, hit: Any, source: str | None = None, target: str | None = None) -> Match:
         """Explain which topics (or classes, and shared words) made an indexed object match a query.
 
         Parameters
@@ -485,10 +381,6 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             View of the query, where it is a matrix or raw, or where only one of its views is meant.
         target : str, optional
             View that was searched in; the other one where there are two.
-        by : {"dimension", "feature", "auto"}, default="dimension"
-            Name the parts by topics, classes or components, or by the features of the query, which needs positions that
-            are weighted sums of features: `MultiViewCCA` and its kin in topic space. "auto" names features where it
-            can.
 
         Returns
         -------
@@ -496,33 +388,62 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             ``score`` and ``contributions`` by name, which sum to it; none of an object without views.
         """
         check_is_fitted(self, "means_")
-        check_option("by", by, ("dimension", "feature", "auto"))
         asked = self._read_query(query, source, target)
         views, target = asked.views, asked.target
         if len(views) != 1:
             raise ValueError(f"explain takes one query, got {len(views)}.")
-        rows = self.index_.rows_of(hit) if target is None else {target: self.index_.row_of(hit, target)}
+        rows = self.index_.rows_of(hit, target)
         if not rows:
             return Match(0.0)
-        vector = np.mean([self.index_.indexes[name].vectors[row] for name, row in rows.items()], axis=0)
-        by_feature = by != "dimension" and self._explains_features(needed=by == "feature")
-        if by_feature:
-            named = self._feature_contributions(views, vector)
-            if target is None:  # one word, read by several views
-                named = _sum_by_name([(_without_view(name, views.names), value) for name, value in named.items()])
-        else:
-            parts = self._vectors(views)[0].astype(np.float32).astype(np.float64) * vector
-            named = dict(zip(self._dimension_names(next(iter(rows))), parts.tolist()))
-        named = {name: (1 - asked.share) * value for name, value in named.items()}
+        vector = np.mean([self.index_.views[name].vectors[row] for name, row in rows.items()], axis=0)
+        share = 0.0 if asked.words is None else self.lexical
+        parts = (1 - share) * self._vectors(views)[0] * vector
+        named = dict(zip(self._dimension_names(), parts.tolist()))
         if asked.words is not None:
-            spelled = {name.lower(): name for name in named} if by_feature else {}
             word_of = spell_words(views, asked.texts, {} if target is None else self._reader.feature_names)
-            for bucket, value in self.index_.shared_words(asked.words, self.index_.key_of(hit), target):
-                word = word_of.get(bucket, "?")
-                name = spelled.get(word, f"word {word}")
-                named[name] = named.get(name, 0.0) + asked.share * value
+            for bucket, value in self.index_.explain_words(asked.words, hit, target):
+                name = f"word {word_of.get(bucket, '?')}"
+                named[name] = named.get(name, 0.0) + share * value
         ranked = dict(sorted(named.items(), key=lambda part: -part[1]))
         return Match(float(sum(ranked.values())), ranked)
+
+    def explain_words(
+        self, text: str, ids: Sequence[Any], source: str | None = None, target: str | None = None
+    ) -> list[dict[str, float]]:
+        """Explain how much the score of indexed objects falls when a word of a text is left out, whatever the model.
+
+        Parameters
+        ----------
+        text : str
+            What was searched with.
+        ids : sequence of identifiers
+            The objects that were found.
+        source : str, optional
+            View of the query.
+        target : str, optional
+            View that was searched in.
+
+        Returns
+        -------
+        list of dict
+            For each object, what each of the first 16 words of the text is worth, largest first; words that change
+            nothing are left out.
+        """
+        words = split_words(text)
+        scores = [self._scores_if_known(text, source, target, ids)]
+        each = list(dict.fromkeys(words))[:16]
+        for left_out in each:
+            rest = " ".join(word for word in words if word != left_out)
+            scores.append(self._scores_if_known(rest, source, target, ids))
+        drops = scores[0] - np.array(scores[1:]).reshape(len(each), len(ids))
+        worth = [{word: float(drop) for word, drop in zip(each, column) if abs(drop) > 1e-6} for column in drops.T]
+        return [dict(sorted(row.items(), key=lambda part: -part[1])) for row in worth]
+
+    def _scores_if_known(self, text: str, source: str | None, target: str | None, ids: Sequence[Any]) -> np.ndarray:
+        try:
+            return self.similarities([text], source, target, ids=ids)[0]
+        except ViewsError:  # nothing in it is known, so that there is no query
+            return np.zeros(len(ids), dtype=np.float32)
 
     def tags(
         self,
@@ -626,9 +547,6 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     def _learn_space(self, views: Views, y: Any) -> dict[str, np.ndarray]:
         """Learn classes and means from the training objects; return their vectors by view."""
-        absent = [name for v, name in enumerate(views.names) if not views.present[:, v].any()]
-        if absent:
-            raise ViewsError(f"No object has view {absent[0]!r}. Drop the view, or pass objects that have it.")
         positions = {name: self._positions(views, name) for name in views.names}
         self._learn_classes(views, positions, y)
         parts = {name: self._to_space(name, here) for name, here in positions.items()}
@@ -648,33 +566,32 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             return
         codes, self.classes_ = encode_labels(y, len(views))
         self.classifiers_ = {}
-        strengths = dict(zip(views.names, per_view("C", self.C, views.names)))
         for name, parts in positions.items():
             labels = codes[self._rows_with(views, name)]
             self.classifiers_[name] = [
-                None if has else fit_classifier(name, rows, labels, strengths[name]) for has, rows in zip(own, parts)
+                None if has else fit_classifier(name, rows, labels, self.C) for has, rows in zip(own, parts)
             ]
 
     def _to_space(self, name: str, positions: list[np.ndarray]) -> list[np.ndarray]:
         """Positions as they are, or the mean class probabilities of all models."""
         if self.space != "semantic":
             return positions
-        total = np.zeros((len(positions[0]), len(self.classes_)))
-        for share, classifier, rows in zip(self.shares_, self.classifiers_[name], positions):
-            total += share * (rows if classifier is None else class_probabilities(classifier, rows, len(self.classes_)))
-        return [total]
+        n_classes = len(self.classes_)
+        found = [
+            rows if classifier is None else class_probabilities(classifier, rows, n_classes)
+            for classifier, rows in zip(self.classifiers_[name], positions)
+        ]
+        return [np.mean(found, axis=0)]
 
     def _normalized(self, name: str, parts: list[np.ndarray]) -> np.ndarray:
         """Vectors to be compared: centered parts of length 1, side by side, so that products are means of products."""
-        shares = self.shares_ if len(parts) == len(self.shares_) else np.ones(1)
         pieces = []
-        for share, part, mean in zip(shares, parts, self.means_[name]):
-            part = part.astype(np.float64)
-            apart = part - (mean if self.center == "mean" else part.mean(axis=1, keepdims=True))
+        for part, mean in zip(parts, self.means_[name]):
+            apart = part - mean
             # what rounding leaves of nothing is no direction
             apart[np.abs(apart).max(axis=1, initial=0.0) < 1e-12] = 0
-            pieces.append(np.sqrt(share) * _unit_rows(apart))
-        return pieces[0] if len(pieces) == 1 else np.hstack(pieces)
+            pieces.append(_unit_rows(apart) / np.sqrt(len(parts)))
+        return np.hstack(pieces)
 
     def _embed_by(self, views: Views, name: str) -> np.ndarray:
         """Vectors of the objects that have a view, by that view."""
@@ -707,71 +624,13 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
                     total = total + whole
         return total
 
-    # -- shared words
-
-    def _learn_words(
-        self, models: list[Any], views: Views, y: Any, counts: dict[str, Any], languages: dict[str, str | None]
-    ) -> None:
-        """Learn the frequencies of words, and how much shared words count for each pair of views."""
-        pairs = pairs_with_words(counts)
-        if not pairs and self.lexical not in ("auto", 0):
-            raise ViewsError(
-                "lexical > 0 requires views that share words or feature names, but these views share none.",
-                use={"lexical": 0},
-            )
-        self.words_ = SharedWords.learn(counts if pairs else {}, views.names, languages)
-        shares = None
-        if self.lexical == "auto" and len(views) >= _LEAST_PAIRS and pairs:
-            shares = self._choose_shares(models, views, y, counts, pairs)
-        for source, target in pairs:
-            fixed = _UNCHOSEN if self.lexical == "auto" else float(self.lexical)
-            self.words_.shares[source][target] = fixed if shares is None else shares[source, target]
-
-    def _choose_shares(
-        self, models: list[Any], views: Views, y: Any, counts: dict[str, Any], pairs: list[tuple[str, str]]
-    ) -> dict[tuple[str, str], float] | None:
-        """Choose the share of words for each pair of views by how well held-out objects find their other view.
-
-        None where the models cannot be fitted on the others.
-        """
-        order = np.random.default_rng(0).permutation(len(views))
-        held = np.sort(order[: min(len(views) // 5, _MOST_PAIRS)])
-        rest = np.sort(order[len(held) : len(held) + _MOST_TRAINING])
-        trial = clone(self)
-        try:
-            trial._fit_models(
-                [clone(model) for model in models], views[rest], None if y is None else np.asarray(y)[rest]
-            )
-        except ValueError as error:  # all objects did for the models: this part is too small, or lacks a view or class
-            warn_user(
-                f"lexical='auto' is {_UNCHOSEN}: it is chosen with models that are fitted on a part of the objects, "
-                f"and on these the fit failed ({cut(str(error), 120)}). Pass a number to choose it yourself.",
-                UserWarning,
-            )
-            return None
-        searched = np.concatenate([rest, held])  # held-out objects among the others
-        shares = dict.fromkeys(pairs, 0.0)
-        for source, target in pairs:
-            has_source, has_target = (views.present[:, views.names.index(name)] for name in (source, target))
-            queries, objects = held[(has_source & has_target)[held]], searched[has_target[searched]]
-            if not len(queries):
-                continue
-            order = np.argsort(objects)
-            own = order[np.searchsorted(objects[order], queries)]
-            asked, vectors = trial._vectors(views[queries].select(source)), trial._embed_by(views[objects], target)
-            weights = self.words_.weigh(target, counts[target][objects])
-            words = (weigh_query(counts[source][queries]) @ weights.T).toarray()
-            words /= np.maximum(words.max(axis=1, keepdims=True), 1e-30)
-            shares[source, target] = best_share(asked.astype(np.float32) @ vectors.astype(np.float32).T, words, own)
-        return shares
+    # -- objects in
 
     def _count_words(self, views: Views, texts: Mapping[str, list[str]]) -> dict[str, Any]:
         """Words of new objects and of queries, as those of the training objects were counted."""
         if not self.words_.lengths:
             return {}
         return count_words(views, texts, self._reader.feature_names, self.words_.languages)
-
-    # -- objects in
 
     def _views_of(self, X: Any) -> Views:
         if self.front_ is None:
@@ -820,22 +679,23 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     # -- objects out
 
-    def _hits(self, keys: np.ndarray, scores: np.ndarray, ignored: list[list[str]] | None = None) -> Hits:
-        """Hits with identifiers and groups, by keys of the index."""
-        ids, places, scores = self.index_.still_there(keys, scores)
+    def _hits(self, positions: np.ndarray, scores: np.ndarray, ignored: list[list[str]] | None = None) -> Hits:
+        """Hits with identifiers and groups, by positions in the index."""
         groups = names = None
         if self._sorter is not None:
             known = np.array([*self._sorter.group_names, None], dtype=object)  # -1 is the last
-            groups = np.where(places < len(known) - 1, places, -1)  # a file may tell of groups that the model lacks
+            groups = self.index_.groups[positions]
+            groups = np.where(groups < len(known) - 1, groups, -1)  # a file may tell of groups that the model lacks
             names = known[groups]
-        return Hits(ids, scores, groups, names, ignored or [])
+        return Hits(self.index_.ids[positions], scores, groups, names, ignored or [])
 
-    def _dimension_names(self, view: str) -> list[str]:
+    def _dimension_names(self) -> list[str]:
         """Names of the dimensions that are compared: classes, or topics by what they are about."""
         if self.space == "semantic":
             return [f"class {name}" for name in self.classes_]
         labels = []
-        for i, (model, mean) in enumerate(zip(self._inspections, self.means_[view])):
+        view, means = next(iter(self.means_.items()))
+        for i, (model, mean) in enumerate(zip(self._inspections, means)):
             which = f"model {i} " if len(self.models_) > 1 else ""
             if _profiles(model, view) is None:
                 labels += [f"{which}component {k}" for k in range(len(mean))]
@@ -843,33 +703,6 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             named = enumerate(model.group_names)
             labels += [f"{which}topic {k}" + (f" ({name})" if name != f"topic {k}" else "") for k, name in named]
         return labels
-
-    def _explains_features(self, needed: bool) -> bool:
-        """Tell whether scores are sums over the features of a query; refuse if they must be."""
-        if self.space == "topic" and all(model.projections for model in self._inspections):
-            return True
-        if needed:
-            raise ValueError(
-                "by='feature' needs space='topic' and models whose positions are weighted sums of features, such as "
-                "MultiViewCCA. Use by='dimension'."
-            )
-        return False
-
-    def _feature_contributions(self, views: Views, vector: np.ndarray) -> dict[str, float]:
-        """What each feature of one query adds to its product with an object's vector."""
-        ends = np.cumsum([len(mean) for mean in self.means_[views.names[0]]])
-        pieces = np.split(vector.astype(np.float64), ends[:-1])
-        here = [name for name in views.names if len(self._rows_with(views, name))]
-        vectors = [self._embed_by(views, name)[0] for name in here]
-        length = np.linalg.norm(np.sum(vectors, axis=0)) if len(views.names) > 1 else 1.0
-        total: dict[str, float] = {}
-        for name in here if length else []:
-            for share, model, mean, piece in zip(self.shares_, self._inspections, self.means_[name], pieces):
-                scale = np.sqrt(share) / length
-                for feature, value in feature_contributions(model, views, name, piece, mean, self.center).items():
-                    key = feature if len(here) == 1 or feature == AVERAGE else f"{name}: {feature}"
-                    total[key] = total.get(key, 0.0) + scale * value
-        return total
 
     # -- queries in
 
@@ -884,19 +717,18 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         else:
             views, target = self._query_views(query, source, target)
             texts = self._reader.texts(query, views)
-        share, words = self.words_.share(views.names, target), None
-        if share:
+        words, held = None, np.zeros(BUCKETS, dtype=bool)
+        if self.words_.count_in(views.names, target):
             # texts that all views read have no language of their own
             counts = count_words(views, texts, {}, {}) if anywhere else self._count_words(views, texts)
             words = weigh_query(sum(counts.values(), sparse.csr_array((len(views), BUCKETS))))
-        unknown = self._check_known(query, views, words, target)
+            held = self.index_.known_words(target)
+        unknown = self._check_known(query, views, words, held)
         ignored = [
-            self._reader.ignored(
-                text, views.names, lambda parts: bool(share) and self.index_.knows_word(hash_words(parts), target)
-            )
+            self._reader.ignored(text, views.names, lambda parts: bool(held[hash_words(parts)].any()))
             for text in (next(iter(texts.values()), []) if is_text(query) else [])
         ]
-        return ReadQuery(views, texts, target, words, share, ignored, unknown)
+        return ReadQuery(views, texts, target, words, ignored, unknown)
 
     def _query_views(self, query: Any, source: str | None, target: str | None) -> tuple[Views, str]:
         """Views of a query, and the view to search in."""
@@ -926,25 +758,23 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         return views, target
 
     def _check_known(
-        self, query: Any, views: Views, words: sparse.csr_array | None, target: str | None
+        self, query: Any, views: Views, words: sparse.csr_array | None, held: np.ndarray
     ) -> np.ndarray | None:
-        """Refuse a raw query of which nothing is known, neither to its views nor to the objects.
+        """Return the rows of a table of which nothing is known, neither to its views nor to the objects (`held`).
 
-        Of several rows of a table, those are returned and told of; matrices and views are taken as they are.
+        Texts and images of which nothing is known are refused, and so is a table of such rows alone; matrices and views
+        are taken as they are.
         """
         if not is_raw(query) and (isinstance(query, Views) or self.front_ is None or not is_table(query)):
             return None
         filled = [np.asarray(abs(part).sum(axis=1)).ravel() > 0 for part in views.values()]
         known = np.any(filled if is_raw(query) else list(objects_by_view(views).values()), axis=0)
         if words is not None:
-            known |= self.index_.known_words(words, target)
+            known |= words @ held.astype(np.float32) > 0
         unknown = np.flatnonzero(~known)
-        if not unknown.size:
-            return None
-        view = None if len(views.names) > 1 else views.names[0]
-        if is_raw(query):
-            raise unknown_query(query, int(unknown[0]), view)
-        return unknown_rows(unknown, len(known), view)
+        if unknown.size and (is_raw(query) or unknown.size == len(known)):
+            raise unknown_query(query, int(unknown[0]), None if len(views.names) > 1 else views.names[0])
+        return unknown if unknown.size else None
 
 
 def _unit_rows(rows: np.ndarray) -> np.ndarray:
@@ -975,18 +805,6 @@ def _is_counts(matrix: Any) -> bool:
     """Tell counts from measurements: whole numbers, none of them negative."""
     values = matrix.data if sparse.issparse(matrix) else np.asarray(matrix)
     return bool(values.size and values.min() >= 0 and np.array_equal(values, np.floor(values)))
-
-
-def _sum_by_name(pairs: list[tuple[str, float]]) -> dict[str, float]:
-    totals: dict[str, float] = {}
-    for name, value in pairs:
-        totals[name] = totals.get(name, 0.0) + value
-    return totals
-
-
-def _without_view(name: str, views: tuple[str, ...]) -> str:
-    """Name of a contribution without the view that stands before it."""
-    return next((name.removeprefix(f"{view}: ") for view in views if name.startswith(f"{view}: ")), name)
 
 
 def _position(model: Inspection, views: Views, name: str) -> np.ndarray:

@@ -29,8 +29,6 @@ from coview.io.models import load
 from coview.io.tables import TABLES, read_table
 from coview.io.views_folder import read_views
 from coview.preprocessing.raw_columns import as_table
-from coview.retrieval.contributions import AVERAGE
-from coview.retrieval.queries import split_words
 from coview.utils import messages
 from coview.utils.jsonable import plain
 from coview.utils.messages import did_you_mean, listed
@@ -373,49 +371,21 @@ class Service:
     ) -> list[dict[str, Any]]:
         """What made each hit match a text: "features" for its words, "parts" for topics, components and shared words.
 
-        Where the model tells what each word adds to the score, "features" say that. Where it does not, they say by how
-        much the score drops without the word, and "drops" is true.
+        "features" say by how much the score drops without the word.
         """
         self._check_takes_text(source)
         retriever, reasons = self._retriever(), []
-        drops: list[list[dict[str, Any]]] | None = None
-        for i, hit in enumerate(hits):
-            ranked = _ranked(retriever.explain(text, hit, source, target, by="auto").contributions)
-            topics = [part for part in ranked if _DIMENSION.match(part[0])]
-            if topics and drops is None:
-                drops = self._word_drops(text, source, target, hits)
-            words = [_adds(name.removeprefix("word "), value) for name, value in ranked if not _DIMENSION.match(name)]
-            if target is not None:
-                topics = _ranked(retriever.explain(text, hit, source, target).contributions)
+        for hit, worth in zip(hits, retriever.explain_words(text, hits, source, target)):
+            ranked = _ranked(retriever.explain(text, hit, source, target).contributions)
+            topics = ranked if target is not None else [part for part in ranked if _DIMENSION.match(part[0])]
             reasons.append(
                 {
                     "parts": [{**_adds(*part), **self._side(part[0], hit, target)} for part in topics[:most]],
-                    "features": words if drops is None else drops[i],
-                    "drops": drops is not None,
+                    "features": [_adds(*part) for part in worth.items()],
+                    "drops": True,
                 }
             )
         return reasons
-
-    def _word_drops(
-        self, text: str, source: str | None, target: str | None, hits: Sequence[Any]
-    ) -> list[list[dict[str, Any]]]:
-        """By how much the score of each hit falls when a word of the text is left out, whatever the model is."""
-        retriever, words = self._retriever(), split_words(text)
-        each = list(dict.fromkeys(words))[:MOST_FEATURES]
-        variants = [" ".join(word for word in words if word != left_out) for left_out in (None, *each)]
-        try:
-            scores = retriever.similarities(variants, source, target, ids=hits)
-        except ViewsError:  # of one of them nothing is known
-            scores = np.concatenate([self._scores_if_known(variant, source, target, hits) for variant in variants])
-        drops = [score_drops(column, each, np.arange(len(each))) for column in scores.T]
-        return [[part for part in row if part["adds"]] for row in drops]
-
-    def _scores_if_known(self, text: str, source: str | None, target: str | None, hits: Sequence[Any]) -> np.ndarray:
-        """Scores of hits (1 x hits) for a text; zero where nothing in it is known, so that there is no query."""
-        try:
-            return self._retriever().similarities([text], source, target, ids=hits)
-        except ViewsError:
-            return np.zeros((1, len(hits)), dtype=np.float32)
 
     def _check_takes_text(self, source: str | None) -> None:
         """Refuse texts for a view of images: a retriever would open them as files."""
@@ -456,7 +426,7 @@ class Service:
         if match is None or self.searcher is None or target is None:
             return {}
         index = self.searcher.retriever.index_
-        coordinate = index.indexes[target].vectors[index.row_of(hit, target), int(match[1])]
+        coordinate = index.views[target].vectors[index.rows_of(hit, target)[target], int(match[1])]
         side = 1 if coordinate >= 0 else -1
         inner = next((each for each in self.models if target in each.projections), None)
         if inner is None or inner.views[target].feature_names is None:
@@ -540,7 +510,7 @@ def _hits(hits: Any) -> dict[str, Any]:
 
 def _ranked(parts: dict[str, float]) -> list[tuple[str, float]]:
     """Parts of a score, the largest first, without what is taken off for the average object."""
-    return sorted((part for part in parts.items() if part[0] != AVERAGE), key=lambda part: -abs(part[1]))
+    return sorted(parts.items(), key=lambda part: -abs(part[1]))
 
 
 def _adds(name: str, value: float) -> dict[str, Any]:
