@@ -46,7 +46,7 @@ for k, name in enumerate(names):
 truth, rows = names[corpus.target][test], []
 for combine in ("sum", "product", "max_agree"):
     for levels in (None, ontology):
-        model = SeededKMeansClassifier(combine, levels, fallback="sum", n_jobs=1).fit(X, y)
+        model = SeededKMeansClassifier(combine, levels, n_jobs=1).fit(X, y)
         found = model.transduction_[test].astype(str)
         scores = f1_score(truth, found, average="macro", labels=names), hierarchical_f1(truth, found, ontology)
         rows.append((combine, levels is not None, *scores, model.history_["flips"]))
@@ -73,13 +73,13 @@ for axis in (left, right):
 
 # %%
 # Predictions by view: `predict_labels` returns the consistent set of an object, `predict_labels_by_view` the set of
-# each view; `violations_` lists the soft constraints that were violated in the fit.
+# each view; `n_violations_` counts the soft constraints that were violated in the fit.
 by_view = model.predict_labels_by_view(X[test])
 print(f"views with the same set: {view_agreement(*by_view.values()):.2f}")
 first = X[test[:1]]
 print({view: [str(ontology.labels[j]) for j in np.flatnonzero(on[0])] for view, on in by_view.items()})
 print("consistent set:", [str(ontology.labels[j]) for j in np.flatnonzero(model.predict_labels(first)[0])])
-print("broken constraints in the fit:", len(model.violations_["object"]))
+print("broken constraints in the fit:", model.n_violations_)
 
 # %%
 # `AutoClassifier` takes the ontology too, around any classifiers: here a linear SVM. Fitted to both levels, its

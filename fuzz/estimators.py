@@ -74,7 +74,7 @@ VALUES: tuple[Any, ...] = (
     np.array([]), np.array("a"), np.bool_(True), np.random.RandomState(0), Path("x"), "words", ["words"],
 )  # fmt: skip
 HEAVY = {  # numbers that are fine as such, but ask for much work or memory
-    "n_components", "n_clusters", "max_iter", "n_init", "n_words", "n_new_clusters", "power_iter", "hops", "bins",
+    "n_components", "n_clusters", "max_iter", "n_init", "n_words", "power_iter", "hops", "bins",
     "points", "grid", "n_models", "rank", "max_side", "max_features",
 }  # fmt: skip
 

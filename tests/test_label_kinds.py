@@ -23,7 +23,6 @@ from coview import (
     Views,
     compare,
 )
-from coview.assignment.seeded_kmeans_steps import new_names
 from coview.catalog import ESTIMATORS, resolve
 from coview.classification.wrapper import unlabeled_as_minus_one
 from coview.datasets import make_topic_views
@@ -165,13 +164,6 @@ def test_retrieval_finds_the_same(names):
         )
         assert found.classes_.tolist() == names.tolist()
         assert_array_equal(found.similarities(X[:5], "view0", "view1"), expected.similarities(X[:5], "view0", "view1"))
-
-
-@pytest.mark.parametrize("names", [KINDS["unsigned"], KINDS["small numbers"], KINDS["booleans"], KINDS["short texts"]])
-def test_new_classes_are_none_of_the_old(names):
-    found = np.concatenate([names, new_names(names, 3)])
-    assert len(set(found.tolist())) == 5 and found[:2].tolist() == names.tolist()
-    assert found.dtype.kind == "U" or (np.diff(found) > 0).all()
 
 
 TASKS = {

@@ -47,11 +47,10 @@ class DecisionRule:
     combine: str = "sum"
     costs: Costs = DEFAULT_COSTS
     ontology: Ontology | None = None
-    fallback: str | None = None
     weights: tuple[float, ...] | None = None  # of the views, in the order of the scores; None: 1 each
     team: Team = field(default_factory=lambda: Team(1))
 
-    def weighed(self, scores: np.ndarray) -> np.ndarray:
+    def weigh(self, scores: np.ndarray) -> np.ndarray:
         """Scores times the weights of their views."""
         if self.weights is None:
             return scores
@@ -60,24 +59,20 @@ class DecisionRule:
     def combined(self, scores: np.ndarray, present: np.ndarray | None = None) -> np.ndarray:
         """One score per object and label: the sum, or the product, over the views that an object has."""
         if self.combine != "product":
-            return self.weighed(scores).sum(axis=1)  # an absent view scores 0
+            return self.weigh(scores).sum(axis=1)  # an absent view scores 0
         factors = np.maximum(scores, 0)
         if self.weights is not None:
             factors = factors.astype(np.float64) ** np.asarray(self.weights)[:, None]  # powers of small cosines
         if present is not None:
             factors = np.where(present[:, :, None], factors, factors.dtype.type(1))
-        product = factors.prod(axis=1)
-        if self.fallback == "sum":
-            flat = product.max(axis=1) == product.min(axis=1)
-            product[flat] = self.weighed(scores[flat]).sum(axis=1)
-        return product
+        return np.asarray(factors.prod(axis=1))
 
     def assign(self, scores: np.ndarray, present: np.ndarray | None = None) -> np.ndarray:
         """Labels (n_objects, n_views, n_labels) of each view."""
         if self.combine == "max_agree":
-            return self._solve(self.weighed(scores), present)
+            return self._solve(self.weigh(scores), present)
         if self.combine == "co_train":
-            labels, weighed = np.zeros(scores.shape, dtype=bool), self.weighed(scores)
+            labels, weighed = np.zeros(scores.shape, dtype=bool), self.weigh(scores)
             for v in range(scores.shape[1]):
                 labels[:, v] = self._solve_one(weighed[:, v])
         else:
@@ -89,13 +84,13 @@ class DecisionRule:
     def objective(self, scores: np.ndarray, labels: np.ndarray, present: np.ndarray) -> np.ndarray:
         """Return the objective of given labels, which assigning and learning both raise for sum and max_agree."""
         if self.combine == "max_agree":
-            total, weighed = np.zeros(len(scores)), self.weighed(scores)
+            total, weighed = np.zeros(len(scores)), self.weigh(scores)
             for rows, views in presence_patterns(present):
                 place = np.ix_(rows, views)
                 total[rows] = label_objective(weighed[place], labels[place], self.costs, self.ontology)
             return total
         if self.combine == "co_train":
-            return np.where(labels, self.weighed(scores), 0).sum(axis=(1, 2), dtype=np.float64)
+            return np.where(labels, self.weigh(scores), 0).sum(axis=(1, 2), dtype=np.float64)
         on = np.asarray(labels.any(axis=1))
         gain = np.where(on, self.combined(scores, present), 0).sum(axis=1, dtype=np.float64)
         if self.ontology is None:
@@ -103,10 +98,8 @@ class DecisionRule:
         subset, mutex = self.ontology.count_broken(on)
         return gain - self.costs.subset * subset - self.costs.mutex * mutex
 
-    def decide(
-        self, scores: np.ndarray, labels: np.ndarray, present: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Label of each object, as a position, and whether it is tied with another; -1 where the set is empty.
+    def decide(self, scores: np.ndarray, labels: np.ndarray, present: np.ndarray | None = None) -> np.ndarray:
+        """Label of each object, as a position; -1 where the set is empty.
 
         The most specific of the labels that are on in any view; of several the one with the highest combined score,
         and of equals the first.
@@ -117,12 +110,9 @@ class DecisionRule:
         elif self.combine == "max_agree":
             total[~labels.any(axis=1)] = -np.inf
         codes = total.argmax(axis=1)
-        top = total[np.arange(len(total)), codes]
-        ties = (total == top[:, None]).sum(axis=1) > 1
         if self.ontology is not None:
-            none = ~labels.any(axis=(1, 2))
-            codes[none], ties[none] = -1, False
-        return codes, ties
+            codes[~labels.any(axis=(1, 2))] = -1
+        return codes
 
     def teaching_labels(self, labels: np.ndarray, present: np.ndarray) -> np.ndarray:
         """Labels that each view's centroids learn from: its own, or in co-training those of the view before it.

@@ -17,14 +17,15 @@ costs of the label program expect.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coview.assignment.decision_rules import DecisionRule
 from coview.assignment.label_sets import agrees
-from coview.assignment.seeded_kmeans_steps import AssignmentSteps
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.loop import Options, run
 from coview.engines.memory import MemoryHolder
@@ -32,10 +33,10 @@ from coview.engines.protocol import Block, Engine
 from coview.engines.state import Sweep, Tree
 from coview.utils.warn import warn_user
 
-__all__ = ["best_sweeps", "best_weights", "make_folds", "weigh_views"]
+if TYPE_CHECKING:
+    from coview.assignment.seeded_kmeans import AssignmentSteps
 
-_ERRORS = 2.0  # standard errors that a gain must have
-_MOST = 16.0  # largest weight over smallest
+__all__ = ["best_sweeps", "best_weights", "make_folds", "weigh_views"]
 
 
 def make_folds(codes: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
@@ -60,110 +61,60 @@ def make_folds(codes: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
 def best_sweeps(
     steps: AssignmentSteps,
     blocks: list[Block],
-    begin: Callable[[list[Block]], Tree],
-    codes: np.ndarray,
     engine: Engine,
+    codes: np.ndarray,
     n_folds: int,
-    max_iter: int,
     seed: int,
+    max_iter: int,
     deadline: Deadline = NO_DEADLINE,
 ) -> tuple[int | None, list[float]]:
     """Number of sweeps with the best held-out agreement, and the agreement after each number; None if none can tell.
 
     Folds share the time until the deadline; those that it leaves out do not count.
     """
-    folds = make_folds(codes, n_folds, seed)
     curves: list[list[float]] = []
-    for fold in range(n_folds):
-        held = folds == fold
-        if curves and deadline.is_over():
-            break
-        if held.any():
-            part = [hide_labels(block, held[block.start : block.stop], engine) for block in blocks]
-            options = Options(max_iter, 0.0, deadline=deadline.share(1 / (n_folds - fold)))
-            curves.append(_agreement(steps, part, begin(part), codes, held, engine, options))
+    for fold, (held, part) in enumerate(_hold_out(blocks, engine, codes, n_folds, seed, deadline)):
+        curve: list[float] = []
+        shared = steps.seeds(part, engine)
+
+        def look(sweep: Sweep, held: np.ndarray = held, curve: list[float] = curve) -> bool:
+            """Share of the held-out objects that get their label back by the centroids before this sweep."""
+            assigned = np.concatenate([rows["codes"] for rows in sweep.state.rows])
+            curve.append(float(np.mean(agrees(assigned[held], codes[held], steps.rule.ontology))))
+            return not any(rows["flips"].any() for rows in sweep.state.rows)
+
+        options = Options(max_iter, 0.0, deadline=deadline.share(1 / (n_folds - fold)), callbacks=[look])
+        run(steps, MemoryHolder(part, engine), partial(_begin, shared), options)
+        curves.append(curve)
     if not curves:
-        warn_user(
-            "early_stopping needs a class with at least two labeled objects, but there is none: the fit is not stopped "
-            "early.",
-            UserWarning,
-        )
+        _warn_of_few("early_stopping", "the fit is not stopped early")
         return None, []
     longest = max(map(len, curves))
     mean = np.mean([curve + [curve[-1]] * (longest - len(curve)) for curve in curves], axis=0)
     return int(mean.argmax()), mean.tolist()
 
 
-def _agreement(
-    steps: AssignmentSteps,
-    blocks: list[Block],
-    shared: Tree,
-    codes: np.ndarray,
-    held: np.ndarray,
-    engine: Engine,
-    options: Options,
-) -> list[float]:
-    """Share of the held-out objects that get their label back by the centroids after 0, 1, ... sweeps."""
-    curve: list[float] = []
-
-    def look(sweep: Sweep) -> bool:
-        assigned = np.concatenate([rows["codes"] for rows in sweep.state.rows])
-        curve.append(float(np.mean(agrees(assigned[held], codes[held], steps.rule.ontology))))
-        return not any(rows["flips"].any() for rows in sweep.state.rows)
-
-    run(steps, MemoryHolder(blocks, engine), lambda restart: (shared, 0), replace(options, callbacks=[look]))
-    return curve
-
-
-def hide_labels(block: Block, held: np.ndarray, engine: Engine) -> Block:
-    """The same block with some labels hidden."""
-    codes = engine.to_numpy(block.extra["code"]).copy()
-    codes[held] = -1
-    labels = engine.to_numpy(block.extra["given"]).copy()
-    labels[held] = False
-    extra = {"code": engine.asarray(codes), "given": engine.asarray(labels)}
-    return Block(block.start, block.stop, block.views, block.present, extra)
-
-
 def weigh_views(
     steps: AssignmentSteps,
     blocks: list[Block],
-    begin: Callable[[list[Block]], Tree],
-    codes: np.ndarray,
     engine: Engine,
+    codes: np.ndarray,
     n_folds: int,
     seed: int,
     deadline: Deadline = NO_DEADLINE,
 ) -> np.ndarray:
-    """Weight of each view by held-out labeled objects; all 1 with a warning where none can be held out.
-
-    `begin` makes centroids from the labeled objects of blocks. After the deadline no further fold is held out.
-    """
-    folds = make_folds(codes, n_folds, seed)
-    scores: list[np.ndarray] = []
-    present: list[np.ndarray] = []
-    truth: list[np.ndarray] = []
-    for fold in range(n_folds):
-        held = folds == fold
-        if not held.any():
-            continue
-        if truth and deadline.is_over():
-            break
-        shared = begin([hide_labels(block, held[block.start : block.stop], engine) for block in blocks])
+    """Weight of each view by held-out labeled objects; all 1 with a warning where none can be held out."""
+    found: list[tuple[np.ndarray, ...]] = []
+    for held, part in _hold_out(blocks, engine, codes, n_folds, seed, deadline):
+        shared = steps.seeds(part, engine)
         for block in blocks:
-            rows = np.flatnonzero(held[block.start : block.stop])
-            if len(rows):
-                scores.append(steps.scores(block, shared, engine)[rows])
-                present.append(steps.present(block)[rows])
-                truth.append(codes[block.start : block.stop][rows])
-    if not truth:
-        warn_user(
-            "view_weights='held_out' needs a class with at least two labeled objects, but there is none: all views get "
-            "the same weight.",
-            UserWarning,
-        )
+            rows = held[block.start : block.stop]
+            truth = codes[block.start : block.stop][rows]
+            found.append((steps.scores(block, shared, engine)[rows], steps.present(block)[rows], truth))
+    if not found:
+        _warn_of_few("view_weights='held_out'", "all views get the same weight")
         return np.ones(len(blocks[0].views))
-    return best_weights(steps.rule, np.concatenate(scores), np.concatenate(present), np.concatenate(truth))
+    return best_weights(steps.rule, *map(np.concatenate, zip(*found)))
 
 
 def best_weights(rule: DecisionRule, scores: np.ndarray, present: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -171,25 +122,47 @@ def best_weights(rule: DecisionRule, scores: np.ndarray, present: np.ndarray, tr
 
     def right(weights: np.ndarray) -> np.ndarray:
         weighing = replace(rule, weights=tuple(weights))
-        decided, _ = weighing.decide(scores, weighing.assign(scores, present), present)
+        decided = weighing.decide(scores, weighing.assign(scores, present), present)
         return agrees(decided, truth, rule.ontology).astype(np.float64)
 
-    weights = np.ones(scores.shape[1])
+    n_views = scores.shape[1]
+    weights = np.ones(n_views)
     now = right(weights)
-    while len(weights) > 1:
-        steps = [_scaled(weights, v, factor) for v in range(len(weights)) for factor in (2.0, 0.5)]
-        tried = [(step, right(step)) for step in steps if step.max() <= _MOST * step.min()]
-        if not tried:
-            break
+    while n_views > 1:
+        scaled = [weights * np.where(np.arange(n_views) == v, by, 1) for v in range(n_views) for by in (2.0, 0.5)]
+        # no view counts more than 16 times as much as another
+        tried = [(step / step.mean(), right(step / step.mean())) for step in scaled if step.max() <= 16 * step.min()]
         step, then = max(tried, key=lambda pair: pair[1].mean())
         gain = then - now
-        if gain.mean() <= _ERRORS * gain.std() / np.sqrt(len(gain)):
+        if gain.mean() <= 2 * gain.std() / np.sqrt(len(gain)):
             break
         weights, now = step, then
     return weights
 
 
-def _scaled(weights: np.ndarray, view: int, factor: float) -> np.ndarray:
-    scaled = weights.copy()
-    scaled[view] *= factor
-    return scaled / scaled.mean()
+def _hold_out(
+    blocks: list[Block], engine: Engine, codes: np.ndarray, n_folds: int, seed: int, deadline: Deadline
+) -> Iterator[tuple[np.ndarray, list[Block]]]:
+    """Yield which objects a fold holds out, and the blocks without their labels; after the deadline no second fold."""
+    folds = make_folds(codes, n_folds, seed)
+    for number, fold in enumerate(np.unique(folds[folds >= 0])):
+        if number and deadline.is_over():
+            return
+        held = folds == fold
+        yield held, [_hide_labels(block, held[block.start : block.stop], engine) for block in blocks]
+
+
+def _begin(shared: Tree, restart: int) -> tuple[Tree, int]:
+    return shared, 0
+
+
+def _hide_labels(block: Block, held: np.ndarray, engine: Engine) -> Block:
+    """The same block with some labels hidden."""
+    codes = np.where(held, -1, engine.to_numpy(block.extra["code"]))
+    given = engine.to_numpy(block.extra["given"]) & ~held[:, None]
+    extra: dict[str, Any] = {"code": engine.asarray(codes), "given": engine.asarray(given)}
+    return replace(block, extra=extra)
+
+
+def _warn_of_few(what: str, instead: str) -> None:
+    warn_user(f"{what} needs a class with at least two labeled objects, but there is none: {instead}.", UserWarning)

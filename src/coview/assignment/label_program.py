@@ -208,7 +208,7 @@ def _ways(
     """Return the ways to solve the objects, fastest first."""
     _, n_views, n_labels = shape
     if ontology is None:
-        closed = [partial(_solve_two_views, costs=costs)] if n_views == 2 else []
+        closed: list[Any] = [partial(_solve_two_views, costs=costs)] if n_views == 2 else []
         flat = partial(_run, kernel=kernels.solve_flat, costs=(costs.disagreement, costs.mutex), plan=(), team=team)
         return [*closed, flat] if n_labels * 4.0**n_views <= _MOST_CHOICES else closed
     tree = plan_tree(ontology)

@@ -15,7 +15,6 @@ from coview.validation import encode_labels
 __all__ = [
     "LabelTargets",
     "agrees",
-    "broken_constraints",
     "check_ontology",
     "consistent_sets",
     "label_array",
@@ -145,29 +144,6 @@ def consistent_sets(labels: np.ndarray, scores: np.ndarray, ontology: Ontology |
             if not (excluded[sets[row]] & reach[code]).any():
                 sets[row] |= reach[code]
     return sets
-
-
-def broken_constraints(
-    labels: np.ndarray, present: np.ndarray, names: list[str], ontology: Ontology | None
-) -> dict[str, np.ndarray]:
-    """Constraints that labels (n_objects, n_views, n_labels) break, as columns of a table, one row for each."""
-    rows: list[np.ndarray] = []
-    pairs = [] if ontology is None else [("subset", ontology.subset_codes), ("mutex", ontology.mutex_codes)]
-    kinds: list[str] = []
-    for kind, codes in pairs:
-        first, second = labels[:, :, codes[:, 0]], labels[:, :, codes[:, 1]]
-        broken = np.argwhere(first & (~second if kind == "subset" else second) & present[:, :, None])
-        rows.append(np.column_stack([broken[:, :2], codes[broken[:, 2]]]))
-        kinds += [kind] * len(broken)
-    table = np.concatenate(rows) if rows else np.empty((0, 4), dtype=np.int64)
-    texts = label_array(ontology) if ontology is not None else np.empty(0, dtype=str)
-    return {
-        "object": table[:, 0],
-        "view": np.array(names, dtype=np.str_)[table[:, 1]],
-        "kind": np.array(kinds, dtype=np.str_),
-        "first": texts[table[:, 2]],
-        "second": texts[table[:, 3]],
-    }
 
 
 def _indicators(y: np.ndarray, ontology: Ontology) -> np.ndarray:

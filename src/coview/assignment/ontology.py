@@ -77,9 +77,8 @@ class Ontology:
             self._index[label] = len(self._index)
         self.subset: tuple[Pair, ...] = tuple(dict.fromkeys(map(self._pair, subset)))
         # each exclusion once, whichever of its labels came first
-        self.mutex: tuple[Pair, ...] = tuple(
-            dict.fromkeys(tuple(sorted(self._pair(pair), key=self.index)) for pair in mutex)
-        )
+        exclusive = [sorted(self._pair(pair), key=self.index) for pair in mutex]
+        self.mutex: tuple[Pair, ...] = tuple(dict.fromkeys((a, b) for a, b in exclusive))
         check_acyclic(self.subset)
         for a, b in self.mutex:
             both = np.flatnonzero(self.reach[:, self.index(a)] & self.reach[:, self.index(b)])

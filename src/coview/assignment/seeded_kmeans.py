@@ -1,14 +1,19 @@
 """`SeededKMeansClassifier`: classes from few labels and several views by optimal assignment of labels.
 
-Seeded spherical k-means (Dalvi and Cohen 2016): see `seeded_kmeans_steps.py` for a sweep, and `decision_rules.py` for
-how the views' scores become labels.
+Seeded spherical k-means (Dalvi and Cohen 2016). Rows of every view have length 1; labeled objects keep their labels. A
+sweep, with one centroid per label and view:
+
+    scores   s_vi = <x_v, mu_vi>
+    labels   y by the rule (sum, product, max_agree, co_train; see `decision_rules.py`)
+    learning mu_vi = sum of the x_v with label i, scaled to length 1; one without objects stays as it was
+
+For sum and max_agree both steps raise the same objective, so that it never falls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,56 +23,135 @@ from sklearn.utils.validation import check_is_fitted
 from coview.assignment.decision_rules import COMBINATIONS, DecisionRule
 from coview.assignment.held_out import best_sweeps, weigh_views
 from coview.assignment.label_program import Costs, label_objective, solve_with, team_of
-from coview.assignment.label_sets import (
-    LabelTargets,
-    broken_constraints,
-    check_ontology,
-    consistent_sets,
-    named_labels,
-    read_labels,
-)
-from coview.assignment.new_clusters import open_clusters
+from coview.assignment.label_sets import LabelTargets, check_ontology, consistent_sets, named_labels, read_labels
 from coview.assignment.ontology import Ontology
-from coview.assignment.seeded_kmeans_steps import (
-    AssignmentSteps,
-    by_class,
-    new_names,
-    seed_beside,
-    seed_centroids,
-    unit_views,
-)
 from coview.base import MultiViewEstimator
 from coview.classification.view_evidence import LEARNED, learned_view_weights
 from coview.engines.callbacks import LoopMixin, with_callbacks
 from coview.engines.deadline import START_SHARE, Deadline
+from coview.engines.loop import Options, run
 from coview.engines.memory import MemoryHolder
-from coview.engines.protocol import Block, Engine
-from coview.engines.state import Fit, State, Sweep, Tree
+from coview.engines.protocol import Block, Engine, floating_type
+from coview.engines.state import Sweep, Tree
 from coview.exceptions import ParameterError
 from coview.inspection import SHARPNESS, Features, Inspection, LabelVerdict, Training, describe, one_hot, shares_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.parameters import NONE, TRUTH, by_view, instance, integer, number, one_of
+from coview.utils.parameters import NONE, TRUTH, by_view, instance, number, one_of
 from coview.validation import LabeledScoreMixin, base_seed, per_view, warn_of_lone_labels
+from coview.views.arrays import unit_rows
 from coview.views.views import Views
 
 __all__ = ["SeededKMeansClassifier"]
 
 
+@dataclass(frozen=True)
+class AssignmentSteps:
+    """Rows: labels (n x views x labels), codes, flips; shared: centroids {view: features x labels}.
+
+    A block carries "given" (labels of labeled objects) and "code" (the most specific of them, -1 is free).
+    """
+
+    rule: DecisionRule
+    dtype: np.dtype
+
+    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
+        """Labeled objects have their labels, the others none yet."""
+        given, codes = ops.to_numpy(block.extra["given"]), ops.to_numpy(block.extra["code"])
+        labels = given[:, None, :] & self.present(block)[:, :, None]
+        return {"labels": labels, "codes": codes.copy(), "flips": np.zeros(len(block), dtype=np.int64)}
+
+    def row_step(
+        self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
+    ) -> tuple[Tree, Tree | None]:
+        """Score, assign, and add up the objects of each label."""
+        scores, present = self.scores(block, shared, ops), self.present(block)
+        new = self.assign(block, scores, ops)
+        new["flips"] = (new["labels"] != rows["labels"]).sum(axis=(1, 2))
+        if stats is not None:
+            # what had no labels yet is judged by its first ones
+            before: Any = np.where(rows["labels"].any(axis=(1, 2), keepdims=True), rows["labels"], new["labels"])
+            stats["objective"] = stats.get("objective", 0.0) + self.rule.objective(scores, before, present).sum()
+            sums = stats.setdefault("sums", {})
+            taught = self.rule.teaching_labels(new["labels"], present)
+            for v, (name, X) in enumerate(block.views.items()):
+                onto = ops.asarray(taught[:, v].astype(self.dtype))
+                sums[name] = ops.accumulate(X, onto, sums.get(name))
+        return new, stats
+
+    def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree:
+        """Centroids of length 1."""
+        return {
+            "centroids": {
+                name: _unit_columns(total, shared["centroids"][name]) for name, total in stats["sums"].items()
+            }
+        }
+
+    def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
+        """Objective of the labels of the rows."""
+        return float(self.rule.objective(self.scores(block, shared, ops), rows["labels"], self.present(block)).sum())
+
+    def normalize_rows(self, rows: Tree) -> Tree:
+        """Labels are never extrapolated."""
+        return rows
+
+    def normalize_shared(self, shared: Tree) -> Tree:
+        """Centroids are never extrapolated."""
+        return shared
+
+    def scores(self, block: Block, shared: Tree, ops: Engine) -> np.ndarray:
+        """Cosines (n, views, labels) of a block, which the rule weighs."""
+        parts = [ops.to_numpy(ops.project(X, shared["centroids"][name])) for name, X in block.views.items()]
+        return np.stack(parts, axis=1)
+
+    def present(self, block: Block) -> np.ndarray:
+        """Which rows of a block have which view."""
+        return np.column_stack(list(block.present.values()))
+
+    def assign(self, block: Block, scores: np.ndarray, ops: Engine) -> Tree:
+        """Labels and codes by given scores; labeled objects keep theirs."""
+        present = self.present(block)
+        labels = self.rule.assign(scores, present)
+        codes = self.rule.decide(scores, labels, present)
+        known, given = ops.to_numpy(block.extra["code"]), ops.to_numpy(block.extra["given"])
+        fixed = known >= 0
+        labels[fixed] = given[fixed][:, None, :] & present[fixed][:, :, None]
+        codes[fixed] = known[fixed]
+        return {"labels": labels, "codes": codes}
+
+    def seeds(self, blocks: list[Block], ops: Engine) -> Tree:
+        """Centroids of the labeled objects alone, zero where a class has no features."""
+        sums: dict[str, Any] = {}
+        for block in blocks:
+            onto = ops.asarray(ops.to_numpy(block.extra["given"]).astype(self.dtype))
+            for name, X in block.views.items():
+                sums[name] = ops.accumulate(X, onto, sums.get(name))
+        return {"centroids": {name: _unit_columns(total, total) for name, total in sums.items()}}
+
+
+def _unit_columns(total: Any, before: Any) -> Any:
+    """Columns scaled to length 1; a column of zeros becomes that of `before`. NumPy arrays or tensors."""
+    length = (total * total).sum(0) ** 0.5
+    empty = length <= 0
+    scaled = total / (length + empty)
+    if bool(empty.any()):
+        scaled[:, empty] = before[:, empty]
+    return scaled
+
+
 class SweepMonitor:
     """A callback of the loop: keeps the number of changed labels, and stops when there are none or enough sweeps."""
 
-    def __init__(self, until_still: bool, most: int | None = None) -> None:
+    def __init__(self, until_still: bool, most: int | None) -> None:
         self.until_still, self.most = until_still, most
         self.flips: list[float] = []
-        self.held_out: list[float] = []
         self.reason = ""
 
     def __call__(self, sweep: Sweep) -> bool:
         self.flips.append(float(sum(int(rows["flips"].sum()) for rows in sweep.state.rows)))
         if self.until_still and self.flips[-1] == 0:
             self.reason = "still"
-        elif self.most is not None and sweep.number >= self.most:
+        elif sweep.number == self.most:
             self.reason = "held_out"
         return bool(self.reason)
 
@@ -84,7 +168,8 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
     combine : {"sum", "product", "max_agree", "co_train"}, default="sum"
         How the views' scores (cosines) become labels: the largest sum or product; the exact solution of a program
         that lets views differ at a price; or each view by itself, teaching the next. In a product a cosine below 0
-        counts as 0, since two negative ones would make a positive product.
+        counts as 0, since two negative ones would make a positive product; where all products are equal, the first
+        class wins.
     ontology : Ontology or None, default=None
         Subset and mutual-exclusion constraints among labels. Then y holds the most specific label of an object or a
         set, and what is above follows. Needs no label for every class.
@@ -95,10 +180,6 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
     mutex_cost : float, default=2.0
         With an ontology: cost of two labels that exclude each other. For "max_agree" without an ontology: cost of each
         label of a view more or less than one.
-    fallback : {None, "sum"}, default=None
-        For "product": where all products are equal, as where no class has features in common with an object in
-        every view, or a positive cosine in every view, the first class wins, or the sum decides. Use "sum" for data
-        with negative values, where such objects are frequent.
     view_weights : None, float, {view: float}, "held_out" or "auto", default=None
         Factor of each view's scores, or their exponent for "product", where a factor would change nothing; 1 by
         default, and 0 leaves a view out. "held_out" chooses them: labeled objects are left out in folds, and a view
@@ -112,9 +193,6 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
     validation_fraction : float, default=0.2
         Share of the labeled objects in each fold of `early_stopping` and of ``view_weights="held_out"``: every labeled
         object is held out once, so that 0.2 makes five folds. At most 0.5.
-    n_new_clusters : int or "auto", default=0
-        Clusters for unlabeled objects that fit no class, most at a time; "auto" opens as many as there are signs of
-        (see `coview.assignment.new_clusters`). They follow the classes in `classes_`. Not with an ontology.
     max_iter : int, default=100
         Most sweeps over the data.
     tol : float, default=1e-8
@@ -128,7 +206,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
     Attributes
     ----------
     classes_ : ndarray (n_classes,)
-        The classes, sorted; with an ontology its labels, in their order; new clusters last.
+        The classes, sorted; with an ontology its labels, in their order.
     transduction_ : ndarray (n_objects,)
         Label of each training object, the most specific one: its own, or the one found for it. With an ontology, -1 or
         None where nothing fits.
@@ -138,12 +216,8 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         Factor of each view's scores, or their exponent for "product", given or chosen.
     cluster_centers_ : dict of ndarray (n_classes, n_features of the view)
         Centroids of length 1, by view; zero where a class has no features there.
-    violations_ : dict of ndarray
-        Constraints that `label_sets_` breaks, as columns "object", "view", "kind", "first", "second".
-    n_ties_ : int
-        Number of unlabeled objects whose best label was tied with another; the first of them won.
-    new_classes_ : ndarray
-        Classes that were opened for objects that fit no other.
+    n_violations_ : int
+        Number of constraints of the ontology that `label_sets_` breaks, over all objects and views.
     history_ : dict of lists
         "objective" and "seconds" (entry 0 is the start), "flips" (bits of labels changed in each sweep), and
         "held_out" (agreement after 0, 1, ... sweeps) with early stopping.
@@ -176,15 +250,11 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
 
     _fitted_state = {
         "classes_": rules.labels("classes"),
-        "new_classes_": rules.values(),
         "cluster_centers_": rules.by_view(rules.floats("classes", "features of {view}")),
         "label_sets_": rules.booleans("objects", "views", "classes"),
         "transduction_": rules.values("objects"),
         "view_weights_": rules.by_view(rules.weight()),
-        "n_ties_": rules.count(),
-        "violations_": rules.record(
-            **{name: rules.values("violations") for name in ("object", "view", "kind", "first", "second")}
-        ),
+        "n_violations_": rules.count(),
         "ontology": rules.or_none(rules.custom(check_ontology)),
     }
     _parameters = {
@@ -193,11 +263,9 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         "disagreement_cost": number(),
         "subset_cost": number(),
         "mutex_cost": number(),
-        "fallback": one_of(None, "sum"),
         "view_weights": by_view(number()) | one_of("held_out", LEARNED) | NONE,
         "early_stopping": TRUTH,
         "validation_fraction": number(above=0, most=0.5),
-        "n_new_clusters": integer(0) | one_of("auto"),
     }
 
     def __init__(
@@ -208,11 +276,9 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         disagreement_cost: float = 0.2,
         subset_cost: float = 2.0,
         mutex_cost: float = 2.0,
-        fallback: str | None = None,
         view_weights: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.2,
-        n_new_clusters: Any = 0,
         max_iter: int = 100,
         tol: float = 1e-8,
         engine: Any = "auto",
@@ -225,11 +291,9 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         self.disagreement_cost = disagreement_cost
         self.subset_cost = subset_cost
         self.mutex_cost = mutex_cost
-        self.fallback = fallback
         self.view_weights = view_weights
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
-        self.n_new_clusters = n_new_clusters
         self.max_iter = max_iter
         self.tol = tol
         self.engine = engine
@@ -249,72 +313,84 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
             indicators (n_objects, n_labels).
         """
         deadline = self._deadline()
-        if self.n_new_clusters and self.ontology is not None:
-            raise ParameterError(
-                "must be 0 with an ontology, because new labels cannot be added to it.", parameter="n_new_clusters"
-            )
         views = self._fit_views(X)
         targets = read_labels(y, len(views), self.ontology)
         if self.ontology is None:  # else a class has the labels of those below it too
             warn_of_lone_labels(targets.codes, targets.classes)
         weights = None if isinstance(self.view_weights, str) else self.view_weights
         if self.view_weights == LEARNED:
-            weights = self._learned_weights(views, targets, deadline.share(START_SHARE))
+            if self.ontology is not None:
+                raise ParameterError(
+                    "cannot be 'auto' with an ontology, whose labels are no classes. Use 'held_out'.",
+                    parameter="view_weights",
+                )
+            seed, share = base_seed(self.random_state), deadline.share(START_SHARE)
+            weights = learned_view_weights(views, targets.codes, len(targets.classes), seed, share)
         self.view_weights_ = dict(zip(self.view_names_, per_view("view_weights", weights, self.view_names_).tolist()))
-        return self._fit(X, unit_views(views), targets, deadline)
-
-    def _learned_weights(self, views: Views, targets: LabelTargets, deadline: Deadline) -> dict[str, float]:
-        if self.ontology is not None:
-            raise ParameterError(
-                "cannot be 'auto' with an ontology, whose labels are no classes. Use 'held_out'.",
-                parameter="view_weights",
-            )
-        seed = base_seed(self.random_state)
-        return learned_view_weights(views, targets.codes, len(targets.classes), seed, deadline)
+        return self._fit(X, views.map(unit_rows), targets, deadline)
 
     @with_callbacks
     def _fit(self, X: Any, views: Views, targets: LabelTargets, deadline: Deadline) -> SeededKMeansClassifier:
         engine, ready = self._engine(), deadline.share(START_SHARE)
+        self.classes_ = targets.classes
+        carried = {"given": targets.given, "code": targets.codes}
+        folds = targets.codes, max(2, round(1 / self.validation_fraction)), base_seed(self.random_state)
         with engine.limits():
-            self.classes_, self.new_classes_ = targets.classes, targets.classes[:0]
-            steps = self._steps(len(targets.classes))
-            blocks = self._labeled_blocks(views, engine, targets)
-            shared = seed_centroids(blocks, engine, steps.n_labels, next(views.values()).dtype)
-            seed = base_seed(self.random_state) if self._weighs() or self.early_stopping else 0
-            begin = partial(seed_beside, shared=shared, engine=engine, n_labels=len(targets.classes))
-            if self._weighs():
-                weights = weigh_views(
-                    steps, blocks, begin, targets.codes, engine, self._n_folds(), seed, ready.share(0.5)
-                )
+            blocks = list(self._each_block(views, engine, len(self.classes_), carried))
+            steps = AssignmentSteps(self._rule(), floating_type(views))
+            if self.view_weights == "held_out":
+                weights = weigh_views(steps, blocks, engine, *folds, ready.share(0.5))
                 self.view_weights_ = dict(zip(self.view_names_, weights.tolist()))
-                steps = self._steps(steps.n_labels)
-            if self.n_new_clusters:
-                steps, blocks, shared = self._explore(views, engine, targets, blocks, shared, ready)
-                begin = partial(begin, shared=shared)
-            monitor = SweepMonitor(self.tol > 0)
+                steps = replace(steps, rule=self._rule())
+            most: int | None = None
+            curve: list[float] = []
             if self.early_stopping:
-                monitor.most, monitor.held_out = best_sweeps(
-                    steps, blocks, begin, targets.codes, engine, self._n_folds(), self.max_iter, seed, ready
+                most, curve = best_sweeps(steps, blocks, engine, *folds, self.max_iter, ready)
+            monitor = SweepMonitor(self.tol > 0, most)
+            holder, shared = MemoryHolder(blocks, engine), steps.seeds(blocks, engine)
+            if most == 0:  # held-out objects advise against any sweep
+                fit = run(steps, holder, lambda restart: (shared, 0), Options(0))
+                monitor.reason = "held_out"
+            else:
+                fit = self._run_loop(
+                    X,
+                    views,
+                    steps,
+                    holder,
+                    lambda restart: (shared, 0),
+                    {},
+                    lambda state: {"cluster_centers_": _by_class(state.shared, engine)},
+                    deadline,
+                    watchers=(monitor,),
                 )
-            fit = self._sweep(X, views, steps, blocks, shared, engine, monitor, deadline)
-            self._keep(fit, steps, blocks, engine, monitor)
+            # labels are those by the final centroids
+            rows = [steps.assign(block, steps.scores(block, fit.state.shared, engine), engine) for block in blocks]
+        self.cluster_centers_ = _by_class(fit.state.shared, engine)
+        self.label_sets_ = np.concatenate([part["labels"] for part in rows])
+        self.transduction_ = named_labels(np.concatenate([part["codes"] for part in rows]), self.classes_)
+        self.n_violations_ = 0 if self.ontology is None else int(np.sum(self.ontology.count_broken(self.label_sets_)))
+        self.history_ = {**fit.history, "flips": monitor.flips, **({"held_out": curve} if curve else {})}
+        self.n_iter_ = fit.n_iter
+        ended = fit.stopped_by in ("callback", "max_iter")
+        self.stopped_by_ = monitor.reason if ended and monitor.reason else fit.stopped_by
         return self
 
     # -- what is known of objects
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most specific label of each object from some or all of the fitted views."""
-        check_is_fitted(self, "cluster_centers_")
-        return named_labels(np.concatenate([rows["codes"] for rows, _, _ in self._assigned(X)]), self.classes_)
+        return named_labels(self._over_blocks(X, _decide)[1], self.classes_)
 
     def predict_labels(self, X: Any) -> np.ndarray:
         """Predict consistent label sets that violate no constraint, as booleans (n_objects, n_classes)."""
-        check_is_fitted(self, "cluster_centers_")
-        assigned = list(self._assigned(X))
         if self.ontology is None:
-            codes = np.concatenate([rows["codes"] for rows, _, _ in assigned])
-            return codes[:, None] == np.arange(len(self.classes_))
-        return np.concatenate([consistent_sets(rows["labels"], total, self.ontology) for rows, total, _ in assigned])
+            return self._over_blocks(X, _decide)[1][:, None] == np.arange(len(self.classes_))
+        return self._over_blocks(
+            X,
+            lambda rule, scores, present: consistent_sets(
+                rule.assign(scores, present), rule.combined(scores, present), rule.ontology
+            ),
+        )[1]
 
     def predict_labels_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Predict the label sets (n_objects, n_classes) that the label program chooses in each view.
@@ -322,15 +398,12 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         They may differ and softly break constraints. Objects without a view have no label there; views of weight 0 have
         no labels at all.
         """
-        check_is_fitted(self, "cluster_centers_")
-        assigned = list(self._assigned(X))
-        labels = np.concatenate([rows["labels"] for rows, _, _ in assigned])
-        return self._opinions({name: labels[:, v] for v, name in enumerate(assigned[0][2])})
+        names, labels = self._over_blocks(X, DecisionRule.assign)
+        return self._opinions({name: labels[:, v] for v, name in enumerate(names)})
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the combined scores (n_objects, n_classes); for two classes, the lead of the second (n_objects,)."""
-        check_is_fitted(self, "cluster_centers_")
-        total = np.concatenate([total for _, total, _ in self._assigned(X)])
+        total = self._over_blocks(X, DecisionRule.combined)[1]
         return total[:, 1] - total[:, 0] if len(self.classes_) == 2 else total
 
     def decision_function_by_view(self, X: Any) -> dict[str, np.ndarray]:
@@ -341,12 +414,24 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         return self._opinions(self._scores_by_view(X))
 
     def _scores_by_view(self, X: Any) -> dict[str, np.ndarray]:
+        names, scores = self._over_blocks(X, lambda rule, scores, present: rule.weigh(scores))
+        return {name: scores[:, v] for v, name in enumerate(names)}
+
+    def _over_blocks(
+        self, X: Any, compute: Callable[[DecisionRule, np.ndarray, np.ndarray], np.ndarray]
+    ) -> tuple[Sequence[str], np.ndarray]:
+        """Names of the views, and what the decision rule makes of the scores of objects, block by block."""
         check_is_fitted(self, "cluster_centers_")
-        views, engine = unit_views(self._new_views(X)), self._engine()
-        steps, shared = self._steps(len(self.classes_), views.names), self._fitted(views, engine)
-        blocks = self._each_block(views, engine, steps.n_labels)
-        parts = [steps.rule.weighed(steps.scores(block, shared, engine)) for block in blocks]
-        return {name: np.concatenate([part[:, v] for part in parts]) for v, name in enumerate(views.names)}
+        views, engine = self._new_views(X).map(unit_rows), self._engine()
+        steps = AssignmentSteps(self._rule(views.names), floating_type(views))
+        centers = {name: engine.asarray(self.cluster_centers_[name].T, steps.dtype) for name in views.names}
+        shared = {"centroids": centers}
+        with engine.limits():
+            parts = [
+                compute(steps.rule, steps.scores(block, shared, engine), steps.present(block))
+                for block in self._each_block(views, engine, len(self.classes_))
+            ]
+        return views.names, np.concatenate(parts)
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: classes by their centers; under an ontology memberships are those of its leaves."""
@@ -361,7 +446,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
             view_weights=dict(self.view_weights_),
             history=self.history_,
             ontology=self.ontology,
-            n_violations=len(self.violations_["object"]),
+            n_violations=self.n_violations_,
             _features=lambda view: Features(self.cluster_centers_[view], False, "center"),
             _memberships=lambda X: self._soft(np.add.reduce(list(self._scores_by_view(X).values()))),
             _memberships_by_view=self._soft_by_view,
@@ -386,117 +471,23 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         """Memberships that follow cosines; of an ontology's leaves, since what is above them always fits."""
         found = np.exp(SHARPNESS * np.asarray(cosines, dtype=np.float64))
         if self.ontology is not None:
-            inner = [self.ontology.index(label) for label in self.ontology.labels if self.ontology.children(label)]
-            found[:, inner] = 0
+            found[:, [label not in self.ontology.leaves for label in self.ontology.labels]] = 0
         return found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
-
-    # -- pieces
 
     def _costs(self) -> Costs:
         return Costs.checked(self.disagreement_cost, self.subset_cost, self.mutex_cost)
 
-    def _steps(self, n_labels: int, names: Sequence[str] | None = None) -> AssignmentSteps:
-        """Steps for views of the given names, by default all that were fitted."""
+    def _rule(self, names: Sequence[str] | None = None) -> DecisionRule:
+        """Rule for views of the given names, by default all that were fitted."""
         weights = tuple(self.view_weights_[name] for name in names or self.view_names_)
         plain = None if set(weights) == {1.0} else weights
-        rule = DecisionRule(self.combine, self._costs(), self.ontology, self.fallback, plain, team_of(self.n_jobs))
-        return AssignmentSteps(rule, n_labels)
+        return DecisionRule(self.combine, self._costs(), self.ontology, plain, team_of(self.n_jobs))
 
-    def _labeled_blocks(self, views: Views, engine: Engine, targets: LabelTargets) -> list[Block]:
-        carried = {"given": targets.given, "code": targets.codes}
-        return list(self._each_block(views, engine, targets.given.shape[1], carried))
 
-    def _explore(
-        self,
-        views: Views,
-        engine: Engine,
-        targets: LabelTargets,
-        blocks: list[Block],
-        shared: Tree,
-        deadline: Deadline,
-    ) -> tuple[AssignmentSteps, list[Block], Tree]:
-        """Open clusters for what fits no class: further columns of the centroids and of the labels given."""
-        most = None if self.n_new_clusters == "auto" else int(self.n_new_clusters)
-        shared = open_clusters(views, targets.codes, shared, engine, blocks, self.view_weights_, most, deadline)
-        n_new = next(iter(shared["centroids"].values())).shape[1] - len(targets.classes)
-        self.new_classes_ = new_names(targets.classes, n_new)
-        self.classes_ = np.concatenate([targets.classes, self.new_classes_]) if n_new else targets.classes
-        wide = LabelTargets(self.classes_, np.pad(targets.given, ((0, 0), (0, n_new))), targets.codes)
-        return self._steps(len(self.classes_)), self._labeled_blocks(views, engine, wide), shared
+def _decide(rule: DecisionRule, scores: np.ndarray, present: np.ndarray) -> np.ndarray:
+    return rule.decide(scores, rule.assign(scores, present), present)
 
-    def _weighs(self) -> bool:
-        return isinstance(self.view_weights, str) and self.view_weights == "held_out"
 
-    def _n_folds(self) -> int:
-        return max(2, round(1 / self.validation_fraction))
-
-    def _sweep(
-        self,
-        X: Any,
-        views: Views,
-        steps: AssignmentSteps,
-        blocks: list[Block],
-        shared: Tree,
-        engine: Engine,
-        monitor: SweepMonitor,
-        deadline: Deadline,
-    ) -> Fit:
-        """Run the loop; no sweep at all where held-out objects advise against it."""
-        if monitor.most == 0:
-            state = State([steps.start(block, shared, 0, 0, engine) for block in blocks], shared)
-            return Fit(state, stopped_by="held_out")
-        fit = self._run_loop(
-            X,
-            views,
-            steps,
-            MemoryHolder(blocks, engine),
-            lambda restart: (shared, 0),
-            {},
-            lambda state: {"cluster_centers_": by_class(state.shared, engine)},
-            deadline,
-            watchers=(monitor,),
-        )
-        if monitor.reason and fit.stopped_by == "callback":
-            fit.stopped_by = monitor.reason
-        return fit
-
-    def _keep(
-        self, fit: Fit, steps: AssignmentSteps, blocks: list[Block], engine: Engine, monitor: SweepMonitor
-    ) -> None:
-        """Fitted attributes; labels are those by the final centroids."""
-        scored = [steps.scores(block, fit.state.shared, engine) for block in blocks]
-        rows = [steps.assign(block, scores, engine) for block, scores in zip(blocks, scored)]
-        present = np.concatenate([steps.present(block) for block in blocks])
-        self.cluster_centers_ = by_class(fit.state.shared, engine)
-        self.label_sets_ = np.concatenate([part["labels"] for part in rows])
-        self.transduction_ = named_labels(np.concatenate([part["codes"] for part in rows]), self.classes_)
-        self.n_ties_ = int(sum(part["ties"].sum() for part in rows))
-        self.violations_ = broken_constraints(self.label_sets_, present, self.view_names_, self.ontology)
-        if not fit.history["objective"]:  # no sweep: the start is all there is
-            objective = sum(
-                steps.rule.objective(scores, part["labels"], steps.present(block)).sum()
-                for block, scores, part in zip(blocks, scored, rows)
-            )
-            fit.history = {"objective": [float(objective)], "seconds": [0.0]}
-        self.history_: dict[str, list[float]] = {**fit.history, "flips": monitor.flips}
-        if monitor.held_out:
-            self.history_["held_out"] = monitor.held_out
-        self.n_iter_ = fit.n_iter
-        self.stopped_by_ = fit.stopped_by
-
-    def _assigned(self, X: Any) -> Iterator[tuple[Tree, np.ndarray, tuple[str, ...]]]:
-        """Row state, combined scores and views of objects, block by block."""
-        views, engine = unit_views(self._new_views(X)), self._engine()
-        steps, shared = self._steps(len(self.classes_), views.names), self._fitted(views, engine)
-        with engine.limits():
-            for block in self._each_block(views, engine, steps.n_labels):
-                scores = steps.scores(block, shared, engine)
-                yield (
-                    steps.assign(block, scores, engine),
-                    steps.rule.combined(scores, steps.present(block)),
-                    views.names,
-                )
-
-    def _fitted(self, views: Views, engine: Engine) -> Tree:
-        dtype = next(views.values()).dtype
-        return {"centroids": {name: engine.asarray(self.cluster_centers_[name].T, dtype) for name in views.names}}
+def _by_class(shared: Tree, engine: Engine) -> dict[str, np.ndarray]:
+    """Centroids as the estimator shows them: {view: labels x features}."""
+    return {name: np.ascontiguousarray(engine.to_numpy(part).T) for name, part in shared["centroids"].items()}
