@@ -161,7 +161,7 @@ def test_a_parameter_of_another_type_is_refused(models, tmp_path):
         write(model, tmp_path / "model.coview")
     finally:
         model.set_params(n_jobs=None)
-    with pytest.raises(ModelFileError, match=r"of its PLSA, the parameter n_jobs must be .* or None, got 'a'\."):
+    with pytest.raises(ModelFileError, match=r"the 'n_jobs' parameter of PLSA must be .* or None. Got 'a' instead\."):
         load(tmp_path / "model.coview")
 
 
@@ -274,7 +274,7 @@ def test_words_of_an_index_are_weights_of_words_that_are_known(tmp_path):
     model.index_.views["links"].words = words
     model.words_.n_rows = 1
     write(model, tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match=r"\['frequency'\] has values .* must be below 2"):
+    with pytest.raises(ModelFileError, match=r"\['frequency'\] has values .* must have some from 0 to 1"):
         load(tmp_path / "model.coview")
 
 
@@ -337,7 +337,7 @@ def test_a_semantic_space_without_its_classifiers_is_refused(tmp_path):
     model = coview.CrossModalRetriever(coview.LinkPLSA(2, max_iter=5, random_state=0), space="semantic")
     model.fit(made.views, made.target)
     del model.classifiers_
-    with pytest.raises(ModelFileError, match="classifiers_ is not there, which semantic space needs"):
+    with pytest.raises(ModelFileError, match="classifiers_ is not there"):
         save(model, tmp_path / "model.coview")
 
 
@@ -368,13 +368,6 @@ def test_a_semantic_space_without_its_classifiers_is_refused(tmp_path):
             lambda X, y: coview.CrossModalRetriever(coview.LinkPLSA(2, max_iter=2, random_state=0)).fit(X),
             lambda model: vars(model).pop("n_features_by_view_"),
             "n_features_by_view_ is not there",
-        ),
-        (
-            lambda X, y: coview.CrossModalRetriever(
-                coview.LinkPLSA(2, max_iter=2, random_state=0), space="semantic"
-            ).fit(X, y),
-            lambda model: model.set_params(space="topic"),
-            "classes_ is there, which topic space has not",
         ),
     ],
 )

@@ -388,5 +388,5 @@ def _check(model: Any, attributes: dict[str, Any]) -> None:
     try:
         check_parameters(model)
     except ParameterError as error:
-        raise rules.StateMismatch(f"the parameter {str(error).rstrip('.')}") from None
+        raise rules.StateMismatch(str(error).rstrip(".").replace("The '", "the '", 1)) from None
     rules.check_state(described, {**vars(model), **attributes})
