@@ -99,7 +99,7 @@ def texts(quick: bool) -> Any:
 
     X = next(text_parts("newsgroups", np.float64))
     X = X[: 5000 if quick else X.shape[0]]
-    SphericalKMeans(20, n_init=1, max_iter=2, n_jobs=1, random_state=0).fit(X[:500])  # compiles
+    SphericalKMeans(20, n_init=1, max_iter=2, random_state=0).fit(X[:500])
     return X
 
 
@@ -128,7 +128,7 @@ def sphere(quick: bool, folder: str) -> dict[str, Any]:
     starts = [start.toarray() if sparse.issparse(start) else start for start in starts]
     same: dict[str, Any] = {"n_init": 1, "max_iter": SWEEPS}  # or until nothing moves, for all of them
     fits: dict[str, Callable[[int], Any]] = {
-        "coview": lambda s: SphericalKMeans(20, init=starts[s], tol=1e-15, n_jobs=1, **same).fit(X),
+        "coview": lambda s: SphericalKMeans(20, init=starts[s], tol=1e-15, **same).fit(X),
         "scikit-learn": lambda s: KMeans(20, init=starts[s], tol=0, **same).fit(rows),
     }
     if folder:
@@ -144,7 +144,7 @@ def whole(quick: bool, folder: str) -> dict[str, Any]:
     X = texts(quick)
     rows = normalize(X)
     fits: dict[str, Callable[[int], Any]] = {
-        "coview": lambda s: SphericalKMeans(20, n_init=1, max_iter=300, n_jobs=1, random_state=s).fit(X),
+        "coview": lambda s: SphericalKMeans(20, n_init=1, max_iter=300, random_state=s).fit(X),
         "scikit-learn": lambda s: KMeans(20, n_init=1, max_iter=300, random_state=s).fit(rows),
     }
     if folder:
@@ -162,7 +162,7 @@ def two_views(quick: bool, folder: str) -> dict[str, Any]:
     views = Views(even=small[:, ::2], odd=small[:, 1::2])
 
     def ours(seed: int) -> None:
-        SphericalKMeans(20, n_init=1, n_jobs=1, random_state=seed).fit(views)
+        SphericalKMeans(20, n_init=1, random_state=seed).fit(views)
 
     found: dict[str, Any] = {"shape": list(small.shape)}
     found["coview"] = [processor_seconds(lambda s=s: ours(s)) for s in range(REPEATS)]

@@ -126,7 +126,6 @@ def test_every_classifier_says_the_same(name, some):
 @kinds
 def test_labels_of_objects_that_lack_every_view(names):
     for model in (
-        BestView(quick("MultiViewPLSAClassifier")),
         SeededKMeansClassifier(max_iter=3, random_state=0),
         CoTrainingClassifier(max_iter=3, random_state=0),
     ):

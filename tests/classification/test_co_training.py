@@ -99,14 +99,6 @@ def test_numbers_per_class():
     assert 3 <= (model.transduction_[model.labeled_iter_ == 1] == 0).sum() <= 6
 
 
-def test_the_product_multiplies_the_posteriors():
-    X, y, _ = corpus()
-    model = CoTrainingClassifier(combine="product").fit(X, y)
-    parts = model.predict_proba_by_view(X)
-    product = parts["words"] * parts["links"]
-    assert_allclose(model.predict_proba(X), product / product.sum(axis=1, keepdims=True), atol=1e-12)
-
-
 def test_any_classifier_any_number_of_views_and_string_classes():
     X, y, _ = corpus()
     three = Views(words=X["words"], links=X["links"], centered=X["links"] - 1)
@@ -142,8 +134,6 @@ def test_the_seed_decides_the_pool():
         ({"estimator": LinearSVC()}, "implementing 'fit' and 'predict_proba'"),
         ({"pool_size": 0}, "pool_size"),
         ({"max_iter": 0}, "max_iter"),
-        ({"combine": "vote"}, "combine.* must be a str among.* Got 'vote'"),
-        ({"n_per_class": {0: 1}}, "no number for class 1"),
         ({"n_per_class": 1.5}, "n_per_class.* must be an int in the range"),
         (
             {"n_per_class": "equal"},

@@ -80,7 +80,7 @@ def test_clusterers_regressors_and_transformers():
     assert_array_equal(clusters.labels_, clusters.predict(X))
     assert_array_equal(clusters.fit_predict(X), clusters.labels_)
     assert ConcatenatedViews(Ridge()).fit(X, y.astype(float)).score(X, y) > 0.5
-    assert ConcatenatedViews(TruncatedSVD(2)).fit_transform(X).shape == (60, 2)
+    assert ConcatenatedViews(TruncatedSVD(2)).fit(X).transform(X).shape == (60, 2)
 
 
 def test_a_supervised_classifier_sees_labeled_objects_only():
@@ -101,15 +101,27 @@ def test_a_semi_supervised_classifier_sees_all_objects(strings):
     assert (model.predict(X) == (np.array(["a", "b", "c"])[y] if strings else y)).mean() > 0.9
 
 
-def test_passing_and_dropping_can_be_asked_for():
+def test_dropping_can_be_asked_for():
     X, y = corpus()
     target = np.where(np.arange(60) < 12, y, -1)
-    dropped = ConcatenatedViews(SelfTrainingClassifier(MultinomialNB()), unlabeled="drop").fit(X, target)
+    with pytest.warns(UserWarning, match="y contains no unlabeled samples"):
+        dropped = ConcatenatedViews(SelfTrainingClassifier(MultinomialNB()), unlabeled="drop").fit(X, target)
     assert len(dropped.estimator_.transduction_) == 12
-    passed = ConcatenatedViews(unlabeled="pass").fit(X, target)
-    assert passed.estimator_.classes_.tolist() == [-1, 0, 1, 2]
     left_out = ConcatenatedViews(unlabeled="drop").fit(X, target)
     assert left_out.classes_.tolist() == [0, 1, 2] and left_out.score(X, target) == left_out.score(X[:12], y[:12])
+
+
+def test_weights_reach_the_estimator_with_their_rows():
+    X, y = corpus()
+    names = np.array(["a", "b", "c"], dtype=object)[y]
+    names[30:] = None
+    weights = np.random.default_rng(0).uniform(0.1, 5, 60)
+    model = ConcatenatedViews(LogisticRegression()).fit(X, names, sample_weight=weights)
+    rows = X.hstack()
+    expected = LogisticRegression().fit(rows[:30], names[:30].astype(str), sample_weight=weights[:30])
+    assert_allclose(model.predict_proba(X), expected.predict_proba(rows), rtol=1e-4, atol=1e-6)
+    right = model.predict(X) == names
+    assert model.score(X, names, sample_weight=weights) == pytest.approx(np.average(right[:30], weights=weights[:30]))
 
 
 @pytest.mark.parametrize("wrapper", [ConcatenatedViews, BestView])
@@ -151,17 +163,6 @@ def test_bad_parameters_are_refused(settings, sentence):
     X, y = corpus()
     with pytest.raises(ValueError, match=sentence):
         ConcatenatedViews(**settings).fit(X, y)
-
-
-@pytest.mark.parametrize("names", [np.arange(3), np.array(["ant", "bumblebee", "cat"])], ids=["numbers", "texts"])
-def test_transduction_has_a_class_for_objects_that_were_left_out(names):
-    X, y = corpus()
-    shown = np.arange(60) % 4 > 0
-    target = np.where(shown, names[y].astype(object), None)
-    with pytest.warns(UserWarning, match="y contains no unlabeled samples"):
-        model = ConcatenatedViews(SelfTrainingClassifier(MultinomialNB()), unlabeled="drop").fit(X, target)
-    assert_array_equal(model.transduction_[shown], names[y][shown])
-    assert_array_equal(model.transduction_[~shown], model.predict(X[~shown]))
 
 
 @pytest.mark.parametrize("model", [ConcatenatedViews(), BestView()], ids=["concatenated", "best"])

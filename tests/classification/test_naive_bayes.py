@@ -13,7 +13,6 @@ from coview import LazyViews, Views
 from coview.classification.naive_bayes import (
     MultiViewNaiveBayes,
     NaiveBayesStart,
-    ViewOpinion,
     class_feature_counts,
     label_start,
 )
@@ -281,16 +280,3 @@ def test_smoothing_whose_sums_would_overflow_is_refused():
     assert np.isfinite(MultiViewNaiveBayes(alpha=1e100).fit(X, [0, 1]).predict_proba(X)).all()
     with pytest.raises(ParameterError, match=r"alpha.* must be a float in the range"):
         MultiViewNaiveBayes(alpha=1e308).fit(X, [0, 1])
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
-def test_the_opinion_of_one_view_is_that_of_the_start(form, dtype, share):
-    rng = np.random.default_rng(3)
-    classes = np.arange(90) % 3
-    counts = rng.poisson(0.3 + 2 * np.eye(3)[classes].repeat(4, axis=1)).astype(dtype) / 4
-    counts[::11] = 0.0
-    one = Views({"x": form(counts)}, present={"x": np.arange(90) % 11 != 0})
-    codes = np.where(np.arange(90) < 90 * share, classes, -1)
-    assert_array_equal(ViewOpinion(one, 3)(codes), label_start(one, codes, 3)(one).argmax(axis=1))

@@ -8,9 +8,9 @@ from scipy import sparse
 
 from coview import MultiViewPLSAClassifier, SeededKMeansClassifier, Views
 from coview.classification import view_evidence
-from coview.classification.view_evidence import MOST_OBJECTS, _kappa, _some_rows, learned_view_weights
+from coview.classification.view_evidence import held_out_agreement, learned_view_weights
 from coview.datasets import make_topic_views
-from coview.engines.deadline import NO_DEADLINE, Deadline
+from coview.engines.deadline import Deadline
 from coview.views.lazy import LazyViews
 
 
@@ -22,13 +22,6 @@ def corpus():
     for label in range(3):
         codes[np.flatnonzero(data.target == label)[:3]] = label
     return data, Views({**dict(data.views.items()), "noise": noise}), codes
-
-
-def test_kappa_is_scikit_learns():
-    from sklearn.metrics import cohen_kappa_score
-
-    one, other = np.random.default_rng(0).integers(0, 3, (2, 50))
-    assert _kappa(one, other, 3) == pytest.approx(cohen_kappa_score(one, other))
 
 
 def test_useless_views_are_left_out_and_useful_ones_keep_their_weight(corpus):
@@ -51,28 +44,12 @@ def test_two_views_that_agree_by_chance_keep_their_weights_without_labels_to_hol
     assert set(learned_view_weights(noisy.select("tags", "noise"), lone, 3, seed=0).values()) == {1.0}
 
 
-@pytest.mark.parametrize(
-    ("other", "best", "n_held", "weight"),
-    [
-        ("tags", 0.12, 20, 1.0),  # few labels that words happen to find are no reason to leave tags out, ...
-        ("tags", 0.7, 400, 0.0),  # many are,
-        ("noise", 0.12, 20, 0.0),  # and so are few against a view that has nothing in common with words
-    ],
-)
-def test_views_that_share_something_are_left_out_by_many_labels_only(corpus, monkeypatch, other, best, n_held, weight):
-    _, noisy, codes = corpus
-    monkeypatch.setattr(view_evidence, "_agreement", lambda *given: np.zeros(2))
-    monkeypatch.setattr(view_evidence, "_held_out", lambda *given: (np.array([best, 0.0]), n_held))
-    weights = learned_view_weights(noisy.select("words", other), codes, 3, seed=0)
-    assert weights == {"words": 1.0, other: weight}
-
-
 def test_a_view_that_shares_nothing_is_not_taken_in_by_a_few_labels_that_it_finds(corpus, monkeypatch):
     _, noisy, codes = corpus
-    monkeypatch.setattr(view_evidence, "_held_out", lambda *given: (np.array([0.1, 0.0, 0.2]), 9))
-    assert learned_view_weights(noisy, codes, 3, seed=0) == {"words": 1.0, "tags": 1.0, "noise": 0.0}
-    monkeypatch.setattr(view_evidence, "_held_out", lambda *given: (np.array([0.1, 0.0, 0.8]), 200))
-    assert learned_view_weights(noisy, codes, 3, seed=0)["noise"] == 1.0
+    for kappa, n_held, weight in ((0.5, 9, 0.0), (0.5, 200, 1.0)):
+        found = {"noise": kappa}, n_held
+        monkeypatch.setattr(view_evidence, "held_out_agreement", lambda *given, found=found: found)
+        assert learned_view_weights(noisy, codes, 3, seed=0) == {"words": 1.0, "tags": 1.0, "noise": weight}
 
 
 def test_a_view_of_few_objects_is_no_stranger():
@@ -84,14 +61,10 @@ def test_a_view_of_few_objects_is_no_stranger():
     assert learned_view_weights(views, codes, 3, seed=0)["rare"] > 0
 
 
-@pytest.mark.parametrize("why", ["views", "time"])
-def test_pairs_of_many_views_are_not_compared_nor_is_anything_after_the_deadline(corpus, monkeypatch, why):
+def test_views_are_not_compared_after_the_deadline(corpus, monkeypatch):
     _, noisy, codes = corpus
-    views = Views({f"{name}{i}": noisy[name] for name in noisy.names for i in range(5)}) if why == "views" else noisy
     monkeypatch.setattr(view_evidence, "relate_views", lambda *given: pytest.fail("views were compared"))
-    deadline = Deadline.after(1e-9) if why == "time" else NO_DEADLINE
-    weights = learned_view_weights(views, codes, 3, 0, deadline)
-    assert set(weights) == set(views.names)
+    assert set(learned_view_weights(noisy, codes, 3, 0, Deadline.after(1e-9)).values()) == {1.0}
 
 
 def test_views_with_negative_values_are_judged_by_class_means(corpus):
@@ -108,10 +81,13 @@ def test_lazy_views_give_the_same_weights(corpus):
     assert learned_view_weights(lazy, codes, 3, seed=0) == learned_view_weights(noisy, codes, 3, seed=0)
 
 
-def test_a_bounded_number_of_objects_is_looked_at():
-    codes = np.where(np.arange(4 * MOST_OBJECTS) % 2, 1, -1)
-    rows = _some_rows(codes, np.random.default_rng(0))
-    assert len(rows) == MOST_OBJECTS == 2 * np.sum(codes[rows] >= 0)
+def test_held_out_labels_are_predicted_from_each_view_alone(corpus):
+    data, noisy, _ = corpus
+    codes = np.where(np.arange(400) < 90, data.target, -1)
+    kappas, n_held = held_out_agreement(noisy, codes, 3, seed=0)
+    assert n_held == 90 and min(kappas["words"], kappas["tags"]) > 0.5 > 0.3 > kappas["noise"]
+    alone = np.where(np.arange(400) < 1, data.target, -1)
+    assert held_out_agreement(noisy, alone, 3, seed=0) == (dict.fromkeys(noisy.names, 0.0), 0)
 
 
 @pytest.mark.parametrize("model", [MultiViewPLSAClassifier, SeededKMeansClassifier])
@@ -140,4 +116,4 @@ def test_seeded_kmeans_refuses_learned_weights_under_an_ontology(corpus):
 def test_empty_views_say_nothing(corpus):
     data, _, codes = corpus
     views = Views(words=data.views["words"], tags=data.views["tags"], none=sparse.csr_array((400, 3)))
-    assert learned_view_weights(views, codes, 3, seed=0)["none"] == 0.0
+    assert learned_view_weights(views, codes, 3, seed=0) == {"words": 1.0, "tags": 1.0, "none": 1.0}

@@ -41,12 +41,16 @@ def test_the_view_whose_rows_are_in_another_order_is_told_from_the_others(shuffl
 
 def test_by_chance_views_share_what_chance_makes_of_it():
     arrays, rng = made()
+    nothing = np.random.default_rng(0)
+    words, sizes = (
+        relations._compute_likeness(arrays[name], np.ones(200, dtype=bool), nothing)[0] for name in ("words", "sizes")
+    )
     figures = []
-    for seed in range(30):
+    for _ in range(30):
         order = rng.permutation(200)
-        figures += relate_views(Views(a=arrays["words"], b=arrays["sizes"][order]), seed)["shared"][:1]
+        figures.append(relations._compute_shared(words, (sizes[0][np.ix_(order, order)], sizes[1]), rng))
     assert abs(np.mean(figures)) < 0.6 and 0.6 < np.std(figures) < 1.6
-    assert max(figures) < relations.SHARED
+    assert max(figures) < relations.SHARED < relations._compute_shared(words, sizes, rng)
 
 
 def test_noise_is_called_so_and_makes_no_other_view_suspect():
@@ -77,12 +81,9 @@ def test_what_cannot_be_told_is_not_said():
 
 
 def test_of_many_objects_a_sample_is_compared(monkeypatch):
-    sizes = []
-    first = relations._Likeness.__init__
+    sizes, compute = [], relations._compute_likeness
     monkeypatch.setattr(
-        relations._Likeness,
-        "__init__",
-        lambda self, rows, *rest: (sizes.append(rows.shape[0]), first(self, rows, *rest))[1],
+        relations, "_compute_likeness", lambda matrix, *rest: (sizes.append(len(matrix)), compute(matrix, *rest))[1]
     )
     x = np.random.default_rng(0).normal(size=(5000, 2))
     assert relate_views(Views(a=x, b=x))["verdict"] == ["shares", "shares"]

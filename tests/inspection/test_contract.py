@@ -173,11 +173,11 @@ def test_groups_of_a_wrapper_are_its_classes_where_it_learns_codes(name):
     assert np.array(found.labels)[found.read(DATA.views).codes].tolist() == model.predict(DATA.views).tolist()
 
 
-@pytest.mark.parametrize(("name", "options"), [("BestView", {"index": "score"}), ("ConcatenatedViews", {})])
-def test_a_wrapped_mixture_has_memberships(name, options):
+@pytest.mark.parametrize("name", ["BestView", "ConcatenatedViews"])
+def test_a_wrapped_mixture_has_memberships(name):
     mixture = GaussianMixture(2, covariance_type="diag", random_state=0)
     X = DATA.views.map(lambda matrix: matrix.toarray() if hasattr(matrix, "toarray") else matrix)
-    memberships = inspect(resolve(name)(mixture, **options).fit(X)).memberships(X)
+    memberships = inspect(resolve(name)(mixture).fit(X)).memberships(X)
     np.testing.assert_allclose(memberships.sum(axis=1), 1)
 
 

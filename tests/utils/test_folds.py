@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 
-from coview import BestView, Views, compare
+from coview import Views, compare
 from coview.exceptions import ParameterError
 from coview.utils.folds import checked_splits
 
@@ -40,7 +40,6 @@ def test_a_mask_is_its_rows():
 def test_what_gives_no_rows_is_refused_in_one_sentence(cv):
     for ask in (
         lambda: checked_splits(cv, CODES),
-        lambda: BestView(cv=cv).fit(X, CODES),
         lambda: compare(X, CODES, methods=["naive_bayes"], cv=cv),
     ):
         with pytest.raises(ParameterError, match=r"cv.* must .*got"):

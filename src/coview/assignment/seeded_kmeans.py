@@ -183,9 +183,8 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
     view_weights : None, float, {view: float}, "held_out" or "auto", default=None
         Factor of each view's scores, or their exponent for "product", where a factor would change nothing; 1 by
         default, and 0 leaves a view out. "held_out" chooses them: labeled objects are left out in folds, and a view
-        counts more or less where that clearly gives more of them their label back. "auto" leaves views out that say
-        nothing of the classes, by held-out labels and by what views agree on: one label per class may be enough. Not
-        with an ontology.
+        counts more or less where that clearly gives more of them their label back. "auto" leaves out views that
+        share nothing with the others, unless held-out labels can be told from them. Not with an ontology.
     early_stopping : bool, default=False
         Choose the number of sweeps by held-out agreement: labeled objects are left out in folds, and the number of
         sweeps that finds most of their labels is taken. Learning from unlabeled objects often hurts where a view is

@@ -6,7 +6,6 @@ class, the objects of a small random pool that it is surest of; they join the la
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -29,7 +28,6 @@ from coview.utils.parameters import MAPPING, NONE, integer, object_with, one_of
 from coview.validation import (
     LabeledScoreMixin,
     base_seed,
-    check_count,
     encode_labels,
     per_view,
     warn_of_lone_labels,
@@ -56,8 +54,6 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         proportion to the classes among the labeled objects (1 for the rarest).
     max_iter : int, default=30
         Largest number of rounds.
-    combine : {"mean", "product"}, default="mean"
-        How the views' posteriors become one.
     <shared: view_weights, random_state>
 
     Attributes
@@ -118,7 +114,6 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         "estimator": object_with("fit", "predict_proba") | NONE,
         "pool_size": integer() | NONE,
         "n_per_class": integer() | one_of("proportional") | MAPPING,
-        "combine": one_of("mean", "product"),
     }
 
     def __init__(
@@ -128,7 +123,6 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         pool_size: int | None = 75,
         n_per_class: Any = 1,
         max_iter: int = 30,
-        combine: str = "mean",
         view_weights: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -136,17 +130,12 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         self.pool_size = pool_size
         self.n_per_class = n_per_class
         self.max_iter = max_iter
-        self.combine = combine
         self.view_weights = view_weights
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = deepcopy(get_tags(self._inner()))
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.positive_only = inner.input_tags.positive_only
-        if inner.classifier_tags is not None:
-            tags.classifier_tags = inner.classifier_tags
+        tags, inner = super().__sklearn_tags__(), deepcopy(get_tags(self._inner()))
+        tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags or tags.classifier_tags
         return tags
 
     def fit(self, X: Any, y: Any) -> CoTrainingClassifier:
@@ -197,16 +186,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
             raise ViewsError(f"No classifier was trained on {', '.join(map(repr, views.names))}. Pass other views.")
         have = views.present[:, [views.names.index(name) for name in posteriors]]
         chosen = np.array([self.view_weights_[name] for name in posteriors])
-        if self.combine == "mean":
-            return in_type_of(views, mean_posterior(posteriors, have, chosen, self.class_prior_))
-        logs = sum(
-            weight * have[:, v, None] * np.log(np.maximum(posterior, np.finfo(posterior.dtype).tiny))
-            for v, (weight, posterior) in enumerate(zip(chosen, posteriors.values()))
-        )
-        product = np.exp(logs - np.max(logs, axis=1, keepdims=True))
-        product /= product.sum(axis=1, keepdims=True)
-        product[(have * chosen).sum(axis=1) == 0] = self.class_prior_
-        return in_type_of(views, product)
+        return in_type_of(views, mean_posterior(posteriors, have, chosen, self.class_prior_))
 
     def predict_proba_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Compute the posterior from each view alone, but those of weight 0."""
@@ -238,19 +218,12 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
 
     def _quotas(self, codes: np.ndarray) -> np.ndarray:
         """Most objects of each class that a view labels in a round."""
-        n_classes = len(self.classes_)
-        asked = self.n_per_class
-        if isinstance(asked, str):
-            counts = np.bincount(codes[codes >= 0], minlength=n_classes)
+        counts = np.bincount(codes[codes >= 0], minlength=len(self.classes_))
+        if self.n_per_class == "proportional":
             return np.rint(counts / counts.min()).astype(int)
-        if isinstance(asked, Mapping):
-            missing = [label for label in self.classes_.tolist() if label not in asked]
-            if missing:
-                raise ValueError(f"n_per_class has no number for class {missing[0]!r}.")
-            return np.array(
-                [check_count(f"n_per_class of class {label!r}", asked[label], 0) for label in self.classes_.tolist()]
-            )
-        return np.full(n_classes, asked)
+        if isinstance(self.n_per_class, dict):
+            return np.array([self.n_per_class[label] for label in self.classes_.tolist()])
+        return np.full(len(counts), self.n_per_class)
 
     def _train(self, views: Views, codes: np.ndarray, seed: int) -> dict[str, Any]:
         """One classifier per view on the labeled objects that have it; views that know one class of many are left."""
@@ -281,15 +254,11 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         believed: dict[int, tuple[float, int]] = {}
         for name, model in self._train(views, codes, seed).items():
             rows = pool[views.present[pool, views.names.index(name)]]
-            if not rows.size:
-                continue
             posterior = class_probabilities(model, for_sklearn(take_rows(views[name], rows)), len(self.classes_))
-            best = posterior.argmax(axis=1)
-            sure = posterior[np.arange(len(rows)), best]
+            best, sure = posterior.argmax(axis=1), posterior.max(axis=1)
             for code, quota in enumerate(quotas):
                 mine = np.flatnonzero(best == code)
                 for i in mine[np.argsort(-sure[mine], kind="stable")][:quota]:
-                    row = int(rows[i])
-                    if row not in believed or sure[i] > believed[row][0]:
-                        believed[row] = (float(sure[i]), code)
+                    claim = float(sure[i]), code
+                    believed[int(rows[i])] = max(believed.get(int(rows[i]), claim), claim, key=lambda known: known[0])
         return {row: code for row, (_, code) in believed.items()}

@@ -7,18 +7,16 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone, is_classifier
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has, like_inner
+from coview.classification.wrapper import SingleViewWrapper, in_type_of
 from coview.inspection import Features, Inspection, describe
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.inner import asking, finite_answer, fitting
+from coview.utils.inner import fitting
 from coview.utils.parameters import one_of
-from coview.utils.routing import metadata_of_rows
-from coview.validation import labeled, per_view
+from coview.validation import check_sample_weight, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.coerce import PLAIN
 from coview.views.views import Matrix, Views
@@ -38,24 +36,19 @@ class ConcatenatedViews(SingleViewWrapper):
         Factor of each view's values; 1 where nothing is said.
     normalize : {None, "l2"}, default=None
         "l2" scales each object to length one in each view first, so that no view drowns the others.
-    unlabeled : {"auto", "drop", "pass"}, default="auto"
-        What a classifier sees of objects without label (None or NaN in y): "drop" leaves them out, "pass" hands them
-        over with label -1, "auto" passes them to semi-supervised estimators only. In y, -1 marks such an object too if
-        the estimator is semi-supervised or `unlabeled` is not "auto"; otherwise it is a class like any other.
+    unlabeled : {"auto", "drop"}, default="auto"
+        What a classifier sees of objects without label (None or NaN in y): "drop" leaves them out, "auto" passes them
+        to semi-supervised estimators only. In y, -1 marks such an object too if the estimator is semi-supervised or
+        `unlabeled` is "drop"; otherwise it is a class like any other.
 
     Attributes
     ----------
     estimator_ : estimator
         The fitted estimator.
     classes_ : ndarray
-        Those of the fitted estimator, where it has them.
+        The classes of a classifier, sorted.
     labels_ : ndarray (n_objects,)
-        Those of the fitted estimator, where it has them (`labels_`: of the training objects).
-    transduction_ : ndarray (n_objects,)
-        Class of each training object, where the fitted estimator has them; those that it has not labeled are predicted.
-    code_book_ : ndarray or None
-        The classes by code, where the estimator learned codes of them: scikit-learn's semi-supervised ones do not take
-        booleans beside -1, nor all of them texts.
+        Those of the fitted estimator, where it has them.
     view_weights_ : dict
         Factor of each view.
     <shared: fitted views>
@@ -77,7 +70,7 @@ class ConcatenatedViews(SingleViewWrapper):
     """
 
     _fitted_state = {
-        "estimator_": like_inner("features in all"),
+        "estimator_": rules.estimator(features="features in all"),
         "view_weights_": rules.by_view(rules.weight(), ordered=True),
     }
     _parameters = {
@@ -97,7 +90,7 @@ class ConcatenatedViews(SingleViewWrapper):
         self.normalize = normalize
         self.unlabeled = unlabeled
 
-    def fit(self, X: Any, y: Any = None, **metadata: Any) -> ConcatenatedViews:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ConcatenatedViews:
         """Fit the estimator on the concatenated views; `unlabeled` controls the handling of unlabeled objects.
 
         Parameters
@@ -106,49 +99,21 @@ class ConcatenatedViews(SingleViewWrapper):
             Training objects.
         y : array-like, optional
             Labels or targets.
-        **metadata
-            Passed on to the estimator: `sample_weight`, and whatever it requests with scikit-learn's metadata routing.
+        sample_weight : array-like (n_objects,), optional
+            Weight of each object, for an estimator that takes weights.
         """
         views = self._fit_views(X)
         weights = per_view("view_weights", self.view_weights, self.view_names_)
         self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
-        rows, target = self._target(y, len(views))
-        matrix = self._concatenated(views)
-        learned = matrix if rows is None else take_rows(matrix, rows)
-        passed = metadata_of_rows(self._metadata("fit", metadata, len(views)), rows, len(views))
+        rows, target = self._learn_from(y, len(views))
+        heft = check_sample_weight(sample_weight, len(views))
+        matrix = take_rows(self._concatenated(views), rows)
         with fitting(self._inner(), "the views side by side"):
-            self.estimator_ = clone(self._inner()).fit(learned, target, **passed)
-
-        def guess(left: np.ndarray) -> Any:
-            return self._named(self.estimator_.predict(take_rows(matrix, left)))
-
-        for name in ("classes_", "labels_", "transduction_"):
-            self.__dict__.pop(name, None)
-            answer = getattr(self.estimator_, name, None)
-            if answer is not None and name != "transduction_":
-                setattr(self, name, self._named(answer))
-            elif answer is not None:
-                seen = np.arange(len(views)) if rows is None else rows
-                self.transduction_ = self._transduced(answer, seen, len(views), guess)
+            passed = {} if heft is None else {"sample_weight": heft[rows]}
+            self.estimator_ = clone(self._inner()).fit(matrix, target, **passed)
+        if hasattr(self.estimator_, "labels_"):
+            self.labels_ = self.estimator_.labels_
         return self
-
-    @available_if(inner_has("score"))
-    def score(self, X: Any, y: Any = None, **metadata: Any) -> float:
-        """Score of the fitted estimator on X (accuracy of a classifier, R2 of a regressor, ...).
-
-        Of a classifier over the objects that have a label in y; `metadata`, such as `sample_weight`, is passed on.
-        """
-        check_is_fitted(self, "estimator_")
-        views = self._new_views(X)
-        passed = self._metadata("score", metadata, len(views))
-        if self.code_book_ is not None:
-            return super().score(X, y, **passed)
-        matrix = self._concatenated(views)
-        if y is not None and is_classifier(self):
-            known, y = labeled(y, semi_supervised=self._semi_supervised)
-            matrix = take_rows(matrix, np.flatnonzero(known))
-            passed = metadata_of_rows(passed, np.flatnonzero(known), len(views))
-        return float(self.estimator_.score(matrix, **({} if y is None else {"y": y}), **passed))
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: groups are those of the estimator inside, its features cut by view."""
@@ -169,10 +134,7 @@ class ConcatenatedViews(SingleViewWrapper):
         check_is_fitted(self, "estimator_")
         views = self._new_views(X)
         rows = for_sklearn(self._concatenated(views), self.estimator_)
-        with asking(self.estimator_, "the views side by side"):
-            answer = getattr(self.estimator_, method)(rows)
-        finite_answer(self.estimator_, answer, "the views side by side")
-        return in_type_of(views, self._named(answer) if method == "predict" else answer)
+        return in_type_of(views, self._ask(self.estimator_, method, rows, "the views side by side"))
 
     def _concatenated(self, views: Views) -> Matrix:
         some = next(views.values())

@@ -30,13 +30,12 @@ from coview.utils.docs import shared_parameters
 from coview.utils.inner import asking, finite_answer
 from coview.utils.parameters import TRUTH, by_view, number
 from coview.validation import LabeledScoreMixin, check_sample_weight, encode_labels, per_view
-from coview.views.arrays import sparse_in_single, take_rows
+from coview.views.arrays import take_rows
 from coview.views.views import Views
 
 __all__ = [
     "MultiViewNaiveBayes",
     "NaiveBayesStart",
-    "ViewOpinion",
     "class_probabilities",
     "label_start",
     "mean_posterior",
@@ -339,54 +338,6 @@ def label_start(
             break
         start = start.refined(views, codes, held)
     return start
-
-
-class ViewOpinion:
-    """Class of each object by one view alone: the likeliest by `label_start`, with less work for many sets of labels.
-
-    Examples
-    --------
-    >>> from coview.views.views import Views
-    >>> words = np.array([[3.0, 0.0], [2.0, 0.0], [0.0, 4.0], [0.0, 1.0]])
-    >>> ViewOpinion(Views(words=words), 2)(np.array([0, -1, 1, -1])).tolist()
-    [0, 0, 1, 1]
-    """
-
-    def __init__(self, one: Views, n_classes: int) -> None:
-        (given,) = one.values()
-        matrix = sparse_in_single(given)
-        scale = _count_scale(*sum_entries(matrix))
-        if sparse.issparse(matrix):  # a feature that nobody has counts for the sums of the classes alone
-            matrix = matrix[:, np.unique(matrix.indices)]
-        self._rows = matrix.astype(_own_type(matrix), copy=False) * _own_type(matrix)(scale)
-        self._by_feature = self._rows.T
-        self._absent, self._n_features, self._n_classes = ~one.present[:, 0], given.shape[1], n_classes
-
-    def __call__(self, codes: np.ndarray) -> np.ndarray:
-        labeled = np.flatnonzero(codes >= 0)
-        shares = np.zeros((len(codes), self._n_classes), dtype=self._rows.dtype)
-        shares[labeled, codes[labeled]] = 1
-        known, scores = shares[labeled], self._scores(shares)
-        for _ in range(ROUNDS if len(labeled) < len(codes) else 0):
-            shares = softmax_rows(scores)
-            shares[self._absent] = 1 / self._n_classes
-            shares[labeled] = known
-            scores = self._scores(shares)
-        scores[self._absent] = 0
-        return scores.argmax(axis=1)
-
-    def _scores(self, shares: np.ndarray) -> np.ndarray:
-        """Logarithms of the posterior, up to a term per object, by objects that are shared out to the classes so.
-
-        In one array of the view's own floating type (features x classes): most of the time goes to its logarithms.
-        """
-        odds = self._by_feature @ shares
-        totals = np.log(odds.sum(axis=0, dtype=np.float64) + self._n_features)
-        odds += 1
-        np.log(odds, out=odds)
-        odds -= totals.astype(odds.dtype)
-        odds -= odds.mean(axis=1, keepdims=True)  # as in `log_odds`
-        return self._rows @ odds + log_shares(shares.sum(axis=0, dtype=np.float64)).astype(odds.dtype)
 
 
 @dataclass(frozen=True)

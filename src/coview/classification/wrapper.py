@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from copy import copy
+from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
+from sklearn.metrics import r2_score
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline
-from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
@@ -20,16 +20,10 @@ from coview.base import MultiViewEstimator
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, near_centers
 from coview.utils import fitted_state as rules
+from coview.utils.inner import asking, finite_answer
 from coview.utils.parameters import ESTIMATOR, NONE, one_of
-from coview.utils.routing import metadata_of_rows, metadata_router, routed_metadata
 from coview.utils.warn import unwarned
-from coview.validation import (
-    UNLABELED,
-    LabeledScoreMixin,
-    encode_labels,
-    minus_one_is_unlabeled,
-    warn_of_lone_labels,
-)
+from coview.validation import UNLABELED, LabeledScoreMixin, encode_labels, minus_one_is_unlabeled
 from coview.views.arrays import check_not_negative
 from coview.views.views import Views
 
@@ -39,72 +33,43 @@ __all__ = [
     "in_type_of",
     "inner_has",
     "last_step",
-    "like_inner",
-    "named_or_minus_one",
     "unlabeled_as_minus_one",
 ]
 
 
-def inner_has(*methods: str) -> Callable[[Any], bool]:
-    """Tell `available_if` to show a method only where the estimator inside has one of these."""
-
-    def check(self: Any) -> bool:
-        return any(hasattr(self._inner(), method) for method in methods)
-
-    return check
+def inner_has(method: str) -> Callable[[Any], bool]:
+    """Tell `available_if` to show a method only where the estimator inside has it."""
+    return lambda wrapper: hasattr(wrapper._inner(), method)
 
 
 class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
     """Wraps an estimator of one matrix; a subclass gives `_apply`, which calls one of its methods on views."""
 
     _models_counts = False  # the estimator inside refuses what it cannot take
-    _parameters = {"estimator": ESTIMATOR | NONE, "unlabeled": one_of("auto", "drop", "pass")}
+    _parameters = {"estimator": ESTIMATOR | NONE, "unlabeled": one_of("auto", "drop")}
     estimator: Any
     unlabeled: str
     classes_: np.ndarray
     labels_: np.ndarray
-    transduction_: np.ndarray
-    code_book_: np.ndarray | None = None  # classes by code, where the estimator inside learned codes of them
     _fitted_state = {
         "classes_": rules.optional(rules.labels("classes")),
-        "code_book_": rules.or_none(rules.labels("codes")),
-        "labels_": rules.optional(rules.values("objects")),
-        "transduction_": rules.optional(rules.values("objects")),
+        "labels_": rules.optional(rules.integers("objects", low=-1)),
     }
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self._inner())
-        tags.estimator_type = inner.estimator_type
-        tags.classifier_tags = copy(inner.classifier_tags)
-        tags.regressor_tags = copy(inner.regressor_tags)
-        tags.transformer_tags = copy(inner.transformer_tags)
-        tags.target_tags = copy(inner.target_tags)
-        tags.non_deterministic = inner.non_deterministic
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.positive_only = inner.input_tags.positive_only
-        if inner.estimator_type == "classifier":
-            tags.target_tags.multi_output = False
+        tags = deepcopy(get_tags(self._inner()))
+        tags.array_api_support = tags.input_tags.allow_nan = tags.target_tags.multi_output = False
         return tags
 
     @property
     def _semi_supervised(self) -> bool:  # type: ignore[override]
-        """Whether -1 marks an unlabeled object: where the estimator inside says so, or `unlabeled` names what to do."""
-        return self.unlabeled != "auto" or minus_one_is_unlabeled(self._inner())
+        """Whether -1 marks an unlabeled object."""
+        return self.unlabeled == "drop" or minus_one_is_unlabeled(self._inner())
 
     @property
-    def _passes_unlabeled(self) -> bool:
-        """Whether the estimator inside sees unlabeled objects, with label -1."""
-        return self.unlabeled == "pass" or (self.unlabeled == "auto" and minus_one_is_unlabeled(self._inner()))
-
-    def get_metadata_routing(self) -> Any:
-        """Return where metadata goes: what `fit` and `score` are given, to those of the estimator inside."""
-        return metadata_router(self, {"estimator": self._inner()}, "fit", "score")
-
-    def _metadata(self, method: str, metadata: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
-        """What the estimator inside gets of the metadata of all objects."""
-        routed = routed_metadata(self, method, metadata, ["estimator"])["estimator"]
-        return metadata_of_rows(routed, None, n_rows)
+    def _learns_codes(self) -> bool:
+        """Whether the estimator inside sees all objects, by codes of the classes and -1 for those without label."""
+        return self.unlabeled == "auto" and is_classifier(self) and minus_one_is_unlabeled(self._inner())
 
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)
@@ -115,7 +80,7 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
         return MultinomialNB() if self.estimator is None else self.estimator
 
     def _apply(self, method: str, X: Any) -> Any:
-        raise TypeError(f"{type(self).__name__} does not say how to call {method}.")
+        raise NotImplementedError
 
     @available_if(inner_has("predict"))
     def predict(self, X: Any) -> np.ndarray:
@@ -138,63 +103,47 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
         return self._apply("transform", X)
 
     @available_if(inner_has("fit_predict"))
-    def fit_predict(self, X: Any, y: Any = None, **metadata: Any) -> np.ndarray:
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the clusters of the training objects."""
-        model: Any = self.fit(X, y, **metadata)
-        return training_labels(model, X)
+        model: Any = self.fit(X, y)
+        if "labels_" in vars(model):
+            return model.labels_
+        with unwarned():
+            return model.predict(X)
 
-    @available_if(inner_has("transform"))
-    def fit_transform(self, X: Any, y: Any = None, **metadata: Any) -> Any:
-        """Fit, and transform the training objects."""
-        model: Any = self.fit(X, y, **metadata)
-        return model.transform(X)
+    @available_if(inner_has("score"))
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy over labeled objects, R2 of a regressor; else the score of the estimator inside."""
+        if is_classifier(self):
+            return super().score(X, y, sample_weight)
+        if is_regressor(self):
+            return float(r2_score(y, self._apply("predict", X), sample_weight=sample_weight))
+        return float(self._apply("score", X))
 
-    def _target(self, y: Any, n_rows: int) -> tuple[np.ndarray | None, Any]:
-        """Rows to learn from (None for all), and their targets as the estimator inside wants them."""
-        inner = self._inner()
-        self.code_book_ = None
-        if not is_classifier(inner):
-            target = None if y is None else np.asarray(y)
-            if target is not None and target.shape[:1] != (n_rows,):
-                raise ParameterError(
-                    f"must hold one value per object, {n_rows} of them, got shape {target.shape}.", parameter="y"
-                )
-            return None, target
-        codes, classes = encode_labels(y, n_rows, semi_supervised=self._semi_supervised)
-        if self._passes_unlabeled:
-            warn_of_lone_labels(codes, classes)
-        rows = None
-        if not self._passes_unlabeled and (codes < 0).any():
-            rows = np.flatnonzero(codes >= 0)
-            codes = codes[rows]
-        if not (self._passes_unlabeled or minus_one_is_unlabeled(inner)):
-            return rows, classes[codes]
-        if _wants_codes(inner, classes):
-            self.code_book_ = classes
+    def _learn_from(self, y: Any, n_rows: int) -> tuple[np.ndarray, Any]:
+        """Return the rows to learn from, and their targets as the estimator inside wants them."""
+        for name in ("classes_", "labels_"):
+            self.__dict__.pop(name, None)
+        rows = np.arange(n_rows)
+        if not is_classifier(self):
+            if y is not None and len(y) != n_rows:
+                raise ParameterError(f"must hold one value per object: {len(y)} for {n_rows} objects.", parameter="y")
+            return rows, None if y is None else np.asarray(y)
+        codes, self.classes_ = encode_labels(y, n_rows, semi_supervised=self._semi_supervised)
+        if self._learns_codes:
             return rows, codes
-        return rows, unlabeled_as_minus_one(codes, classes)
+        rows = np.flatnonzero(codes >= 0)
+        return rows, self.classes_[codes[rows]]
+
+    def _ask(self, model: Any, method: str, rows: Any, what: str) -> Any:
+        """Return the answer of a fitted estimator for some rows, with the classes by their names."""
+        with asking(model, what):
+            answer = getattr(model, method)(rows)
+        finite_answer(model, answer, what)
+        return self._named(answer) if method == "predict" else answer
 
     def _named(self, answer: Any) -> Any:
-        """Classes of what the estimator inside says, where that is codes."""
-        return answer if self.code_book_ is None else named_or_minus_one(np.asarray(answer), self.code_book_)
-
-    def _labeled(self, labels: np.ndarray) -> np.ndarray:
-        """Mask of the targets that are classes."""
-        return np.array([not self._passes_unlabeled or label != UNLABELED for label in labels.tolist()])
-
-    def _transduced(
-        self, answer: Any, rows: np.ndarray, n_rows: int, predict: Callable[[np.ndarray], np.ndarray]
-    ) -> np.ndarray:
-        """Class of each training object: as the estimator inside found it for `rows`, else as it is predicted."""
-        answer = np.asarray(answer)
-        labeled = self._labeled(answer)
-        whole = np.empty(n_rows, dtype=self.classes_.dtype)
-        whole[rows[labeled]] = self._named(answer[labeled])
-        others = np.setdiff1d(np.arange(n_rows), rows[labeled])
-        if others.size:
-            with unwarned():
-                whole[others] = predict(others)
-        return whole
+        return self.classes_[answer] if self._learns_codes else answer
 
     def _described(self, inner: Inspection, **answers: Any) -> Inspection:
         """Answer `inspect` with the groups of the estimator inside; of classes, it may know the codes only."""
@@ -211,15 +160,6 @@ def check_counts_for(estimator: Any, views: Views) -> None:
     if get_tags(estimator).input_tags.positive_only:
         for name, matrix in views.items():
             check_not_negative(name, matrix, type(estimator).__name__)
-
-
-def training_labels(model: Any, X: Any) -> Any:
-    """Clusters of the training objects: kept by the model, or predicted."""
-    labels = rules.ask(model, "labels_")
-    if labels is not None:
-        return labels
-    with unwarned():
-        return model.predict(X)
 
 
 def in_type_of(views: Any, values: Any) -> Any:
@@ -246,57 +186,6 @@ def unlabeled_as_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray
     targets = classes[codes].astype(classes.dtype if kind in "if" else np.int64 if kind == "u" else object)
     targets[codes < 0] = UNLABELED
     return targets
-
-
-def named_or_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Classes of codes: in their own type where all are known, else with -1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> named_or_minus_one(np.array([1, 0]), np.array([False, True]))
-    array([ True, False])
-    """
-    return classes[codes] if (codes >= 0).all() else unlabeled_as_minus_one(codes, classes)
-
-
-def _wants_codes(estimator: Any, classes: np.ndarray) -> bool:
-    """Tell whether an estimator takes -1 only beside numbers, and these classes are none.
-
-    Self-training takes texts too, and the classifier in it may know classes by name (class_weight).
-    """
-    last = last_step(estimator)
-    if not type(last).__module__.startswith("sklearn.semi_supervised"):
-        return False
-    return classes.dtype.kind == "b" or (
-        classes.dtype.kind not in "iuf" and not isinstance(last, SelfTrainingClassifier)
-    )
-
-
-def like_inner(features: str) -> rules.Rule:
-    """Say what the fitted estimator inside is: of the class of the parameter `estimator`, with classes if that has any.
-
-    `features` is the size that its number of features must agree with.
-    """
-    any_estimator = rules.estimator(features=features)
-
-    def visit(checker: rules.Checker, value: Any, where: str) -> None:
-        checker.check(any_estimator, value, where)
-        asked = checker.state.get("estimator")
-        wanted = MultinomialNB if asked is None else type(asked)
-        if type(value) is not wanted:
-            checker.refuse(where, f"is a {type(value).__name__}, but the parameter estimator is a {wanted.__name__}")
-        if is_classifier(value):
-            if "classes_" not in checker.state:
-                checker.refuse("classes_", "is not there")
-            own = checker.state.get("code_book_") is not None
-            known = rules.integers(None, low=-1, below="codes") if own else rules.values(None)
-            inner = rules.ask(value, "classes_")
-            checker.check(known, inner, f"{where}.classes_")
-            if not own and not set(np.asarray(inner).tolist()) <= set(np.asarray(checker.state["classes_"]).tolist()):
-                checker.refuse(f"{where}.classes_", "has a class that classes_ has not")
-
-    return rules.custom(visit)
 
 
 def last_step(estimator: Any) -> Any:

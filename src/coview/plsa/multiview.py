@@ -518,9 +518,8 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     view_weights : float, {view: float}, None or "auto", default=None
         Weight of each view; 1 by default. Vectors beside counts are weighed by default: as one token where they know
         nothing of the classes, and else as up to one for each column, fewer the more the columns' noise goes together
-        (`coview.plsa.vector_weight`). "auto" leaves views out that say nothing of the classes, and has a weight below
-        its own for those that say little: by held-out labels, and by what views agree on
-        (`coview.classification.view_evidence`).
+        (`coview.plsa.vector_weight`). "auto" leaves out views that share nothing with the others, unless held-out
+        labels can be told from them (`coview.classification.view_evidence`).
     unit_mass : bool or "auto", default="auto"
         Bring the rows of each view to the same sum, so that a long text counts no more than a short one. "auto" does so
         where the sums of the objects differ widely, by a standard deviation above their mean: there a few long texts
