@@ -30,31 +30,13 @@ from coview.engines.loop import Options, run
 from coview.engines.memory import MemoryHolder
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Sweep, Tree
+from coview.utils.folds import deal_folds
 from coview.utils.warn import warn_user
 
-__all__ = ["best_sweeps", "best_weights", "make_folds", "weigh_views"]
+__all__ = ["best_sweeps", "best_weights", "weigh_views"]
 
 _ERRORS = 2.0  # standard errors that a gain must have
 _MOST = 16.0  # largest weight over smallest
-
-
-def make_folds(codes: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
-    """Fold of each labeled object, class by class at random; -1 for the unlabeled and for the only one of its class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> make_folds(np.array([0, 0, 1, -1]), 2, seed=0).tolist() in ([0, 1, -1, -1], [1, 0, -1, -1])
-    True
-    """
-    rng = np.random.default_rng(seed)
-    folds = np.full(len(codes), -1)
-    for code in np.unique(codes[codes >= 0]):
-        rows = rng.permutation(np.flatnonzero(codes == code))
-        if len(rows) > 1:
-            # a random first fold: else all small classes would be in the first ones
-            folds[rows] = (np.arange(len(rows)) + rng.integers(n_folds)) % n_folds
-    return folds
 
 
 def best_sweeps(
@@ -72,7 +54,7 @@ def best_sweeps(
 
     Folds share the time until the deadline; those that it leaves out do not count.
     """
-    folds = make_folds(codes, n_folds, seed)
+    folds = deal_folds(codes, n_folds, seed)
     curves: list[list[float]] = []
     for fold in range(n_folds):
         held = folds == fold
@@ -139,7 +121,7 @@ def weigh_views(
 
     `begin` makes centroids from the labeled objects of blocks. After the deadline no further fold is held out.
     """
-    folds = make_folds(codes, n_folds, seed)
+    folds = deal_folds(codes, n_folds, seed)
     scores: list[np.ndarray] = []
     present: list[np.ndarray] = []
     truth: list[np.ndarray] = []

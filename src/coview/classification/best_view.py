@@ -16,7 +16,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.folds import checked_splits
+from coview.utils.folds import list_splits
 from coview.utils.inner import asking, finite_answer, fitting
 from coview.utils.parameters import ARRAY, FUNCTION, NONE, TEXT, integer, object_with, one_of
 from coview.utils.routing import metadata_of_rows
@@ -218,13 +218,13 @@ class BestView(SingleViewWrapper):
         """Folds of the labeled objects, the unlabeled being in every training set; None where there are too few."""
         rows = np.arange(len(labels))
         if not is_classifier(model):
-            return checked_splits(self.cv, rows)
+            return list_splits(self.cv, rows)
         known, others = rows[self._labeled(labels)], rows[~self._labeled(labels)]
         _, codes, counts = np.unique(labels[known].astype(str), return_inverse=True, return_counts=True)
         cv = min(self.cv, int(counts.max())) if isinstance(self.cv, int) else self.cv
         if cv == 1 or len(counts) == 1:
             return None
-        splits = checked_splits(cv, codes, classifier=True)
+        splits = list_splits(cv, codes, classifier=True)
         return [(np.concatenate([known[train], others]), known[test]) for train, test in splits]
 
     def _internal(self, model: Any, matrix: Any) -> float:

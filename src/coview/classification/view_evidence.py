@@ -38,6 +38,7 @@ from coview.classification.naive_bayes import ViewOpinion
 from coview.clustering.relations import relate_views
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.preprocessing.weighting import TfidfViews
+from coview.utils.folds import deal_folds
 from coview.utils.remembered import remembered
 from coview.utils.sampling import sample_positions
 from coview.views.arrays import looks_counted, unit_rows
@@ -206,12 +207,7 @@ def _held_out(
     deadline: Deadline,
 ) -> tuple[np.ndarray, int]:
     """For each view how well held-out labels come back, and how many were held out: classes with one are left out."""
-    labeled = rng.permutation(np.flatnonzero(codes >= 0))
-    sizes = np.bincount(codes[labeled], minlength=n_classes)
-    fold = np.full(len(codes), -1)
-    for label in np.flatnonzero(sizes > 1):
-        members = labeled[codes[labeled] == label]
-        fold[members] = np.arange(len(members)) % FOLDS
+    fold = deal_folds(codes, FOLDS, int(rng.integers(2**31)))
     answers = np.full((len(opinions), len(codes)), -1)
     for number in range(FOLDS):
         hidden = fold == number
