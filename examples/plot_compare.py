@@ -32,8 +32,7 @@ result = compare(X, y, groups=files, methods=methods, cv=3, **quick)
 print(result)
 
 # %%
-# Columns such as ``accuracy[code]`` show how well the fitted method predicts from that view alone. Gray bars are
-# baselines.
+# Gray bars are baselines.
 import matplotlib.pyplot as plt
 
 fig, axis = plt.subplots(figsize=(8, 3.2), layout="constrained")

@@ -47,7 +47,7 @@ def test_labels_that_are_filled_in_reach_the_next_fit_and_are_not_asked_for_agai
     run(monkeypatch, "fit", "MultiViewNaiveBayes", *views, "--labels", "kind", "-o", model)
     run(monkeypatch, "suggest", model, "--table", table, "--labels", "kind", "--count", "5", "-o", labels)
     rows = read(labels)
-    assert [row["label"] for row in rows[:5]] == [""] * 5 and all(row["why"] for row in rows[:5])
+    assert [row["label"] for row in rows[:5]] == [""] * 5 and all(row["coverage"] for row in rows[:5])
     assert [(row["id"], row["label"]) for row in rows[5:]] == [
         (f"p{i}", kind) for i, kind in enumerate(["animal", "water"] * 2)
     ]

@@ -31,31 +31,13 @@ from coview.engines.loop import Options, run
 from coview.engines.memory import MemoryHolder
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Sweep, Tree
+from coview.utils.folds import deal_folds
 from coview.utils.warn import warn_user
 
 if TYPE_CHECKING:
     from coview.assignment.seeded_kmeans import AssignmentSteps
 
-__all__ = ["best_sweeps", "best_weights", "make_folds", "weigh_views"]
-
-
-def make_folds(codes: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
-    """Fold of each labeled object, class by class at random; -1 for the unlabeled and for the only one of its class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> make_folds(np.array([0, 0, 1, -1]), 2, seed=0).tolist() in ([0, 1, -1, -1], [1, 0, -1, -1])
-    True
-    """
-    rng = np.random.default_rng(seed)
-    folds = np.full(len(codes), -1)
-    for code in np.unique(codes[codes >= 0]):
-        rows = rng.permutation(np.flatnonzero(codes == code))
-        if len(rows) > 1:
-            # a random first fold: else all small classes would be in the first ones
-            folds[rows] = (np.arange(len(rows)) + rng.integers(n_folds)) % n_folds
-    return folds
+__all__ = ["best_sweeps", "best_weights", "weigh_views"]
 
 
 def best_sweeps(
@@ -144,7 +126,7 @@ def _hold_out(
     blocks: list[Block], engine: Engine, codes: np.ndarray, n_folds: int, seed: int, deadline: Deadline
 ) -> Iterator[tuple[np.ndarray, list[Block]]]:
     """Yield which objects a fold holds out, and the blocks without their labels; after the deadline no second fold."""
-    folds = make_folds(codes, n_folds, seed)
+    folds = deal_folds(codes, n_folds, seed)
     for number, fold in enumerate(np.unique(folds[folds >= 0])):
         if number and deadline.is_over():
             return

@@ -37,6 +37,7 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
 from coview.preprocessing.neighbors import NeighborViews
 from coview.utils import fitted_state as rules
+from coview.utils.folds import deal_folds
 from coview.utils.messages import listed
 from coview.utils.sampling import sample_positions
 from coview.views.arrays import sparse_in_single
@@ -67,23 +68,6 @@ LEAST = 1e-6  # of a probability, so that its logarithm is finite
 LOSSES, CLEAR_LOSS = 20, 3.0  # held-out objects from which log losses are compared, and standard errors between them
 LITTLE = 1 / 3  # share of what the best candidate gains on knowing nothing
 MISSED = 2  # labels beside those held out, in the share that a candidate finds
-
-
-def deal_folds(codes: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
-    """Fold of each object, class by class; -1 for unlabeled objects and for the only one of a class.
-
-    Examples
-    --------
-    >>> deal_folds(np.array([0, 0, 1, 1, 2, -1]), 2, seed=0).tolist()
-    [0, 1, 0, 1, -1, -1]
-    """
-    rng, folds, start = np.random.default_rng(seed), np.full(len(codes), -1), 0
-    for code in range(codes.max(initial=-1) + 1):
-        rows = rng.permutation(np.flatnonzero(codes == code))
-        if len(rows) > 1:
-            folds[rows] = (start + np.arange(len(rows))) % n_folds
-            start += len(rows)
-    return folds
 
 
 def class_scores(estimator: Any, views: Views, classes: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ def compare(
         str | None,
         typer.Option(help="classification, few_labels or clustering; by default it follows from the labels."),
     ] = None,
-    clusters: Annotated[int | None, typer.Option(min=2, help="Number of clusters; needed without labels.")] = None,
+    clusters: Annotated[int | None, typer.Option(min=2, help="Number of clusters; by default of classes.")] = None,
     share: Annotated[
         float | None, typer.Option(help="Keep only this share of the labels, to see how methods do with few.")
     ] = None,
@@ -42,9 +42,7 @@ def compare(
         str | None, typer.Option(help="A view of links: also try each method on views smoothed over it.")
     ] = None,
     folds: Annotated[int | None, typer.Option(min=2, help="Folds of the labeled objects; by default 5.")] = None,
-    repeats: Annotated[
-        int, typer.Option(min=1, help="Splits of few labels, seeds of clusterings, or subsamples of the objects.")
-    ] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Splits of few labels, or seeds of clusterings.")] = 5,
     budget: Annotated[float, typer.Option(min=0, help="Seconds for each method; 0 sets no limit.")] = 60.0,
     jobs: Annotated[int | None, typer.Option(help="Methods to run at a time; one per core by default.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the splits and of the methods.")] = 0,
@@ -111,13 +109,9 @@ def _write(result: Any, out: Path | None, plot: Path | None, escape_formulas: bo
 
 
 def _show(result: Any, as_json: bool) -> None:
-    """Print the table: for a machine, for a terminal, or for a file."""
+    """Print the table, for a machine or for a person."""
     if as_json:
         print(result.to_json())
-    elif sys.stdout.isatty():
-        from rich.console import Console
-
-        Console().print(result)  # as wide as the terminal, in color
     else:
         print(result)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -11,23 +10,14 @@ import numpy as np
 
 from coview.classification.wrapper import unlabeled_as_minus_one
 from coview.exceptions import InterruptedFitWarning, ParameterError, ViewsError
-from coview.model_selection.jobs import JobOutcome, JobProgress, run_jobs
+from coview.model_selection.jobs import JobOutcome, run_jobs, show_jobs
 from coview.model_selection.methods import Method, applicable_methods, selected_methods
 from coview.model_selection.scores import Task, check_scoring, evaluate
-from coview.model_selection.splits import few_label_splits, folds, subsamples
+from coview.model_selection.splits import few_label_splits, make_splits
 from coview.model_selection.table import UNFINISHED, Comparison
-from coview.utils.messages import short
-from coview.utils.parameters import SECONDS, check_value
+from coview.utils.parameters import NONE, SECONDS, check_value, number
 from coview.utils.progress import is_shown
-from coview.validation import (
-    base_seed,
-    check_count,
-    check_enough_objects,
-    check_option,
-    encode_labels,
-    is_plus_minus_one,
-    minus_one_is_unlabeled,
-)
+from coview.validation import base_seed, check_count, check_enough_objects, check_option, encode_labels
 from coview.views.checks import check_same_order
 from coview.views.coerce import in_memory_views
 from coview.views.views import Views
@@ -37,7 +27,7 @@ __all__ = ["compare"]
 
 def compare(
     X: Any,
-    y: Any = None,
+    y: Any,
     *,
     task: str | None = None,
     methods: Any = None,
@@ -57,30 +47,27 @@ def compare(
 
     With all objects labeled, methods are cross-validated. With some of them labeled, all objects are given, a part of
     the known labels is hidden, and the methods are asked for it. With ``task="clustering"`` the clusters are found
-    without y and held against it. Without y there are only internal indices, which say less.
+    without y and held against it.
 
     Parameters
     ----------
     X : Views or what becomes Views
         The objects: sparse or dense, frames, with missing views. Methods that refuse them are listed with their reason.
-    y : array-like, optional
-        Classes; -1, None, NaN or "" where an object has no label. In labels of -1 and 1 alone, -1 is a class if all
-        chosen methods are supervised; otherwise they are refused.
+    y : array-like
+        Classes; -1, None, NaN or "" where an object has no label.
     task : {None, "classification", "few_labels", "clustering"}, default=None
         What to find; by default it follows from y.
     methods : names, patterns, estimators or {name: estimator}, optional
         What to compare, as ``["MultiView*", "baselines", MultiViewNaiveBayes(alpha=0.1)]``. Names are those of the
-        table, or "methods", "candidates" (of `AutoClassifier`), "baselines", "links" for all of a kind. By default
-        everything.
+        table, or "methods", "baselines", "links" for all of a kind. By default everything.
     cv : int or splitter, optional
         Folds of the labeled objects: their number, or a splitter of scikit-learn. By default 5 where all objects are
         labeled, and where there are groups. With few labels, the labels of each test fold are hidden in turn.
     n_repeats : int, default=5
-        Repeats where there are no folds: random splits of few labels, seeds of the clusterings that are held against
-        y, or subsamples of the objects without y.
+        Repeats where there are no folds: random splits of few labels, or seeds of the clusterings.
     groups : array-like, optional
         Objects of one group are never in training and test at once.
-    scoring : str, callable, list or {name: scorer}, optional
+    scoring : str, list of str or {name: function}, optional
         Scores of scikit-learn, or for clusters "nmi", "accuracy", "pairwise_f1", "ari" or functions of classes and
         clusters. The first one ranks. By default accuracy and macro-F1; for clusters the first three.
     n_clusters : int, optional
@@ -115,7 +102,7 @@ def compare(
     -----
     Methods run with default settings, on the views as they are given: put weights such as `TfidfViews` on first, or
     bring pipelines of your own. Transformers run with k-means or logistic regression behind them. "fit s" is the median
-    over the splits. Columns such as ``accuracy[words]`` tell what the fitted method says from that view alone.
+    over the splits.
 
     Examples
     --------
@@ -134,25 +121,46 @@ def compare(
         check_same_order(X, values, name)
     if not len(views):
         raise ViewsError("X has 0 rows: there is nothing to compare on. Pass at least some objects.")
-    seed = base_seed(random_state)
     check_value("time_budget", time_budget, SECONDS)
-    semi_supervised = True
-    if not isinstance(methods, (str, Mapping)) and isinstance(methods, Iterable):
-        methods = np.atleast_1d(methods).tolist() if isinstance(methods, np.ndarray) else list(methods)  # read twice
-    if y is not None and task in (None, "classification") and label_share is None and is_plus_minus_one(y):
-        chosen = selected_methods(methods, applicable_methods(True, views, 2, links))
-        semi_supervised = any(minus_one_is_unlabeled(method.estimator) for method in chosen)
-    plan, n_groups = _task(
-        views, y, task, cv, n_repeats, groups, scoring, n_clusters, label_share, seed, semi_supervised
-    )
+    check_value("label_share", label_share, number(above=0, below=1) | NONE)
+    check_option("task", task, (None, "classification", "few_labels", "clustering"))
+    check_count("n_repeats", n_repeats)
+    if y is None:
+        raise ParameterError(
+            "compare holds methods against known classes.",
+            python="Pass y, with -1, None or NaN for unlabeled objects. Without any, AutoClustering clusters, and "
+            "select_clusters chooses the number of clusters.",
+            cli="Give --labels, of some objects at least. Without any, coview fit auto clusters.",
+        )
+    seed = base_seed(random_state)
+    codes, classes = encode_labels(y, len(views))
+    known = codes >= 0
+    kind = task or ("classification" if known.all() and label_share is None else "few_labels")
+    groups = None if groups is None else np.asarray(groups)
+    if kind == "clustering":
+        n_groups = check_count("n_clusters", len(classes) if n_clusters is None else n_clusters, 2)
+        check_enough_objects(len(views), n_groups)
+        splits = [(np.arange(len(views)), np.arange(len(views)))] * n_repeats
+    else:
+        n_groups = len(classes)
+        if n_groups < 2:
+            raise ParameterError(
+                f"must hold at least 2 classes to compare classifiers, got {classes[0]}.", parameter="y"
+            )
+        splits = (
+            make_splits(codes, cv, groups, seed)
+            if kind == "classification"
+            else few_label_splits(codes, cv, n_repeats, groups, label_share, seed)
+        )
+    scorers = check_scoring(scoring, kind == "clustering")
+    plan = Task(kind, classes[codes], known, unlabeled_as_minus_one(codes, classes), splits, scorers, seed)
     if links is not None:
-        views = _identified(views, links)
-    classify = plan.kind in ("classification", "few_labels")
-    selected = selected_methods(methods, applicable_methods(classify, views, n_groups, links))
-    jobs = [(plan.kind, len(plan.splits), method) for method in selected]
-    names, metrics = [method.name for method in selected], plan.metrics
-    progress: Any = JobProgress(names, len(plan.splits), metrics[0]) if is_shown(verbose) else nullcontext()
+        views = _identify_links(views, links)
+    selected = selected_methods(methods, applicable_methods(kind != "clustering", views, n_groups, links))
+    names, metrics = [method.name for method in selected], list(scorers)
+    progress: Any = show_jobs(names, len(splits), metrics[0]) if is_shown(verbose) else nullcontext()
     with progress as watch:
+        jobs = [(kind, len(splits), method) for method in selected]
         outcomes = run_jobs(evaluate, (plan, views), jobs, n_jobs=n_jobs, budget=time_budget, watch=watch)
     if any(outcome.status == "stopped" for outcome in outcomes):
         warnings.warn(
@@ -161,126 +169,50 @@ def compare(
     about = {
         "objects": len(views),
         "views": views.n_features,
-        "labeled": None if plan.known is None else int(plan.known.sum()),
-        "classes" if classify else "clusters": n_groups,
-        "splits": len(plan.splits),
-        "overlap": _overlap(plan) if classify else None,
+        "labeled": int(known.sum()),
+        "clusters" if kind == "clustering" else "classes": n_groups,
+        "splits": len(splits),
+        "overlap": None if kind == "clustering" else _overlap(splits),
         "label_share": label_share,
         "time_budget": time_budget,
         "seed": seed,
     }
     return Comparison(
-        [_row(method, outcome, plan) for method, outcome in zip(selected, outcomes)],
+        [_row(method, outcome, metrics, len(splits)) for method, outcome in zip(selected, outcomes)],
         metrics,
-        plan.kind,
+        kind,
         scores={name: outcome.parts for name, outcome in zip(names, outcomes)},
         estimators={method.name: method.estimator for method in selected},
         about=about,
     )
 
 
-def _overlap(plan: Task) -> float:
+def _overlap(splits: list[tuple[np.ndarray, np.ndarray]]) -> float:
     """Test objects per training object, by which Nadeau and Bengio correct a variance for training sets that overlap.
 
     Where fewer learn than are asked for, as with few labels, training sets hardly overlap: 1 is enough.
     """
-    return min(1.0, float(np.mean([len(test) / len(train) for train, test in plan.splits])))
+    return min(1.0, float(np.mean([len(test) / len(train) for train, test in splits])))
 
 
-def _number(n_clusters: Any, n_rows: int) -> int:
-    """Number of clusters, refused before every method by itself fails."""
-    check_enough_objects(n_rows, check_count("n_clusters", n_clusters, 2))
-    return int(n_clusters)
-
-
-def _task(
-    views: Views,
-    y: Any,
-    task: str | None,
-    cv: Any,
-    n_repeats: int,
-    groups: Any,
-    scoring: Any,
-    n_clusters: int | None,
-    share: float | None,
-    seed: int,
-    semi_supervised: bool,
-) -> tuple[Task, int]:
-    """What every method has to do, and the number of classes or clusters."""
-    check_option("task", task, (None, "classification", "few_labels", "clustering"))
-    check_count("n_repeats", n_repeats)
-    if cv is not None and (y is None or task == "clustering"):
-        raise ValueError(
-            f"cv={short(cv)} splits labeled objects into folds, but clustering uses all objects. Use n_repeats instead."
-        )
-    if y is None:
-        if task in ("classification", "few_labels"):
-            raise ParameterError(
-                f"The task {task!r} needs labels.",
-                python="Pass y, with -1, None or NaN for unlabeled objects.",
-                cli="Give --labels.",
-            )
-        if n_clusters is None:
-            raise ParameterError(
-                "compare needs the number of clusters.",
-                python="Pass it, for example n_clusters=7, or let select_clusters(X) suggest it.",
-                cli="Pass it, for example --clusters 7.",
-            )
-        if scoring is not None:
-            raise ValueError("scoring requires y: without labels there is nothing to score against.")
-        rows = [(rows, rows) for rows in subsamples(len(views), n_repeats, seed)]
-        return Task("internal", splits=rows, seed=seed), _number(n_clusters, min(len(some) for some, _ in rows))
-    codes, classes = encode_labels(y, len(views), semi_supervised=semi_supervised)
-    known = codes >= 0
-    kind = task or ("classification" if known.all() and share is None else "few_labels")
-    if kind == "clustering":
-        number = _number(len(classes) if n_clusters is None else n_clusters, len(views))
-        same = np.arange(len(views))
-        plan = Task(kind, classes[codes], known, scoring=check_scoring(scoring, True),
-                    splits=[(same, same)] * n_repeats, seed=seed)  # fmt: skip
-        return plan, number
-    if len(classes) < 2:
-        raise ParameterError(
-            f"must hold at least 2 classes to compare classifiers, got 1 class ({short(classes[0])}).", parameter="y"
-        )
-    if kind == "classification":
-        rows_known = np.flatnonzero(known)
-        here = None if groups is None else np.asarray(groups)[rows_known]
-        splits = [(rows_known[a], rows_known[b]) for a, b in folds(codes[rows_known], cv, here, seed)]
-    else:
-        splits = few_label_splits(codes, cv, n_repeats, groups, share, seed)
-    hidden = unlabeled_as_minus_one(codes, classes)
-    return Task(kind, classes[codes], known, hidden, splits, check_scoring(scoring, False), seed), len(classes)
-
-
-def _identified(views: Views, links: Any) -> Views:
+def _identify_links(views: Views, links: Any) -> Views:
     """Views whose links are named by the objects' ids, so that parts of the objects know their neighbors."""
-    name = links if isinstance(links, str) else links.get("links") if isinstance(links, dict) else None
-    if name not in views or (views.ids is not None and name in views.feature_names):
-        return views
-    if views[name].shape[1] != len(views):
+    name = links if isinstance(links, str) else links["links"]
+    if name not in views or views[name].shape[1] != len(views) or name in views.feature_names:
         return views  # NeighborViews says what is wrong
-    ids = np.arange(len(views)).astype(str) if views.ids is None else views.ids
-    names: dict[str, Any] = {**views.feature_names, str(name): ids.astype(str)}
-    return Views(dict(views.items()), ids=ids.astype(str), present=views.present, feature_names=names)
+    ids = (np.arange(len(views)) if views.ids is None else views.ids).astype(str)
+    return Views(views, ids=ids, feature_names={name: ids})
 
 
-def _row(method: Method, outcome: JobOutcome, plan: Task) -> dict[str, Any]:
-    parts = outcome.parts
+def _row(method: Method, outcome: JobOutcome, metrics: list[str], n_splits: int) -> dict[str, Any]:
+    parts, note = outcome.parts, outcome.note
     row: dict[str, Any] = {"method": method.name, "group": method.group, "status": outcome.status}
-    singles = [name for name in (parts[0] if parts else ()) if name.endswith("]")]
-    for name in (*plan.metrics, *singles):
+    for name in metrics:
         values = [part[name] for part in parts]
         row[name] = float(np.mean(values)) if values else float("nan")
         row[f"{name}_std"] = float(np.std(values)) if values else float("nan")
-    for name in ("fit_seconds", "predict_seconds", "clusters"):
-        if parts and name in parts[0]:
-            row[name] = float(np.median([part[name] for part in parts]))
-    row |= {"seconds": outcome.seconds, "splits": len(parts)}
-    note = outcome.note
+    if parts:
+        row["fit_seconds"] = float(np.median([part["fit_seconds"] for part in parts]))
     if outcome.status in UNFINISHED:
-        note = f"{note.rstrip('.')}, {len(parts)} of {len(plan.splits)} splits done."
-    elif parts and "warning" in parts[-1] and not note:
-        note = parts[-1]["warning"]
-    row["note"] = note
-    return row
+        note = f"{note} {len(parts)} of {n_splits} splits done."
+    return {**row, "seconds": outcome.seconds, "splits": len(parts), "note": note}

@@ -1,7 +1,6 @@
 """What takes part in a comparison: every method of the catalog that fits the task, and what it must beat.
 
-A transformer takes part with a plain estimator behind it: k-means for clusters, logistic regression for classes. So do
-the pipelines that `AutoClassifier` proposes for these views: its row shows what choosing among them is worth.
+A transformer takes part with a plain estimator behind it: k-means for clusters, logistic regression for classes.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier, is_clusterer
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.linear_model import LogisticRegression
@@ -21,8 +19,6 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScale
 from sklearn.svm import LinearSVC
 
 from coview.auto.candidates import counted_views
-from coview.auto.pipelines import propose_pipelines
-from coview.base import MultiViewEstimator
 from coview.catalog import ESTIMATORS, resolve
 from coview.classification.best_view import BestView
 from coview.classification.concatenated import ConcatenatedViews
@@ -33,9 +29,9 @@ from coview.utils.messages import did_you_mean
 from coview.views.coerce import as_views
 from coview.views.views import Views
 
-__all__ = ["Method", "applicable_methods", "holds_counts", "only_views", "seeded", "selected_methods"]
+__all__ = ["Method", "applicable_methods", "only_views", "selected_methods", "set_seed"]
 
-GROUPS = ("method", "candidate", "baseline", "links", "given")
+GROUPS = ("method", "baseline", "links", "given")
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "SeededKMeansClassifier": {"max_agree": {"combine": "max_agree"}},
     "SpectralClusteringViews": {"stacked": {"method": "stacked"}},
@@ -49,23 +45,15 @@ class Method:
     name: str
     estimator: Any  # not fitted
     group: str  # one of GROUPS
-    views: tuple[str, ...] | None = None  # the views that it looks at; None for all
-
-    @property
-    def by_view(self) -> bool:
-        """Whether it can be asked with one view at a time."""
-        return self.views is None and isinstance(self.estimator, MultiViewEstimator)
 
 
 def applicable_methods(classify: bool, views: Views, n_clusters: int, links: Any = None) -> list[Method]:
-    """Return every applicable method, candidate and baseline, and with `links` methods behind `NeighborViews`."""
+    """Return every applicable method and baseline, and with `links` methods behind `NeighborViews`."""
     counts = len(counted_views(views)) == len(views.names)
     methods = list(_from_catalog(classify, n_clusters))
-    settings = None if links is None else _link_settings(links, views)
-    every = methods + (list(_candidates(views, settings)) if classify else [])
-    every += _baselines(classify, views, n_clusters, counts)
-    if settings is not None:
-        every += _with_links(methods, classify, n_clusters, counts, settings)
+    every = [*methods, *_baselines(classify, views, n_clusters, counts)]
+    if links is not None:
+        every += _with_links(methods, classify, n_clusters, counts, _link_settings(links, views))
     return every
 
 
@@ -94,17 +82,11 @@ def selected_methods(methods: Any, known: list[Method]) -> list[Method]:
     return list(picked.values())
 
 
-def seeded(estimator: Any, seed: int) -> Any:
+def set_seed(estimator: Any, seed: int) -> Any:
     """Return a clone, every random_state in it set."""
     copy = clone(estimator)
     states = [name for name in copy.get_params() if name.rpartition("__")[2] == "random_state"]
     return copy.set_params(**dict.fromkeys(states, seed)) if states else copy
-
-
-def holds_counts(matrix: Any) -> bool:
-    """Tell whether a matrix has no negative value, so that rows can be compared by their shares."""
-    values = matrix.data if sparse.issparse(matrix) else matrix
-    return not values.size or bool(values.min() >= 0)
 
 
 def only_views(X: Any, names: tuple[str, ...]) -> Views:
@@ -151,17 +133,6 @@ def _size_parameter(model: Any) -> str | None:
     return next((name for name in ("n_clusters", "n_components") if name in model.get_params()), None)
 
 
-def _candidates(views: Views, settings: Mapping[str, Any] | None) -> Iterator[Method]:
-    """Pipelines of `AutoClassifier`, each by itself."""
-    for candidate in propose_pipelines(views, None if settings is None else settings["links"], 0)[0]:
-        name = f"AutoClassifier: {candidate.name}"
-        if candidate.views is None:
-            yield Method(name, candidate.estimator, "candidate")
-        else:
-            select = FunctionTransformer(only_views, kw_args={"names": candidate.views})
-            yield Method(name, make_pipeline(select, candidate.estimator), "candidate", candidate.views)
-
-
 # -- what to beat
 
 
@@ -179,7 +150,7 @@ def _baselines(classify: bool, views: Views, n_clusters: int, counts: bool) -> I
     for view in views.names:
         select = FunctionTransformer(only_views, kw_args={"names": (view,)})
         single = make_pipeline(select, _joined(model, bool(counted_views(views.select(view)))))
-        yield Method(f"{view} {first}", single, "baseline", (view,))
+        yield Method(f"{view} {first}", single, "baseline")
 
 
 def _classifiers() -> dict[str, Any]:
@@ -229,11 +200,7 @@ def _scaled(model: Any, counts: bool) -> Any:
 
 
 def _link_settings(links: Any, views: Views) -> dict[str, Any]:
-    settings: dict[str, Any] = {"links": links} if isinstance(links, str) else {}
-    if isinstance(links, Mapping):
-        settings = {str(key): value for key, value in links.items()}
-    if not settings or not isinstance(settings.get("links"), str):
-        raise ValueError(f"links must be the name of a view, or a dict of NeighborViews parameters, got {links!r}.")
+    settings: dict[str, Any] = {"links": links} if isinstance(links, str) else dict(links)
     NeighborViews(**{**settings, "labels": False}).fit(views)  # says what is wrong with them before anything runs
     return settings
 
@@ -260,6 +227,6 @@ def _fits(pattern: str, method: Method) -> bool:
 
 
 def _checked(estimator: Any) -> Any:
-    if isinstance(estimator, type) or not isinstance(estimator, BaseEstimator):
+    if not isinstance(estimator, BaseEstimator):
         raise TypeError(f"methods must hold names, estimators or {{name: estimator}}, got {estimator!r}.")
     return estimator

@@ -4,7 +4,7 @@ import { get, post } from "./api.js";
 import { count, empty, entry, failed, fill, folded, h, heading, loading, objectHref, objectLine, objectName, percent, plural, replace } from "./ui.js";
 
 const CHANGES = 8; // rows at a time
-const REASONS = { uncertainty: "uncertainty", disagreement: "views disagree", coverage: "coverage" };
+const REASONS = { uncertainty: "uncertainty", coverage: "coverage" };
 
 export function labeling(place, { model, page }) {
   page.up = "#/";
@@ -128,8 +128,7 @@ function suggestion(one, next, classes, label, { choose, skip, add }) {
   next.takes_new_classes && more);
   const shown = (name) => (name === "coverage" ? percent(one[name]) : one[name].toFixed(2));
   return h("li", null,
-    h("div.what", null, h("a", { href: objectHref(one.id) }, objectName(one.id)), one.about && h("span.about", null, one.about),
-      h("span.soft.why", null, one.why)),
+    h("div.what", null, h("a", { href: objectHref(one.id) }, objectName(one.id)), one.about && h("span.about", null, one.about)),
     h("ul.reasons", null, Object.entries(REASONS).map(([name, text]) => h("li", { title: `${text} ${shown(name)}` },
       h("span.soft", null, text), h("span.track", null, h("span.bar", { "width%": 100 * one[name] / (name === "coverage" ? most : 1) }))))),
     h("div.answer", null, h("span.badge", { title: "predicted" }, one.predicted, next.probabilities && ` ${percent(one.probability)}`), picked,
