@@ -134,16 +134,12 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
     singular_values_ : ndarray (n_repeats, n_clusters)
         Largest singular values of each graph, falling; the first is 1.
     cluster_centers_ : ndarray (n_clusters, n_repeats x n_clusters)
-        Centers of k-means.
+        Centers of k-means, over a sample where there are more than 20,000 objects.
     cluster_means_ : dict of ndarray (n_clusters, n_features of the view)
         Mean of each feature over some of the objects of a cluster, rows brought to sum one first: what the clusters are
         about.
     cluster_frequencies_ : dict of ndarray (n_clusters, n_features of the view)
         Share of a cluster's objects that have the feature, of some of its objects.
-    inertia_ : float
-        Sum of the squared distances of the objects to their centers, without objects that no view says anything of.
-    n_iter_ : int
-        Rounds of k-means over all objects.
     n_nearest_ : dict of int
         Anchors that an object is joined to, by view; fewer than `n_nearest` where there are fewer anchors.
     view_weights_ : dict
@@ -193,8 +189,6 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         "cluster_centers_": rules.custom(_check_centers),
         "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
         "cluster_frequencies_": rules.by_view(rules.floats("clusters", "features of {view}")),
-        "inertia_": rules.number(0.0),
-        "n_iter_": rules.count(),
         "n_nearest_": rules.by_view(rules.count(1)),
         "view_weights_": rules.by_view(rules.weight()),
     }
@@ -337,18 +331,8 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         placed = [_placed_known(part, self.maps_, local) for part in joined]
         if sum(map(len, placed)) < self.n_clusters:  # too few to start from
             placed = [_placed(part, self.maps_, local) for part in joined]
-        centers = local.kmeans_centers(placed, self.n_clusters, self.n_init, seed)
-        self.inertia_, self.n_iter_ = np.inf, 0
-        for _ in range(20):
-            totals = holder.total(_CenterSums(local, self.maps_, centers), rows)
-            before, self.inertia_ = self.inertia_, float(totals[-1, 0])
-            sums, counts = totals[:-1, :-1], totals[:-1, -1:]
-            centers = np.where(counts > 0, sums / np.maximum(counts, 1), centers).astype(centers.dtype)
-            self.n_iter_ += 1
-            if before - self.inertia_ <= 1e-4 * self.inertia_:
-                break
-        self.cluster_centers_ = centers
-        return holder.collect(holder.combine(_Assignment(local, self.maps_, centers), rows), "labels")
+        self.cluster_centers_ = local.kmeans_centers(placed, self.n_clusters, self.n_init, seed)
+        return holder.collect(holder.combine(_Assignment(local, self.maps_, self.cluster_centers_), rows), "labels")
 
     def _describe_clusters(self, views: Any, sample: Views, seed: int) -> None:
         some, labels = views, self.labels_
@@ -478,20 +462,6 @@ def _placed_known(rows: Tree, maps: np.ndarray, ops: Engine) -> Any:
     known = rows["weights"][:, 0].sum(axis=1) > 0
     placed = _placed(rows, maps, ops)
     return placed if bool(known.all()) else placed[known]
-
-
-@dataclass(frozen=True)
-class _CenterSums:
-    """Sums of the known rows by their nearest center, with their number in the last column, and the inertia below."""
-
-    ops: Any
-    maps: np.ndarray
-    centers: np.ndarray
-
-    def __call__(self, rows: Tree) -> np.ndarray:
-        placed = _placed_known(rows, self.maps, self.ops)
-        _, sums, inertia = self.ops.center_sums(placed, self.ops.asarray(self.centers))
-        return np.vstack([sums, np.full((1, sums.shape[1]), inertia)])
 
 
 @dataclass(frozen=True)
