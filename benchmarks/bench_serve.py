@@ -55,7 +55,7 @@ def serve(n: int, together: int) -> None:
     from coview.web.run import bound_socket, serve_app
     from coview.web.service import Service
 
-    retriever = CrossModalRetriever(MultiViewCCA(DIMENSIONS, rank=150, power_iter=2, random_state=0))
+    retriever = CrossModalRetriever(MultiViewCCA(DIMENSIONS, rank=150, random_state=0))
     retriever.fit(corpus(TAUGHT, 0))
     for start in range(TAUGHT, n, 5_000):
         retriever.add(corpus(min(5_000, n - start), start))

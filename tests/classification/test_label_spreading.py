@@ -167,7 +167,7 @@ def thin_views(metric: str, dtype: type) -> tuple[Views, np.ndarray]:
 
 
 @pytest.mark.parametrize(
-    ("metric", "dtype"), [("cosine", np.float64), ("cosine", np.float32), ("euclidean", np.float64)]
+    ("metric", "dtype"), [("cosine", np.float64), ("cosine", np.float32), ("centered", np.float64)]
 )
 def test_sparse_rows_that_lack_views_are_placed_as_those_by_the_reference(metric, dtype):
     X, y = thin_views(metric, dtype)
@@ -177,13 +177,3 @@ def test_sparse_rows_that_lack_views_are_placed_as_those_by_the_reference(metric
     ]
     answers = [model.predict_proba(new) for model in models]
     assert_allclose(answers[0], answers[1], rtol=1e-4, atol=1e-5)
-
-
-def test_fitted_rows_are_stacked_once_for_all_sets_of_sparse_views_that_new_objects_have(monkeypatch):
-    X, y = thin_views("cosine", np.float64)
-    model = LabelSpreadingClassifier(metric="cosine").fit(X[:100], y[:100])
-    stack, stacked = view_graphs.side_by_side, []
-    monkeypatch.setattr(view_graphs, "side_by_side", lambda parts: stacked.append(parts[0].shape[0]) or stack(parts))
-    model.predict(X[100:])
-    assert len(np.unique(X[100:].present, axis=0)) > 5
-    assert stacked.count(100) == 1

@@ -237,8 +237,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         again over links better than from any other view), and over those that the parameter `links` names. With an
         ontology it is that of the lowest labels.
     view_relations_ : dict of lists
-        A table with one row per view, whether it belongs to the others, as in `AutoClustering`: "view", "shared",
-        "partner", "own", and "verdict", one word for each view: "shares" (it belongs to the others), "alone" (structure
+        A table with one row per view, whether it belongs to the others, as in `AutoClustering`: "view" and "verdict",
+        one word for each view: "shares" (it belongs to the others), "alone" (structure
         of its own, and nothing shared: a warning asks whether its rows are in the order of the others), "noise"
         (neither: half of its columns says nothing of the other half, or there are no halves) and "unknown" (nothing
         shared, and why cannot be told: few objects, or no other view with structure). Where others

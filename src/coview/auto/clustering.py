@@ -118,7 +118,7 @@ class AutoClustering(BaseConsensus):
     labels_ : ndarray (n_objects,)
         Cluster of each training object.
     memberships_ : ndarray (n_objects, n_clusters)
-        Share of the kept candidates' weight that puts an object into each cluster, spread a little (`softness_`): no
+        Share of the kept candidates' weight that puts an object into each cluster, spread a little: no
         probabilities. Rows sum to one.
     candidates_ : dict of lists
         A table, which prints as one, with one row per candidate: "name", "method" (its class), "weight" (0 where it was
@@ -159,16 +159,12 @@ class AutoClustering(BaseConsensus):
         "together_by_view" (share of links within a cluster of that view, less the share by chance), "join", "why", and
         "used": whether features are smoothed over them.
     view_relations_ : dict of lists
-        A table with one row per view, whether it belongs to the others: "view"; "shared", how much nearer objects that
-        are near in it are in another view than by chance, or the other way round, in standard deviations of chance, and
-        "partner", the view of which that is the most; "own", the same of two halves of its columns, asked where it
-        shares nothing; "verdict", one word for each view: "shares" (it belongs to the others), "alone" (structure of
+        A table with one row per view, whether it belongs to the others: "view" and
+        "verdict", one word for each view: "shares" (it belongs to the others), "alone" (structure of
         its own, and nothing shared: a warning asks whether its rows are in the order of the others), "noise" (neither:
         half of its columns says nothing of the other half, or there are no halves; where another view has structure,
         clusters and their number are found without it) and "unknown" (nothing shared, and why cannot be told: few
         objects, or no other view with structure).
-    softness_ : float
-        Share of each object's cluster that is spread over all clusters of a candidate.
     history_ : dict of lists
         "objective" of the consensus: minus the divergence after each update.
     n_iter_ : int

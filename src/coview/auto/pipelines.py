@@ -176,7 +176,7 @@ def propose_pipelines(
     if joined:
         skipped["graph"] = "the links are its graph; with links=False it makes one of neighbors"
     elif len(views) <= GRAPH_OBJECTS:
-        spread = make_pipeline(*_latent(views, FEW), LabelSpreadingClassifier(metric="euclidean"))
+        spread = make_pipeline(*_latent(views, FEW), LabelSpreadingClassifier(metric="centered"))
         candidates.append(PipelineCandidate("graph", spread, prior=1 if counted else 4, cost=1))
     else:
         skipped["graph"] = f"there are more than {GRAPH_OBJECTS:,} objects"

@@ -78,10 +78,10 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
         the more do near labels count. With a restart of 0 and many hops all objects of one island are alike.
     method : {"concatenated", "sum"}, default="concatenated"
         One graph of neighbors by all views side by side, each of the same mean length; or the sum of the views' graphs.
-    metric : {"auto", "cosine", "standard", "pareto", "centered", "euclidean"} or {view: metric}, default="auto"
-        Metric for neighbors: cosine, or the Euclidean distance of scaled columns (see `ScaledViews`), or of the raw
-        values. "auto" is cosine for views that are mostly zeros, if they are sparse or never negative, else the scaling
-        that `ScaledViews` chooses.
+    metric : {"auto", "cosine", "standard", "pareto", "centered"} or {view: metric}, default="auto"
+        Metric for neighbors: cosine, or the Euclidean distance of scaled columns (see `ScaledViews`). "auto" is cosine
+        for views that are mostly zeros, if they are sparse or never negative, else the scaling that `ScaledViews`
+        chooses.
     <shared: view_weights>
     engine : str or engine, default="auto"
         Where neighbors are looked for: "auto", "cpu", "cuda", "reference" or an engine object; "auto" is the processor.

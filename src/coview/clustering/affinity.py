@@ -26,14 +26,13 @@ from coview.decomposition.cca import column_signs
 from coview.engines.protocol import Engine
 from coview.engines.select import select_engine
 from coview.preprocessing.scaling import SCALINGS, column_scales, scaled, scaling_by_default
-from coview.views.arrays import for_sklearn, looks_counted, mostly_zeros, take_rows, unit_rows
+from coview.views.arrays import filled_rows, for_sklearn, looks_counted, mostly_zeros, take_rows, unit_rows
 
 __all__ = [
     "METRICS",
     "Graph",
     "Scaling",
     "drawn_vectors",
-    "edges_by_products",
     "edges_to",
     "leading_vectors",
     "metric_by_default",
@@ -44,20 +43,17 @@ __all__ = [
     "unit_length",
 ]
 
-METRICS = ("auto", "cosine", *SCALINGS, "euclidean")
-FEW = 10  # neighbors in a view of measurements
-SOME, MANY = 40, 90  # fewest and most neighbors by cosines
-_ZERO = 1e-6  # distances below this share of the k-th are none
-_SMALL = 400  # objects up to which a dense decomposition is as quick, and surer
-_FAINT = 1e-6  # weight that keeps an object beside a pile in the graph, far below any that counts
-_DEPTH = 4  # products with the operator in each round of drawing
+METRICS = ("auto", "cosine", *SCALINGS)
+FEW = 10  # neighbors in a view of measurements: short distances say much
+SOME, MANY = 40, 90  # fewest and most neighbors by cosines; fewer make islands of near copies
+_NEAR = 1e-6  # share of a distance, or of a square, below which there is none but for rounding
 
 
 @dataclass(frozen=True)
 class Scaling:
     """How the rows of one view are made comparable; a new row is treated as those before."""
 
-    metric: str  # "cosine": rows of length 1; "euclidean": as they are; else one of `SCALINGS`, of columns
+    metric: str  # "cosine": rows of length 1; else one of `SCALINGS`, of columns
     mean: np.ndarray
     deviation: np.ndarray
 
@@ -69,25 +65,21 @@ class Scaling:
         """
         if metric == "auto":
             metric = metric_by_default(matrix, n_present)
-        none = np.zeros(0)
-        if metric not in SCALINGS:
-            return cls(metric, none, none)
+        if metric == "cosine":
+            return cls(metric, np.zeros(0), np.zeros(0))
         return cls(metric, *column_scales(matrix.toarray() if sparse.issparse(matrix) else matrix, metric))
 
     def rows(self, matrix: Any, present: np.ndarray | None = None) -> Any:
         """Return rows among which Euclidean distances mean what they should; absent ones are in the middle, at zero."""
         if self.metric == "cosine":
             return unit_rows(matrix)
-        if self.metric in SCALINGS:
-            return scaled(matrix.toarray() if sparse.issparse(matrix) else matrix, self.mean, self.deviation, present)
-        return for_sklearn(matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64))
+        return scaled(matrix.toarray() if sparse.issparse(matrix) else matrix, self.mean, self.deviation, present)
 
     def known(self, rows: Any, present: np.ndarray) -> np.ndarray:
         """Tell which rows say anything: those that are there, and for cosines not empty."""
         if self.metric != "cosine":
             return present
-        filled = np.diff(rows.indptr) > 0 if sparse.issparse(rows) else np.asarray(rows.any(axis=1))
-        return present & filled
+        return present & filled_rows(rows)
 
 
 @dataclass(frozen=True)
@@ -174,9 +166,8 @@ def neighbor_graph(
     gaps = np.divide(distances**2, product, out=np.where(distances > 0, np.inf, 0.0), where=product > 0)
     weights = np.exp(-gaps)
     if cosine:
-        squares = row_squares(some)
-        weights[_apart(distances, squares, squares[positions])] = 0.0
-    weights[weights.max(axis=1) < _FAINT] = _FAINT  # nothing is near: without an edge an object would have no say
+        weights[_apart(distances)] = 0.0
+    weights[weights.max(axis=1) < 1e-6] = 1e-6  # nothing is near: without an edge an object would have no say
     of = np.repeat(have, k)
     one_way = sparse.csr_array((weights.ravel(), (of, have[positions.ravel()])), shape=(n, n))
     return ((one_way + one_way.T) * 0.5).tocsr()
@@ -193,44 +184,16 @@ def edges_to(
     k = min(n_neighbors, among.shape[0])
     if not have.size or not k:  # k is 0 where no fitted object has the view
         return sparse.csr_array((rows.shape[0], among.shape[0]))
-    some = for_sklearn(take_rows(rows, have))
-    distances, positions = nearest(some, k, among, ops)
-    apart = _apart(distances, row_squares(some), row_squares(among)[positions]) if cosine else None
-    return edges_of(distances, positions, apart, have, (rows.shape[0], among.shape[0]))
-
-
-def edges_of(
-    distances: np.ndarray, positions: np.ndarray, apart: np.ndarray | None, have: np.ndarray, shape: tuple[int, int]
-) -> Any:
-    """Weights as of `edges_to`, of the rows `have` whose nearest are found; those `apart` have none."""
+    distances, positions = nearest(for_sklearn(take_rows(rows, have)), k, among, ops)
     reach = np.maximum(distances[:, -1:], 1e-12)
-    same = distances <= _ZERO * np.maximum(reach, 1.0)
+    same = distances <= _NEAR * np.maximum(reach, 1.0)
     weights = np.where(same.any(axis=1, keepdims=True), same, np.exp(-((distances / reach) ** 2)))
-    if apart is not None:
-        weights = np.where(apart, 0.0, weights)
+    if cosine:
+        weights[_apart(distances)] = 0.0
     sums = weights.sum(axis=1, keepdims=True)
     weights = weights / np.where(sums > 0, sums, 1.0)  # a row that shares nothing with any leans on none
-    return sparse.csr_array((weights.ravel(), (np.repeat(have, distances.shape[1]), positions.ravel())), shape=shape)
-
-
-def edges_by_products(
-    products: np.ndarray, squares: np.ndarray, of_fitted: np.ndarray, n_neighbors: int, *, cosine: bool = False
-) -> Any:
-    """Weights as of `edges_to`, by the products (new rows x fitted rows) and the squared lengths of both."""
-    k = min(n_neighbors, products.shape[1])
-    if not k:
-        return sparse.csr_array(products.shape)
-    if cosine:
-        gaps = 2.0 - 2.0 * products / np.sqrt(np.multiply.outer(squares, of_fitted))
-    else:
-        gaps = squares[:, None] + of_fitted - 2.0 * products
-    positions = np.argpartition(gaps, k - 1, axis=1)[:, :k]
-    near = np.take_along_axis(gaps, positions, axis=1)
-    order = np.argsort(near, axis=1)
-    distances = np.sqrt(np.maximum(np.take_along_axis(near, order, axis=1), 0.0))
-    apart = _apart(distances, np.ones(len(products)), np.ones(1)) if cosine else None
-    positions = np.take_along_axis(positions, order, axis=1)
-    return edges_of(distances, positions, apart, np.arange(len(products)), products.shape)
+    edges = (weights.ravel(), (np.repeat(have, k), positions.ravel()))
+    return sparse.csr_array(edges, shape=(rows.shape[0], among.shape[0]))
 
 
 def leading_vectors(graph: Graph, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -240,7 +203,7 @@ def leading_vectors(graph: Graph, count: int, seed: int) -> tuple[np.ndarray, np
     known = np.diff(graph.weights.indptr) > 0
     if not known.any():
         return np.zeros(count), np.zeros((n, count))
-    if n <= max(_SMALL, 3 * count):
+    if n <= max(400, 3 * count):  # a dense decomposition is as quick, and surer
         values, vectors = np.linalg.eigh(graph.weights.toarray() + np.multiply.outer(graph.lift, graph.lift))
         values, vectors = values[-count:], vectors[:, -count:]
     else:
@@ -267,7 +230,7 @@ def drawn_vectors(
         return product
 
     blocks = [vectors]
-    for _ in range(_DEPTH):
+    for _ in range(4):
         blocks.append(np.linalg.qr(apply(blocks[-1]))[0])
     basis = np.linalg.qr(np.hstack(blocks))[0]
     small = basis.T @ apply(basis)
@@ -288,6 +251,6 @@ def row_squares(rows: Any) -> np.ndarray:
     return np.asarray((rows.multiply(rows) if sparse.issparse(rows) else rows * rows).sum(axis=1)).ravel()
 
 
-def _apart(distances: np.ndarray, squares: np.ndarray, of_near: np.ndarray) -> np.ndarray:
-    """Which neighbors stand at right angles to a row, or farther: the squared distance is the sum of the squares."""
-    return distances**2 >= (1 - _ZERO) * (squares[:, None] + of_near)
+def _apart(distances: np.ndarray) -> np.ndarray:
+    """Which neighbors of rows of length 1 stand at right angles to them, or farther."""
+    return distances**2 >= 2 * (1 - _NEAR)

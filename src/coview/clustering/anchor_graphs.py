@@ -26,19 +26,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator, NumbersGate
-from coview.clustering.affinity import METRICS, Scaling, row_squares
+from coview.clustering.affinity import METRICS, Scaling
 from coview.engines.passes import blockwise
 from coview.engines.protocol import Block, Engine, floating_type, make_blocks, row_bytes
 from coview.engines.select import hold, local_engine, select_engine
 from coview.engines.state import Tree
 from coview.inspection import Inspection, numbered
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
-from coview.preprocessing.scaling import SCALINGS
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, by_view, integer, one_of
@@ -52,15 +50,7 @@ from coview.views.views import Views
 __all__ = ["AnchorGraphClustering", "anchors_by_default"]
 
 SAMPLE = 20_000  # objects among which anchors and first centers are looked for
-FEWEST, MOST, MOST_BY_COSINE = 100, 500, 200  # anchors of a view
-NEAREST, NEAREST_BY_COSINE = 5, 10  # anchors of an object
 MOST_IN_ALL = 2_000  # anchors of all views: a Gram matrix of them is kept for every repeat
-PER_ANCHOR = 20  # objects of the sample for each anchor
-ROUNDS = 5  # of k-means that move the anchors
-LAST_ROUNDS = 20  # most rounds of k-means over all objects
-REST = 1e-4  # share of the squared distances: a round that gains less is the last
-_EQUAL = 1e-14  # share of the mean square: rows closer to their mean than this are all the same
-_NOTHING = 1e-9  # an eigenvalue, or the length of a row by cosines
 
 
 def anchors_by_default(cosine: bool, n_objects: int, n_clusters: int, n_views: int) -> int:
@@ -77,7 +67,7 @@ def anchors_by_default(cosine: bool, n_objects: int, n_clusters: int, n_views: i
     >>> anchors_by_default(True, 100_000, 200, 10)
     200
     """
-    wanted = int(np.clip(n_objects // 4, FEWEST, MOST_BY_COSINE if cosine else MOST))
+    wanted = int(np.clip(n_objects // 4, 100, 200 if cosine else 500))
     most = max(MOST_IN_ALL // n_views, -(-(n_clusters + 1) // n_views))
     return max(2, min(max(wanted, 5 * n_clusters), most, n_objects))
 
@@ -118,10 +108,10 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         Number of graphs, each with other anchors.
     n_dimensions : int, default=100
         Columns that a wider view is brought to by a thin SVD.
-    metric : {"auto", "cosine", "standard", "pareto", "centered", "euclidean"} or {view: metric}, default="auto"
-        Metric for neighbors: cosine, or the Euclidean distance of scaled columns (see `ScaledViews`), or of the raw
-        values. "auto" is cosine for views that are mostly zeros, if they are sparse or never negative, else the scaling
-        that `ScaledViews` chooses.
+    metric : {"auto", "cosine", "standard", "pareto", "centered"} or {view: metric}, default="auto"
+        Metric for neighbors: cosine, or the Euclidean distance of scaled columns (see `ScaledViews`). "auto" is cosine
+        for views that are mostly zeros, if they are sparse or never negative, else the scaling that `ScaledViews`
+        chooses.
     <shared: view_weights>
     n_init : int, default=10
         Number of starts of k-means.
@@ -144,16 +134,12 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
     singular_values_ : ndarray (n_repeats, n_clusters)
         Largest singular values of each graph, falling; the first is 1.
     cluster_centers_ : ndarray (n_clusters, n_repeats x n_clusters)
-        Centers of k-means.
+        Centers of k-means, over a sample where there are more than 20,000 objects.
     cluster_means_ : dict of ndarray (n_clusters, n_features of the view)
         Mean of each feature over some of the objects of a cluster, rows brought to sum one first: what the clusters are
         about.
     cluster_frequencies_ : dict of ndarray (n_clusters, n_features of the view)
         Share of a cluster's objects that have the feature, of some of its objects.
-    inertia_ : float
-        Sum of the squared distances of the objects to their centers, without objects that no view says anything of.
-    n_iter_ : int
-        Rounds of k-means over all objects.
     n_nearest_ : dict of int
         Anchors that an object is joined to, by view; fewer than `n_nearest` where there are fewer anchors.
     view_weights_ : dict
@@ -203,8 +189,6 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         "cluster_centers_": rules.custom(_check_centers),
         "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
         "cluster_frequencies_": rules.by_view(rules.floats("clusters", "features of {view}")),
-        "inertia_": rules.number(0.0),
-        "n_iter_": rules.count(),
         "n_nearest_": rules.by_view(rules.count(1)),
         "view_weights_": rules.by_view(rules.weight()),
     }
@@ -325,7 +309,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
             cosine = projection.metric == "cosine"
             count = self.n_anchors or anchors_by_default(cosine, n_objects, self.n_clusters, len(sample.names))
             count = min(count, len(sample))
-            near = self.n_nearest or (NEAREST_BY_COSINE if cosine else NEAREST)
+            near = self.n_nearest or (10 if cosine else 5)
             self.n_nearest_[name] = min(near, max(count - 1, 1))
             draws = [np.random.default_rng([seed, v, r]) for r in range(self.n_repeats)]
             self.anchors_[name] = np.stack([draw_anchors(rows, count, rng, ops) for rng in draws])
@@ -347,18 +331,8 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         placed = [_placed_known(part, self.maps_, local) for part in joined]
         if sum(map(len, placed)) < self.n_clusters:  # too few to start from
             placed = [_placed(part, self.maps_, local) for part in joined]
-        centers = local.kmeans_centers(placed, self.n_clusters, self.n_init, seed)
-        self.inertia_, self.n_iter_ = np.inf, 0
-        for _ in range(LAST_ROUNDS):
-            totals = holder.total(_CenterSums(local, self.maps_, centers), rows)
-            before, self.inertia_ = self.inertia_, float(totals[-1, 0])
-            sums, counts = totals[:-1, :-1], totals[:-1, -1:]
-            centers = np.where(counts > 0, sums / np.maximum(counts, 1), centers).astype(centers.dtype)
-            self.n_iter_ += 1
-            if before - self.inertia_ <= REST * self.inertia_:
-                break
-        self.cluster_centers_ = centers
-        return holder.collect(holder.combine(_Assignment(local, self.maps_, centers), rows), "labels")
+        self.cluster_centers_ = local.kmeans_centers(placed, self.n_clusters, self.n_init, seed)
+        return holder.collect(holder.combine(_Assignment(local, self.maps_, self.cluster_centers_), rows), "labels")
 
     def _describe_clusters(self, views: Any, sample: Views, seed: int) -> None:
         some, labels = views, self.labels_
@@ -386,17 +360,13 @@ class _Projection:
         rows = scaling.rows(matrix)
         width = rows.shape[1]
         scale, mean = np.ones(width), np.zeros(width)
-        if scaling.metric in SCALINGS:
+        if scaling.metric != "cosine":
             scale, mean = 1 / scaling.deviation, scaling.mean
-        elif scaling.metric == "euclidean" and rows.shape[0]:
-            rows, mean, unit = _about_mean(rows)
-            scale /= unit
         if width <= n_dimensions:
             turn = np.diag(scale)
         else:
             count = max(1, min(n_dimensions, *rows.shape))
-            single = rows.astype(np.float32) if scaling.metric != "euclidean" else (rows * scale[0]).astype(np.float32)
-            axes = ops.to_numpy(ops.right_vectors(ops.prepare(single), count, seed))
+            axes = ops.to_numpy(ops.right_vectors(ops.prepare(rows.astype(np.float32)), count, seed))
             turn = scale[:, None] * axes.T
         return cls(scaling.metric, turn, mean @ turn)
 
@@ -405,32 +375,16 @@ class _Projection:
         return ops.comparable_rows(X, ops.asarray(self.turn), ops.asarray(self.offset), self.metric == "cosine")
 
 
-def _about_mean(rows: Any) -> tuple[Any, np.ndarray, float]:
-    """Rows less their mean where they are dense, the mean, and the root mean square distance to it.
-
-    Single precision tells rows apart that lie around zero, and in any unit where that distance is 1. Sparse rows stay.
-    """
-    mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
-    if sparse.issparse(rows):
-        square = float(row_squares(rows.astype(np.float64)).mean()) - float(mean @ mean)
-    else:
-        rows = rows - mean
-        square = float(row_squares(rows).mean())
-    whole = square + float(mean @ mean)
-    square = square if square > _EQUAL * whole else whole  # rows that are all the same have no distances
-    return rows, mean, np.sqrt(square) if square > 0 else 1.0
-
-
 def draw_anchors(rows: Any, count: int, rng: np.random.Generator, ops: Engine) -> np.ndarray:
     """Draw rows, which the engine holds, as anchors and move them by a few rounds of k-means over some of the rows.
 
     Where there are fewer rows than anchors, some are drawn twice.
     """
-    some = rows[rng.permutation(len(rows))[: PER_ANCHOR * count]]
+    some = rows[rng.permutation(len(rows))[: 20 * count]]
     anchors = ops.to_numpy(some[np.arange(count) % len(some)])
     if len(some) <= count:
         return anchors
-    for _ in range(ROUNDS):
+    for _ in range(5):
         _, sums, _ = ops.center_sums(some, ops.asarray(anchors))
         sizes = sums[:, -1:]
         anchors = np.where(sizes > 0, sums[:, :-1] / np.maximum(sizes, 1), anchors).astype(anchors.dtype)
@@ -487,11 +441,11 @@ def leading_maps(gram: np.ndarray, count: int, ops: Engine) -> tuple[np.ndarray,
     `gram` is B' R^-1 B of each repeat, whose row sums are the column sums c of B.
     """
     degree = gram.sum(axis=2)
-    root = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
+    root = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
     scaled = gram * root[:, :, None] * root[:, None, :]
     squares, vectors = ops.leading_pairs(scaled, min(count, gram.shape[1]))
     values = np.sqrt(np.maximum(squares[:, ::-1], 0.0))
-    inverse = np.where(values > _NOTHING, 1 / np.maximum(values, _NOTHING), 0.0)
+    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 1e-9)
     return values, (root[:, :, None] * vectors[:, :, ::-1] * inverse[:, None, :]).astype(np.float32)
 
 
@@ -508,20 +462,6 @@ def _placed_known(rows: Tree, maps: np.ndarray, ops: Engine) -> Any:
     known = rows["weights"][:, 0].sum(axis=1) > 0
     placed = _placed(rows, maps, ops)
     return placed if bool(known.all()) else placed[known]
-
-
-@dataclass(frozen=True)
-class _CenterSums:
-    """Sums of the known rows by their nearest center, with their number in the last column, and the inertia below."""
-
-    ops: Any
-    maps: np.ndarray
-    centers: np.ndarray
-
-    def __call__(self, rows: Tree) -> np.ndarray:
-        placed = _placed_known(rows, self.maps, self.ops)
-        _, sums, inertia = self.ops.center_sums(placed, self.ops.asarray(self.centers))
-        return np.vstack([sums, np.full((1, sums.shape[1]), inertia)])
 
 
 @dataclass(frozen=True)

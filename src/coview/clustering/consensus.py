@@ -11,7 +11,6 @@ With R_v = A_v / (B P_v), the updates B <- rows(B * sum_v R_v P_v^T) and P_v <- 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,7 +32,7 @@ from coview.inspection import Features, Inspection, Training, conventional_weigh
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import asking, fitting
-from coview.utils.parameters import NONE, number, object_with
+from coview.utils.parameters import NONE, object_with
 from coview.utils.progress import counted
 from coview.validation import base_seed, check_enough_objects, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
@@ -49,12 +48,9 @@ __all__ = [
     "side_by_side_memberships",
 ]
 
-SOFTNESS = 0.01  # share of every one-hot row that is spread over all clusters
+SOFTNESS = 0.01  # share of every one-hot row that is spread over all clusters, so that divergences are finite
 FLOOR = 1e-12
-SMALL = 50_000  # entries of the patterns of all starts up to which every start is followed to its end
-MOST_STARTS = 10  # of the views' own clusterings that are starts of a rough consensus
-MOST_CODES = 1 << 16  # combinations of labels that are counted one by one, however few the objects
-HEAT = 5  # updates of each start, above that, before the best one goes on alone
+HEAT = 20  # updates of each start before the best one goes on alone: then it is clear which one is ahead
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,7 @@ def several_memberships(
         labels = [np.full(len(views), -1) for _ in views.names]
         for v, part in rows.items():
             labels[v][views.present[:, v]] = held.ops.kmeans_labels([part], min(n_clusters, part.shape[0]), seed)
-        n_init = min(len(labels), MOST_STARTS)
+        n_init = min(len(labels), 10)
         yield consensus(labels, n_clusters, seed=seed, n_init=n_init, tol=1e-5, deadline=deadline).memberships
 
 
@@ -110,14 +106,9 @@ def side_by_side_memberships(
         yield memberships
 
 
-def default_clusterer(n_clusters: int, seed: int) -> KMeans:
-    """Return the clusterer of one view: k-means, several starts."""
-    return KMeans(n_clusters, n_init=5, random_state=seed)
-
-
-def soft_indicators(labels: np.ndarray, n_clusters: int, softness: float = SOFTNESS) -> np.ndarray:
+def soft_indicators(labels: np.ndarray, n_clusters: int) -> np.ndarray:
     """One-hot rows mixed with the uniform distribution; rows of label -1 are all zero."""
-    return (labels >= 0)[:, None] * (softness / n_clusters) + (1 - softness) * one_hot(labels, n_clusters)
+    return (labels >= 0)[:, None] * (SOFTNESS / n_clusters) + (1 - SOFTNESS) * one_hot(labels, n_clusters)
 
 
 def consensus(
@@ -126,7 +117,6 @@ def consensus(
     *,
     seed: int,
     weights: Sequence[float] | np.ndarray | None = None,
-    softness: float = SOFTNESS,
     max_iter: int = 300,
     tol: float = 1e-7,
     n_init: int = 10,
@@ -137,16 +127,16 @@ def consensus(
 
     Objects with the same labels in every view have the same row in every A_v, so the work is done once for each such
     group. The first starts are the views' own clusterings where they have `n_clusters` clusters, the others random.
-    Where groups and clusters are many, only the start that is ahead after some updates is followed to its end. After
-    the deadline no further start is made, and no further update.
+    Only the start that is ahead after some updates is followed to its end. After the deadline no further start is made,
+    and no further update.
     """
     groups, member, sizes = _equal_rows(labels)
     widths = [max(int(column.max()) + 1, 1) for column in groups.T]
-    parts = [soft_indicators(column, width, softness) for column, width in zip(groups.T, widths)]
+    parts = [soft_indicators(column, width) for column, width in zip(groups.T, widths)]
     heft = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=np.float64)
     own = [part for part, width in zip(parts, widths) if width == n_clusters]
     search = _PatternUpdates(_SideBySide.of(parts, heft), sizes.astype(np.float64), tol)
-    heat = max_iter if len(groups) * n_clusters * n_init <= SMALL else min(HEAT, max_iter)
+    heat = min(HEAT, max_iter)
     best: _Pattern | None = None
     for restart in counted(range(n_init), "consensus", n_init):
         if best is not None and deadline.is_over():
@@ -164,9 +154,7 @@ def consensus(
     mappings = np.split(best.mapping, np.cumsum(widths)[:-1], axis=1)
     if deadline.is_over():
         return Consensus(best.rows.astype(dtype)[member], mappings, best.objective)
-    memberships = fold_in_consensus(
-        labels, mappings, weights=weights, softness=softness, deadline=deadline, dtype=dtype
-    )
+    memberships = fold_in_consensus(labels, mappings, weights=weights, deadline=deadline, dtype=dtype)
     return Consensus(memberships, mappings, best.objective)
 
 
@@ -175,7 +163,6 @@ def fold_in_consensus(
     mappings: Sequence[np.ndarray],
     *,
     weights: Sequence[float] | np.ndarray | None = None,
-    softness: float = SOFTNESS,
     max_iter: int = 300,
     tol: float = 1e-9,
     deadline: Deadline = NO_DEADLINE,
@@ -187,7 +174,7 @@ def fold_in_consensus(
     the deadline they stay where they are.
     """
     groups, member, _ = _equal_rows(labels)
-    parts = [soft_indicators(column, mapping.shape[1], softness) for column, mapping in zip(groups.T, mappings)]
+    parts = [soft_indicators(column, mapping.shape[1]) for column, mapping in zip(groups.T, mappings)]
     heft = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=np.float64)
     pattern = np.full((len(groups), len(mappings[0])), 1.0 / len(mappings[0]))
     moving = np.arange(len(groups))
@@ -214,15 +201,11 @@ def _equal_rows(labels: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, n
     >>> groups.tolist(), member.tolist(), sizes.tolist()
     ([[0, 2], [1, -1]], [1, 0, 1], [1, 2])
     """
-    widths = [int(column.max(initial=-1)) + 2 for column in labels]
-    if math.prod(widths) > max(len(labels[0]), MOST_CODES):  # more combinations than can be counted one by one
-        groups, member, sizes = np.unique(np.column_stack(labels), axis=0, return_inverse=True, return_counts=True)
-        return groups, member.ravel(), sizes
-    codes = np.ravel_multi_index([column + 1 for column in labels], widths)
-    numbers = np.bincount(codes, minlength=math.prod(widths))
-    kept = np.flatnonzero(numbers)
-    place = np.cumsum(numbers > 0) - 1
-    return np.column_stack(np.unravel_index(kept, widths)) - 1, place[codes], numbers[kept]
+    codes = np.zeros(len(labels[0]), dtype=np.int64)
+    for column in labels:
+        codes = np.unique(codes * (int(column.max(initial=-1)) + 2) + column, return_inverse=True)[1]
+    _, first, member, sizes = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
+    return np.column_stack(labels)[first], member, sizes
 
 
 @dataclass(frozen=True)
@@ -240,12 +223,8 @@ class _SideBySide:
         return cls(clusters, clusters * np.repeat(heft, widths), widths)
 
     def shares(self, mapping: np.ndarray) -> np.ndarray:
-        """Rows divided by their sums in each view; one that sums to zero there becomes uniform."""
-        total = np.add.reduceat(mapping, np.cumsum(self.widths) - self.widths, axis=1)
-        if total.min() > 0:
-            return mapping / np.repeat(total, self.widths, axis=1)
-        total, even = np.repeat(total, self.widths, axis=1), np.repeat(1.0 / self.widths, self.widths)
-        return np.where(total > 0, mapping / np.where(total > 0, total, 1), even)
+        """Rows divided by their sums in each view."""
+        return np.hstack([_shares(part) for part in np.split(mapping, np.cumsum(self.widths)[:-1], axis=1)])
 
 
 @dataclass
@@ -302,9 +281,7 @@ def _move_pattern(weighed: np.ndarray, rows: np.ndarray, mapping: np.ndarray, mo
 def _shares(array: np.ndarray) -> np.ndarray:
     """Rows divided by their sums; a row that sums to zero becomes uniform."""
     total = array.sum(axis=1, keepdims=True)
-    if total.min() > 0:
-        return array / total
-    return np.where(total > 0, array / np.where(total > 0, total, 1), 1.0 / array.shape[1])
+    return np.divide(array, total, out=np.full(array.shape, 1.0 / array.shape[1]), where=total > 0)
 
 
 # -- the estimators
@@ -322,7 +299,6 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     _group_rows = ("cluster_mapping_",)
     _fitted_state = {
         "cluster_mapping_": rules.mapping(rules.shares("clusters", "clusters of {view}"), "clusterings"),
-        "softness_": rules.number(1e-12, 1.0),
         "memberships_": rules.shares("objects", "clusters"),
         "labels_": rules.integers("objects", below="clusters"),
         "history_": rules.history(),
@@ -377,7 +353,6 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         weights, dtype = [self._weights()[name] for name in labels], floating_type(views)
         pattern = consensus(list(labels.values()), n_clusters, weights=weights, dtype=dtype, **settings)
         self.cluster_mapping_ = dict(zip(labels, pattern.mappings))
-        self.softness_ = float(settings.get("softness", SOFTNESS))
         self.memberships_ = pattern.memberships
         self.labels_ = self.memberships_.argmax(axis=1)
         self.history_ = {"objective": pattern.objective}
@@ -390,7 +365,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         weights = [self._weights()[name] for name in labels]
         mappings = [self.cluster_mapping_[name] for name in labels]
         known = [np.where(part < mapping.shape[1], part, -1) for part, mapping in zip(labels.values(), mappings)]
-        memberships = fold_in_consensus(known, mappings, weights=weights, softness=self.softness_)
+        memberships = fold_in_consensus(known, mappings, weights=weights)
         return memberships.astype(next(views.values()).dtype)
 
 
@@ -411,8 +386,6 @@ class ConsensusClustering(BaseConsensus):
         Stop when the divergence changes by less than this, relative to itself; 0 makes exactly `max_iter` updates.
     n_init : int, default=10
         Number of starts of the consensus; the one that ends with the smallest divergence is kept.
-    softness : float, default=0.01
-        Share of each object's cluster in a view that is spread over all clusters of that view.
     <shared: view_weights, random_state>
 
     Attributes
@@ -429,8 +402,6 @@ class ConsensusClustering(BaseConsensus):
         Fitted clusterer of each view.
     view_weights_ : dict
         Weight of each view.
-    softness_ : float
-        Softness that was fitted with.
     history_ : dict of lists
         "objective": minus the divergence after each update, which never falls; entry 0 is the start.
     n_iter_ : int
@@ -474,7 +445,6 @@ class ConsensusClustering(BaseConsensus):
     }
     _parameters = {
         "estimator": object_with("fit_predict") | NONE,
-        "softness": number(above=0, below=1),
     }
 
     def __init__(
@@ -485,7 +455,6 @@ class ConsensusClustering(BaseConsensus):
         max_iter: int = 300,
         tol: float = 1e-7,
         n_init: int = 10,
-        softness: float = SOFTNESS,
         view_weights: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -494,7 +463,6 @@ class ConsensusClustering(BaseConsensus):
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
-        self.softness = softness
         self.view_weights = view_weights
         self.random_state = random_state
 
@@ -514,7 +482,7 @@ class ConsensusClustering(BaseConsensus):
         with few_threads(len(views), self.n_clusters):
             for v, name in enumerate(counted(views.names, "view", len(views.names))):
                 self.estimators_[name], self.labels_by_view_[name] = self._cluster(name, views, v, seed)
-            settings = {"softness": self.softness, "max_iter": self.max_iter, "tol": self.tol, "n_init": self.n_init}
+            settings = {"max_iter": self.max_iter, "tol": self.tol, "n_init": self.n_init}
             self._agree(self.labels_by_view_, views, self.n_clusters, seed=seed, deadline=deadline, **settings)
         return self
 
@@ -562,7 +530,7 @@ class ConsensusClustering(BaseConsensus):
             raise ViewsError(f"No object has view {name!r}, so it cannot be clustered. Drop the view.")
         rows = self._prepared(views[name] if len(have) == len(views) else take_rows(views[name], have))
         if self.estimator is None:
-            model = default_clusterer(min(self.n_clusters, rows.shape[0]), seed)
+            model = KMeans(min(self.n_clusters, rows.shape[0]), n_init=5, random_state=seed)
         else:
             model = clone(self.estimator)
             if model.get_params().get("random_state", seed) is None:

@@ -44,10 +44,6 @@ from coview.views.views import Views
 __all__ = ["SpectralClusteringViews", "kmeans_of_parts", "nearest_center"]
 
 METHODS = ("co-regularized", "co-regularized-centroid", "sum", "concatenated", "stacked")
-ENOUGH = 5  # objects with all parts, times the number of clusters, from which centers start with those alone
-ROUNDS = 30  # most rounds of k-means over parts that some lack
-
-LEAST = 1e-3  # of an eigenvalue: with as many clusters as objects some are negative, and rows would be the same
 
 
 @shared_parameters
@@ -69,10 +65,10 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
     n_neighbors : int or None, default=None
         Neighbors of each object in a graph. None is 10 where distances are Euclidean, and half of the mean size of a
         cluster by cosines, 40 to 90 but at most a fourth of the objects: of texts fewer make islands of near copies.
-    metric : {"auto", "cosine", "standard", "pareto", "centered", "euclidean"} or {view: metric}, default="auto"
-        Metric for neighbors: cosine, or the Euclidean distance of scaled columns (see `ScaledViews`), or of the raw
-        values. "auto" is cosine for views that are mostly zeros, if they are sparse or never negative, else the scaling
-        that `ScaledViews` chooses.
+    metric : {"auto", "cosine", "standard", "pareto", "centered"} or {view: metric}, default="auto"
+        Metric for neighbors: cosine, or the Euclidean distance of scaled columns (see `ScaledViews`). "auto" is cosine
+        for views that are mostly zeros, if they are sparse or never negative, else the scaling that `ScaledViews`
+        chooses.
     lift : float, default=0.1
         What joins everything to everything, as a share of the mean degree; without it outliers make clusters of their
         own.
@@ -283,7 +279,8 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
         pairs = [leading_vectors(Graph.of(part, self.lift), self.n_clusters, seed) for part in graphs]
         self.eigenvalues_ = dict(zip(views.names, [values for values, _ in pairs]))
         self.part_weights_ = heft / heft.sum()
-        vectors = self._beside_each_other([part * np.maximum(values, LEAST) for values, part in pairs])
+        # with as many clusters as objects some eigenvalues are negative, and rows would be the same
+        vectors = self._beside_each_other([part * np.maximum(values, 1e-3) for values, part in pairs])
         return vectors, [float(sum(share * values.sum() for share, (values, _) in zip(self.part_weights_, pairs)))]
 
     def _stacked_place(self, views: Views, edges: dict[str, tuple[Any, np.ndarray]]) -> np.ndarray:
@@ -382,9 +379,10 @@ def kmeans_of_parts(
     if n_parts == 1 or complete.all():
         model.fit(rows)
         return model.cluster_centers_, model.labels_.astype(np.int64)
-    centers = model.fit(rows[complete] if complete.sum() >= ENOUGH * n_clusters else rows).cluster_centers_
+    enough = complete.sum() >= 5 * n_clusters  # centers start with the objects that have all parts
+    centers = model.fit(rows[complete] if enough else rows).cluster_centers_
     labels = nearest_center(rows, centers, n_parts)
-    for _ in range(ROUNDS):
+    for _ in range(30):
         for part, there, middle in zip(parts, has, np.split(centers, n_parts, axis=1)):
             for z in range(n_clusters):
                 here = there & (labels == z)

@@ -11,21 +11,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils import gen_batches
 
 from coview.base import MultiViewEstimator
 from coview.clustering.affinity import (
     METRICS,
     Scaling,
-    edges_by_products,
     edges_to,
     neighbor_graph,
     neighbors_by_default,
     row_squares,
 )
 from coview.engines.select import local_engine, select_engine
-from coview.preprocessing.scaling import SCALINGS
 from coview.utils import fitted_state as rules
 from coview.utils.parameters import NONE, by_view, integer, one_of
 from coview.utils.remembered import remembered
@@ -33,8 +29,6 @@ from coview.views.arrays import for_sklearn, side_by_side, take_rows, unit_rows
 from coview.views.views import Views, presence_patterns
 
 __all__ = ["NeighborGraphEstimator", "added_up"]
-
-_PRODUCTS = 2**23  # with fitted rows at a time
 
 
 def graph_of(rows: Any, known: np.ndarray, **settings: Any) -> Any:
@@ -45,9 +39,8 @@ def graph_of(rows: Any, known: np.ndarray, **settings: Any) -> Any:
 
 
 def _check_scaling(checker: rules.Checker, value: Any, where: str) -> None:
-    """Means and deviations are there where columns are standardized, else nothing is."""
-    kept = isinstance(value, dict) and value.get("metric") in SCALINGS
-    size = "features of {view}" if kept else 0
+    """Means and deviations are there where columns are scaled, else nothing is."""
+    size = 0 if isinstance(value, dict) and value.get("metric") == "cosine" else "features of {view}"
     parts = {"mean": rules.floats(size), "deviation": rules.floats(size, low=1e-300)}
     checker.check(rules.record(metric=rules.one_of(*METRICS[1:]), **parts), value, where)
 
@@ -142,45 +135,13 @@ class NeighborGraphEstimator(MultiViewEstimator):
         for v, name in enumerate(rows):
             have[self.neighbor_rows_[name], v] = True
         present = views.present & np.any(list(known.values()), axis=0)[:, None]
-        settings = self._near()
-        if settings["ops"] is None or settings["ops"].name == "cpu":
-            thin = np.flatnonzero(present[:, [sparse.issparse(part) for part in fitted.values()]].any(axis=1))
-            some_rows = [take_rows(part, thin) for part in rows.values()]
-            placed[thin] = self._by_products(some_rows, list(fitted.values()), present[thin], have, vectors)
-            present[thin] = False
         for some, had in presence_patterns(present):
             names = [views.names[v] for v in had]
             new = self._side_by_side({name: take_rows(rows[name], some) for name in names})
             among = self._side_by_side({name: fitted[name] for name in names})
             near = np.flatnonzero(have[:, had].any(axis=1) & self._says(among))
-            among = among if len(near) == len(vectors) else take_rows(among, near)
-            placed[some] = edges_to(new, self._says(new), for_sklearn(among), **settings) @ vectors[near]
-        return placed
-
-    def _by_products(
-        self, rows: list[Any], fitted: list[Any], present: np.ndarray, have: np.ndarray, vectors: np.ndarray
-    ) -> np.ndarray:
-        """`_by_all` by products of sparse rows, as the processor does it; only lengths go by the views of an object.
-
-        Objects may have as many sets of views as there are objects: stacking the fitted rows for each is slow.
-        """
-        placed = np.zeros((len(present), vectors.shape[1]))
-        if not len(present):
-            return placed
-        fitted = [part.astype(np.float64, copy=False) for part in fitted]
-        of_fitted = np.array([row_squares(part) for part in fitted])
-        across = sparse.csr_array(side_by_side(fitted)).T.tocsr()
-        new = sparse.csr_array(side_by_side(rows), dtype=np.float64)
-        squares, cosine = row_squares(new), self._cosine(self.scalings_)
-        present = present & (squares > 0)[:, None] if cosine else present
-        for batch in gen_batches(len(present), max(_PRODUCTS // len(vectors), 1)):
-            products = (new[batch] @ across).toarray()
-            for some, had in presence_patterns(present[batch]):
-                lengths = of_fitted[had].sum(axis=0)
-                near = np.flatnonzero(have[:, had].any(axis=1) & ((lengths > 0) | (not cosine)))
-                among = products[np.ix_(some, near)], squares[batch][some], lengths[near]
-                edges = edges_by_products(*among, self.joint_neighbors_, cosine=cosine)
-                placed[batch][some] = edges @ vectors[near]
+            among = for_sklearn(take_rows(among, near))
+            placed[some] = edges_to(new, self._says(new), among, **self._near()) @ vectors[near]
         return placed
 
     def _weighted(self, rows: dict[str, Any]) -> dict[str, Any]:
@@ -195,7 +156,7 @@ class NeighborGraphEstimator(MultiViewEstimator):
         """Which rows say anything: by cosines those that are not empty."""
         if not self._cosine(self.scalings_):
             return np.ones(rows.shape[0], dtype=bool)
-        return np.asarray(abs(rows).sum(axis=1)).ravel() > 0  # a view of weight 0 leaves zeros
+        return row_squares(rows) > 0  # a view of weight 0 leaves zeros
 
     def _edges(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> dict[str, tuple[Any, np.ndarray]]:
         """Edges of new objects to fitted ones by each given view, and which fitted ones these are."""

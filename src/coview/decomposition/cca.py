@@ -32,7 +32,7 @@ from coview.inspection import Features, Inspection, numbered
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, by_view, integer, number
-from coview.validation import base_seed, check_count, check_number, per_view
+from coview.validation import base_seed, per_view
 from coview.views.views import Matrix, Views
 
 __all__ = [
@@ -45,9 +45,6 @@ __all__ = [
     "total_variance",
     "truncated_svd",
 ]
-
-RANK_PER_COMPONENT, LEAST_RANK = 3, 100  # directions of each view that are kept: for each component, and at least
-OVERSAMPLE = 10  # columns of the random sketch beyond the rank
 
 COMMON_SPACE: dict[str, rules.Rule | None] = {  # what fitted models keep of a space
     "projections_": rules.by_view(rules.floats("features of {view}", "components")),
@@ -71,8 +68,6 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
         canonical variates as the textbook has them, of equal weight.
     rank : int or None, default=None
         Number of singular directions kept of each view; None is three times `n_components`, and at least 100.
-    power_iter : int, default=4
-        Number of power iterations of the randomized singular value decomposition.
     <shared: random_state>
 
     Attributes
@@ -111,7 +106,6 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
         "regularization": by_view(number()),
         "power": number(),
         "rank": integer() | NONE,
-        "power_iter": integer(0),
     }
 
     def __init__(
@@ -121,14 +115,12 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
         regularization: Any = 0.005,
         power: float = 1.0,
         rank: int | None = None,
-        power_iter: int = 4,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.regularization = regularization
         self.power = power
         self.rank = rank
-        self.power_iter = power_iter
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> MultiViewCCA:
@@ -172,7 +164,6 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
             ridge=per_view("regularization", self.regularization, views.names, default=0.005),
             power=self.power,
             rank=self.rank,
-            power_iter=self.power_iter,
             seed=base_seed(self.random_state),
         )
         self.projections_, self.offsets_, self.correlations_ = space.projections, space.offsets, space.correlations
@@ -205,7 +196,6 @@ def common_space(
     ridge: np.ndarray,
     power: float = 1.0,
     rank: int | None = None,
-    power_iter: int = 4,
     seed: int = 0,
     absence: bool = False,
 ) -> CommonSpace:
@@ -218,21 +208,18 @@ def common_space(
     >>> import numpy as np
     >>> cause = np.arange(8.0)[:, None] % 3
     >>> X = Views(a=cause @ np.array([[1.0, 2.0]]), b=cause @ np.array([[3.0, -1.0]]))
-    >>> space = common_space(X, 1, ridge=np.zeros(2), power=0.0, rank=2, power_iter=0)
+    >>> space = common_space(X, 1, ridge=np.zeros(2), power=0.0, rank=2)
     >>> space.correlations.round(6), space.project(X.select("b")).shape
     (array([1.]), (8, 1))
     """
-    check_count("n_components", n_components)
-    check_count("power_iter", power_iter, 0)
-    rank = max(RANK_PER_COMPONENT * n_components, LEAST_RANK) if rank is None else check_count("rank", rank)
-    check_number("power", power)
+    rank = rank or max(3 * n_components, 100)
     if len(views) < 2:
         raise ViewsError("X has 1 sample, but correlations need at least 2 objects.")
     parts, means = [], {}
     for v, name in enumerate(views.names):
         operator, means[name] = centered(views[name], views.present[:, v])
         # one seed for all views: their order changes nothing
-        parts.append(truncated_svd(operator, rank, power_iter, np.random.default_rng(seed)))
+        parts.append(truncated_svd(operator, rank, np.random.default_rng(seed)))
     if not any(len(values) for _, values, _ in parts):
         raise ViewsError("All objects are identical in every view, so there is nothing to correlate.")
     shrunk = [
@@ -290,27 +277,21 @@ def total_variance(matrix: Any, mean: np.ndarray) -> float:
 
 
 def truncated_svd(
-    operator: LinearOperator, rank: int, power_iter: int, rng: np.random.Generator
+    operator: LinearOperator, rank: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Largest singular values of an operator with their vectors, by a random sketch and power iterations.
 
     Returns (left, values, right); directions of no weight are left out. Exact where the rank covers the smaller side.
     """
     n_rows, n_columns = operator.shape
-    width = min(rank + OVERSAMPLE, n_rows, n_columns)
-    sketch = np.eye(n_columns) if width == n_columns else rng.standard_normal((n_columns, width))
-    reached = operator.matmat(sketch)
-    for _ in range(power_iter if width < min(n_rows, n_columns) else 0):
-        reached = operator.matmat(_steadied(operator.rmatmat(_steadied(reached))))
+    width = min(rank + 10, n_rows, n_columns)  # ten columns more than asked for make the sketch sure
+    reached = operator.matmat(np.eye(n_columns) if width == n_columns else rng.standard_normal((n_columns, width)))
+    for _ in range(4 if width < min(n_rows, n_columns) else 0):
+        reached = operator.matmat(linalg.qr(operator.rmatmat(reached), mode="economic", check_finite=False)[0])
     basis = linalg.qr(reached, mode="economic", check_finite=False)[0]
     right, values, left = linalg.svd(operator.rmatmat(basis), full_matrices=False, check_finite=False)
     kept = min(rank, int(np.count_nonzero(values > max(n_rows, n_columns) * np.finfo(float).eps * values[:1].sum())))
     return basis @ left[:kept].T, values[:kept], right[:, :kept]
-
-
-def _steadied(matrix: np.ndarray) -> np.ndarray:
-    """Another basis of the same columns whose entries stay in bounds; cheaper than an orthonormal one."""
-    return linalg.lu(matrix, permute_l=True, check_finite=False)[0]
 
 
 def _agreeing(

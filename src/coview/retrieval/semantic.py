@@ -47,8 +47,6 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         Components are multiplied by their correlation to this power: those that the views agree on count more.
     rank : int or None, default=None
         Number of singular directions kept of each view; None is three times `n_components`, and at least 100.
-    power_iter : int, default=4
-        Number of power iterations of the randomized singular value decomposition.
     <shared: random_state>
 
     Attributes
@@ -99,7 +97,6 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         C: Any = 1.0,
         power: float = 1.0,
         rank: int | None = None,
-        power_iter: int = 4,
         random_state: Any = None,
     ) -> None:
         super().__init__(
@@ -107,7 +104,6 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
             regularization=regularization,
             power=power,
             rank=rank,
-            power_iter=power_iter,
             random_state=random_state,
         )
         self.C = C
