@@ -32,8 +32,8 @@ def cells():
 def test_clusters_go_into_an_anndata_in_place():
     data = cells()
     model = SphericalKMeans(2, random_state=0).fit(as_views(data))
-    assert to_mudata(data, model, training=True) is data
-    assert data.obs["coview"].cat.codes.tolist() == model.labels_.tolist()
+    assert to_mudata(data, model) is data
+    assert data.obs["coview"].cat.codes.tolist() == model.predict(as_views(data)).tolist()
     assert data.obs["coview"].cat.categories.tolist() == ["0", "1"]
     assert data.obsm["coview"].shape == (30, 2)
     assert data.uns["coview"]["model"] == "SphericalKMeans" and data.uns["coview"]["kind"] == "cluster"
@@ -56,8 +56,7 @@ def test_new_objects_are_predicted_and_others_have_no_group():
     assert (data.obs["coview"].cat.codes == model.predict(X.select("words"))).all()
 
 
-@pytest.mark.parametrize("training", [False, True])
-def test_objects_without_the_views_of_the_model_have_no_group(training):
+def test_objects_without_the_views_of_the_model_have_no_group():
     arrays = {name: part.toarray() for name, part in X.items()}
     arrays["words"][3] = 0
     partly = Views(arrays, ids=IDS, present={"words": np.arange(30) != 3})
@@ -65,11 +64,11 @@ def test_objects_without_the_views_of_the_model_have_no_group(training):
     assert data["words"].n_obs == 29 and data["links"].n_obs == 30 and set(data.obs_names) == set(IDS)
     own = as_views(data).select("words")  # MuData has objects of the first modality first
     model = SphericalKMeans(2, random_state=0).fit(own)
-    to_mudata(data, model, training=training)
+    to_mudata(data, model)
     assert list(data.obs_names[data.obs["coview"].isna()]) == ["o3"]
     assert list(data.obs_names[np.isnan(data.obsm["coview"]).any(axis=1)]) == ["o3"]
     whole = X.select("words")
-    expected = dict(zip(own.ids, model.labels_) if training else zip(IDS, model.predict(whole)))
+    expected = dict(zip(IDS, model.predict(whole)))
     assert {name: int(group) for name, group in data.obs["coview"].dropna().items()} == {
         name: group for name, group in expected.items() if name != "o3"
     }
@@ -80,9 +79,8 @@ def test_objects_without_the_views_of_the_model_have_no_value():
     arrays["words"][3] = 0
     partly = Views(arrays, ids=IDS, present={"words": np.arange(30) != 3})
     line = ConcatenatedViews(LinearRegression()).fit(X.select("words"), np.arange(30.0))
-    for training in (False, True):
-        data = to_mudata(partly, line, training=training)
-        assert list(data.obs_names[data.obs["coview"].isna()]) == ["o3"]
+    data = to_mudata(partly, line)
+    assert list(data.obs_names[data.obs["coview"].isna()]) == ["o3"]
 
 
 def test_views_become_modalities_and_come_back():
@@ -111,21 +109,8 @@ def test_results_survive_a_file(tmp_path):
     assert list(again.uns["coview"]["groups"]) == ["0", "1"]
 
 
-def test_groups_of_the_fit_are_those_of_its_objects():
-    data = to_mudata(X)
-    model = PLSA(3, random_state=0, max_iter=2).fit(X)
-    to_mudata(data, model, training=True)
-    np.testing.assert_array_equal(data.obsm["coview"], model.memberships_)
-    with pytest.raises(ViewsError, match=r"training must be False .* it had 30, X has 20"):
-        to_mudata(X[:20], model, training=True)
-    with pytest.raises(ViewsError, match="training must be False: MultiViewCCA keeps nothing"):
-        to_mudata(X, MultiViewCCA(2, random_state=0).fit(X), training=True)
-
-
 def test_what_cannot_be_done_is_said():
     model = SphericalKMeans(2, random_state=0).fit(X.select("words"))
-    with pytest.raises(ViewsError, match="key is the name of a modality, got 'words'"):
-        to_mudata(X, model, key="words")
     other = to_mudata(Views(pages=X["words"], more=X["links"], ids=IDS))
     with pytest.raises(ViewsError, match="The model was fitted on 'words', but the data has 'pages', 'more'"):
         to_mudata(other, model)
@@ -136,5 +121,5 @@ def test_what_cannot_be_done_is_said():
 def test_objects_without_ids_are_named_by_their_numbers():
     plain = Views(dict(X.items()))
     model = SphericalKMeans(2, random_state=0).fit(plain.select("words"))
-    data = to_mudata(plain, model, training=True)
-    assert [data.obs["coview"].cat.codes[str(i)] for i in range(30)] == model.labels_.tolist()
+    codes = to_mudata(plain, model).obs["coview"].cat.codes
+    assert codes[[str(i) for i in range(30)]].tolist() == model.predict(plain.select("words")).tolist()

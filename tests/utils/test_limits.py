@@ -8,17 +8,12 @@ import pytest
 
 from coview import Views, write_views
 from coview.exceptions import ViewsError
-from coview.utils.limits import exceeds, exceeds_rows, text_array
+from coview.utils.limits import exceeds, text_array
 
 
 def test_small_things_are_free_and_large_files_may_ask_for_more():
     assert not exceeds(2**26, 0) and exceeds(2**26 + 1, 0)
     assert not exceeds(200 * 10**8, 10**8) and exceeds(200 * 10**8 + 1, 10**8)
-
-
-def test_millions_of_empty_rows_are_free_and_more_need_a_file_that_bears_them_out():
-    assert not exceeds_rows(2**25, 0) and exceeds_rows(2**25 + 1, 0)
-    assert not exceeds_rows(10**8, 4 * 10**6) and exceeds_rows(10**8 + 1, 4 * 10**6)
 
 
 @pytest.mark.parametrize(

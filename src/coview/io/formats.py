@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import mmap
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 from scipy import io, sparse
 
 from coview.exceptions import DataFileError
-from coview.io.hdf5 import check_hdf5
 from coview.io.tables import DELIMITERS, native_parquet, read_numbers, rows_present
 from coview.preprocessing.vector_columns import holds_vectors, read_vectors
-from coview.utils.limits import exceeds, exceeds_rows, shown_bytes
 from coview.utils.messages import not_text, one_sentence, short
 from coview.utils.text_files import json_rows
 from coview.views.arrays import frame_ids
@@ -29,15 +23,12 @@ from coview.views.views import Views
 __all__ = [
     "EXTENSIONS",
     "FileView",
-    "check_npy",
     "join_files",
     "load_file",
     "load_matrix",
-    "npz_headers",
 ]
 
 _INT64 = 2**63
-_WIDEST = 40_000  # bytes of a text, where there are so many that they take much memory
 
 
 @dataclass(frozen=True)
@@ -70,7 +61,7 @@ def load_file(path: Path) -> dict[str, FileView]:
 
 
 def load_matrix(path: Path) -> Any:
-    """Return the one matrix of an .npy or .npz file."""
+    """Return the one matrix of a file."""
     parts = load_file(path)
     if len(parts) != 1:
         raise DataFileError(f"{path} must hold one matrix, but holds {len(parts)}.")
@@ -113,111 +104,38 @@ def _rows_present(ids: np.ndarray, part: FileView) -> tuple[np.ndarray, Any]:
 # -- arrays
 
 
-def check_npy(path: Path) -> None:
-    """Refuse an .npy file that has fewer or more bytes than its header states: they would be invented, or lost."""
-    with open(path, "rb") as stream:
-        if stream.read(6) != b"\x93NUMPY":  # NumPy itself would advise to try pickle
-            raise DataFileError(f"{path} is not an .npy file: it is truncated or of another format. Write it again.")
-        stream.seek(0)
-        _check_header(path, path.stat().st_size, stream)
-
-
 def _read_npy(path: Path) -> FileView:
-    check_npy(path)
     return FileView(np.load(path, allow_pickle=False))
 
 
-def _check_header(place: Any, size: int, stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and type of the array at the beginning of a stream, which must be as long as they say."""
-    read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
-    shape, _, dtype = read(stream)
-    if dtype.hasobject:
-        raise DataFileError(
-            f"{place} holds Python objects, which are not read: that could run code. Write a matrix of numbers, as by "
-            "np.save(path, np.stack(rows)), or texts by np.array(texts, dtype=str)."
-        )
-    stated = math.prod(shape) * dtype.itemsize
-    if size - stream.tell() != stated:
-        raise DataFileError(
-            f"{place} states an array of {shown_bytes(stated)}, but has {shown_bytes(size - stream.tell())} for it. "
-            "Write it again."
-        )
-    if dtype.itemsize > _WIDEST and exceeds(stated, 0):  # the file may be holes
-        raise DataFileError(f"{place} has texts of {shown_bytes(dtype.itemsize)} each. Shorten them.")
-    return shape, dtype
-
-
-def npz_headers(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
-    """Shapes and types of the arrays of an .npz file by name, from their headers."""
-    if not zipfile.is_zipfile(path):
-        raise DataFileError(f"{path} is not an .npz archive: it is truncated or of another format. Write it again.")
-    headers = {}
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.infolist():
-            name = member.filename.removesuffix(".npy")
-            if name in headers:
-                raise DataFileError(f"{path} has the array {short(name)} more than once. Write it again.")
-            with archive.open(member) as stream:
-                headers[name] = _check_header(f"{short(name)} in {path}", member.file_size, stream)
-    stated, size = sum(math.prod(shape) * dtype.itemsize for shape, dtype in headers.values()), path.stat().st_size
-    if exceeds(stated, size):
-        raise DataFileError(
-            f"{path} states arrays of {shown_bytes(stated)} in {shown_bytes(size)}. Write them without compression, "
-            "by np.savez or scipy.sparse.save_npz(path, matrix, compressed=False)."
-        )
-    return headers
-
-
 def _read_npz(path: Path) -> FileView | dict[str, FileView]:
-    npz_headers(path)
     with np.load(path, allow_pickle=False) as archive:
         keys = set(archive.files)
+        if "format" not in keys and not {"data", "indices", "indptr"} <= keys:
+            arrays = {key: FileView(archive[key]) for key in archive.files}
+            return arrays if len(arrays) > 1 else next(iter(arrays.values()))
         if "format" in keys:
             matrix = sparse.load_npz(path)
-        elif {"data", "indices", "indptr"} <= keys:
-            shape = tuple(archive["shape"]) if "shape" in keys else None
-            matrix = sparse.csr_array((archive["data"], archive["indices"], archive["indptr"]), shape=shape)
         else:
-            arrays = {key: FileView(archive[key]) for key in archive.files}
-            if not arrays:
-                raise DataFileError(f"{path} holds no array.")
-            return arrays if len(arrays) > 1 else next(iter(arrays.values()))
+            parts = (archive["data"], archive["indices"], archive["indptr"])
+            matrix = sparse.csr_array(parts, shape=archive["shape"] if "shape" in keys else None)
     if matrix.format in ("csr", "csc", "bsr"):
         matrix.check_format(full_check=True)  # indices out of range would crash compiled code later
-    _check_shape(path, matrix.shape)
     return FileView(matrix)
 
 
-def _check_shape(path: Path, shape: tuple[int, ...]) -> None:
-    """Refuse a sparse matrix of so many rows or columns that models of it would fill the memory for nothing."""
-    if exceeds_rows(max(shape), path.stat().st_size):
-        raise DataFileError(
-            f"{path} states a matrix of {' x '.join(map(str, shape))} in {shown_bytes(path.stat().st_size)}. Leave out "
-            "empty rows and columns."
-        )
-
-
 def _read_mtx(path: Path) -> FileView:
-    with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        if content.find(b"\0") >= 0:  # SciPy's reader, which is C++, dies of one
-            raise DataFileError(f"{path} is no text: it has a zero byte. Write it again.")
-        unended = content[-1:] != b"\n"  # of which it may die as well
-    rows, columns, entries, form, _, _ = io.mminfo(path)
-    size = path.stat().st_size
-    fewest = 4 * entries if form == "coordinate" else rows * columns  # bytes; of a symmetric array, half is there
-    if fewest > size:
-        raise DataFileError(f"{path} states {entries} values, but has {shown_bytes(size)}. It is truncated.")
-    _check_shape(path, (rows, columns))
-    matrix = io.mmread(BytesIO(path.read_bytes() + b"\n") if unended else path)
+    text = path.read_bytes()
+    if b"\0" in text:  # SciPy's reader, which is C++, dies of one, and of a last line that does not end
+        raise DataFileError(f"{path} is no text: it has a zero byte. Write it again.")
+    matrix = io.mmread(BytesIO(text + b"\n"))
     return FileView(sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix)
 
 
 def _read_svmlight(path: Path) -> FileView:
     from sklearn.datasets import load_svmlight_file
 
-    matrix, _ = load_svmlight_file(str(path))
-    _check_shape(path, matrix.shape)
-    return FileView(matrix)
+    return FileView(load_svmlight_file(str(path))[0])
 
 
 # -- tables
@@ -304,7 +222,6 @@ def _read_h5mu(path: Path) -> dict[str, FileView]:
         import mudata
     except ImportError:
         raise DataFileError(f'{path} needs mudata to be read. Run: pip install "coview[mudata]".') from None
-    check_hdf5(path)
     views = as_views(mudata.read_h5mu(path))
     return {
         name: FileView(array, views.ids, views.feature_names.get(name), views.present[:, v])

@@ -1,40 +1,43 @@
-"""Views on disk: `write_views` makes a folder of one manifest and one file per view and shard; `read_views` reads it.
+"""Views on disk: `write_views` makes a folder of shards, each of some rows of all views; `read_views` reads it.
 
-A shard is some rows of all views. `read_views` reads a folder of one shard into memory and opens one of several as
-`LazyViews`, whose rows are read when they are needed; it reads the single files of `coview.io.formats` as well.
-
-`coview.io.manifest` says what stands in the manifest, `coview.io.shard_files` which formats the files have.
+A folder of one shard is read into memory; one of several is opened as `LazyViews`, whose rows are read when they are
+needed. `read_views` reads the single files of `coview.io.formats` as well; `coview.io.shards` says what is in a folder.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from coview.exceptions import DataFileError, ViewsError
-from coview.io.checksums import checksum, stamp
-from coview.io.formats import EXTENSIONS, FileView, check_npy, join_files, load_file
-from coview.io.manifest import MANIFEST, Manifest, ShardEntry, ViewEntry, named_files, read_manifest, write_manifest
-from coview.io.shard_files import FORMATS, Facts, check_complete, file_stem, read_rows, write_matrix
+from coview.io.formats import EXTENSIONS, FileView, join_files, load_file
+from coview.io.shards import (
+    CSR_PARTS,
+    MANIFEST,
+    Manifest,
+    ShardEntry,
+    ViewEntry,
+    compute_checksum,
+    name_file,
+    read_manifest,
+    write_manifest,
+    write_shard,
+)
 from coview.utils.atomic import atomic_folder
-from coview.utils.limits import text_array
 from coview.utils.messages import listed, one_sentence
 from coview.views.arrays import take_rows
-from coview.views.checks import is_list_of_views, same_optional
+from coview.views.checks import is_list_of_views
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews, stack_views
-from coview.views.sources import Source, ViewLayout, stored_values
+from coview.views.sources import Source, ViewLayout
 from coview.views.views import Views
 
 __all__ = ["FolderSource", "read_views", "write_views"]
-
-_CHECKED_RANGES = 4096  # ranges of rows remembered as checked
 
 
 def read_views(source: str | Path | Mapping[str, str | Path], *, lazy: bool | None = None) -> Views | LazyViews:
@@ -72,7 +75,7 @@ def read_views(source: str | Path | Mapping[str, str | Path], *, lazy: bool | No
     (['a', 'b', 'c'], [[True, False], [True, True], [False, True]])
     """
     if isinstance(source, Mapping):
-        return join_files({name: _one_view(name, path) for name, path in source.items()})
+        return join_files({name: _load_view(name, path) for name, path in source.items()})
     if not isinstance(source, (str, Path)):
         raise DataFileError(
             f"read_views needs a folder, a file or {{view: file}}, got {type(source).__name__}. Matrices in memory "
@@ -82,16 +85,17 @@ def read_views(source: str | Path | Mapping[str, str | Path], *, lazy: bool | No
     if not path.is_dir():
         return join_files(load_file(path))
     if not (path / MANIFEST).exists():
-        return join_files(_known_files(path))
+        return join_files(_load_folder(path))
     opened = LazyViews(FolderSource(read_manifest(path)))
     if lazy or (lazy is None and len(opened.lengths) > 1):
         return opened
-    return _unmapped(opened.collect())
+    views = opened.collect()
+    # one shard is still mapped to its files, from which views in memory are independent
+    arrays = {name: array.copy() for name, array in views.items()}
+    return Views._trusted(arrays, views.ids, views.present, views.feature_names)
 
 
-def write_views(
-    X: Any, path: str | Path, *, rows_per_shard: int | None = None, format: str | None = None, overwrite: bool = False
-) -> None:
+def write_views(X: Any, path: str | Path, *, rows_per_shard: int | None = None, overwrite: bool = False) -> None:
     """Write views to a folder, atomically, from which `read_views` restores them exactly.
 
     Parameters
@@ -104,9 +108,6 @@ def write_views(
     rows_per_shard : int, optional
         Rows of each shard, except the last. By default views in memory are one shard, and each part of lazy views and
         each piece of an iterable becomes one.
-    format : {"parquet", "zarr"}, optional
-        By default .npy and .safetensors files, which are mapped into memory when read and so are the fastest.
-        "parquet" needs polars, "zarr" zarr.
     overwrite : bool, default=False
         Replace a folder of views that is there already; any other folder is never replaced.
 
@@ -128,8 +129,6 @@ def write_views(
     >>> read_views(folder + "/shards").lengths
     (12, 12, 6)
     """
-    if format is not None and format not in FORMATS:
-        raise DataFileError(f"format must be one of {listed(FORMATS)} or None, got {format!r}.")
     if rows_per_shard is not None and rows_per_shard < 1:
         raise DataFileError(f"rows_per_shard must be at least 1, got {rows_per_shard}.")
     target = Path(path)
@@ -137,25 +136,26 @@ def write_views(
         _check_replaceable(target, overwrite)
     first: list[ViewEntry] = []
     shards: list[ShardEntry] = []
-    ids_kind = ""
     with atomic_folder(target) as beside:
-        for piece in _pieces(X, rows_per_shard):
-            if not first:
-                first = [_entry_of(piece, name) for name in piece.names]
-                ids_kind = _ids_kind(piece)
-            _check_like(piece, first, ids_kind, len(shards))
+        for piece in _split(X, rows_per_shard):
+            first = first or _describe(piece)
             with one_sentence(f"{target} cannot be written", "Make room for it, or write it elsewhere."):
-                shards.append(_write_shard(beside, len(shards), piece, format))
+                shards.append(write_shard(beside, len(shards), piece))
+            same_ids = (name_file(0, "ids") in shards[0].sha256) == (piece.ids is not None)
+            if _describe(piece) != first or not same_ids:
+                raise DataFileError(
+                    f"Shard {len(shards) - 1} differs from the first. All shards must have the same views, types and "
+                    "features, and ids or none."
+                )
         if not shards:
             raise DataFileError("The views have no rows to write.")
         write_manifest(beside, first, shards)
-        read_manifest(beside)  # which refuses now what it would refuse later
 
 
 # -- reading
 
 
-def _one_view(name: str, path: Any) -> FileView:
+def _load_view(name: str, path: Any) -> FileView:
     if not isinstance(path, (str, Path)):
         raise DataFileError(
             f"read_views needs a file name for view {name!r}, got {type(path).__name__}. Matrices in memory become "
@@ -171,7 +171,7 @@ def _one_view(name: str, path: Any) -> FileView:
     return next(iter(parts.values()))
 
 
-def _known_files(folder: Path) -> dict[str, FileView]:
+def _load_folder(folder: Path) -> dict[str, FileView]:
     parts: dict[str, FileView] = {}
     for file in sorted(folder.iterdir()):
         if file.suffix.lower() not in EXTENSIONS or file.name.startswith(".") or not file.is_file():
@@ -185,44 +185,40 @@ def _known_files(folder: Path) -> dict[str, FileView]:
     return parts
 
 
-def _unmapped(views: Views) -> Views:
-    """Return the same views with no matrix left in its file."""
-    arrays = {name: array.copy() if _is_mapped(array) else array for name, array in views.items()}
-    return Views._trusted(arrays, views.ids, views.present, views.feature_names)
-
-
-def _is_mapped(matrix: Any) -> bool:
-    base = matrix.data if sparse.issparse(matrix) else matrix
-    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
-        base = base.base
-    return isinstance(base, np.memmap)
-
-
 class FolderSource(Source):
     """Reads rows of the shards of a folder; pickles as the folder's name."""
 
     def __init__(
-        self, manifest: Manifest, names: tuple[str, ...] | None = None, stamps: dict[str, Any] | None = None
+        self,
+        manifest: Manifest,
+        names: tuple[str, ...] | None = None,
+        stamps: dict[str, Any] | None = None,
     ) -> None:
-        position = {view.name: v for v, view in enumerate(manifest.views)}
-        self.names = tuple(position) if names is None else names
         self._manifest = manifest
-        self._columns = [position[name] for name in self.names]
-        self._checked_ranges: set[tuple[int, int, int]] = set()
-        self._stamps: dict[str, Any] = {} if stamps is None else stamps  # of the files that were read
-        views = [manifest.views[v] for v in self._columns]
-        self.layout = {
-            view.name: ViewLayout(
-                view.features, np.dtype(view.dtype), "dense" if view.kind == "dense" else "sparse", view.feature_names
-            )
-            for view in views
+        # of the files that were compared with their checksums: place, size and time, and where their numbers begin
+        self._stamps: dict[str, Any] = {} if stamps is None else stamps
+        self._position = {view.name: v for v, view in enumerate(manifest.views)}
+        self.names = tuple(self._position) if names is None else names
+        views = {name: manifest.views[self._position[name]] for name in self.names}
+        self._feature_names = {
+            name: np.array(view.feature_names) for name, view in views.items() if view.feature_names is not None
         }
-        self._feature_names = {view.name: view.feature_names for view in views if view.feature_names is not None}
+        self.layout = {
+            name: ViewLayout(
+                view.features,
+                np.dtype(view.dtype),
+                "dense" if view.kind == "dense" else "sparse",
+                self._feature_names.get(name),
+            )
+            for name, view in views.items()
+        }
         self.lengths = tuple(shard.rows for shard in manifest.shards)
-        self.nnz = tuple(sum(shard.nnz[v] for v in self._columns) for shard in manifest.shards)
+        self.nnz = tuple(sum(shard.nnz[self._position[name]] for name in self.names) for shard in manifest.shards)
         self.nbytes = tuple(
-            sum(_memory(manifest.views[v], shard, v) for v in self._columns) for shard in manifest.shards
+            sum(_count_bytes(manifest.views[v], shard, v) for v in map(self._position.__getitem__, self.names))
+            for shard in manifest.shards
         )
+        self._checked: set[tuple[int, int, int]] = set()  # ranges of rows whose values were looked at
 
     def __reduce__(self) -> tuple[Any, ...]:
         return open_again, (str(self._manifest.folder), self._manifest.digest, self.names)
@@ -233,119 +229,95 @@ class FolderSource(Source):
 
     def ids(self, part: int) -> np.ndarray | None:
         """Read the identifiers of one shard's rows."""
-        shard = self._manifest.shards[part]
-        if shard.ids is not None:
-            return self._small_array(part, shard.ids, (shard.rows,))
-        tables = any(shard.files[v].endswith(".parquet") for v in self._columns)
-        return self.read(part, 0, shard.rows).ids if tables else None
+        return self._open(part, "ids", (self.lengths[part],)) if self._has(part, "ids") else None
 
     def read(self, part: int, start: int, stop: int) -> Views:
         """Read rows start to stop of one shard; their values are checked once, as engines read them in every sweep."""
-        arrays, ids, mask = self._unchecked(part, start, stop)
-        key = (part, start, stop)
-        if key in self._checked_ranges:
-            return Views._trusted(arrays, ids, mask, self._feature_names)
-        views = self._checked(part, arrays, ids, mask)
+        arrays, ids, present = self._read(part, start, stop)
+        if (part, start, stop) in self._checked:
+            return Views._trusted(arrays, ids, present, self._feature_names)
+        views = self._check(part, arrays, ids, present)
         if all(array.has_canonical_format for array in arrays.values() if sparse.issparse(array)):
-            if len(self._checked_ranges) >= _CHECKED_RANGES:
-                self._checked_ranges.clear()
-            self._checked_ranges.add(key)
+            self._checked.add((part, start, stop))
         return views
 
     def take(self, part: int, rows: np.ndarray) -> Views:
-        """Read some rows of one shard; of a mapped file, no others are touched."""
+        """Read some rows of one shard; no others are touched."""
         low = int(rows.min())
-        arrays, ids, mask = self._unchecked(part, low, int(rows.max()) + 1)
+        arrays, ids, present = self._read(part, low, int(rows.max()) + 1)
         rows = rows - low
         arrays = {name: take_rows(array, rows) for name, array in arrays.items()}
-        return self._checked(part, arrays, None if ids is None else ids[rows], mask[rows])
+        return self._check(part, arrays, None if ids is None else ids[rows], present[rows])
 
-    def _unchecked(self, part: int, start: int, stop: int) -> tuple[dict[str, Any], np.ndarray | None, np.ndarray]:
-        """Matrices, ids and mask of rows of a shard, with their shapes and types but not their values checked."""
-        shard = self._manifest.shards[part]
-        ids = None if shard.ids is None else self._small_array(part, shard.ids, (shard.rows,))[start:stop]
-        mask = np.ones((stop - start, len(self.names)), dtype=bool)
-        if shard.present is not None:
-            shape = (shard.rows, len(self._manifest.views))
-            mask &= self._small_array(part, shard.present, shape)[start:stop, self._columns].astype(bool)
-        arrays: dict[str, Any] = {}
-        for v, (name, column) in enumerate(zip(self.names, self._columns)):
-            rows = self._file(part, column, start, stop)
-            arrays[name] = rows.matrix
-            if rows.present is not None:
-                mask[:, v] &= rows.present
-            if rows.ids is not None:
-                if ids is not None and not np.array_equal(ids, rows.ids):
-                    raise DataFileError(f"{self._path(part, column)} has other ids than shard {part} has elsewhere.")
-                ids = rows.ids
-        return arrays, ids, mask
+    def _read(self, part: int, start: int, stop: int) -> tuple[dict[str, Any], np.ndarray | None, np.ndarray]:
+        """Matrices, ids and mask of rows of a shard, of which the values are not checked."""
+        ids = self.ids(part)
+        present = np.ones((stop - start, len(self.names)), dtype=bool)
+        if self._has(part, "present"):
+            shape = (self.lengths[part], len(self._position))
+            columns = [self._position[name] for name in self.names]
+            present = self._open(part, "present", shape)[start:stop, columns].astype(bool)
+        arrays = {name: self._read_matrix(part, self._position[name], start, stop) for name in self.names}
+        return arrays, None if ids is None else ids[start:stop], present
 
-    def _checked(self, part: int, arrays: dict[str, Any], ids: np.ndarray | None, mask: np.ndarray) -> Views:
-        try:
-            return Views(arrays, ids=ids, present=mask, feature_names=self._feature_names)
-        except ViewsError as error:
-            raise DataFileError(f"Shard {part} of {self._manifest.folder} cannot be used: {error}") from None
+    def _check(self, part: int, arrays: dict[str, Any], ids: np.ndarray | None, present: np.ndarray) -> Views:
+        with one_sentence(f"Shard {part} of {self._manifest.folder} cannot be used"):
+            try:
+                return Views(arrays, ids=ids, present=present, feature_names=self._feature_names)
+            except ViewsError as error:
+                raise ValueError(str(error)) from None
 
-    def _path(self, part: int, column: int) -> Path:
-        return self._manifest.folder / self._manifest.shards[part].files[column]
+    def _read_matrix(self, part: int, v: int, start: int, stop: int) -> Any:
+        view, shard = self._manifest.views[v], self._manifest.shards[part]
+        if view.kind == "dense":
+            return np.asarray(self._open(part, f"{v:02d}", (shard.rows, view.features))[start:stop])
+        shapes = ((shard.nnz[v],), (shard.nnz[v],), (shard.rows + 1,))
+        data, indices, indptr = (self._open(part, f"{v:02d}.{name}", shape) for name, shape in zip(CSR_PARTS, shapes))
+        bounds = np.asarray(indptr[start : stop + 1])
+        if bounds[0] < 0 or bounds[-1] > shard.nnz[v] or (np.diff(bounds) < 0).any():  # compiled code trusts them
+            raise DataFileError(f"Shard {part} of {self._manifest.folder} is damaged: its rows have no bounds.")
+        held = slice(int(bounds[0]), int(bounds[-1]))
+        cls = sparse.csr_matrix if view.kind == "csr_matrix" else sparse.csr_array
+        matrix = cls((stop - start, view.features), dtype=data.dtype)
+        matrix.data, matrix.indices, matrix.indptr = (
+            np.asarray(data[held]),
+            np.asarray(indices[held]),
+            bounds - bounds[0],
+        )
+        return matrix
 
-    def _file(self, part: int, column: int, start: int, stop: int) -> FileView:
-        """Rows of one file, which must be what the manifest says."""
-        path, view, shard = self._path(part, column), self._manifest.views[column], self._manifest.shards[part]
-        facts = Facts(shard.rows, view.features, view.dtype, view.kind, shard.nnz[column])
-        with _unreadable(path, part):
-            self._check_unchanged(part, shard.files[column], facts)
-            rows = read_rows(path, start, stop, facts)
-        matrix = rows.matrix
-        kind = type(matrix).__name__ if sparse.issparse(matrix) else "dense"
-        if matrix.dtype != np.dtype(view.dtype) or (kind == "dense") != (view.kind == "dense"):
-            raise DataFileError(
-                f"{path} of shard {part} is {kind} of {matrix.dtype}, but view {view.name!r} is {view.kind} of "
-                f"{np.dtype(view.dtype)}. Write it again."
-            )
-        return rows
+    def _has(self, part: int, name: str) -> bool:
+        return name_file(part, name) in self._manifest.shards[part].sha256
 
-    def _small_array(self, part: int, file: str, shape: tuple[int, ...]) -> np.ndarray:
-        """Return the ids or the missing rows of a shard."""
+    def _open(self, part: int, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        """Map one array of a shard, which must be what was written, and later what was read before."""
+        file = name_file(part, name)
         path = self._manifest.folder / file
-        with _unreadable(path, part):
-            self._check_unchanged(part, file)
-            check_npy(path)
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
-        if array.shape != shape:
-            raise DataFileError(f"{path} of shard {part} has shape {array.shape}, but {shape} is needed.")
-        return array
-
-    def _check_unchanged(self, part: int, file: str, facts: Facts | None = None) -> None:
-        """Refuse a file that is not what was written when it is first read, and not what was read when read again."""
-        path = self._manifest.folder / file
-        now, before = stamp(path), self._stamps.get(file)
-        if before is None:
-            written = self._manifest.shards[part].sha256.get(file)
-            if written is not None and written != checksum(path):
+        with one_sentence(f"{path} of shard {part} is missing, cut short or damaged"):
+            about = path.stat()
+            now = (about.st_ino, about.st_size, about.st_mtime_ns)
+            if file not in self._stamps:
+                if compute_checksum(path) != self._manifest.shards[part].sha256[file]:
+                    raise ValueError(f"it does not match its checksum in {MANIFEST}")
+                array = np.load(path, mmap_mode="r", allow_pickle=False)
+                if array.shape != shape:
+                    raise ValueError(f"its shape is {array.shape}, but {shape} is needed")
+                self._stamps[file] = now, array.dtype, array.offset
+            before, dtype, offset = self._stamps[file]
+            if now != before:
                 raise DataFileError(
-                    f"{path} of shard {part} does not match its checksum in {MANIFEST}: it was damaged or replaced. "
-                    "Copy it again, or write the views again."
+                    f"{path} of shard {part} has changed since it was first read. Open the folder again by read_views."
                 )
-            if facts is not None:
-                check_complete(path, facts)
-            self._stamps[file] = now
-        elif now != before:
-            raise DataFileError(
-                f"{path} of shard {part} has changed since it was first read. Open the folder again with read_views."
-            )
+            # mapped again each time: pages of a map that is kept would count as memory
+            return np.memmap(path, dtype, "r", offset, shape)
 
 
-def _unreadable(path: Path, part: int) -> AbstractContextManager[None]:
-    return one_sentence(f"{path} of shard {part} is missing, cut short or damaged")
-
-
-def _memory(view: ViewEntry, shard: ShardEntry, v: int) -> int:
+def _count_bytes(view: ViewEntry, shard: ShardEntry, v: int) -> int:
     """Bytes of one view of a shard in memory."""
+    size = np.dtype(view.dtype).itemsize
     if view.kind == "dense":
-        return shard.rows * view.features * np.dtype(view.dtype).itemsize
-    index = 4 if max(shard.nnz[v], view.features) < 1 << 31 else 8
-    return shard.nnz[v] * (np.dtype(view.dtype).itemsize + index) + (shard.rows + 1) * index
+        return shard.rows * view.features * size
+    return shard.nnz[v] * (size + 4) + (shard.rows + 1) * 4
 
 
 def open_again(folder: str, digest: str, names: tuple[str, ...]) -> FolderSource:
@@ -356,21 +328,21 @@ def open_again(folder: str, digest: str, names: tuple[str, ...]) -> FolderSource
         raise DataFileError(
             f"{folder} cannot be opened here ({error.strerror}). Put it where every process sees it."
         ) from None
-    source = _opened(folder, names, stat.st_mtime_ns, stat.st_size)
+    source = _open_source(folder, names, stat.st_mtime_ns)
     if source._manifest.digest != digest:
         raise DataFileError(f"{folder} was written again since it was opened. Open it again with read_views.")
     return source
 
 
 @functools.lru_cache(maxsize=32)
-def _opened(folder: str, names: tuple[str, ...], modified: int, size: int) -> FolderSource:
+def _open_source(folder: str, names: tuple[str, ...], modified: int) -> FolderSource:
     return FolderSource(read_manifest(folder), names)
 
 
 # -- writing
 
 
-def _pieces(views: Any, rows: int | None) -> Iterator[Views]:
+def _split(views: Any, rows: int | None) -> Iterator[Views]:
     """Views of the rows of each shard, one after the other."""
     if not isinstance(views, LazyViews) and (isinstance(views, (Views, Mapping)) or _is_matrix(views)):
         views = as_views(views)
@@ -378,9 +350,8 @@ def _pieces(views: Any, rows: int | None) -> Iterator[Views]:
         for start in range(0, len(views), rows or len(views) or 1):
             yield views[start : start + (rows or len(views))]
         return
-    stream = views.parts() if isinstance(views, LazyViews) else _checked(views)
     pending: list[Views] = []
-    for piece in stream:
+    for piece in views.parts() if isinstance(views, LazyViews) else _as_pieces(views):
         if rows is None:
             yield piece
             continue
@@ -394,13 +365,13 @@ def _pieces(views: Any, rows: int | None) -> Iterator[Views]:
 
 
 def _is_matrix(views: Any) -> bool:
-    """Tell one matrix, or a list of them, from an iterable of Views."""
+    """Whether one matrix, or a list of them, is given, not an iterable of Views."""
     if isinstance(views, (list, tuple)):
         return is_list_of_views(views)
     return len(getattr(views, "shape", ())) == 2
 
 
-def _checked(stream: Any) -> Iterator[Views]:
+def _as_pieces(stream: Any) -> Iterator[Views]:
     if not isinstance(stream, Iterable) or isinstance(stream, (str, bytes)):
         raise DataFileError(f"write_views needs Views, LazyViews or an iterable of Views, got {type(stream).__name__}.")
     for i, piece in enumerate(stream):
@@ -413,76 +384,28 @@ def _checked(stream: Any) -> Iterator[Views]:
             yield part
 
 
-def _entry_of(piece: Views, name: str) -> ViewEntry:
-    array = piece[name]
-    kind = type(array).__name__ if sparse.issparse(array) else "dense"
-    return ViewEntry(name, kind, array.dtype.str, array.shape[1], piece.feature_names.get(name))
-
-
-def _ids_kind(piece: Views) -> str:
-    if piece.ids is None:
-        return ""
-    kind = "U" if all(isinstance(key, str) for key in piece.ids) else piece.ids.dtype.kind
-    if kind not in "biufUM":
-        raise DataFileError(f"ids of type {piece.ids.dtype} cannot be written. Turn them into text or integers.")
-    return kind
-
-
-def _check_like(piece: Views, common: list[ViewEntry], ids_kind: str, i: int) -> None:
-    """Refuse a piece of a stream that is not like the first."""
-    names = tuple(view.name for view in common)
-    if piece.names != names:
-        raise DataFileError(
-            f"All shards must have the same views: the first has {listed(names)}, shard {i} {listed(piece.names)}."
-        )
-    for view in common:
-        entry = _entry_of(piece, view.name)
-        for what in ("features", "dtype", "kind"):
-            was, now = vars(view)[what], vars(entry)[what]
-            if was != now:
-                raise DataFileError(
-                    f"All shards must be alike: view {view.name!r} has {what} {was} in the first, but {now} in shard "
-                    f"{i}."
-                )
-        if not same_optional(entry.feature_names, view.feature_names):
-            raise DataFileError(
-                f"All shards must have the same features: view {view.name!r} has other names in shard {i}."
-            )
-    if _ids_kind(piece) != ids_kind:
-        raise DataFileError(f"All shards must have ids of the same kind, or none: shard {i} differs from the first.")
-
-
-def _write_shard(folder: Path, i: int, piece: Views, format: str | None) -> ShardEntry:
-    files = tuple(
-        write_matrix(folder, f"{i:05d}-{file_stem(v, name)}", array, format, piece.feature_names.get(name))
-        for v, (name, array) in enumerate(piece.items())
-    )
-    ids = present = None
-    if piece.ids is not None:
-        ids = f"{i:05d}-ids.npy"
-        texts = piece.ids.dtype == object
-        np.save(folder / ids, text_array(piece.ids, "ids") if texts else piece.ids, allow_pickle=False)
-    if not piece.present.all():
-        present = f"{i:05d}-present.npy"
-        np.save(folder / present, piece.present, allow_pickle=False)
-    sha256 = {file: checksum(folder / file) for file in (*files, ids, present) if file is not None}
-    return ShardEntry(len(piece), files, tuple(map(stored_values, piece.values())), ids, present, sha256)
+def _describe(piece: Views) -> list[ViewEntry]:
+    """What all shards have in common."""
+    entries = []
+    for name, array in piece.items():
+        kind = type(array).__name__ if sparse.issparse(array) else "dense"
+        names = piece.feature_names.get(name)
+        titles = None if names is None else names.tolist()
+        entries.append(ViewEntry(name, kind, array.dtype.str, array.shape[1], titles))
+    return entries
 
 
 def _check_replaceable(target: Path, overwrite: bool) -> None:
     """Refuse to replace anything but a folder of views, and that only when asked to."""
     try:
-        own = named_files(target)
+        manifest = read_manifest(target)
     except DataFileError:
         raise DataFileError(
             f"{target} exists and is not a folder of views, so it is not replaced. Use another name."
         ) from None
     if not overwrite:
         raise DataFileError(f"{target} exists. Pass overwrite=True to replace it, or use another name.")
-    files = [
-        PurePosixPath(path.relative_to(target).as_posix()) for path in sorted(target.rglob("*")) if not path.is_dir()
-    ]
-    # a .zarr folder of the views is theirs with all that it holds
-    foreign = [str(file) for file in files if own.isdisjoint(map(str, (file, *file.parents)))]
+    own = {MANIFEST, *(file for shard in manifest.shards for file in shard.sha256)}
+    foreign = sorted(path.name for path in target.iterdir() if path.name not in own)
     if foreign:
         raise DataFileError(f"{target} holds files that are not of its views ({listed(foreign)}). Move them first.")

@@ -9,13 +9,12 @@ import numpy as np
 
 from coview.exceptions import ViewsError
 
-__all__ = ["exceeds", "exceeds_rows", "shown_bytes", "text_array"]
+__all__ = ["exceeds", "shown_bytes", "text_array"]
 
 _FREE = 64 << 20  # bytes that any file may ask for, however small it is
 # bytes in memory for each byte of a file: text and binary files take fewer than 20, a compressed matrix of which one
 # number in a hundred is not zero 70 to 180
 _FACTOR = 200
-_ROWS = 1 << 25  # rows, or columns, that any file may state: pointers to as many take 256 MiB
 
 
 def exceeds(stated: int, size: int) -> bool:
@@ -27,17 +26,6 @@ def exceeds(stated: int, size: int) -> bool:
     (False, True, False)
     """
     return stated > max(_FREE, _FACTOR * size)
-
-
-def exceeds_rows(count: int, size: int) -> bool:
-    """Tell whether rows, or columns, of a sparse matrix are too many: no byte of a file need stand for an empty one.
-
-    Examples
-    --------
-    >>> exceeds_rows(30_000_000, 67), exceeds_rows(40_000_000, 67), exceeds_rows(40_000_000, 2_000_000)
-    (False, True, False)
-    """
-    return count > _ROWS and exceeds(8 * count, size)
 
 
 def shown_bytes(count: int) -> str:
