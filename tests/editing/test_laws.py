@@ -22,7 +22,6 @@ from coview import (
 from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError
-from coview.plsa.likelihood import GAUSSIAN
 
 DATA = make_topic_views(n_objects=48, n_clusters=4, n_features=80, random_state=3)
 X = DATA.views
@@ -201,25 +200,3 @@ def test_a_split_that_is_merged_back_is_as_before(cls):
     after = model.memberships_, model.transform(X), model.predict(X), inspect(model).features("view0")
     for one, other in zip(before, after):
         assert_array_equal(one, other)
-
-
-def measured():
-    rng = np.random.default_rng(1)
-    kind = np.arange(90) % 3
-    vectors = 5.0 * np.eye(3, 6)[kind] + rng.normal(size=(90, 6))
-    counts = rng.poisson(1 + 6 * np.eye(3)[kind])
-    return Views(words=counts, vectors=vectors)
-
-
-@pytest.mark.parametrize("cls", [LinkPLSA, PLSA])
-def test_variance_explained_after_a_merge_is_that_of_the_best_mixtures(cls):
-    views = measured()
-    model = cls(3, likelihood={"vectors": GAUSSIAN}, random_state=0).fit(views)
-    assert inspect(edit(model)).variance_explained["vectors"].sum() > 0.5
-    joined = np.column_stack([model.memberships_[:, :2].sum(axis=1), model.memberships_[:, 2]])
-    vectors = views["vectors"]
-    left = vectors - joined @ np.linalg.lstsq(joined, vectors, rcond=None)[0]
-    expected = 1 - (left**2).sum() / ((vectors - vectors.mean(axis=0)) ** 2).sum()
-    assert_allclose(inspect(edit(model).merge([0, 1])).variance_explained["vectors"].sum(), expected, atol=0.02)
-    assert_allclose(inspect(edit(model).merge([0, 1, 2])).variance_explained["vectors"], 0, atol=1e-9)
-    assert inspect(edit(model).drop(0)).variance_explained == {}
