@@ -98,9 +98,9 @@ def test_without_the_objects_a_drop_says_that_those_of_the_fit_are_not_known():
 def test_objects_that_are_not_those_of_the_fit_are_refused(kind, cls):
     named = Views(dict(X.items()), ids=[f"p{i}" for i in range(48)])
     now = edit(cls(4, random_state=0).fit(named))
-    with pytest.raises(ParameterError, match=rf"objects of the fit to {kind} a group, 48 of them, got 30"):
+    with pytest.raises(ParameterError, match=rf"objects of the fit to {kind} a group"):
         now.apply(kind, X[:30], group=1)
-    with pytest.raises(ParameterError, match=rf"to {kind} a group, in the same order, but their ids differ"):
+    with pytest.raises(ParameterError, match=rf"to {kind} a group, in the same order"):
         now.apply(kind, named[::-1], group=1)
     assert now.edits_ == [] and now.apply(kind, X, group=1).edits_  # nothing tells them apart without ids
 

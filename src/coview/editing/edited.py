@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
+from sklearn.base import clone, is_clusterer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -137,22 +137,9 @@ def _check_log(checker: rules.Checker, value: Any, where: str) -> None:
     checker.later.append(look)
 
 
-def _check_lost(checker: rules.Checker, value: Any, where: str) -> None:
-    try:
-        whole = [check_record(record) for record in value] == value
-    except (ParameterError, TypeError):
-        whole = False
-    if not whole:
-        checker.refuse(where, "holds what is no edit")
-
-
 def _view_rules() -> dict[str, rules.Rule]:
     """What is known of the views: all or nothing, as of a pipeline that makes them itself."""
-    whole = {name: rule for name, rule in rules.FITTED_VIEWS.items() if rule is not None}
-    return {
-        name: rules.optional(rule, needed=(lambda state: "view_names_" in state) if rule.required else None)
-        for name, rule in whole.items()
-    }
+    return {name: rules.optional(rule) for name, rule in rules.FITTED_VIEWS.items() if rule is not None}
 
 
 _SHARES = rules.floats("objects", None, low=0.0, high=1.001)
@@ -237,7 +224,7 @@ class EditedModel(MultiViewEstimator):
         "splits_": rules.sequence(rules.record(model=rules.estimator(), shares=rules.or_none(_SHARES))),
         "after_drop_": rules.or_none(rules.sequence(_SHARES)),
         "edits_": rules.custom(_check_log),
-        "lost_edits_": rules.custom(_check_lost),
+        "lost_edits_": rules.sequence(rules.plain()),
     }
 
     def __init__(self, estimator: Any = None) -> None:
@@ -266,19 +253,12 @@ class EditedModel(MultiViewEstimator):
         """
         earlier = copy.copy(self) if vars(self).get("edits_") else None
         model = clone(self._inner())
-        if is_classifier(model) or is_regressor(model):
-            raise ParameterError(
-                f"must find topics or clusters, but {type(last_step(model)).__name__} learns from labels. Change the "
-                "labels and fit again.",
-                parameter="estimator",
-            )
         for name in rules.FITTED_VIEWS:
             self.__dict__.pop(name, None)
         given = X if isinstance(model, Pipeline) else self._given(self._fit_views(X), X)
         with same_work(model), fitting(last_step(model), "these objects"):
             self.estimator_ = model.fit(given)
-        inner = inspect(self.estimator_)
-        self._start(inner)
+        self._start(inspect(self.estimator_))
         if earlier is not None:
             self._replay(earlier, X)
         return self
@@ -516,8 +496,7 @@ class EditedModel(MultiViewEstimator):
         record, split = self._resolve(edit, X, options)
         changed = copy.copy(self)
         changed._take(record, split)
-        known = split is not None and changed._answers_of_fit(inspect(self.estimator_)) is not None
-        return changed.moves_from(self, None if known else X)
+        return changed.moves_from(self, X)
 
     def moves_from(self, other: EditedModel, X: Any = None) -> Moves:
         """Return the objects that are in another group here than with the edits of another log on the same model.
@@ -537,10 +516,9 @@ class EditedModel(MultiViewEstimator):
         """
         check_is_fitted(self)
         inner = inspect(self.estimator_)
-        pairs = zip([*other.edits_, None], [*self.edits_, None])
-        since = next((at for at, (one, another) in enumerate(pairs) if one != another), len(self.edits_))
-        taken_back = len(other.edits_) - since
-        edits = "; ".join([f"undo {quantity(taken_back, 'edit')}"] * bool(taken_back) + self.log()[since:]) or "no edit"
+        since = len(other.edits_)
+        undone = "" if self.edits_[:since] == other.edits_ else f"undo {quantity(since, 'edit')}"
+        edits = undone or "; ".join(self.log()[since:])
         if X is None or (not _reads(inner) and self.was_fitted_on(X)):
             known = [one._read_training(inner) for one in (other, self)]
             labels = [each[1] for each in known if each is not None]
@@ -667,23 +645,21 @@ class EditedModel(MultiViewEstimator):
         X : what the model takes
             The objects.
         """
-        return not self._difference(self._objects(X), inspect(self.estimator_))
+        return self._are_of_fit(self._objects(X), inspect(self.estimator_))
+
+    def _are_of_fit(self, objects: Any, inner: Inspection) -> bool:
+        ids, own = self._ids_of_fit(inner), objects.ids if isinstance(objects, NamedViews) else None
+        same = ids is None or own is None or np.array_equal(ids, own)
+        return same and n_training(inner) in (None, _n_rows(objects))
 
     def _objects_of_fit(self, X: Any, inner: Inspection, edit: str) -> Any:
         """Objects as the model inside takes them; others than those of the fit are refused."""
         objects = self._objects(X)
-        if difference := self._difference(objects, inner):
-            raise ParameterError(f"must hold the objects of the fit to {edit} a group, {difference}.", parameter="X")
+        if not self._are_of_fit(objects, inner):
+            raise ParameterError(
+                f"must hold the objects of the fit to {edit} a group, in the same order.", parameter="X"
+            )
         return objects
-
-    def _difference(self, objects: Any, inner: Inspection) -> str:
-        """What tells objects from those of the fit, their number or ids; empty where nothing does."""
-        fitted, given = n_training(inner), _n_rows(objects)
-        if fitted not in (None, given):
-            return f"{fitted} of them, got {given}"
-        ids, own = self._ids_of_fit(inner), objects.ids if isinstance(objects, NamedViews) else None
-        same = ids is None or own is None or np.array_equal(ids, own)
-        return "" if same else "in the same order, but their ids differ"
 
     def _ids_of_fit(self, inner: Inspection) -> np.ndarray | None:
         ids = self._object_ids if inner.training.ids is None else inner.training.ids
@@ -743,8 +719,7 @@ class EditedModel(MultiViewEstimator):
         return self._of_training()[0]
 
     def _of_training(self) -> tuple[np.ndarray, np.ndarray]:
-        if "estimator_" not in vars(self):
-            raise AttributeError(f"This {type(self).__name__} is not fitted: there are no training objects.")
+        check_is_fitted(self)
         inner = inspect(self.estimator_)
         known = self._read_training(inner)
         if known is None:
@@ -867,17 +842,19 @@ class EditedModel(MultiViewEstimator):
         def edited(parts: Sequence[Features], view: str) -> Features:
             own, shares = parts[0], [part.view_shares for part in parts]
             weights = rows([part.weights for part in parts], shares)
-            deviations, frequencies, over = own.deviations, [part.frequencies for part in parts], own.with_background
+            deviations, over, counts = own.deviations, own.with_background, [part.frequencies for part in parts]
             if deviations is not None:
                 deviations = deviations_of(weights, *rules.ask(inner.estimator, "column_moments_")[view])
             if over is not None:
                 over = edited([part.with_background or part for part in parts], view)
-            counted = None if any(part is None for part in frequencies) else rows(frequencies)
             share = None if own.view_shares is None else rows(shares)
-            return Features(weights, own.probabilities, own.origin, counted, deviations, over, share)
+            frequencies = None if any(part is None for part in counts) else rows(counts)
+            return Features(weights, own.probabilities, own.origin, frequencies, deviations, over, share)
 
         def features(view: str) -> Features | None:
             parts = [model.described_features(view) for model in models]
+            if groups.whole:
+                return parts[0]
             described = [part for part in parts if part is not None]
             return edited(described, view) if len(described) == len(parts) else None
 
@@ -1024,10 +1001,7 @@ def _make_smaller(model: Any, n: int) -> Any:
     name = next((name for name in COUNTS if name in settings), None)
     if name is None:
         raise ParameterError(f"{type(model).__name__} has no number of groups to set, so it cannot split one.")
-    usual = {}
-    for path in settings:
-        *nested, last = path.rsplit("__", 1)
-        known = signatures.signature(type(settings.get(nested[0]) if nested else model)).parameters
-        if last in OWN_SETTINGS and last in known and not isinstance(settings[path], str):
-            usual[path] = known[last].default
+    known = signatures.signature(type(model)).parameters
+    own = [each for each in OWN_SETTINGS if each in known and not isinstance(settings[each], str)]
+    usual = {each: known[each].default for each in own}
     return clone(model).set_params(**{name: n}, **usual)
