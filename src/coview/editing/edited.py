@@ -117,7 +117,8 @@ def _check_log(checker: rules.Checker, value: Any, where: str) -> None:
         state = checker.state
         try:
             records = [check_record(record) for record in value]
-            groups = Groups(np.unique(state["inner_numbers_"]).tolist(), records)
+            numbers = np.asarray(state["inner_numbers_"]).tolist()
+            groups = Groups(numbers, records)
             models = [inspect(model) for model in (state["estimator_"], *(each["model"] for each in state["splits_"]))]
             n = n_training(models[0])
         except Exception as error:  # whatever a model does that is not whole
@@ -126,7 +127,12 @@ def _check_log(checker: rules.Checker, value: Any, where: str) -> None:
             checker.refuse(where, "has an edit that is not how edits are written")
         known = [({view: each.n_features for view, each in model.views.items()}, model.kind) for model in models]
         widths = [len(model.groups) for model in models]
-        if widths != groups.widths or known != known[:1] * len(known) or not has_groups(models[0]):
+        if (
+            widths != groups.widths
+            or widths[0] != len(numbers)
+            or known != known[:1] * len(known)
+            or not has_groups(models[0])
+        ):
             checker.refuse(where, f"does not go with the models: they have {listed(widths)} groups")
         shapes = [None if n is None else (n, width) for width in widths]
         kept, shares = state["after_drop_"] or [], [each["shares"] for each in state["splits_"]]
