@@ -171,7 +171,7 @@ def test_other_commands_take_an_edited_model(run, files, tmp_path):
     assert code == 0 and json.loads(out)["fitted"]["edits_"][0]["edit"] == "merge"
     assert "Edited MultiViewPLSA " in run("info", path)[1]
     assert run("name", path, "--rename", "1=One")[0] == 0
-    assert load(path).log()[-1] == "rename 1 to 'One'"
+    assert load(path).log()[-1] == "name 2 groups by hand"
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
-"""The ledger of numbers: what each edit makes of them, and what is refused."""
+"""The groups of numbers: what each edit makes of them, and what is refused."""
 
 from __future__ import annotations
 
 import pytest
 
-from coview.editing.log import Ledger, checked_record, describe_record
+from coview.editing.log import Groups, check_record, describe_record
 from coview.exceptions import ParameterError
 
 
@@ -17,9 +17,9 @@ def test_each_edit_does_what_it_says_to_the_numbers():
         {"edit": "rename", "group": 4, "name": "boats"},
         {"edit": "reduce", "n": 2, "groups": [[4, 6, 7]]},
     ]
-    ledger = Ledger.of(range(6), records)
-    assert ledger.numbers == [1, 2, 4] and ledger.shown == [1, 4] and ledger.names == {4: "boats"}
-    assert ledger.whereabouts() == {
+    groups = Groups(range(6), records)
+    assert list(groups.columns) == [1, 2, 4] and groups.shown == [1, 4] and groups.names == {4: "boats"}
+    assert groups.whereabouts() == {
         0: "dropped",
         1: "a group",
         2: "noise",
@@ -29,24 +29,21 @@ def test_each_edit_does_what_it_says_to_the_numbers():
         6: "merged into 4",
         7: "merged into 4",
     }
-    assert ledger.next_number == 8
+    assert groups.next_number == 8
 
 
 def test_a_merged_group_keeps_the_name_that_one_of_them_was_given():
     records = [{"edit": "rename", "group": 2, "name": "b"}, {"edit": "merge", "groups": [0, 2], "name": None}]
-    assert Ledger.of(range(3), records).names == {0: "b"}
+    assert Groups(range(3), records).names == {0: "b"}
 
 
 def test_names_that_were_found_are_those_of_groups_as_they_are():
-    found = {"edit": "names", "names": {"0": "a", "1": "b", "2": "c", "3": "d"}}
-    changes = [{"edit": "merge", "groups": [0, 1], "name": None}, {"edit": "rename", "group": 2, "name": "d"}]
-    ledger = Ledger.of(range(5), [found, *changes])
-    assert ledger.called == {2: "d"}  # that of 3 is taken
-    assert Ledger.of(range(5), [found, {"edit": "split", "group": 3, "into": [3, 5]}]).called == {
-        0: "a",
-        1: "b",
-        2: "c",
-    }
+    found = {"edit": "names", "names": {"0": "a", "1": "b", "2": "c", "3": "d"}, "by_hand": False}
+    changes = [{"edit": "merge", "groups": [0, 1], "name": None}, {"edit": "rename", "group": 2, "name": "e"}]
+    assert Groups(range(5), [found, *changes]).names == {2: "e", 3: "d"}
+    assert Groups(range(5), [found, {"edit": "split", "group": 3, "into": [3, 5]}]).names == {0: "a", 1: "b", 2: "c"}
+    by_hand = {"edit": "names", "names": {"0": "a", "1": "x"}, "by_hand": True}
+    assert Groups(range(5), [found, by_hand]).by_hand == {1}
 
 
 MERGED = {"edit": "merge", "groups": [0, 1], "name": "pets"}
@@ -58,32 +55,25 @@ NOISE = {"edit": "noise", "group": 2}
     [
         ([MERGED], {"edit": "drop", "group": 1}, "There is no group 1: it was merged into 0."),
         ([], {"edit": "drop", "group": 9}, "There is no group 9, only 0, 1, 2, 3."),
-        ([MERGED], {"edit": "rename", "group": 3, "name": "pets"}, "Group 0 is called 'pets' already"),
-        ([MERGED], {"edit": "merge", "groups": [2, 3], "name": "pets"}, "Group 0 is called 'pets' already"),
-        ([NOISE], NOISE, "Group 2 is marked as noise already"),
         ([NOISE], {"edit": "merge", "groups": [2, 3]}, "Group 2 is marked as noise"),
         ([NOISE], {"edit": "split", "group": 2, "into": [2, 4]}, "Group 2 is marked as noise"),
         ([NOISE], {"edit": "reduce", "n": 2, "groups": [[1, 2]]}, "Group 2 is marked as noise"),
-        ([], {"edit": "reduce", "n": 1, "groups": [[1, 2], [2, 3]]}, "merges no group twice"),
-        ([], {"edit": "reduce", "n": 2, "groups": [[1, 2]]}, "A reduction to 2 groups cannot leave 3"),
+        ([], {"edit": "reduce", "n": 1, "groups": [[1, 2], [2, 3]]}, "it was merged into 1"),
         ([], {"edit": "split", "group": 0, "into": [4, 5]}, "keeps that number"),
         ([MERGED], {"edit": "split", "group": 0, "into": [0, 1]}, "gives new ones"),
         ([], {"edit": "split", "group": 0, "into": [0, 3]}, "gives new ones"),
     ],
 )
-def test_what_cannot_be_is_refused_and_changes_nothing(before, record, sentence):
-    ledger = Ledger.of(range(4), before)
-    numbers, names = list(ledger.numbers), dict(ledger.names)
+def test_what_cannot_be_is_refused(before, record, sentence):
     with pytest.raises(ParameterError, match=sentence):
-        ledger.apply(record)
-    assert ledger.numbers == numbers and ledger.names == names
+        Groups(range(4), [*before, check_record(record)])
 
 
 def test_the_last_group_stays():
     one_left = [{"edit": "merge", "groups": [0, 1, 2], "name": None}]
     for record in ({"edit": "drop", "group": 0}, {"edit": "noise", "group": 0}):
         with pytest.raises(ParameterError, match="Group 0 is the last one"):
-            Ledger.of(range(3), [*one_left, record])
+            Groups(range(3), [*one_left, record])
 
 
 @pytest.mark.parametrize(
@@ -110,18 +100,26 @@ def test_the_last_group_stays():
         {"edit": "rename", "group": 1, "name": "\x1b[2J"},
         {"edit": "rename", "group": 1, "name": "x" * 201},
         {"edit": "drop", "group": [1]},
-        {"edit": "names", "names": ["a"]},
-        {"edit": "names", "names": {"x": "a"}},
-        {"edit": "names", "names": {"1": ""}},
-        {"edit": "names", "names": {"9" * 50: "a"}},
+        {"edit": "names", "names": ["a"], "by_hand": False},
+        {"edit": "names", "names": {"x": "a"}, "by_hand": False},
+        {"edit": "names", "names": {"1": ""}, "by_hand": False},
+        {"edit": "names", "names": {"9" * 50: "a"}, "by_hand": False},
         {"edit": "reduce", "n": 2, "groups": [1, 2]},
         {"edit": "reduce", "n": 2, "groups": {}},
     ],
 )
 def test_what_is_no_edit_is_refused_in_a_sentence(record):
     with pytest.raises(ParameterError) as caught:
-        checked_record(record)
+        check_record(record)
     assert str(caught.value).endswith((".", "?"))
+
+
+def test_a_group_whose_parts_are_all_dropped_is_dropped():
+    split = {"edit": "split", "group": 1, "into": [1, 3]}
+    one = Groups(range(3), [split, {"edit": "drop", "group": 3}])
+    assert one.columns == {0: [(0, 0)], 1: [(0, 1)], 2: [(0, 2)]} and one.dropped == [set(), {1}]
+    both = Groups(range(3), [split, {"edit": "drop", "group": 3}, {"edit": "drop", "group": 1}])
+    assert both.columns == {0: [(0, 0)], 2: [(0, 2)]} and both.dropped[0] == {1}
 
 
 def test_a_record_in_words():

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from coview import (
     AutoClustering,
     BestView,
+    EditedModel,
     LinkPLSA,
     MultiViewNaiveBayes,
     MultiViewPLSAClassifier,
@@ -24,6 +25,7 @@ from coview import (
     inspect,
     make_report,
 )
+from coview.exceptions import ParameterError
 from coview.inspection.by_view import read_by_view
 from coview.report import scores
 from coview.report.scores import hold_out, score_views
@@ -244,7 +246,14 @@ def test_views_of_an_edited_model_are_judged_by_a_copy_with_its_edits(three):
 def test_edits_that_the_copy_could_not_make_again_are_told(three, monkeypatch):
     X, y = three
     model = edit(LinkPLSA(3, max_iter=5, random_state=0).fit(X)).merge([0, 2]).rename(1, "one")
-    monkeypatch.setattr("coview.editing.edited.left_of", lambda record, ledger: None if "groups" in record else record)
+    take = EditedModel._take
+
+    def refuse_merges(self, record, *rest):
+        if "groups" in record:
+            raise ParameterError("Its groups are not there.")
+        take(self, record, *rest)
+
+    monkeypatch.setattr(EditedModel, "_take", refuse_merges)
     page = make_report(model, X, y)
     assert page.summary["views"]["held_out"] == {
         "n_hidden": 15,

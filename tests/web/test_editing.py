@@ -113,7 +113,6 @@ def test_many_edits_are_undone_one_by_one(editing):
 
 def test_the_model_inside_is_not_asked_again_for_an_edit(editing, model, small, monkeypatch):
     editing.explorer.groups.all()
-    editing.apply({"edit": "split", "group": 3, "n": 2})
 
     def refuse(self, X):
         raise RuntimeError("asked again")
@@ -234,19 +233,6 @@ def test_only_topics_and_clusters_are_edited(small, model):
     both = Editing(Service(MultiViewNaiveBayes().fit(X, y), X, also=[model]))
     assert both.state()["kind"] == "topic" and both.apply(MERGE)["numbers"] == [0, 1, 2, 4]
     assert [part["kind"] for part in both.explorer.groups.all()] == ["class", "topic"]
-
-
-def test_models_of_splits_that_were_only_previewed_are_forgotten(editing, small, model):
-    numbers, counts = np.unique(inspect(model).predict(small[0]), return_counts=True)
-    second, first = numbers[np.argsort(counts)[-2:]].tolist()
-    for n in (2, 3):
-        editing.preview({"edit": "split", "group": second, "n": n})
-    assert len(editing._parts) == 2  # with the model inside
-    editing.apply({"edit": "split", "group": first, "n": 2})
-    editing.preview({"edit": "split", "group": second, "n": 2})
-    assert len(editing._parts) == 3
-    editing.undo()
-    assert not editing._parts
 
 
 def test_one_edit_is_made_at_a_time(editing):

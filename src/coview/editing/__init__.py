@@ -1,7 +1,6 @@
 """Editing the groups of a fitted model: merge, split, rename, drop, mark as noise, reduce, undo.
 
-log         edits as plain records, and what they make of the numbers of the groups
-columns     the same edits on memberships and on the features of the groups
+log         edits as plain records, and what they make of the numbers, memberships and features of the groups
 moves       which objects an edit moves
 edited      `EditedModel`, an estimator that holds a fitted model and its log; `edit`
 """

@@ -1,7 +1,7 @@
 """`EditedModel`: a fitted model of topics or clusters with a log of edits, which is an estimator like any other.
 
-What the model inside says (`inspect`) goes through the log (`columns`) whenever it is asked, so that no edit changes a
-fitted number, and undoing one gives back what was there to the bit. A split is a model of its own, of the same kind and
+What the model inside says (`inspect`) goes through the log whenever it is asked, so that no edit changes a fitted
+number, and undoing one gives back what was there to the bit. A split is a model of its own, of the same kind and
 settings, of the objects of one group: the memberships of the parts are its own, times that of the group. A drop asks
 the model again as if it never had the group, which takes the objects: what it says of those of the fit is kept of the
 last drop.
@@ -12,12 +12,12 @@ from __future__ import annotations
 import copy
 import inspect as signatures
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier, is_clusterer, is_regressor
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import clone, is_clusterer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -25,24 +25,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.classification.wrapper import last_step
-from coview.editing.columns import Columns, leading_groups, merged_variance
-from coview.editing.log import EDITS, Ledger, Record, checked_record, describe_record
-from coview.editing.matching import left_of, matched_numbers, read_anew, training_memberships
+from coview.editing.log import LARGEST, Groups, Record, check_record, describe_record
 from coview.editing.moves import NO_GROUP, Moves, find_moves
-from coview.editing.state import (
-    drop_rule,
-    has_groups,
-    inner_rule,
-    log_rule,
-    n_training,
-    numbers_rule,
-    records_rule,
-    splits_rule,
-    view_rules,
-)
 from coview.engines.callbacks import models_inside
 from coview.exceptions import ParameterError, ViewsError
-from coview.inspection import Features, Inspection, Reading, Training, inspect, one_hot
+from coview.inspection import NAMED_BY_FEATURES, Features, Inspection, Reading, Training, inspect, one_hot
 from coview.inspection.adapters import unused_views
 from coview.inspection.contract import answers
 from coview.inspection.features import deviations_of
@@ -68,14 +55,10 @@ COUNTS = (
     "n_components",
     "estimator__n_clusters",
     "estimator__n_components",
-)  # how many groups a fit finds
+)  # of groups that a fit finds
 OWN_SETTINGS = (  # which a split of the model does not take over: they are about all groups, or about one fit
     *("init", "seeds", "means_init", "weights_init", "precisions_init", "distance_threshold"),
 )
-MOST_PARTS = 1_000
-NAMES = ("group_names_", "_found_names")  # attributes that say nothing of a fit
-Known = dict[Any, tuple[Any, Any]]  # by model and dropped groups: the model, which keeps its id, and its answers
-LONGEST_NUMBER = 20  # digits of a number that is given as a text
 
 
 def edit(model: Any) -> EditedModel:
@@ -109,11 +92,10 @@ def edit(model: Any) -> EditedModel:
     """
     if isinstance(model, EditedModel):
         check_is_fitted(model)
-        return model._copy()
+        return copy.copy(model)
     inner = inspect(model)
     edited = EditedModel(clone(model))
-    edited.estimator_ = _held(model)
-    edited._remember(inner)
+    edited.estimator_ = _hold(model)
     edited._start(inner)
     return edited
 
@@ -126,6 +108,47 @@ def _can(*methods: str) -> Callable[[Any], bool]:
         return any(rules.ask(model, method) is not None for method in methods)
 
     return check
+
+
+def _check_log(checker: rules.Checker, value: Any, where: str) -> None:
+    """A log of edits that the groups of the model inside allow, with a model of the right size for each split."""
+
+    def look() -> None:
+        state = checker.state
+        try:
+            records = [check_record(record) for record in value]
+            numbers = np.asarray(state["inner_numbers_"]).tolist()
+            groups = Groups(numbers, records)
+            models = [inspect(model) for model in (state["estimator_"], *(each["model"] for each in state["splits_"]))]
+            n = n_training(models[0])
+        except Exception as error:  # whatever a model does that is not whole
+            checker.refuse(where, f"has an edit that cannot be: {str(error).rstrip('.')}")
+        if records != value:
+            checker.refuse(where, "has an edit that is not how edits are written")
+        known = [({view: each.n_features for view, each in model.views.items()}, model.kind) for model in models]
+        widths = [len(model.groups) for model in models]
+        if (
+            widths != groups.widths
+            or widths[0] != len(numbers)
+            or known != known[:1] * len(known)
+            or not has_groups(models[0])
+        ):
+            checker.refuse(where, f"does not go with the models: they have {listed(widths)} groups")
+        shapes = [None if n is None else (n, width) for width in widths]
+        kept, shares = state["after_drop_"] or [], [each["shares"] for each in state["splits_"]]
+        given = [None if part is None else part.shape for part in (*shares, *kept)]
+        if given != [*shapes[1:], *shapes[: len(kept)]]:
+            checker.refuse(where, "does not go with splits_ and after_drop_: other objects or groups")
+
+    checker.later.append(look)
+
+
+def _view_rules() -> dict[str, rules.Rule]:
+    """What is known of the views: all or nothing, as of a pipeline that makes them itself."""
+    return {name: rules.optional(rule) for name, rule in rules.FITTED_VIEWS.items() if rule is not None}
+
+
+_SHARES = rules.floats("objects", None, low=0.0, high=1.001)
 
 
 @shared_parameters
@@ -201,21 +224,20 @@ class EditedModel(MultiViewEstimator):
     after_drop_: list[np.ndarray] | None
     lost_edits_: list[Record]
     _fitted_state = {
-        **view_rules(),
-        "estimator_": inner_rule(),
-        "inner_numbers_": numbers_rule(),
-        "splits_": splits_rule(),
-        "after_drop_": drop_rule(),
-        "edits_": log_rule(),
-        "lost_edits_": records_rule(),
+        **_view_rules(),
+        "estimator_": rules.estimator(),
+        "inner_numbers_": rules.integers(None, below=LARGEST),
+        "splits_": rules.sequence(rules.record(model=rules.estimator(), shares=rules.or_none(_SHARES))),
+        "after_drop_": rules.or_none(rules.sequence(_SHARES)),
+        "edits_": rules.custom(_check_log),
+        "lost_edits_": rules.sequence(rules.plain()),
     }
 
     def __init__(self, estimator: Any = None) -> None:
         self.estimator = estimator
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = deepcopy(get_tags(self._inner()))
+        tags, inner = super().__sklearn_tags__(), get_tags(self._inner())
         tags.estimator_type = inner.estimator_type
         tags.transformer_tags = inner.transformer_tags
         tags.non_deterministic = inner.non_deterministic
@@ -235,21 +257,14 @@ class EditedModel(MultiViewEstimator):
         y : None
             Ignored.
         """
-        earlier = self._copy() if vars(self).get("edits_") else None
+        earlier = copy.copy(self) if vars(self).get("edits_") else None
         model = clone(self._inner())
-        if is_classifier(model) or is_regressor(model):
-            raise ParameterError(
-                f"must find topics or clusters, but {type(last_step(model)).__name__} learns from labels. Change the "
-                "labels and fit again.",
-                parameter="estimator",
-            )
+        for name in rules.FITTED_VIEWS:
+            self.__dict__.pop(name, None)
         given = X if isinstance(model, Pipeline) else self._given(self._fit_views(X), X)
         with same_work(model), fitting(last_step(model), "these objects"):
             self.estimator_ = model.fit(given)
-        inner = inspect(self.estimator_)
-        if isinstance(model, Pipeline):
-            self._remember(inner)
-        self._start(inner)
+        self._start(inspect(self.estimator_))
         if earlier is not None:
             self._replay(earlier, X)
         return self
@@ -278,21 +293,6 @@ class EditedModel(MultiViewEstimator):
     def _takes_lazy(self) -> bool:  # type: ignore[override]
         return bool(rules.ask(last_step(self._inner()), "_takes_lazy"))
 
-    def _remember(self, inner: Inspection) -> None:
-        """Keep the views that the model takes, where the model itself was fitted elsewhere."""
-        views = {} if inner.front is not None or inner.steps else inner.views
-        for name in rules.FITTED_VIEWS:
-            self.__dict__.pop(name, None)
-        if not views or not all(each.n_features for each in views.values()):
-            return
-        self.view_names_ = list(views)
-        self.n_features_by_view_ = {view: each.n_features for view, each in views.items()}
-        names = {view: each.feature_names for view, each in views.items() if each.feature_names is not None}
-        self.feature_names_by_view_ = {view: np.asarray(part) for view, part in names.items()}
-        self.n_features_in_ = sum(self.n_features_by_view_.values())
-        if (columns := rules.ask(self.estimator_, "feature_names_in_")) is not None:
-            self.feature_names_in_ = columns
-
     def _start(self, inner: Inspection) -> None:
         """Begin with an empty log."""
         if not has_groups(inner):
@@ -303,39 +303,30 @@ class EditedModel(MultiViewEstimator):
         self.inner_numbers_ = np.arange(len(inner.groups))
         self.edits_, self.splits_, self.lost_edits_, self.after_drop_ = [], [], [], None
 
-    def _copy(self) -> EditedModel:
-        """Return a model with a log of its own, which shares what was fitted."""
-        other = copy.copy(self)
-        for name in ("edits_", "splits_", "lost_edits_"):
-            setattr(other, name, list(vars(self)[name]))
-        return other
-
     # -- making the edits again
 
     def _replay(self, earlier: EditedModel, X: Any) -> None:
         """Give the groups the numbers of those of an earlier fit, and make its edits again, those that can be made."""
         old, new = inspect(earlier.estimator_), inspect(self.estimator_)
-        before, after = read_anew(old, X), read_anew(new, X)
+        before, after = _read_anew(old, X), _read_anew(new, X)
         if after is None:
             after = training_memberships(new)
-        if before is None or after is None or len(before) != len(after):
+        if before is None or after is None:
             warn_user(
                 "The groups of this fit cannot be matched with those of the fit before, which has other views or no "
                 "predict: edits are made again by number. Look at them, or undo them.",
                 UserWarning,
             )
-        self.inner_numbers_ = matched_numbers(before, after, earlier.inner_numbers_, earlier._ledger.next_number)
+        following = earlier._groups.next_number
+        self.inner_numbers_ = _match_numbers(before, after, earlier.inner_numbers_, following, len(new.groups))
         splits = iter(earlier.splits_)
         for record in earlier.edits_:
             split = next(splits) if record["edit"] == "split" else None
-            left = left_of(record, self._ledger)
             try:
-                if left is None:
-                    raise ParameterError("Its groups are not there.")
-                if split is None:
-                    self._take(left, X=X)
-                else:
-                    self._take(*self._split_as_before(left, split, old, X))
+                again = record, None
+                if split is not None:
+                    again = self._split_as_before(record, split, old, X)
+                self._take(*again, X)
             except ValueError:  # also of a fit of too few objects
                 self.lost_edits_.append(record)
         if self.lost_edits_:
@@ -350,13 +341,11 @@ class EditedModel(MultiViewEstimator):
     def _split_as_before(self, record: Record, split: dict[str, Any], old: Inspection, X: Any) -> tuple[Record, Any]:
         """Split a group again, its parts numbered as before where they hold the same objects."""
         into = record["into"]
-        again = self._fit_split(record["group"], len(into), X)
-        found = inspect(again["model"])
-        before = read_anew(inspect(split["model"]), X, old)
-        after = self._shares_of(found, self._objects(X))
-        order = matched_numbers(before, after, np.array(into), 0)
-        whole = sorted(order.tolist()) == sorted(into)
-        return {**record, "into": order.tolist() if whole else into}, again
+        again, _ = self._fit_split(record["group"], len(into), X)
+        before = _read_anew(inspect(split["model"]), X, old)
+        after = _shares_of(inspect(again["model"]), self._objects(X))
+        order = _match_numbers(before, after, np.array(into), 0, len(into)).tolist()
+        return {**record, "into": order if sorted(order) == sorted(into) else into}, again
 
     # -- editing
 
@@ -465,7 +454,7 @@ class EditedModel(MultiViewEstimator):
             Itself.
         """
         check_is_fitted(self)
-        self._take(*self._resolved(edit, X, options), X)
+        self._take(*self._resolve(edit, X, options), X)
         return self
 
     def undo(self, n: int = 1) -> EditedModel:
@@ -481,9 +470,8 @@ class EditedModel(MultiViewEstimator):
         check_is_fitted(self)
         check_count("n", n)
         if n > len(self.edits_):
-            count = len(self.edits_)
-            left = f"There {'is' if count == 1 else 'are'} {quantity(count, 'edit')} to undo, got {n}."
-            raise ParameterError(left if count else "There is nothing to undo.")
+            left = f"The log has {quantity(len(self.edits_), 'edit')} to undo, got {n}."
+            raise ParameterError(left if self.edits_ else "There is nothing to undo.")
         undone = [record["edit"] for record in self.edits_[-n:]]
         self.edits_ = self.edits_[:-n]
         self.splits_ = self.splits_[: len(self.splits_) - undone.count("split")]
@@ -511,13 +499,10 @@ class EditedModel(MultiViewEstimator):
             many go from which group to which (`counts`).
         """
         check_is_fitted(self)
-        record, split = self._resolved(edit, X, options)
-        changed = self._copy()
+        record, split = self._resolve(edit, X, options)
+        changed = copy.copy(self)
         changed._take(record, split)
-        known = split is not None and changed._answers_of_fit(inspect(self.estimator_)) is not None
-        moves = changed.moves_from(self, None if known else X)
-        moves.edit = describe_record(record)
-        return moves
+        return changed.moves_from(self, X)
 
     def moves_from(self, other: EditedModel, X: Any = None) -> Moves:
         """Return the objects that are in another group here than with the edits of another log on the same model.
@@ -536,21 +521,18 @@ class EditedModel(MultiViewEstimator):
             As of `preview`; "before" are the groups of `other`.
         """
         check_is_fitted(self)
-        if not isinstance(other, EditedModel) or not _same_fit(other.estimator_, self.estimator_):
-            raise ParameterError("must be an EditedModel of the same fitted model.", parameter="other")
         inner = inspect(self.estimator_)
-        pairs = zip([*other.edits_, None], [*self.edits_, None])
-        since = next((at for at, (one, another) in enumerate(pairs) if one != another), len(self.edits_))
-        taken_back = len(other.edits_) - since
-        edits = "; ".join([f"undo {quantity(taken_back, 'edit')}"] * bool(taken_back) + self.log()[since:]) or "no edit"
-        if X is None or (not _reads(inner) and n_training(inner) == _n_rows(self._objects(X))):
+        since = len(other.edits_)
+        undone = "" if self.edits_[:since] == other.edits_ else f"undo {quantity(since, 'edit')}"
+        edits = undone or "; ".join(self.log()[since:])
+        if X is None or (not _reads(inner) and self.was_fitted_on(X)):
             known = [one._read_training(inner) for one in (other, self)]
             labels = [each[1] for each in known if each is not None]
             if len(labels) < len(known):
-                raise ParameterError(f"is needed: {_unknown(inner)}", parameter="X")
+                raise ParameterError(f"is needed: {_say_unknown(inner)}", parameter="X")
             return find_moves(edits, labels[0], labels[1], self._ids_of_fit(inner))
         objects = self._objects(X)
-        before, after = (one._read_objects(objects)[1] for one in (other, self))
+        before, after = (one.read_objects(objects)[1] for one in (other, self))
         return find_moves(edits, before, after, ids=objects.ids if isinstance(objects, Views) else None)
 
     def log(self) -> list[str]:
@@ -561,7 +543,7 @@ class EditedModel(MultiViewEstimator):
     def whereabouts(self) -> dict[int, str]:
         """Return what each number that a group ever had is now: a group with its name, noise, dropped, or merged."""
         check_is_fitted(self)
-        return self._ledger.whereabouts()
+        return self._groups.whereabouts()
 
     def number_of(self, group: Any) -> int:
         """Return the number of a group that is given by number or name; others are refused with what is near.
@@ -572,145 +554,94 @@ class EditedModel(MultiViewEstimator):
             Number or name of the group.
         """
         check_is_fitted(self)
-        ledger = self._ledger
+        groups = self._groups
         if isinstance(group, (int, np.integer)) and not isinstance(group, bool):
-            return ledger.check(int(group))
+            return groups.check(int(group))
         if not isinstance(group, str):
             raise ParameterError(f"A group must be a number or a name, got {short(group)}.")
-        given = {name: number for number, name in ledger.called.items()}
         shown = self._inspect()
-        names = {**dict(zip(shown.group_names, ledger.shown)), **given}
-        if _is_number(group):
-            number = int(group.strip().lstrip("0")[:LONGEST_NUMBER] or 0)
-            if number in ledger.numbers or group not in names:
-                return ledger.check(number)
-        if group in names:
-            return names[group]
-        folded = {name.casefold(): number for name, number in names.items()}
-        if group.casefold() in folded:
-            return folded[group.casefold()]
-        hint = did_you_mean(group, names) or f" The groups are {listed(shown.keyed_names)}."
+        names = {name.casefold(): n for name, n in zip(shown.group_names, groups.shown)}
+        names |= {name.casefold(): n for n, name in groups.names.items()}
+        if _is_number(group) and (int(group) in groups.columns or group not in names):
+            return groups.check(int(group))
+        if group.casefold() in names:
+            return names[group.casefold()]
+        hint = did_you_mean(group, shown.group_names) or f" The groups are {listed(shown.keyed_names)}."
         raise ParameterError(f"There is no group {short(group)}.{hint}")
 
-    def _resolved(self, edit: Any, X: Any, options: dict[str, Any]) -> tuple[Record, dict[str, Any] | None]:
-        """The record of an edit, its groups by number, and of a split the model that makes it."""
-        given = {"edit": edit} if isinstance(edit, str) else edit
-        asked = {**given, **options} if isinstance(given, dict) else {}
-        kind = asked.get("edit")
-        if kind == "reduce" and "groups" not in asked:
-            return self._reduction(asked, X), None
-        if kind == "merge":
-            asked["groups"] = _merged(asked.get("groups"))
-        if kind in ("merge", "reduce") and isinstance(asked.get("groups"), (list, tuple)):
-            nested = kind == "reduce"
-            asked["groups"] = [
-                [self.number_of(one) for one in part]
-                if nested and isinstance(part, (list, tuple))
-                else self.number_of(part)
-                for part in asked["groups"]
-            ]
-        if "group" in asked and kind in EDITS:
+    def _resolve(self, edit: Any, X: Any, options: dict[str, Any]) -> tuple[Record, dict[str, Any] | None]:
+        """Return the record of an edit, its groups by number, and of a split the model that makes it."""
+        asked = {**({"edit": edit} if isinstance(edit, str) else edit if isinstance(edit, dict) else {}), **options}
+        kind, given = asked.get("edit"), asked.get("groups")
+        if kind == "merge" and isinstance(given, (list, tuple, np.ndarray)):
+            asked["groups"] = [self.number_of(one) for one in given]
+        if "group" in asked:
             asked["group"] = self.number_of(asked["group"])
+        if kind == "reduce" and given is None:
+            asked["groups"] = self._find_alike(asked.get("n"), X)
+        split = None
         if kind == "split":
-            return self._division(asked, X)
-        record = checked_record(asked if asked else edit)
-        if record.get("name") is not None:
-            self._check_name(record["name"], record.get("groups", [record.get("group")]))
-        return record, None
+            split = self._resolve_split(asked, X)
+        record = check_record(asked or edit)
+        name, named = record.get("name"), record.get("groups", [record.get("group")])
+        if name is not None:
+            if _is_number(name):
+                raise ParameterError(f"A name must not be a number, which groups have already, got {short(name)}.")
+            called = {key: int(number) for number, key in self._inspect().given_names.items()}
+            if called.get(name, named[0]) not in named:
+                raise ParameterError(f"Group {called[name]} is called {short(name)} already: choose another name.")
+        return record, split
 
-    def _check_name(self, name: str, groups: Sequence[int]) -> None:
-        """Refuse a name that is a number, or that another group was given or is found to have."""
-        if _is_number(name):
-            raise ParameterError(f"A name must not be a number, which groups have already, got {short(name)}.")
-        known = self._inspect().given_names
-        other = next((key for key, called in known.items() if called == name and int(key) not in groups), None)
-        if other is not None:
-            raise ParameterError(f"Group {other} is called {short(name)} already: choose another name.")
-
-    def _reduction(self, asked: dict[str, Any], X: Any) -> Record:
-        n: Any = asked.get("n")
+    def _find_alike(self, n: Any, X: Any) -> list[list[int]]:
+        """Return the groups that a reduction merges."""
         check_count("n", n)
-        numbers = self._ledger.shown
+        numbers = self._groups.shown
         if n > len(numbers):
             raise ParameterError(f"must be at most the number of groups, {len(numbers)}, got {n}.", parameter="n")
-        shown = inspect(self)
-        parts = shown.hierarchy(X).cut(n) if n > 1 else np.zeros(len(numbers), dtype=np.int64)
+        parts = inspect(self).hierarchy(X).cut(n) if n > 1 else np.zeros(len(numbers), dtype=np.int64)
         merged = [[numbers[at] for at in np.flatnonzero(parts == part)] for part in range(n)]
-        return checked_record({**asked, "groups": [part for part in merged if len(part) > 1]})
+        return [part for part in merged if len(part) > 1]
 
-    def _division(self, asked: dict[str, Any], X: Any) -> tuple[Record, dict[str, Any]]:
-        """The record of a split and its model; numbers of the parts may be given, as in a log."""
-        unknown = [key for key in asked if key not in ("edit", "group", "n", "into")]
-        if unknown or "group" not in asked:
-            raise ParameterError(f"The edit 'split' takes 'group' and 'n', got {listed(key for key in asked)}.")
-        group, into = asked["group"], asked.get("into")
-        n = asked.get("n", 2)
-        if into is not None:
-            n = len(checked_record({"edit": "split", "group": group, "into": into})["into"])
+    def _resolve_split(self, asked: dict[str, Any], X: Any) -> dict[str, Any]:
+        """Fit the model of a split; numbers of the parts may be given, as in a log."""
+        group, n, into = asked.get("group", -1), asked.pop("n", 2), asked.get("into")
+        n = len(into) if isinstance(into, list) else n
         check_count("n", n, 2)
-        if n > MOST_PARTS:
-            raise ParameterError(f"must be at most {MOST_PARTS}, got {n}.", parameter="n")
         if X is None:
             raise ParameterError("is needed to split a group: pass the objects of the fit.", parameter="X")
-        split = self._fit_split(group, n, X)
+        split, sizes = self._fit_split(group, n, X)
         if into is None:
-            first = self._ledger.next_number
-            sizes = split.pop("sizes")
-            others = iter(range(first, first + n - 1))
-            into = [group if part == int(np.argmax(sizes)) else next(others) for part in range(n)]
-        split.pop("sizes", None)
-        return checked_record({"edit": "split", "group": group, "into": into}), split
-
-    def _keep_names(self, names: dict[str, str], by_hand: bool) -> None:
-        """Write names of groups into the log: a rename for each that is given by hand, or one edit for those found."""
-        if not by_hand:
-            replaced = {key: name for key, name in names.items() if self._ledger.names.get(int(key), name) != name}
-            self.apply("names", names=names)
-            for key, name in replaced.items():  # given by hand before: a later name by hand comes before all
-                self._take(checked_record({"edit": "rename", "group": int(key), "name": name}))
-            return
-        ledger, changed = self._ledger, self._copy()
-        for number in ledger.names:
-            if str(number) not in names and number not in ledger.noise:
-                raise ParameterError(f"Group {number} was renamed by an edit: undo that to take its name back.")
-        known = self._inspect().given_names
-        if any(key not in names for key in known):  # taken back: the other names that were found stay
-            found = {key: name for key, name in known.items() if int(key) not in ledger.names}
-            changed.apply("names", names={key: name for key, name in found.items() if names.get(key) == name})
-        for key, name in names.items():
-            if known.get(key) != name:
-                if _is_number(name):
-                    changed._check_name(name, [int(key)])
-                changed._take(checked_record({"edit": "rename", "group": int(key), "name": name}))
-        self.edits_ = changed.edits_
-
-    def _names_by_hand(self) -> dict[str, str]:
-        """Names that people gave: by edits, or to the model inside where its group is called so still."""
-        ledger, known = self._ledger, self._inspect().given_names
-        inner = inspect(self.estimator_)
-        numbers = dict(zip(inner.groups, self.inner_numbers_.tolist()))
-        given = rules.ask(inner.estimator, "_names_by_hand")
-        before = {str(numbers[key]): name for key, name in ({} if given is None else given()).items()}
-        return {k: name for k, name in known.items() if int(k) in ledger.names or before.get(k) == name}
+            new = iter(range(self._groups.next_number, self._groups.next_number + n))
+            asked["into"] = [group if part == int(np.argmax(sizes)) else next(new) for part in range(n)]
+        return split
 
     def _take(self, record: Record, split: dict[str, Any] | None = None, X: Any = None) -> None:
         """Write an edit into the log, or refuse it and change nothing."""
-        self._ledger.apply(record)
         edits = [*self.edits_, record]
+        after = copy.copy(self)
+        after.edits_ = edits
+        groups = after._groups
         if record["edit"] == "drop":
-            self.after_drop_ = self._ask_after(edits, X)
+            inner = inspect(self.estimator_)
+            objects = None if X is None else self._objects_of_fit(X, inner, "drop")
+            asked = objects is not None and _reads(inner) and n_training(inner) is not None
+            self.after_drop_ = after._ask(groups, objects) if asked else None
         self.edits_ = edits
         if split is not None:
-            kept = {name: split[name] for name in ("model", "shares")}
-            self.splits_ = [*self.splits_, kept]
+            self.splits_ = [*self.splits_, split]
 
-    def _ask_after(self, edits: list[Record], X: Any) -> list[Any] | None:
-        """What the models say of the objects of the fit after edits; None where these are not passed or not needed."""
-        models, after = self._models, self._copy()
-        after.edits_ = edits
-        objects = None if X is None else self._objects_of_fit(X, models[0], "drop")
-        asked = objects is not None and _reads(models[0]) and n_training(models[0]) is not None
-        return after._ask(models, objects, {}) if asked else None
+    def _keep_names(self, names: dict[str, str], by_hand: bool) -> None:
+        """Write names of groups into the log, all that there are."""
+        self.apply("names", names=names, by_hand=by_hand)
+
+    def _names_by_hand(self) -> dict[str, str]:
+        """Names that people gave: by edits, or to the model inside where its group is called so still."""
+        groups, inner = self._groups, inspect(self.estimator_)
+        given = rules.ask(inner.estimator, "_names_by_hand")
+        numbers = dict(zip(inner.groups, self.inner_numbers_.tolist()))
+        before = {str(numbers[key]): name for key, name in ({} if given is None else given()).items()}
+        known = self._inspect().given_names
+        return {key: name for key, name in known.items() if int(key) in groups.by_hand or before.get(key) == name}
 
     def was_fitted_on(self, X: Any) -> bool:
         """Tell whether objects are those of the fit, as far as their number and ids tell.
@@ -720,43 +651,41 @@ class EditedModel(MultiViewEstimator):
         X : what the model takes
             The objects.
         """
-        return not self._difference(self._objects(X), inspect(self.estimator_))
+        return self._are_of_fit(self._objects(X), inspect(self.estimator_))
+
+    def _are_of_fit(self, objects: Any, inner: Inspection) -> bool:
+        ids, own = self._ids_of_fit(inner), objects.ids if isinstance(objects, NamedViews) else None
+        same = ids is None or own is None or np.array_equal(ids, own)
+        return same and n_training(inner) in (None, _n_rows(objects))
 
     def _objects_of_fit(self, X: Any, inner: Inspection, edit: str) -> Any:
         """Objects as the model inside takes them; others than those of the fit are refused."""
         objects = self._objects(X)
-        if difference := self._difference(objects, inner):
-            raise ParameterError(f"must hold the objects of the fit to {edit} a group, {difference}.", parameter="X")
+        if not self._are_of_fit(objects, inner):
+            raise ParameterError(
+                f"must hold the objects of the fit to {edit} a group, in the same order.", parameter="X"
+            )
         return objects
-
-    def _difference(self, objects: Any, inner: Inspection) -> str:
-        """What tells objects from those of the fit, their number or ids; empty where nothing does."""
-        fitted, given = n_training(inner), _n_rows(objects)
-        if fitted not in (None, given):
-            return f"{fitted} of them, got {given}"
-        ids, own = self._ids_of_fit(inner), objects.ids if isinstance(objects, NamedViews) else None
-        same = ids is None or own is None or np.array_equal(ids, own)
-        return "" if same else "in the same order, but their ids differ"
 
     def _ids_of_fit(self, inner: Inspection) -> np.ndarray | None:
         ids = self._object_ids if inner.training.ids is None else inner.training.ids
         return ids if ids is not None and len(ids) == n_training(inner) else None
 
-    def _fit_split(self, group: int, n: int, X: Any) -> dict[str, Any]:
-        """Fit a model of n groups to the objects of one group."""
-        self._ledger.check(group)
+    def _fit_split(self, group: int, n: int, X: Any) -> tuple[dict[str, Any], np.ndarray]:
+        """Fit a model of n groups to the objects of one group; return it with its shares, and the sizes of parts."""
+        self._groups.check(group)
         inner = inspect(self.estimator_)
         objects = self._objects_of_fit(X, inner, "split")
         if isinstance(objects, LazyViews):
             objects = objects.collect()
         known = self._read_training(inner)
-        labels = self._read_objects(objects)[1] if known is None else known[1]
+        labels = self.read_objects(objects)[1] if known is None else known[1]
         rows = np.flatnonzero(labels == group)
         if len(rows) < n:
             raise ParameterError(
                 f"Group {group} has {quantity(len(rows), 'object')}: it cannot be split into {n} parts."
             )
-        model = _smaller(inner.estimator, n)
+        model = _make_smaller(inner.estimator, n)
         part = objects[rows] if isinstance(objects, Views) else take_rows(objects, rows)
         matrix = isinstance(part, Views) and inner.takes_matrix
         with unwarned(), fitting(model, f"the {quantity(len(rows), 'object')} of group {group}"):
@@ -764,31 +693,15 @@ class EditedModel(MultiViewEstimator):
         found = inspect(model)
         if len(found.groups) != n:
             raise ParameterError(f"Group {group} cannot be split into {n} parts: its objects make {len(found.groups)}.")
-        shares = self._shares_of(found, objects, rows)
+        shares = _shares_of(found, objects, rows)
         sizes = np.bincount(shares[rows].argmax(axis=1), minlength=n)
-        return {"model": model, "shares": None if n_training(inner) is None else shares, "sizes": sizes}
-
-    @staticmethod
-    def _shares_of(found: Inspection, objects: Any, rows: np.ndarray | None = None) -> np.ndarray:
-        """Shares of the parts of a split; of a clusterer without `predict` those of its objects alone, else even."""
-        shares = found.memberships(objects, prepared=True)
-        if shares is not None:
-            return shares
-        n_objects = _n_rows(objects)
-        even = np.full((n_objects, len(found.groups)), 1.0 / len(found.groups))
-        if rows is not None and found.training.codes is not None:
-            even[rows] = one_hot(found.training.codes, len(found.groups))
-        return even
+        return {"model": model, "shares": None if n_training(inner) is None else shares}, sizes
 
     # -- what the edited model says
 
     @property
-    def _ledger(self) -> Ledger:
-        return Ledger.of(self.inner_numbers_.tolist(), self.edits_)
-
-    @property
-    def _columns(self) -> Columns:
-        return Columns.of(self.inner_numbers_.tolist(), self.edits_)
+    def _groups(self) -> Groups:
+        return Groups(self.inner_numbers_.tolist(), self.edits_)
 
     @property
     def _models(self) -> list[Inspection]:
@@ -799,29 +712,28 @@ class EditedModel(MultiViewEstimator):
     def numbers_(self) -> list[int]:
         """Numbers of the groups, in the order of the columns of `transform`; noise is none of them."""
         check_is_fitted(self)
-        return self._ledger.shown
+        return self._groups.shown
 
     @property
     def labels_(self) -> np.ndarray:
         """Number of the group of each training object, -1 for none, where the model keeps its groups."""
-        return self._of_training(1)
+        return self._of_training()[1]
 
     @property
     def memberships_(self) -> np.ndarray:
         """Memberships of the training objects (objects x groups), where the model keeps them."""
-        return self._of_training(0)
+        return self._of_training()[0]
 
-    def _of_training(self, part: int) -> np.ndarray:
-        if "estimator_" not in vars(self):
-            raise AttributeError(f"This {type(self).__name__} is not fitted: there are no training objects.")
+    def _of_training(self) -> tuple[np.ndarray, np.ndarray]:
+        check_is_fitted(self)
         inner = inspect(self.estimator_)
         known = self._read_training(inner)
         if known is None:
             raise AttributeError(
-                f"Groups of training objects are not known: {_unknown(inner)} Pass them, as in drop(3, X), or ask "
+                f"Groups of training objects are not known: {_say_unknown(inner)} Pass them, as in drop(3, X), or ask "
                 "predict(X)."
             )
-        return known[part]
+        return known
 
     def _objects(self, X: Any) -> Any:
         """Objects as the model inside takes them: its last step, of a pipeline."""
@@ -829,85 +741,70 @@ class EditedModel(MultiViewEstimator):
             return self._new_views(X)
         return inspect(self.estimator_).prepare(X, lazy=True)
 
-    def _read_objects(self, objects: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Memberships and numbers of the groups of objects as the model inside takes them."""
-        models, codes = self._models, None
-        inner, known = models[0], Known()
-        if not _reads(inner):
-            raise ViewsError(f"{inner.name} has no predict, and knows the groups of the objects of its fit only.")
-        if inner.kind == "cluster":
-            both = inner._memberships is not None and inner._predict is not None
-            if both:
-                codes = inner.codes(inner.predict(objects, prepared=True))
-            else:
-                codes = leading_groups(_asked(inner, set(), objects, known))
-        return self._sorted(inner, self._ask(models, objects, known), codes)
-
-    def sort_objects(self, objects: Any, reading: Reading, known: Known) -> tuple[np.ndarray, np.ndarray]:
-        """Apply the edits to objects that the model inside was asked about.
+    def read_objects(self, objects: Any, reading: Reading | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return memberships and numbers of the groups of objects.
 
         Parameters
         ----------
         objects : what the model inside takes
-            The objects.
-        reading : Reading
-            What the model inside says of them.
-        known : dict
-            What the models inside were asked before about the same objects, to be kept by those who ask again.
-
-        Returns
-        -------
-        memberships : ndarray of shape (n_objects, n_groups)
-            In the groups after the edits.
-        numbers : ndarray of shape (n_objects,)
-            The number of each object's group, -1 for none.
+            The objects; its last step takes them, of a pipeline.
+        reading : Reading, optional
+            What the model inside says of them, where that is known already.
         """
-        models = self._models
-        first = models[0].estimator
-        known[(id(first),)] = first, reading.memberships
-        return self._sorted(models[0], self._ask(models, objects, known), reading.codes)
+        inner, groups = inspect(self.estimator_), self._groups
+        if not _reads(inner):
+            raise ViewsError(f"{inner.name} has no predict, and knows the groups of the objects of its fit only.")
+        if reading is None and inner.kind == "cluster":
+            reading = inner.read(objects, prepared=True)
+        if reading is None:
+            return self._sort(inner, groups, self._ask(groups, objects), None)
+        return self._sort(inner, groups, self._ask(groups, objects, reading.memberships), reading.codes)
 
-    def _ask(self, models: Sequence[Inspection], objects: Any, known: Known) -> list[Any]:
-        """What the model inside and those of the splits say of objects without what is dropped."""
-        return [_asked(model, gone, objects, known) for model, gone in zip(models, self._columns.dropped)]
+    def _ask(self, groups: Groups, objects: Any, known: np.ndarray | None = None) -> list[Any]:
+        """What the model inside (`known` without drops) and those of the splits say of objects."""
+        said: list[Any] = [] if known is None or groups.dropped[0] else [known]
+        for model, gone in list(zip(self._models, groups.dropped))[len(said) :]:
+            said.append(model.without(gone).memberships(objects, prepared=True))
+        return said
 
     def _answers_of_fit(self, inner: Inspection) -> list[Any] | None:
         """What the model inside and those of the splits say of the training objects; None where it is not known."""
-        first, dropped = training_memberships(inner), self._columns.dropped
-        answers = None if first is None else [first, *(split["shares"] for split in self.splits_)]
-        if answers is None or not any(dropped):
-            return answers
+        first, dropped = training_memberships(inner), self._groups.dropped
+        said = None if first is None else [first, *(split["shares"] for split in self.splits_)]
+        if said is None or not any(dropped):
+            return said
         if not _reads(inner):  # what it knows of the objects of its fit is all that it knows
-            return [part * ~np.isin(range(part.shape[1]), list(gone)) for part, gone in zip(answers, dropped)]
+            return [part * ~np.isin(range(part.shape[1]), list(gone)) for part, gone in zip(said, dropped)]
         kept = self.after_drop_
-        return None if kept is None else [*kept, *answers[len(kept) :]]
+        return None if kept is None else [*kept, *said[len(kept) :]]
 
     def _read_training(self, inner: Inspection) -> tuple[np.ndarray, np.ndarray] | None:
-        answers = self._answers_of_fit(inner)
-        return None if answers is None else self._sorted(inner, answers, inner.training.codes)
+        said = self._answers_of_fit(inner)
+        return None if said is None else self._sort(inner, self._groups, said, inner.training.codes)
 
-    def _sorted(
-        self, inner: Inspection, answers: Sequence[Any], codes: np.ndarray | None
+    @staticmethod
+    def _sort(
+        inner: Inspection, groups: Groups, said: Sequence[Any], codes: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Memberships and numbers of the groups of objects, by what the models say and their groups in the one inside.
 
         An edit of clusters moves the objects of these clusters alone. Topics are mixtures: an object belongs to the one
         that it has most of.
         """
-        ledger, columns = self._ledger, self._columns
-        final = leaders = columns.memberships(answers)
+        final = leaders = groups.memberships(said)
         if inner.kind == "cluster" and codes is not None:
-            stays = (codes >= 0) & ~np.isin(codes, list(columns.dropped[0]))
-            own = np.where(stays[:, None], one_hot(codes, columns.widths[0]), answers[0])
-            leaders = columns.memberships([np.where(codes[:, None] < 0, 0, own), *answers[1:]])
-        known = np.array([number if number in ledger.shown else NO_GROUP for number in (*ledger.numbers, NO_GROUP)])
-        return final[:, ledger.positions] if ledger.noise else final, known[leading_groups(leaders)]
+            stays = (codes >= 0) & ~np.isin(codes, list(groups.dropped[0]))
+            own = np.where(stays[:, None], one_hot(codes, groups.widths[0]), said[0])
+            leaders = groups.memberships([np.where(codes[:, None] < 0, 0, own), *said[1:]])
+        numbers = np.array([NO_GROUP if number in groups.noise else number for number in groups.columns])
+        labels = np.where(leaders.max(axis=1, initial=0.0) > 0, numbers[leaders.argmax(axis=1)], NO_GROUP)
+        return final[:, numbers != NO_GROUP], labels
 
     @available_if(_can("predict", "transform"))
     def predict(self, X: Any) -> np.ndarray:
         """Return the number of the group of each object, -1 for noise, from some or all of the fitted views."""
         check_is_fitted(self)
-        return self._read_objects(self._objects(X))[1]
+        return self.read_objects(self._objects(X))[1]
 
     @available_if(_can("predict", "transform"))
     def transform(self, X: Any) -> np.ndarray:
@@ -918,7 +815,7 @@ class EditedModel(MultiViewEstimator):
         leaves it where it is.
         """
         check_is_fitted(self)
-        return self._read_objects(self._objects(X))[0]
+        return self.read_objects(self._objects(X))[0]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return names of the columns of `transform`: as of the model inside, with the numbers of the groups.
@@ -937,89 +834,70 @@ class EditedModel(MultiViewEstimator):
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: what the model inside says, through the log."""
-        models, ledger, columns = self._models, self._ledger, self._columns
-        inner, numbers, whole = models[0], self.inner_numbers_.tolist(), columns.whole
-        trained = training_memberships(inner)
-        answers = self._answers_of_fit(inner)
-        kept = answers or [trained, *(split["shares"] for split in self.splits_)]
-        sizes = columns.sizes(None if trained is None else kept)
-        shown, order = ledger.positions, list(columns.groups.values())
-        changed = ledger.noise or order != [[(0, j)] for j in range(len(numbers))]
+        models, groups = self._models, self._groups
+        inner, numbers = models[0], self.inner_numbers_.tolist()
+        said, first = self._answers_of_fit(inner), training_memberships(inner)
+        kept = said or [first, *(split["shares"] for split in self.splits_)]
+        sizes = groups.sizes(None if first is None else kept)
+        positions = np.flatnonzero([number not in groups.noise for number in groups.columns])
 
         def rows(values: Sequence[Any], shares: Sequence[np.ndarray | None] = ()) -> np.ndarray:
             masses = [size if part is None else size * part for size, part in zip(sizes, shares or [None] * len(sizes))]
-            return columns.rows(values, masses)[shown]
+            return groups.rows(values, masses)[positions]
 
         def edited(parts: Sequence[Features], view: str) -> Features:
             own, shares = parts[0], [part.view_shares for part in parts]
             weights = rows([part.weights for part in parts], shares)
-            deviations, frequencies, over = own.deviations, own.frequencies, own.with_background
+            deviations, over, counts = own.deviations, own.with_background, [part.frequencies for part in parts]
             if deviations is not None:
                 deviations = deviations_of(weights, *rules.ask(inner.estimator, "column_moments_")[view])
-            if frequencies is not None:
-                counted = [part.frequencies for part in parts]
-                frequencies = None if any(part is None for part in counted) else rows(counted)
             if over is not None:
                 over = edited([part.with_background or part for part in parts], view)
             share = None if own.view_shares is None else rows(shares)
+            frequencies = None if any(part is None for part in counts) else rows(counts)
             return Features(weights, own.probabilities, own.origin, frequencies, deviations, over, share)
 
         def features(view: str) -> Features | None:
             parts = [model.described_features(view) for model in models]
+            if groups.whole:
+                return parts[0]
             described = [part for part in parts if part is not None]
             return edited(described, view) if len(described) == len(parts) else None
 
         def by_view(objects: Any) -> dict[str, np.ndarray]:
             parts = [
                 model.without(gone).memberships_by_view(objects, prepared=True)
-                for model, gone in zip(models, columns.dropped)
+                for model, gone in zip(models, groups.dropped)
             ]
-            return {view: columns.memberships([part[view] for part in parts])[:, shown] for view in parts[0]}
+            return {view: groups.memberships([part[view] for part in parts])[:, positions] for view in parts[0]}
 
         training = Training(ids=inner.training.ids)
-        if answers is not None:
-            memberships, labels = self._sorted(inner, answers, inner.training.codes)
-            opinions = inner.training.memberships_by_view if whole else {}
-            by_views = {view: columns.memberships([part])[:, shown] for view, part in opinions.items()}
-            training = Training(memberships, by_views, label_codes(labels, ledger.shown), inner.training.ids)
-        topics = inner.topics if whole else None
-        if topics is not None:
-            below = {view: inner.described_features(view) for view in topics.shares}
-            shares = {view: [None if part is None else part.view_shares] for view, part in below.items()}
-            topics = replace(topics, shares={view: rows([part], shares[view]) for view, part in topics.shares.items()})
-        explained = {}
-        if whole and trained is not None:
-            joined = columns.memberships([trained])
-            for view, part in inner.variance_explained.items():
-                if len(order) < len(numbers):
-                    means = [np.asarray(inner.features(view))]
-                    after = joined, columns.rows(means, sizes)
-                    explained[view] = merged_variance(part, (trained, means[0]), after)[shown]
-                else:
-                    explained[view] = rows([part])
-        own = {number: inner.given_names.get(key) for number, key in zip(numbers, inner.groups)}
-        as_they_were = set() if ledger.searched else set(ledger.numbers) - ledger.changed
-        taken = set(ledger.called.values())
-        untouched = {str(n): name for n, name in own.items() if name and n in as_they_were and name not in taken}
-        called = {**untouched, **{str(number): name for number, name in ledger.called.items()}}
-        reads = _reads(inner)
-        sort = (lambda objects: self._read_objects(objects)[0]) if reads else None
+        if said is not None:
+            memberships, labels = self._sort(inner, groups, said, inner.training.codes)
+            by_views = inner.training.memberships_by_view if groups.whole else {}
+            training = Training(memberships, by_views, label_codes(labels, groups.shown), inner.training.ids)
+        # names that the model itself has, of groups that are as they were
+        own = {str(n): inner.given_names.get(key) for n, key in zip(numbers, inner.groups) if n not in groups.changed}
+        taken = set(groups.names.values())
+        names = {} if groups.searched else {key: name for key, name in own.items() if name and name not in taken}
+        names |= {str(number): name for number, name in groups.names.items()}
+        sort = (lambda objects: self.read_objects(objects)[0]) if _reads(inner) else None
         return replace(
             inner,
             estimator=self,
-            groups=[str(number) for number in ledger.shown],
-            labels=list(ledger.shown),
-            given_names={key: name for key, name in called.items() if int(key) in ledger.shown},
+            groups=[str(number) for number in groups.shown],
+            labels=list(groups.shown),
+            given_names={key: name for key, name in names.items() if int(key) in groups.shown},
             edits=list(self.edits_),
             _name_inside=inner.name,
             training=training,
-            topics=topics,
-            variance_explained=explained,
+            topics=inner.topics if groups.whole else None,
+            variance_explained=inner.variance_explained if groups.whole else {},
             _features=features,
             _memberships=sort,
             _memberships_by_view=None if inner._memberships_by_view is None else by_view,
-            _predict=(lambda objects: self._read_objects(objects)[1]) if reads else None,
-            _profiles=None if changed else inner._profiles,
+            _predict=(lambda objects: self.read_objects(objects)[1]) if _reads(inner) else None,
+            _profiles=inner._profiles if groups.whole else None,
             _takes_matrix=inner.takes_matrix,
             _transform=sort,
         )
@@ -1028,23 +906,77 @@ class EditedModel(MultiViewEstimator):
 # -- pieces
 
 
-def _held(model: Any) -> Any:
-    """A model that holds the same fitted arrays, and stays as it is when the other one is fitted again or renamed."""
+def has_groups(inner: Inspection) -> bool:
+    """Tell whether a model has topics or clusters of its own, which edits are about."""
+    return inner.kind in NAMED_BY_FEATURES and bool(inner.groups) and inner.retriever is None
+
+
+def n_training(inner: Inspection) -> int | None:
+    """Return how many training objects the model knows the groups of; None where it keeps nothing of them."""
+    known = training_memberships(inner)
+    return None if known is None else len(known)
+
+
+def training_memberships(inner: Inspection) -> np.ndarray | None:
+    """Return memberships of the training objects, or their groups as such; None where nothing is kept."""
+    if inner.training.memberships is not None:
+        return inner.training.memberships
+    return None if inner.training.codes is None else one_hot(inner.training.codes, len(inner.groups))
+
+
+def _read_anew(inner: Inspection, X: Any, before: Inspection | None = None) -> np.ndarray | None:
+    """Return what a model says of any objects, prepared by the steps of `before`; None where it cannot tell.
+
+    The groups of its training objects are no answer: they say nothing of other objects, nor of the same in other order.
+    """
+    try:
+        with unwarned():
+            objects = X if before is None else before.prepare(X)
+            return inner.memberships(objects, prepared=before is not None)
+    except ValueError:  # other views
+        return None
+
+
+def _match_numbers(
+    before: np.ndarray | None, after: np.ndarray | None, numbers: np.ndarray, following: int, n_groups: int
+) -> np.ndarray:
+    """Numbers of new groups: those of the old ones that share most members, one to one; new ones from `following` on.
+
+    Examples
+    --------
+    >>> _match_numbers(np.eye(3)[[0, 0, 1, 2]], np.eye(3)[[2, 2, 0, 1]], np.array([4, 5, 6]), 9, 3)
+    array([5, 6, 4])
+    """
+    given = np.full(n_groups, -1)
+    if before is not None and after is not None:
+        shared = np.asarray(before, dtype=np.float64).T @ np.asarray(after, dtype=np.float64)
+        for old, new in zip(*linear_sum_assignment(shared, maximize=True)):
+            if shared[old, new] > 0:
+                given[new] = numbers[old]
+    else:
+        kept = min(len(numbers), n_groups)
+        given[:kept] = numbers[:kept]
+    given[given < 0] = following + np.arange((given < 0).sum())
+    return given
+
+
+def _shares_of(found: Inspection, objects: Any, rows: np.ndarray | None = None) -> np.ndarray:
+    """Shares of the parts of a split; of a clusterer without `predict` those of its objects alone, else even."""
+    shares = found.memberships(objects, prepared=True)
+    if shares is not None:
+        return shares
+    even = np.full((_n_rows(objects), len(found.groups)), 1.0 / len(found.groups))
+    if rows is not None and found.training.codes is not None:
+        even[rows] = one_hot(found.training.codes, len(found.groups))
+    return even
+
+
+def _hold(model: Any) -> Any:
+    """Return a model with the same fitted arrays, which stays when the other one is fitted again or renamed."""
     held = copy.copy(model)
     if isinstance(model, Pipeline):
-        held.steps = [(name, _held(step)) for name, step in model.steps]
+        held.steps = [(name, _hold(step)) for name, step in model.steps]
     return held
-
-
-def _same_fit(model: Any, other: Any) -> bool:
-    """Tell whether two models hold the same fitted arrays."""
-    if type(model) is not type(other) or not isinstance(model, BaseEstimator):
-        return model is other
-    if isinstance(model, Pipeline):
-        steps = zip(model.steps, other.steps)
-        return len(model.steps) == len(other.steps) and all(_same_fit(one, two) for (_, one), (_, two) in steps)
-    fitted, others = ({k: v for k, v in vars(each).items() if k not in NAMES} for each in (model, other))
-    return fitted.keys() == others.keys() and all(value is others[name] for name, value in fitted.items())
 
 
 def _reads(inner: Inspection) -> bool:
@@ -1052,36 +984,15 @@ def _reads(inner: Inspection) -> bool:
     return inner._memberships is not None or inner._predict is not None
 
 
-def _asked(model: Inspection, gone: set[int], objects: Any, known: Known) -> Any:
-    """What a model says of objects without some of its groups; it is asked once."""
-    key = (id(model.estimator), *sorted(gone))
-    if key not in known:
-        known[key] = model.estimator, model.without(gone).memberships(objects, prepared=True)
-    return known[key][1]
-
-
 def _is_number(text: str) -> bool:
-    return text.strip().isdecimal() and text.strip().isascii()
+    return text.strip().isdecimal() and text.isascii() and len(text) < 20
 
 
 def _n_rows(objects: Any) -> int:
     return len(objects) if isinstance(objects, NamedViews) else int(objects.shape[0])
 
 
-def _merged(groups: Any) -> list[Any]:
-    """The groups of a merge, as they were given."""
-    listed_groups = isinstance(groups, (list, tuple)) or (isinstance(groups, np.ndarray) and groups.ndim == 1)
-    parts = list(groups) if listed_groups else []
-    if parts and all(isinstance(part, (list, tuple)) for part in parts):
-        raise ParameterError(
-            f"must be one list of groups, such as {short(parts[0])}: call merge once for each.", parameter="groups"
-        )
-    if len(parts) < 2:
-        raise ParameterError(f"must be a list of two or more, such as [3, 4], got {short(groups)}.", parameter="groups")
-    return parts
-
-
-def _unknown(inner: Inspection) -> str:
+def _say_unknown(inner: Inspection) -> str:
     """Why the groups of the training objects are not known."""
     if n_training(inner) is None:
         return "the model has kept nothing of the objects of its fit."
@@ -1090,19 +1001,16 @@ def _unknown(inner: Inspection) -> str:
     )
 
 
-def _smaller(model: Any, n: int) -> Any:
-    """An unfitted model of the same settings with n groups."""
+def _make_smaller(model: Any, n: int) -> Any:
+    """Return an unfitted model of the same settings with n groups."""
     settings = model.get_params()
     name = next((name for name in COUNTS if name in settings), None)
     if name is None:
         raise ParameterError(f"{type(model).__name__} has no number of groups to set, so it cannot split one.")
-    usual = {}
-    for path in settings:
-        *nested, last = path.rsplit("__", 1)
-        known = signatures.signature(type(settings.get(nested[0]) if nested else model)).parameters
-        if last in OWN_SETTINGS and last in known and not isinstance(settings[path], str):
-            usual[path] = known[last].default
+    known = signatures.signature(type(model)).parameters
+    own = [each for each in OWN_SETTINGS if each in known and not isinstance(settings[each], str)]
+    usual = {each: known[each].default for each in own}
     copy = clone(model).set_params(**{name: n}, **usual)
-    for inner in models_inside(copy):
+    for inner in models_inside(copy):  # a checkpoint or a budget is that of one fit
         inner.set_callbacks()
     return copy

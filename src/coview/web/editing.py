@@ -89,7 +89,6 @@ class Editing:
         self._save_to, self._written = None if save_to is None else Path(save_to), False  # since the start
         self._saved = self._shown.log, self._shown.sentences  # before anything is written, those of the loaded model
         self._inside: tuple[Any, Reading] | None = None  # the objects as the model takes them, and what it says of them
-        self._parts: dict[Any, tuple[Any, np.ndarray | None]] = {}  # models inside, and what they say
         self._busy = threading.Lock()
         if self._save_to is not None and (at is None or self._save_to.is_dir() or not self._save_to.parent.is_dir()):
             what = "no model here has topics or clusters to edit" if at is None else "that is no place for a file"
@@ -182,7 +181,6 @@ class Editing:
             changed, _ = self._changed(record)
             self._earlier = [*self._earlier, self._shown][-MOST_KEPT:]
             self._shown, self._candidate = changed, None
-            self._forget_splits()
         return self.state()
 
     def undo(self) -> dict[str, Any]:
@@ -196,7 +194,6 @@ class Editing:
             else:
                 self._shown, self._earlier = self._with(edit(shown.model).undo()), []
             self._candidate = None
-            self._forget_splits()
         return self.state()
 
     def save(self) -> dict[str, Any]:
@@ -255,7 +252,6 @@ class Editing:
         model.apply(dict(record), objects)
         changed, sentence = self._with(model), model.log()[-1]
         self._candidate = ((dict(record), list(shown.log)), changed, sentence)
-        self._forget_splits()
         return changed, sentence
 
     def _with(self, model: EditedModel) -> _Shown:
@@ -266,36 +262,20 @@ class Editing:
         return _Shown(model, service, Explorer(service, known))
 
     def _read(self, model: EditedModel, service: Service) -> Reading | None:
-        """Memberships of the objects by what the models inside say of them; None where these do not.
-
-        It is what the edited model itself says; but it would ask the models inside each time, and here they are asked
-        once.
-        """
+        """Memberships of the objects after the edits; the model inside is asked once, and again after a drop alone."""
         data = service.data
         if data is None or service.sorter is None:
             return None
         inner = inspect(model.estimator_)
         if self._inside is None:
             views = known_views(inner, data)
-            known = self._known_reading(inner.kind)
+            known = self._shown.explorer.groups.reading(inner.kind) if self._shown.model is None else None
             self._inside = inner.prepare(views), inner.read(views) if known is None else known
         objects, reading = self._inside
         if reading.memberships is None or reading.codes is None or (not inner.predicts and inner.kind != "topic"):
             return None
-        memberships, numbers = model.sort_objects(objects, reading, self._parts)
+        memberships, numbers = model.read_objects(objects, reading)
         return Reading(memberships, label_codes(numbers, model.numbers_))
-
-    def _forget_splits(self) -> None:
-        """Keep of the models of splits only those that are shown, previewed or can be gone back to."""
-        previewed = [] if self._candidate is None else [self._candidate[1]]
-        models = [each.model for each in (self._shown, *previewed, *self._earlier) if each.model is not None]
-        inside = [each for model in models for each in (model.estimator_, *(part["model"] for part in model.splits_))]
-        used = {id(inspect(each).estimator) for each in inside}
-        self._parts = {key: part for key, part in self._parts.items() if key[0] in used}
-
-    def _known_reading(self, kind: str) -> Reading | None:
-        """What the model without edits says of the objects, where it is served now."""
-        return self._shown.explorer.groups.reading(kind) if self._shown.model is None else None
 
     def _inspection(self, shown: _Shown) -> Inspection:
         assert self._at is not None
