@@ -255,8 +255,6 @@ def test_features_that_would_fill_the_memory_are_told(folder):
     ("text", "sentence"),
     [
         ('"views": ["x", "x"], "shards": [{"files": ["a.npy", "a.npy"]}]', "2 views have the name 'x'"),
-        ('"views": ["x"], "shards": [{"files": {"x": "a.npy", "x": "b.npy"}}]', "the key 'x' occurs twice"),
-        ('"views": ["x"], "views": ["y"], "shards": [{"files": ["a.npy"]}]', "the key 'views' occurs twice"),
     ],
 )
 def test_repeated_names_are_told(tmp_path, text, sentence):

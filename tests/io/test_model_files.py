@@ -13,7 +13,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from coview import ColumnViews, MultiViewPLSA, MultiViewPLSAClassifier, TableViews, TextViews
+from coview import MultiViewPLSA, MultiViewPLSAClassifier, TableViews, TextViews
 from coview.catalog import resolve
 from coview.datasets import make_topic_views
 from coview.exceptions import ModelFileError
@@ -77,7 +77,7 @@ def test_a_pipeline_from_text_to_classes_is_saved_whole(tmp_path):
     pipe = make_pipeline(TextViews(text), MultiViewPLSAClassifier(3, random_state=0)).fit(frame, y)
     save(pipe, tmp_path / "p.coview")
     assert (load(tmp_path / "p.coview").predict(frame) == pipe.predict(frame)).all()
-    columns = ColumnViews().fit(frame)
+    columns = TableViews(columns={"title": ["title"]}).fit(frame)
     save(columns, tmp_path / "c.coview")
     assert load(tmp_path / "c.coview").transform(frame) == columns.transform(frame)
 

@@ -19,12 +19,9 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import DataFileError
-from coview.io.formats import FileView, check_npy, load_matrix, npz_headers
-from coview.io.tables import rows_present
+from coview.io.formats import FileView, check_npy, load_matrix, npz_headers, rows_present
 from coview.io.zarr_arrays import check_chunks, import_zarr, open_array, write_array, zarr_attributes
-from coview.utils.limits import exceeds
 from coview.utils.mapped import MappedTensors
-from coview.utils.parquet import check_parquet, collect
 
 __all__ = ["FORMATS", "SUFFIXES", "Facts", "check_complete", "describe", "file_stem", "read_rows", "write_matrix"]
 
@@ -209,7 +206,7 @@ def _polars() -> Any:
     try:
         import polars
     except ImportError:
-        raise DataFileError('Parquet shards need polars. Run: pip install "coview[parquet]".') from None
+        raise DataFileError('Parquet shards need polars. Run: pip install "coview[table]".') from None
     return polars
 
 
@@ -223,10 +220,7 @@ def _write_parquet(path: Path, matrix: Any, names: np.ndarray | None) -> None:
         if len(set(titles)) != matrix.shape[1] or any(title.lower() == "id" for title in titles):
             titles = [str(i) for i in range(matrix.shape[1])]  # the manifest has the names; "id" would be read as ids
         columns = {title: _storable(matrix[:, j]) for j, title in enumerate(titles)}
-    frame = polars.DataFrame(columns)
-    frame.write_parquet(path)
-    if exceeds(frame.estimated_size(), path.stat().st_size):  # zeros, of which no reader could tell why they are so few
-        frame.write_parquet(path, compression="uncompressed")
+    polars.DataFrame(columns).write_parquet(path)
 
 
 def _storable(values: np.ndarray) -> np.ndarray:
@@ -236,7 +230,6 @@ def _storable(values: np.ndarray) -> np.ndarray:
 
 def _check_rows(path: Path, facts: Facts) -> None:
     polars = _polars()
-    check_parquet(path)
     lines = polars.scan_parquet(path, glob=False)
     if facts.kind == "dense":
         count = int(lines.select(polars.len()).collect().item())
@@ -257,7 +250,7 @@ def _check_rows(path: Path, facts: Facts) -> None:
 def _triples(path: Path, start: int, stop: int, facts: Facts) -> FileView:
     polars = _polars()
     row = polars.col("row")
-    frame = collect(path, polars.scan_parquet(path, glob=False).filter((row >= start) & (row < stop)).select(_TRIPLE))
+    frame = polars.scan_parquet(path, glob=False).filter((row >= start) & (row < stop)).select(_TRIPLE).collect()
     rows, columns, values = (frame[name].to_numpy() for name in _TRIPLE)
     if columns.size and not 0 <= columns.min() <= columns.max() < facts.features:
         raise DataFileError(
@@ -271,7 +264,7 @@ def _triples(path: Path, start: int, stop: int, facts: Facts) -> FileView:
 def _table(path: Path, start: int, stop: int, facts: Facts) -> FileView:
     """Rows of a table of features; a first column of ids, and rows without any value, are as in other tables."""
     polars = _polars()
-    frame = collect(path, polars.scan_parquet(path, glob=False).slice(start, stop - start))
+    frame = polars.scan_parquet(path, glob=False).slice(start, stop - start).collect()
     ids = None
     if _has_ids(frame.schema):
         ids = frame.to_series(0).to_numpy()
