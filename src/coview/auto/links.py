@@ -230,7 +230,6 @@ def smoothing(views: Views, links: str, seed: int = 0) -> Pipeline:
     steps.append(
         NeighborViews(
             links, HOPS, restart=RESTART, self_weight="mean", directed=False, layers="last", views=chosen, keep=False,
-            suffix=SUFFIX,
         )
     )  # fmt: skip
     return make_pipeline(*steps)
