@@ -27,7 +27,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.core: pyproject.toml | $(BIN)/python
-	$(PIP) -e .
+	$(PIP) -e ".[table]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python

@@ -56,7 +56,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "TableViews": {"text": {"words": "body"}, "columns": {"meta": ["year"]}},
 }
 TEXTS = ("EmbeddingViews", "TextViews", "TextVectorizer")
-TABLES = ("TableViews", "ColumnViews")
+TABLES = ("TableViews",)
 IMAGES = ("SiftWords",)
 
 # -- nasty parameters

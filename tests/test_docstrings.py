@@ -86,7 +86,6 @@ SETTINGS = {
     "EachView": {"transformers": StandardScaler()},
     "TextViews": {"columns": {"words": "body"}},
     "EmbeddingViews": {"encoder": lambda texts: np.ones((len(texts), 2)), "columns": "body"},
-    "ColumnViews": {"groups": {"meta": ["year"]}},
     "TableViews": {"text": {"words": "body"}, "columns": {"meta": ["year"]}},
 }
 IMAGES = ("SiftWords",)
@@ -98,7 +97,7 @@ def fitted(name):
     if name in IMAGES:
         pytest.importorskip("skimage", reason="scikit-image is not installed: words of images are not checked")
         X = [np.kron(np.random.default_rng(i).random((9, 9, 3)), np.ones((8, 8, 1))) for i in range(24)]
-    elif name in ("TextViews", "ColumnViews", "TableViews", "EmbeddingViews"):
+    elif name in ("TextViews", "TableViews", "EmbeddingViews"):
         X = {"body": ["ant bee", "bee cat", "cat ant"] * 8, "year": list(range(24))}
     elif name == "TextVectorizer":
         X = ["ant bee", "bee cat", "cat ant"] * 8

@@ -41,7 +41,7 @@ TOOLS = ROOT / ".venv-release"
 NEEDED = ["build", "hatchling", "twine", "check-wheel-contents", "zizmor", "cyclonedx-bom", "pip-licenses"]
 PYTHONS = ["3.11", "3.12", "3.13"]
 VERSIONS = ["lowest", "newest"]
-USERS = "plot,mudata,parquet,dask,ann,image,web"  # extras of users but for torch, which is large and the user's choice
+USERS = "plot,mudata,table,dask,ann,image,web"  # extras of users but for torch, which is large and the user's choice
 
 # a source distribution holds what its tests need; a wheel holds the package alone
 IN_SDIST = ["src/coview/__init__.py", "tests", "pyproject.toml", "constraints-lowest.txt", "Makefile", "README.md"]

@@ -23,7 +23,6 @@ _MODULES = {
     "coview.model_selection.table": ("Comparison",),
     "coview.preprocessing.codebook": ("Codebook",),
     "coview.views.coerce": ("as_views",),
-    "coview.preprocessing.columns": ("ColumnViews",),
     "coview.editing.edited": ("edit",),
     "coview.editing.moves": ("Moves",),
     "coview.preprocessing.each_view": ("EachView",),
@@ -143,7 +142,6 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.plsa.seeds import seeds_from_objects as seeds_from_objects
     from coview.plsa.voting import VotingPLSA as VotingPLSA
     from coview.preprocessing.codebook import Codebook as Codebook
-    from coview.preprocessing.columns import ColumnViews as ColumnViews
     from coview.preprocessing.each_view import EachView as EachView
     from coview.preprocessing.embeddings import EmbeddingViews as EmbeddingViews
     from coview.preprocessing.images import SiftWords as SiftWords

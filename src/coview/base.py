@@ -21,7 +21,7 @@ from coview.engines.protocol import floating_type
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Inspection, describe
 from coview.inspection.known import note_views, warns_of_unknown
-from coview.preprocessing.magnitudes import vector_norms, warn_of_other_scale
+from coview.preprocessing.scaling import vector_norms, warn_of_other_scale
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.front import public
@@ -63,7 +63,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         "group_names_": rules.optional(rules.mapping(rules.text())),
         "_found_names": rules.optional(rules.mapping(rules.text())),
         "_object_ids": rules.optional(rules.or_none(rules.values())),
-        "_vector_norms": rules.optional(rules.by_view(rules.sequence(rules.number(0), 3), some=True)),
+        "_vector_norms": rules.optional(rules.by_view(rules.sequence(rules.number(0), 2), some=True)),
     }
 
     def __init_subclass__(cls, **options: Any) -> None:

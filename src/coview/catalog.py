@@ -85,7 +85,6 @@ ESTIMATORS = {entry.name: entry for entry in _ENTRIES}
 # transformers of data: saved and loaded like estimators, but they take other things than views
 TRANSFORMERS = {
     "Codebook": "coview.preprocessing.codebook",
-    "ColumnViews": "coview.preprocessing.columns",
     "EachView": "coview.preprocessing.each_view",
     "EmbeddingViews": "coview.preprocessing.embeddings",
     "NeighborViews": "coview.preprocessing.neighbors",

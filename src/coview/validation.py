@@ -20,7 +20,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from coview.exceptions import LoneLabelWarning, ParameterError, ViewsError
-from coview.utils.label_names import describe_doubtful
 from coview.utils.messages import did_you_mean, listed, short
 from coview.utils.missing import is_gap, label_array
 from coview.utils.parameters import check_value, integer, number, one_of
@@ -234,10 +233,13 @@ def encode_labels(
     codes = np.full(len(labels), UNLABELED, dtype=np.int64)
     if values.size:
         codes[known] = np.searchsorted(names, values.astype(names.dtype, copy=False))
-    if classes is None:
-        counts = np.bincount(codes[known], minlength=len(names)).tolist()
-        for sentence in describe_doubtful(names.tolist(), counts, len(labels), batch=batch):
-            warn_user(sentence, UserWarning)
+    # of few labels there may be one each
+    if classes is None and not batch and len(names) >= 20 and len(labels) < 2 * values.size <= 4 * len(names):
+        warn_user(
+            f"{values.size:,} objects have {len(names):,} different labels ({short(names[0])}, ...): these look like "
+            "ids, dates or amounts, not classes.",
+            UserWarning,
+        )
     return codes, names
 
 

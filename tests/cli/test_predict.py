@@ -165,7 +165,7 @@ def test_nothing_is_told_of_a_table_that_gives_all_views(model_file, tmp_path, r
 def test_a_misspelt_column_is_told_with_what_was_meant(model_file, tmp_path, run):
     (tmp_path / "new.csv").write_text("bodys,size\nfox,1.5\nsea,2.5\n")
     code, _, err = run("predict", model_file, "--table", tmp_path / "new.csv", "--out", tmp_path / "out.csv")
-    assert code == 0 and err.count("Did you mean 'bodys'? Rename it to 'body'.") == 1
+    assert code == 0 and err.count("Did you mean 'bodys'") == 1
     assert err.count("no column 'body'") == 1  # one sentence says all
 
 

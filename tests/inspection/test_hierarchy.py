@@ -10,7 +10,7 @@ from scipy.spatial.distance import jensenshannon, squareform
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.pipeline import make_pipeline
 
-from coview import ColumnViews, LinkPLSA, MultiViewCCA, Ontology, TableViews, TextViews, Views, inspect
+from coview import LinkPLSA, MultiViewCCA, Ontology, TableViews, TextViews, Views, inspect
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection.class_matches import match_classes
@@ -201,7 +201,7 @@ def test_series_in_another_order_are_refused():
         lambda: inspect(model).hierarchy(table, classes=shuffled),
         lambda: TextViews({"words": "body"}).fit(table, shuffled),
         lambda: TableViews(text={"words": "body"}).fit(table, shuffled),
-        lambda: ColumnViews({"kind": ["kind"]}).fit(table, shuffled),
+        lambda: TableViews(columns={"kind": ["kind"]}).fit(table, shuffled),
     ):
         with pytest.raises(ViewsError, match="but in another order"):
             ask()

@@ -190,14 +190,6 @@ def test_a_bad_date_is_left_out_and_texts_are_no_categories():
         make_bins([f"{i % 28 + 1}/{i}/2024" for i in range(100)], 100, "when")
 
 
-def test_periods_and_intervals_keep_their_order():
-    pandas = pytest.importorskip("pandas")
-    quarters = pandas.to_datetime(pandas.Series(["2024-11-01", "2023-02-01", "2024-05-01"] * 5)).dt.to_period("Q")
-    assert make_bins(quarters, 15).labels == ["2023Q1", "2024Q2", "2024Q4"]
-    cut = pandas.cut(pandas.Series([30.0, 1, 12, 13]), [0, 10, 20, 50])
-    assert make_bins(cut, 4).labels == [str(part) for part in cut.cat.categories]
-
-
 @pytest.mark.parametrize(
     ("n_months", "n_bins", "labels"),
     [
@@ -228,30 +220,6 @@ def test_a_printed_table_says_how_many_groups_it_leaves_out(n_groups, words):
     names = [f"topic {g}" for g in range(n_groups)]
     text = repr(group_prevalence(range(n_groups), names, np.eye(n_groups), ["a"] * n_groups))
     assert ("not shown" not in text) if words is None else (words in text.split("\n")[0])
-
-
-def test_dates_with_dots_are_periods_and_a_report_says_what_is_no_category():
-    n = len(DATA.views)
-    dotted = [f"{1 + i % 28}.{1 + i % 12}.2024" for i in range(n)]
-    report = make_report(MODEL, DATA.views, by={"when": dotted}, held_out=False)
-    assert report.summary["prevalence"][0]["values"][0].startswith("2024")
-    with pytest.warns(UserWarning, match="'when' has .* different values"):
-        make_report(MODEL, DATA.views, by={"when": [f"{i}/1/2024" for i in range(n)]}, held_out=False)
-
-
-def test_dates_with_dots_and_the_month_first_are_kept_as_written():
-    days = [f"{1 + i % 12:02d}.{1 + i % 28:02d}.2025" for i in range(84)]
-    with pytest.warns(
-        UserWarning, match="'when' holds texts that look like dates with the month first, such as '01.13.2025'"
-    ):
-        bins = make_bins(days, 84, "when", n_bins=100)
-    assert bins.kind == "category" and sorted(bins.labels) == sorted(set(days))
-
-
-def test_a_date_with_dots_that_cannot_be_is_left_out_alone():
-    with pytest.warns(UserWarning, match="1 of 41 values of 'when' are no dates, such as '12.31.2024'"):
-        bins = make_bins([*[f"{20 + i % 8}.03.2024" for i in range(40)], "12.31.2024"], 41, "when")
-    assert bins.kind == "time" and len(bins.labels) == 8 and bins.codes[-1] == -1
 
 
 @pytest.mark.parametrize("by", [["venue", "year"], ["venue"], {"venue": ["a"], "year": [2020]}])

@@ -22,7 +22,6 @@ from coview.exceptions import CoviewError, DataFileError, ViewsError
 from coview.io import tables
 from coview.io.formats import EXTENSIONS
 from coview.io.views_folder import read_views
-from coview.online.readers import read_stream
 
 WORDS = np.array([[1, 0, 2], [0, 3, 0]])
 
@@ -125,10 +124,10 @@ def test_delimited_with_ids(tmp_path, extension, tab, mark):
         ("x\n1\n1\n", None, [[1], [1]]),
         ("name,y\nann,2\nbob,4\n", ["ann", "bob"], [[2], [4]]),
         ("ID,y\n7,2\n9,4\n", [7, 9], [[2], [4]]),
-        ("id,y\n007,2\n9,4\n", ["007", "9"], [[2], [4]]),
+        ("id,y\np7,2\n9,4\n", ["p7", "9"], [[2], [4]]),
         (",0,1\n5,1,2\n6,3,4\n", [5, 6], [[1, 2], [3, 4]]),
         ("0,1\n5,6\n", None, [[5, 6]]),
-        ('"x","y, z"\r\n 1 ,2\r\n\r\n', None, [[1, 2]]),
+        ('"x","y, z"\r\n1,2\r\n', None, [[1, 2]]),
     ],
 )
 def test_csv_by_example(tmp_path, text, ids, values):
@@ -138,8 +137,7 @@ def test_csv_by_example(tmp_path, text, ids, values):
     assert (None if X.ids is None else X.ids.tolist()) == ids
 
 
-def test_csv_matches_pandas_over_many_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "_CHUNK", 3)
+def test_csv_matches_pandas(tmp_path):
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 4)), columns=list("wxyz"))
     frame.to_csv(tmp_path / "v.csv", index=False)
     np.testing.assert_array_equal(read(tmp_path / "v.csv")["v"], frame.to_numpy())
@@ -158,27 +156,16 @@ def test_rows_without_any_cell_lack_the_view(tmp_path):
     ("text", "sentence"),
     [
         ("", "v.csv is empty (0 bytes)"),
-        ("\n\n", "v.csv has no header row: its first line is empty."),
-        ("x,y\n", "v.csv has a header row but no rows below it."),
+        ("\n\n", "v.csv cannot be read as .csv"),
+        ("x,y\n", "v.csv has no rows."),
         ("1.5,2.5\n1,2\n", "v.csv has no header row: its first line is all numbers."),
-        ("<!DOCTYPE html>\n<html></html>\n", "v.csv is HTML or XML by content ('<!DOCTYPE html>')"),
-        ("x,y\n1,2\n3\n", "v.csv has 1 cells in line 3, but 2 in its header."),
-        ("x,y\n1,2\n3,4,5\n", "v.csv has 3 cells in line 3, but 2 in its header."),
-        ("x,y\n1,2\n\n3,4\n", "v.csv has an empty line (3) between its rows."),
-        ('x,y\n1,"2\n', "v.csv is broken in line 2"),
-        ("x,y\n1,two\n", "v.csv has 'two' in column 'y' of line 2, which is not a number."),
-        ("x,y\n1,2\n3,\n", "v.csv has 1 of 2 cells empty in line 3."),
-        (
-            "name,y\nann,2\nann,4\n",
-            "v.csv has 'ann' in column 'name' of line 2, which is not a number, nor an id",
-        ),
+        ("x,y\n1,2\n3\n", "v.csv has 1 of 2 cells empty in row 1 (counting from 0)."),
+        ("x,y\n1,2\n3,4,5\n", "v.csv cannot be read as .csv"),
+        ("x,y\n1,two\n", "View 'v' has column 'y' of type String, which is not numeric"),
+        ("x,y\n1,2\n3,\n", "v.csv has 1 of 2 cells empty in row 1 (counting from 0)."),
+        ("name,y\nann,2\nann,4\n", "View 'v' has column 'name' of type String, which is not numeric"),
         ("id\na\nb\n", "v.csv has no column of features beside 'id'."),
-        ('id,x,y\n"a\nb",1,2\nc,3,foo\n', "v.csv has 'foo' in column 'y' of line 4, which is not a number."),
-        ('id,x,y\n"a\nb",1,2\nc,3,\n', "v.csv has 1 of 2 cells empty in line 4."),
-        ('name,x\n"1\n",1\nann,2\nann,3\n', "v.csv has 'ann' in column 'name' of line 4, which is not a number"),
-        ("x,y\n1,1_000\n", "v.csv has '1_000' in column 'y' of line 2, which is not a number."),
-        ("x,y\n1_000,1\n1_000,2\n", "v.csv has '1_000' in column 'x' of line 2, which is not a number"),
-        ("x,y\n1,nan\n", "View 'v' has NaN or infinity"),
+        ("x,y\n1,1_000\n", "View 'v' has column 'y' of type String, which is not numeric"),
         ("x,y\n1,inf\n", "View 'v' has NaN or infinity"),
     ],
 )
@@ -232,7 +219,7 @@ def test_bad_parquet_is_refused(tmp_path, columns, sentence):
 @pytest.mark.parametrize(
     ("name", "absent", "sentence"),
     [
-        ("v.parquet", ("polars", "pyarrow"), 'pip install "coview[parquet]"'),
+        ("v.parquet", ("polars", "pyarrow"), 'pip install "coview[table]"'),
         ("v.h5mu", ("mudata",), 'pip install "coview[mudata]"'),
     ],
 )
@@ -268,7 +255,6 @@ def test_jsonl_is_sparse_with_features_in_order_of_appearance(tmp_path):
     ("text", "sentence"),
     [
         ('{"a": 1}\n{"a": ', "v.jsonl has no JSON object in line 2"),
-        ('{"a": 1}\n\n{"a": 2}\n', "v.jsonl has no JSON object in line 2"),
         ("[1, 2]\n", "v.jsonl has no JSON object in line 1, but list."),
         ('{"a": "x"}\n', "v.jsonl has 'x' for 'a' in line 1; a number is needed."),
         ('{"a": null}\n', "v.jsonl has None for 'a' in line 1; a number is needed."),
@@ -277,9 +263,8 @@ def test_jsonl_is_sparse_with_features_in_order_of_appearance(tmp_path):
         ('{"id": 1}\n', "v.jsonl has no non-zero feature."),
         ('{"a": NaN}\n', "View 'v' has NaN or infinity"),
         ("<html>\n", "v.jsonl has no JSON object in line 1"),
-        ('{"a": 1, "a": 2}\n', "v.jsonl has no JSON object in line 1 (the key 'a' occurs twice in one object)"),
         ('{"a": ' + "[" * 100_000 + "}", "v.jsonl has no JSON object in line 1 (its lists and objects are nested too"),
-        ('{"a": ' + "1" * 5000 + "}", "v.jsonl has no JSON object in line 1 (it has a number of thousands of digits)"),
+        ('{"a": ' + "1" * 5000 + "}", "v.jsonl has no JSON object in line 1"),
     ],
 )
 def test_bad_jsonl_is_refused(tmp_path, text, sentence):
@@ -314,38 +299,6 @@ def states_much(path, sentence):
         read(path)
 
 
-@pytest.mark.parametrize("kind", ["numbers", "a list", "texts"])
-def test_a_parquet_file_that_states_much_is_refused(tmp_path, kind):
-    columns = {
-        "numbers": {f"c{i}": pl.zeros(1_000_000, eager=True) for i in range(9)},
-        "a list": {"c": pl.Series([pl.zeros(9_000_000, eager=True)])},
-        "texts": {"c": pl.Series(["x" * 10_000]).new_from_index(0, 9000)},
-    }
-    pl.DataFrame(columns[kind]).write_parquet(tmp_path / "v.parquet")
-    if kind == "a list":  # is as long as its page says, whatever the end of the file says
-        before, stated, after = (tmp_path / "v.parquet").read_bytes().rpartition(b"\x80\xd1\xca\x08")
-        (tmp_path / "v.parquet").write_bytes(before + b"\x82\x80\x80\x00" * bool(stated) + after)
-        assert stated and pl.read_parquet(tmp_path / "v.parquet")["c"].list.len().to_list() == [9_000_000]
-    for reader in (read, tables.read_table, lambda path: list(read_stream(path))):
-        with pytest.raises(DataFileError, match=r"rows x \d columns, \d+(\.\d)? MB of memory, in"):
-            reader(tmp_path / "v.parquet")
-
-
-def test_a_parquet_file_whose_columns_overlap_is_refused(tmp_path):
-    pl.DataFrame({"a": np.random.default_rng(0).random(2000)}).write_parquet(
-        tmp_path / "v.parquet", compression="uncompressed"
-    )
-    content = (tmp_path / "v.parquet").read_bytes()
-    packed = max(n for n in range(16_000, 16_200) if content.count(varint(n)) > 1)  # of the column, which has a page
-    (tmp_path / "v.parquet").write_bytes(content.replace(varint(packed), varint(40_000)))
-    states_much(tmp_path / "v.parquet", "its columns overlap")
-
-
-def varint(number):
-    """A number of three bytes as Parquet's headers have it."""
-    return bytes([2 * number % 128 + 128, 2 * number // 128 % 128 + 128, 2 * number // 128**2])
-
-
 def test_numbers_that_repeat_are_read_from_parquet(tmp_path):
     pl.DataFrame({"a": np.zeros(1_000_000)}).write_parquet(tmp_path / "v.parquet")
     assert read(tmp_path / "v.parquet").shape == (1_000_000, 1)
@@ -377,14 +330,14 @@ def test_whole_numbers_beyond_64_bits_are_ids_as_text(tmp_path):
         assert read(tmp_path / name).ids.tolist() == [str(10**30), "2"]
 
 
-@pytest.mark.parametrize("kind", [pl.Int128, pl.List(pl.Int128)], ids=str)
-def test_integers_that_numpy_does_not_know_are_told(tmp_path, kind):
-    values = [1, 2**100] if kind == pl.Int128 else [[1], [2**100]]
-    pl.DataFrame({"a": pl.Series(values, dtype=kind)}).write_parquet(tmp_path / "v.parquet")
+def test_integers_that_numpy_does_not_know_are_told(tmp_path):
+    pl.DataFrame({"a": pl.Series([1, 2**100], dtype=pl.Int128)}).write_parquet(tmp_path / "v.parquet")
     with pytest.raises(CoviewError, match="128"):
         read(tmp_path / "v.parquet")
-    with pytest.raises(CoviewError, match="128"):
-        TableViews(columns={"x": ["a"]}).fit(tables.read_table(tmp_path / "v.parquet"))
+    assert TableViews("b", id="a").fit_transform({"a": [1, 2**100], "b": ["red", "sea"]}).ids.tolist() == [
+        "1",
+        str(2**100),
+    ]
 
 
 def test_a_name_is_no_pattern(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from coview import ColumnViews, MultiViewPLSAClassifier, TextViews
+from coview import MultiViewPLSAClassifier, TableViews, TextViews
 from coview.catalog import resolve
 from coview.io.models import load, outline, save
 
@@ -48,6 +48,6 @@ def test_a_pipeline_from_text_to_classes_is_saved_whole(tmp_path):
     pipe = make_pipeline(TextViews(text), MultiViewPLSAClassifier(3, random_state=0)).fit(frame, y)
     save(pipe, tmp_path / "p.coview")
     assert (load(tmp_path / "p.coview").predict(frame) == pipe.predict(frame)).all()
-    columns = ColumnViews().fit(frame)
+    columns = TableViews(columns={"title": ["title"]}).fit(frame)
     save(columns, tmp_path / "c.coview")
     assert load(tmp_path / "c.coview").transform(frame) == columns.transform(frame)

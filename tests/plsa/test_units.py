@@ -78,9 +78,3 @@ def test_columns_that_do_not_vary_have_no_unit():
 def test_folds_and_models_inside_others_are_silent():
     model = MultiViewPLSAClassifier(2, max_iter=2, random_state=0)
     assert told(lambda: cross_val_score(model, PEOPLE, TARGET, cv=2)) == []
-
-
-def test_principal_components_are_meant_to_have_a_widest():
-    components = RNG.normal(size=(60, 40)) / np.arange(1, 41) ** 1.5
-    for columns, sentences in ((np.arange(40), 0), (RNG.permutation(40), 1)):
-        assert len(told(partial(LinkPLSA(2, max_iter=1, random_state=0).fit, components[:, columns]))) == sentences

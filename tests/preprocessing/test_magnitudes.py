@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from coview import AutoClassifier, LabelSpreadingClassifier, LinkPLSA, SphericalKMeans, Views, load, save
-from coview.preprocessing.magnitudes import vector_norms, warn_of_other_scale
+from coview.preprocessing.scaling import vector_norms, warn_of_other_scale
 
 CLASSES = np.arange(150) % 3
 
@@ -21,7 +21,7 @@ def heard(ask):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ask()
-    return [str(each.message) for each in caught if "another scale" in str(each.message)]
+    return [str(each.message) for each in caught if "long, but" in str(each.message)]
 
 
 def unit(rows):
@@ -36,7 +36,7 @@ def test_a_classifier_warns_once_of_vectors_that_were_normalized(model):
     for rows in (X[100:], X[100:101]):
         messages = heard(lambda rows=rows: model.predict(Views(vec=unit(rows))))
         assert len(messages) == 1
-        assert messages[0].startswith("View 'vec' has vectors of another scale than in fit: all have length 1 here")
+        assert messages[0].startswith("View 'vec' has vectors about 1 long, but ")
 
 
 def test_a_model_from_a_file_and_one_plain_matrix_warn_too(tmp_path):

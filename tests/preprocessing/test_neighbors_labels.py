@@ -35,11 +35,11 @@ def near(X: Views) -> np.ndarray:
     return X["labels_near"].toarray()
 
 
-def formula(links, y, hops, restart, prior, normalize):
+def formula(links, y, hops, restart, prior):
     """Powers of the dense step and a weak link to everybody, own column set to 0, times the labels."""
     both = links + np.eye(len(links))
     degree = both.sum(axis=1)
-    step = both / np.sqrt(np.outer(degree, degree)) if normalize == "symmetric" else both / degree[:, None]
+    step = both / np.sqrt(np.outer(degree, degree))
     whole = (1 - restart) ** hops * np.linalg.matrix_power(step, hops)
     for k in range(hops):
         whole += restart * (1 - restart) ** k * np.linalg.matrix_power(step, k)
@@ -53,28 +53,27 @@ kinds = given(
     st.integers(1, 5),
     st.sampled_from([0, 0.1, 0.6]),
     st.sampled_from([0, 0.3]),
-    st.sampled_from(["symmetric", "rows"]),
     st.booleans(),
 )
 
 
 @settings(max_examples=40, deadline=None)
 @kinds
-def test_labels_near_are_the_dense_powers_without_the_diagonal(seed, hops, restart, prior, normalize, symmetric):
+def test_labels_near_are_the_dense_powers_without_the_diagonal(seed, hops, restart, prior, symmetric):
     X, y = make(seed=seed, symmetric=symmetric)
-    model = NeighborViews(hops=hops, restart=restart, normalize=normalize, labels=True, label_prior=prior)
+    model = NeighborViews(hops=hops, restart=restart, labels=True, label_prior=prior)
     found = model.fit_transform(X, y)
     assert found.names == ("words", "links", "words_near", "labels_near")
-    expected = formula(X["links"].toarray(), y, hops, restart, prior, normalize)
+    expected = formula(X["links"].toarray(), y, hops, restart, prior)
     assert_allclose(near(found), expected, atol=1e-12)
     assert_array_equal(found.present[:, -1], expected.sum(axis=1) > 0)
 
 
 @settings(max_examples=20, deadline=None)
 @kinds
-def test_an_own_label_is_never_visible(seed, hops, restart, prior, normalize, symmetric):
+def test_an_own_label_is_never_visible(seed, hops, restart, prior, symmetric):
     X, y = make(seed=seed, symmetric=symmetric)
-    model = NeighborViews(hops=hops, restart=restart, normalize=normalize, labels=True, label_prior=prior)
+    model = NeighborViews(hops=hops, restart=restart, labels=True, label_prior=prior)
     given = model.fit_transform(X, y)
     row = 3 + int(np.argmax(y[3:] >= 0)) if (y[3:] >= 0).any() else 0
     for other in [k for k in (-1, 0, 1, 2) if k != y[row]]:
@@ -124,10 +123,10 @@ def test_a_fitted_object_known_by_its_id_does_not_depend_on_its_company():
     assert_allclose(near(model.transform(X[[5, 2]])), expected[[5, 2]], atol=1e-12)
 
 
-@pytest.mark.parametrize(("normalize", "prior"), [("symmetric", 0.0), ("rows", 0.2)])
-def test_an_unlabeled_object_is_what_a_new_one_with_its_links_is(normalize, prior):
+@pytest.mark.parametrize("prior", [0.0, 0.2])
+def test_an_unlabeled_object_is_what_a_new_one_with_its_links_is(prior):
     X, y = make(ids=False)
-    model = NeighborViews(hops=4, restart=0.1, normalize=normalize, labels=True, label_prior=prior)
+    model = NeighborViews(hops=4, restart=0.1, labels=True, label_prior=prior)
     expected = near(model.fit_transform(X, y))
     rows = np.flatnonzero(y < 0)
     assert_allclose(near(model.transform(X[rows])), expected[rows], atol=1e-12)
@@ -171,7 +170,7 @@ def test_labels_need_no_other_view_than_links():
 
 def test_sparse_and_float32_stay():
     X, y = make(dtype=np.float32)
-    found = NeighborViews(labels=True, suffix="~").fit_transform(X, y)["labels~"]
+    found = NeighborViews(labels=True).fit_transform(X, y)["labels_near"]
     assert sparse.issparse(found) and found.dtype == np.float32
 
 

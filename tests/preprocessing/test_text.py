@@ -115,7 +115,10 @@ def test_a_pandas_index_becomes_ids():
 
 def test_columns_that_are_not_text_are_left_out_by_default():
     frame = pd.DataFrame({"a": TITLES, "n": [1, 2, 3], "c": pd.Categorical(["x", "y", "x"])})
-    assert TextViews().fit_transform(frame).names == ("a",)
+    assert TextViews(stop_words=None, vectorizer=CountVectorizer(token_pattern=".")).fit_transform(frame).names == (
+        "a",
+        "c",
+    )
     assert TextViews(["c"], CountVectorizer(token_pattern=".")).fit_transform(frame).names == ("c",)
 
 
@@ -141,21 +144,25 @@ def test_it_must_be_fitted_first():
             "The table has no column 'tilte' for view 't'; its columns ",
         ),
         (TextViews({"t": "tilte"}), {"title": TITLES}, "'title'. Did you mean 'title'?"),
-        (TextViews(), {"n": [1, 2]}, "TextViews found no column of text; the columns are 'n'."),
-        (TextViews({"t": "n"}), {"n": [1, 2]}, "TextViews needs text, but column 'n' holds int."),
-        (TextViews({"t": "n"}), {"n": ["a", 2]}, "TextViews needs text, but column 'n' holds int and str."),
+        (TextViews(), {"n": [1, 2]}, "A column of text is needed; the columns are 'n'."),
+        (TextViews({"t": "n"}), {"n": [1, 2]}, "Column 'n' holds int, not text."),
+        (TextViews({"t": "n"}), {"n": ["a", 2]}, "Column 'n' holds int, not text."),
         (TextViews(), {"a": ["a", "I"], "b": ["red", None]}, "View 'a' cannot be built from column 'a'"),
         (TextViews({"b": "b"}), {"b": [None, None]}, "Column 'b' of view 'b' has no text in any row."),
         (TextViews(vectorizer={"z": None}), {"a": TITLES}, "vectorizer names view 'z', but the views are 'a'."),
-        (TextViews({}), {"a": TITLES}, "TextViews needs at least one column, got none."),
+        (TextViews({}), {"a": TITLES}, "A column of text is needed; the columns are 'a'."),
         (TextViews(), {"a": ["x"], "b": ["x", "y"]}, "Columns must have the same rows: 'a' has 1, 'b' has 2."),
-        (TextViews(), [], "TextViews got an empty table: 0 rows x 1 columns."),
+        (TextViews(), [], "The table is empty: 0 rows x 1 columns."),
         (
             TextViews(),
             3,
-            "TextViews needs a data frame, a mapping of columns, a list of mappings or a list of texts, got int.",
+            "A data frame, a mapping of columns or a list of mappings, one for each row, is needed, got int.",
         ),
-        (TextViews(), np.eye(2), "a mapping of columns, a list of mappings or a list of texts, got ndarray."),
+        (
+            TextViews(),
+            np.eye(2),
+            "one for each row, is needed, got ndarray.",
+        ),
     ],
 )
 def test_bad_input_is_refused_with_a_sentence(model, X, sentence):

@@ -12,8 +12,8 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from coview import Views
 from coview.preprocessing.codebook import Codebook
-from coview.preprocessing.columns import ColumnViews
 from coview.preprocessing.scaling import ScaledViews
+from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.preprocessing.weighting import TfidfViews, UnitRows
 
@@ -55,7 +55,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", [TextViews(), ColumnViews()], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("estimator", [TextViews(), TableViews("text")], ids=lambda e: type(e).__name__)
 @pytest.mark.filterwarnings("ignore:.*Can't test estimator")
 def test_those_that_take_tables_pass_the_checks_that_need_no_matrix(estimator):
     results = check_estimator(estimator, on_fail=None)

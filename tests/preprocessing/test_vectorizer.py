@@ -7,7 +7,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from coview import TableViews, TextVectorizer, TextViews, load, save
 from coview.exceptions import ViewsError
-from coview.preprocessing.stop_words import STOP_WORDS, detect_language, detect_languages
+from coview.preprocessing.stop_words import STOP_WORDS, detect_language
 from coview.preprocessing.vectorizer import find_separators
 
 SENTENCES = {
@@ -80,7 +80,7 @@ def test_texts_without_sentences_are_in_no_language():
         (["a;b, c", "d;e"], ";"),
         (["a|b"], "|"),
         (["a b", "c"], " "),
-        ([], " "),
+        ([["a"], None], ","),
         (["a, b | c", "d, e"], (",", " | ")),
         (["AC|DC, rock", "pop, soul"], ","),
         (["a, b | c", *["a, b"] * 1000], ","),
@@ -169,68 +169,10 @@ def test_all_of_it_can_be_set():
     assert "common" not in model.vectorizers_["body"].vocabulary_
 
 
-def test_bounds_never_leave_nothing():
-    X = TextViews().fit_transform({"body": ["red fox"] * 200})
-    assert X["body"].sum() == 400
-
-
 def test_a_short_view_takes_the_language_of_the_others():
     table = {"title": ["fox of gardens", "sea"] * 60, "body": _texts(119)}
     model = TextViews().fit(table)
     assert model.stop_words_ == {"title": "english", "body": "english"}
-
-
-ENGLISH = ["He said that the war was over before they could die", "It is not what we have been told about the hat"]
-GERMAN = ["Es war nicht das Ende, aber die Stadt und der Fluss", "Sie hat uns mit dem Buch und den Karten geholfen"]
-
-
-@pytest.mark.parametrize(("english", "german"), [(150, 50), (50, 150), (94, 6)])
-def test_texts_in_a_second_language_lose_its_function_words_and_the_others_none(english, german, tmp_path):
-    texts = [ENGLISH[i % 2] for i in range(english)] + [GERMAN[i % 2] for i in range(german)]
-    model = TextViews(min_df=1, max_df=1.0)
-    X = model.fit_transform(texts)
-    first, second = ("english", "german") if english > german else ("german", "english")
-    assert model.stop_words_ == {"text": f"{first}+{second}"}
-    words = {name: set(X.feature_names["text"][rows.nonzero()[1]]) for name, rows in _halves(X["text"], english)}
-    assert not words["german"] & STOP_WORDS["german"] and {"stadt", "buch", "karten"} <= words["german"]
-    assert not words["english"] & STOP_WORDS["english"] and {"said", "told"} <= words["english"]
-    if first == "english":  # of the first language function words are left out everywhere, of others in their texts
-        assert {"war", "die", "hat"} <= words["english"]
-    save(model, tmp_path / "m.coview")
-    assert (load(tmp_path / "m.coview").transform(texts)["text"] != X["text"]).nnz == 0
-
-
-def _halves(matrix, n):
-    return (("english", matrix[:n]), ("german", matrix[n:]))
-
-
-def test_a_few_texts_of_another_language_are_no_second_language():
-    texts = [ENGLISH[i % 2] for i in range(196)] + [GERMAN[i % 2] for i in range(4)]
-    assert TextViews().fit(texts).stop_words_ == {"text": "english"}
-    names = ["Vom Winde verweht", "Das Boot", "Die Welle", "Der Untergang", "Das Leben der Anderen", "Der Tunnel"] * 20
-    titles = [f"The film {name} was shown to all of us in the evening" for name in names]
-    assert detect_languages(titles) == ["english"]
-
-
-@pytest.mark.parametrize("language", SENTENCES)
-def test_texts_in_one_language_are_in_no_other(language):
-    assert detect_languages([SENTENCES[language]] * 40) == [language]
-
-
-def test_a_view_of_short_texts_takes_the_second_language_of_the_others():
-    table = {"body": ENGLISH * 40 + GERMAN * 20, "title": ["The end of the war", "A hat"] * 40 + ["Der Fluss"] * 40}
-    model = TextViews(min_df=1, max_df=1.0).fit(table)
-    assert model.stop_words_["body"] == model.stop_words_["title"] == "english+german"
-    french = TextViews(min_df=1, max_df=1.0).fit({**table, "title": [SENTENCES["french"]] * 120})
-    assert french.stop_words_ == {"body": "english+german", "title": "french"}
-
-
-def test_languages_may_be_given_by_code():
-    words = TextVectorizer("en+de").build_analyzer()
-    assert words(GERMAN[0]) == ["ende", "stadt", "fluss"] and words("the war and the hat") == ["war", "hat"]
-    assert words("die hard war") == ["die", "hard", "war"] and words("hat man") == ["hat", "man"]
-    with pytest.raises(ValueError, match=r"stop_words must be a language .*'en\+klingon'"):
-        TextVectorizer("en+klingon").fit(["red fox"])
 
 
 def test_lists_are_split_by_the_separator_found_or_given(tmp_path):
@@ -254,9 +196,9 @@ def test_lists_are_split_by_the_separator_found_or_given(tmp_path):
 
 
 def test_lists_and_texts_may_not_share_a_name():
-    with pytest.raises(ViewsError, match="View 'a' is named in both columns and tokens"):
+    with pytest.raises(ViewsError, match="View 'a' is named in two of text, columns and tokens"):
         TextViews({"a": "x"}, tokens={"a": "x"}).fit({"x": ["red fox"]})
-    with pytest.raises(ViewsError, match="View 'a' is named in two of text, tokens, columns and embeddings"):
+    with pytest.raises(ViewsError, match="View 'a' is named in two of text, columns and tokens"):
         TableViews({"a": "x"}, tokens={"a": "x"}).fit({"x": ["red fox"]})
 
 

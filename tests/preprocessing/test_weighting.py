@@ -130,7 +130,6 @@ def test_negative_counts_are_refused():
         {
             "norm": st.sampled_from(["l1", "l2", None]),
             "use_idf": st.booleans(),
-            "smooth_idf": st.booleans(),
             "sublinear_tf": st.booleans(),
         }
     ),
@@ -140,12 +139,6 @@ def test_tfidf_equals_scikit_learn(matrix, options):
     expected = TfidfTransformer(**options).fit_transform(matrix).toarray()
     for make in MAKERS.values():
         np.testing.assert_allclose(dense(TfidfViews(**options).fit_transform(make(matrix))["x"]), expected, atol=1e-12)
-
-
-def test_tfidf_of_a_feature_that_no_document_has_is_finite():
-    model = TfidfViews(smooth_idf=False).fit(COUNTS)
-    assert model.idf_["x"][3] == 1
-    assert np.isfinite(model.transform(COUNTS + 1)["x"]).all()
 
 
 def test_tfidf_weighs_new_rows_with_the_fitted_idf():

@@ -19,7 +19,6 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from coview import (
     PLSA,
     AutoClustering,
-    ColumnViews,
     ConcatenatedViews,
     EachView,
     EmbeddingViews,
@@ -93,7 +92,7 @@ def test_a_pipeline_that_takes_tables_reads_a_table(front):
             "words=body --columns meta=year --id key",
         ),
         "text": (TextViews({"words": "body"}), "words=body --step TfidfViews --set"),
-        "columns": (ColumnViews({"meta": ["year"]}), "--columns meta=year"),
+        "columns": (TableViews(columns={"meta": ["year"]}), "--columns meta=year"),
         "words of their own": (TextViews({"words": "body"}, CountVectorizer(min_df=2)), None),
     }[front]
     between = [TfidfViews()] if front == "text" else []
@@ -117,7 +116,6 @@ def test_the_command_makes_the_same_views_of_a_table():
         id="key",
         stop_words=["the", "of"],
         min_df=1,
-        impute=0.5,
     )
     table = {
         "key": ["a", "b", "c", "d"],
@@ -131,7 +129,7 @@ def test_the_command_makes_the_same_views_of_a_table():
     found = describe_reproduction(inspect(model))
     words = shlex.split(found["commands"][0])
     typed = {flag: [words[i + 1] for i, word in enumerate(words) if word == flag] for flag in words if flag[:2] == "--"}
-    single = {name: typed[f"--{name.replace('_', '-')}"][0] for name in ("stop_words", "min_df", "impute")}
+    single = {name: typed[f"--{name.replace('_', '-')}"][0] for name in ("stop_words", "min_df")}
     again = table_front(
         TableOptions(Path("t.csv"), typed["--text"], typed["--tokens"], typed["--columns"], typed["--id"][0], **single)
     )

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from coview import CCAClustering, ColumnViews, MultiViewNaiveBayes, SeededKMeansClassifier, Views, read_stream
+from coview import CCAClustering, MultiViewNaiveBayes, SeededKMeansClassifier, TableViews, Views, read_stream
 
 X = np.random.default_rng(0).poisson(1.0, (40, 6))
 Y = np.arange(40) % 2
@@ -31,7 +31,7 @@ def classes_with_one_label(folder):
 
 
 def categories_that_are_texts(folder):
-    ColumnViews({"facts": ["note"]}).fit_transform({"note": [f"text {i}" for i in range(40)]})
+    TableViews(columns={"facts": ["note"]}).fit_transform({"note": [f"text {i}" for i in range(40)]})
 
 
 def labels_in_a_column(folder):

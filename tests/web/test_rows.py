@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_rows
-from coview.preprocessing.columns import ColumnViews
+from coview.preprocessing.tables import TableViews
 from coview.retrieval.queries import QueryReader
 from coview.views.inputs import ViewInput
 from coview.web.rows import CellReader, rows_to_views
@@ -55,12 +55,11 @@ def test_objects_may_lack_views_and_forms_may_be_mixed():
 TABLE = {"age": [31.0, 7.0, 52.0, 40.0], "pay": [10.0, 0.0, 30.0, 20.0], "job": ["cook", "child", "smith", "cook"]}
 
 
-@pytest.mark.parametrize("impute", ["median", "mean", 5.0])
 @pytest.mark.parametrize(
     "row", [{"age": 8}, {"pay": 3, "job": "cook"}, {"age": 8, "pay": None, "job": None}, {"job": "cook"}]
 )
-def test_columns_that_are_not_there_are_filled_as_in_a_table(row, impute):
-    front = ColumnViews({"person": ["age", "pay", "job"], "numbers": ["age", "pay"]}, impute=impute).fit(TABLE)
+def test_columns_that_are_not_there_are_filled_as_in_a_table(row):
+    front = TableViews(columns={"person": ["age", "pay", "job"], "numbers": ["age", "pay"]}).fit(TABLE)
     new = {name: [row.get(name), 1] if name != "job" else [row.get(name), "smith"] for name in TABLE}
     expected = front.transform(new)[[0]]
     readers = {view: CellReader(each) for view, each in front.view_inputs().items()}
@@ -70,14 +69,6 @@ def test_columns_that_are_not_there_are_filled_as_in_a_table(row, impute):
     for view in X.names:
         assert dense(X[view]).tolist() == dense(expected[view]).tolist()
         assert sparse.issparse(X[view]) == sparse.issparse(expected[view])
-
-
-def test_a_column_that_must_not_be_missing_is_asked_for():
-    front = ColumnViews({"numbers": ["age", "pay"]}, impute=None).fit(TABLE)
-    readers = {view: CellReader(each) for view, each in front.view_inputs().items()}
-    assert dense(rows_to_views({"numbers": {"age": 8, "pay": 0}}, readers)["numbers"]).tolist() == [[8, 0]]
-    with pytest.raises(ViewsError, match="View 'numbers' needs a value of 'pay'"):
-        rows_to_views({"numbers": {"age": 8, "pay": None}}, readers)
 
 
 def test_a_vectorizer_reads_text_as_in_fit():
@@ -177,7 +168,7 @@ def test_dense_rows_and_names_are_one(rows):
 
 
 def test_the_bare_value_of_a_view_of_one_column_is_read_as_in_a_table():
-    front = ColumnViews({"work": ["job"], "money": ["pay"]}).fit(TABLE)
+    front = TableViews(columns={"work": ["job"], "money": ["pay"]}).fit(TABLE)
     readers = {view: CellReader(part) for view, part in front.view_inputs().items()}
     rows = [{"work": "cook", "money": 12.5}, {"work": "Mars", "money": 3}]
     table = front.transform({"job": ["cook", "Mars"], "pay": [12.5, 3]})
@@ -191,7 +182,7 @@ def test_the_bare_value_of_a_view_of_one_column_is_read_as_in_a_table():
 
 def test_the_start_of_a_column_of_numbers_is_no_column():
     table = {"a_b": [1.0, 2.0, 3.0], "a_1": [4.0, 5.0, 6.0], "d": [1.0, 1.0, 2.0], "job": ["cook", "smith", "cook"]}
-    readers = {"x": CellReader(ColumnViews({"x": list(table)}).fit(table).view_inputs()["x"])}
+    readers = {"x": CellReader(TableViews(columns={"x": list(table)}).fit(table).view_inputs()["x"])}
     for cell in ({"a": 2.0, "d": 2.0}, {"a": 1.0, "d": 2.0}, {"a": "b", "d": 2.0}):
         with pytest.raises(ViewsError, match="View 'x' has no feature 'a'"):
             rows_to_views({"x": cell}, readers)

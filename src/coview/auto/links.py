@@ -41,10 +41,10 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.neighbors import NeighborViews, find_rows, pick_columns
 from coview.preprocessing.scaling import ScaledViews
-from coview.preprocessing.weighting import TfidfViews
+from coview.preprocessing.weighting import weigh_counts
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed
-from coview.views.arrays import density, is_whole, looks_counted, take_rows
+from coview.views.arrays import density, looks_counted, take_rows
 from coview.views.views import Views, n_present
 
 __all__ = [
@@ -209,13 +209,6 @@ def links_among(views: Views, links: str) -> sparse.csr_array:
     return pick_columns(sparse.csr_array(views[links], dtype=np.float64), _columns(views, links))
 
 
-def _weighing(views: Views, names: list[str]) -> list[TfidfViews]:
-    """Tf-idf of views: counts by their logarithms, others as they are, since 1 + log of a small share is negative."""
-    whole = [name for name in names if is_whole(views[name])]
-    parts = ((True, whole), (False, [name for name in names if name not in whole]))
-    return [TfidfViews(sublinear_tf=log, views=part) for log, part in parts if part]
-
-
 def smoothing(views: Views, links: str, seed: int = 0) -> Pipeline:
     """Steps, not fitted, from views as they are to those smoothed over the links, one dense view for each.
 
@@ -226,7 +219,7 @@ def smoothing(views: Views, links: str, seed: int = 0) -> Pipeline:
     measured = [name for name in others if metric_by_default(views[name], having[name]) != "cosine"]
     chosen = [name for name in others if name not in measured] or others
     counted = [name for name in chosen if looks_counted(views[name], having[name])]
-    steps: list[Any] = _weighing(views, counted)
+    steps: list[Any] = weigh_counts(views, counted)
     scaled = [name for name in chosen if name in measured]
     if scaled:
         steps.append(ScaledViews(views=scaled))
@@ -237,7 +230,6 @@ def smoothing(views: Views, links: str, seed: int = 0) -> Pipeline:
     steps.append(
         NeighborViews(
             links, HOPS, restart=RESTART, self_weight="mean", directed=False, layers="last", views=chosen, keep=False,
-            suffix=SUFFIX,
         )
     )  # fmt: skip
     return make_pipeline(*steps)
@@ -353,7 +345,7 @@ def _figures(
     having = int(present.sum())
     if looks_counted(matrix, having):
         counts = Views(x=matrix)
-        weighed = make_pipeline(*_weighing(counts, ["x"])).fit_transform(counts)["x"]
+        weighed = make_pipeline(*weigh_counts(counts, ["x"])).fit_transform(counts)["x"]
     scaling = Scaling.learned(weighed, n_present=having)
     linked, places = np.unique(ends, return_inverse=True)
     rows = scaling.rows(take_rows(weighed, linked))

@@ -38,7 +38,7 @@ __all__ = [
     "write_table",
 ]
 
-_SETTINGS = ("stop_words", "min_df", "max_df", "impute")  # of a table: as they are typed, None leaves the default
+_SETTINGS = ("stop_words", "min_df", "max_df")  # of a table: as they are typed, None leaves the default
 _NAMES = ("id", "row", "label", "name", "predicted")  # columns that are no figures
 KEYS = ("id", "row")  # what the column is called that says whose a label is
 WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
@@ -105,8 +105,8 @@ def with_vectors(table: Any, path: Path, views: Mapping[str, Path]) -> Any:
         if len(matrix) != n_rows:
             raise DataFileError(f"{file} has {len(matrix)} rows, but {path} has {n_rows}.")
         vectors[name] = matrix
-    if isinstance(table, Mapping) or not vectors:
-        return {**table, **vectors} if vectors else table
+    if not vectors:
+        return table
     if type(table).__module__.startswith("polars."):
         import polars
 
@@ -258,25 +258,25 @@ def _pairs(options: Sequence[str], flag: str, example: str) -> dict[str, str]:
 def tell_absent(front: Any, X: Any, done: str) -> None:
     """Say in a line which views a raw table does not give; `done` is what is done without them, "predicted".
 
-    Of columns that were renamed a warning says more, and of a table that gives no view an error.
+    Of a table that gives no view an error says more.
     """
-    from coview.preprocessing.raw_columns import RawTransformer, no_columns
-    from coview.utils.fitted_state import ask
+    from coview.preprocessing.columns import RawTransformer
+    from coview.preprocessing.tables import TableViews
 
     if not isinstance(front, RawTransformer) or _is_views(X):
         return
-    absent, renamed = front.absent_views(X), front.renamed_views(X)
+    absent = front.absent_views(X)
     if len(absent) == len(front.view_inputs()):
         return
-    widths = ask(front, "columns_.widths_") or {}  # columns of vectors
+    vectors = front.widths_ if isinstance(front, TableViews) else {}
     parts = [
-        f"without view {view!r}: {no_columns(names).replace('The', 'the', 1)}"
-        + (f"; pass its vectors with --view {view}=FILE.npy" if names == [view] == list(widths.get(view, ())) else "")
+        f"without view {view!r}: the table has no column {listed(names)}"
+        + (f"; pass its vectors with --view {view}=FILE.npy" if names == [view] and view in vectors else "")
         for view, names in absent.items()
-        if view not in renamed
     ]
     if parts:
-        print_line(f"coview: {done} {'; '.join(parts)}.")
+        hints = [did_you_mean(names[0], columns_of(X)) for names in absent.values()]
+        print_line(f"coview: {done} {'; '.join(parts)}.{''.join(hints)}")
 
 
 def check_there(path: Path) -> None:
@@ -293,8 +293,7 @@ def check_there(path: Path) -> None:
 def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     """Return one label per object: of a file, or of a column of the table that X is; empty cells have no label.
 
-    Nor have cells that mark missing ones ("NaN", "N/A", "null", ...), of which a line tells. Blanks around a label are
-    taken away.
+    Nor have cells that mark missing ones ("NaN", "N/A", "null", ...). Blanks around a label are taken away.
 
     A file of ids and labels is joined by the ids of the views, or by the column `id` of the table; one of many columns
     by those of its columns that are called "id" and "label", or "row" and "label", as `coview suggest` writes them. A
@@ -307,7 +306,7 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     table = None if _is_views(X) else X
     if table is not None and not Path(source).exists():
         _check_label_column(source, columns_of(table))
-        return _cleaned(_values(table, source), f"column {short(source)}")
+        return _cleaned(_values(table, source))
     path = Path(source)
     check_there(path)
     n_rows = len(X) if table is None else len(_values(table, columns_of(table)[0]))
@@ -316,7 +315,7 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     if column is None:
         if len(labels) != n_rows:
             raise DataFileError(f"{path} holds {len(labels)} labels, but there are {n_rows} objects.")
-        return _cleaned(labels, str(path))
+        return _cleaned(labels)
     by_row = _are_rows(column, keys, ids, n_rows)
     if not by_row and ids is None:
         hint = "Name the column of the table that holds them: --id COLUMN" if table is not None else "Give labels alone"
@@ -327,7 +326,7 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     if column not in ("id", id, ""):  # what names the objects had to be guessed
         how = "as numbers of rows, from 0" if by_row else "as ids"
         print_line(f"coview: {path}: the column {short(column)} is taken {how}.")
-    return _cleaned(_by_key(path, keys, labels, range(n_rows) if by_row else ids), str(path))
+    return _cleaned(_by_key(path, keys, labels, range(n_rows) if by_row else ids))
 
 
 def _are_rows(column: str, keys: Sequence[Any], ids: Any, n_rows: int) -> bool:
@@ -365,7 +364,7 @@ def _is_views(X: Any) -> bool:
 
 def columns_of(table: Any) -> list[str]:
     """Return the names of the columns of a table that was read."""
-    return list(table) if isinstance(table, Mapping) else list(table.columns)
+    return list(table.columns)
 
 
 def _values(table: Any, name: str) -> list[Any]:
@@ -505,7 +504,7 @@ def _by_key(path: Path, ids: Sequence[Any], labels: Sequence[Any], own: Any) -> 
     return joined
 
 
-def _cleaned(labels: Sequence[Any], where: str) -> Any:
+def _cleaned(labels: Sequence[Any]) -> Any:
     """Labels of one kind: whole numbers even where gaps made them floats, None where there is none.
 
     A cell of -1 is the number among texts too, as in Python: a file may not tell numbers from texts. Nor may it where
@@ -513,14 +512,12 @@ def _cleaned(labels: Sequence[Any], where: str) -> Any:
     """
     import numpy as np
 
-    from coview.utils.label_names import MISSING_CELLS
+    from coview.io.tables import MISSING_CELLS
     from coview.utils.limits import text_array
     from coview.utils.missing import is_gap
 
     labels = [label.strip() if isinstance(label, str) else label for label in labels]
-    marks = [label for label in labels if isinstance(label, str) and label and label in MISSING_CELLS]
-    if marks:
-        print_line(f"coview: {where}: {listed(sorted(set(marks)))} marks no label ({len(marks):,} objects).")
+    if any(isinstance(label, str) and label in MISSING_CELLS for label in labels):
         labels = [None if isinstance(label, str) and label in MISSING_CELLS else label for label in labels]
         given = [label for label in labels if not is_gap(label)]
         if all(isinstance(label, str) and re.fullmatch(r"-?(0|[1-9]\d{0,17})", label) for label in given):
@@ -637,5 +634,5 @@ def _frame(columns: dict[str, list[Any]], path: Path) -> Any:
     try:
         import polars
     except ImportError:
-        raise DataFileError(f'{path} needs polars to be written. Run: pip install "coview[parquet]".') from None
+        raise DataFileError(f'{path} needs polars to be written. Run: pip install "coview[table]".') from None
     return polars.DataFrame(columns)

@@ -30,7 +30,6 @@ from coview.cli.settings import build_model, clusters_parameter, find_entry, par
 from coview.exceptions import DataFileError, InterruptedFitWarning
 from coview.utils.messages import not_text, printable
 from coview.utils.progress import progress, tell
-from coview.utils.warn import warn_user
 
 __all__ = ["fit"]
 
@@ -274,19 +273,14 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
 
 
 def _against(y: Any, labels: Any) -> dict[str, float]:
-    import numpy as np
 
     from coview.metrics import clustering_accuracy, normalized_mutual_info
-    from coview.utils.label_names import describe_doubtful
     from coview.utils.missing import is_gap
 
     known = [i for i, label in enumerate(y.tolist()) if not is_gap(label)]
     if not known:
         return {}
     truth = [y[i] for i in known]
-    classes, counts = np.unique(truth, return_counts=True)
-    for sentence in describe_doubtful(classes.tolist(), counts.tolist(), len(y)):
-        warn_user(sentence, UserWarning)
     return {
         "nmi": round(float(normalized_mutual_info(truth, labels[known])), 4),
         "accuracy": round(float(clustering_accuracy(truth, labels[known])), 4),

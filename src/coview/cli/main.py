@@ -173,7 +173,7 @@ def _show_warning(message: Warning | str, *_: Any) -> None:
 
 
 # what commands call the parameters of Python's functions
-_TABLE = {"stop_words": "--stop-words", "min_df": "--min-df", "max_df": "--max-df", "impute": "--impute"}
+_TABLE = {"stop_words": "--stop-words", "min_df": "--min-df", "max_df": "--max-df"}
 _OPTIONS = {
     "fit": {"y": "--labels", **_TABLE},
     "compare": {**_TABLE, "y": "--labels", "cv": "--folds", "n_clusters": "--clusters", "label_share": "--share"},

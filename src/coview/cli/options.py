@@ -91,8 +91,8 @@ class TableOptions:
         str | None,
         typer.Option(
             "--stop-words",
-            help="Words to leave out of texts: those of a language (en) or several (en+de), a list (the,of,and), or "
-            "none; by default those of the languages found.",
+            help="Words to leave out of texts: those of a language (en), a list (the,of,and), or "
+            "none; by default those of the language found.",
         ),
     ] = None
     min_df: Annotated[
@@ -102,14 +102,6 @@ class TableOptions:
     max_df: Annotated[
         str | None,
         typer.Option("--max-df", help="Largest number (or share, such as 0.5) of texts that a word may be in."),
-    ] = None
-    impute: Annotated[
-        str | None,
-        typer.Option(
-            "--impute",
-            help="What stands for a missing number of the table: median (the default), mean, a number, or none to "
-            "refuse.",
-        ),
     ] = None
 
     @classmethod

@@ -35,8 +35,8 @@ from coview.inspection.outliers import OutlierTable, find_outliers
 from coview.inspection.prevalence import PrevalenceTable, check_one_column, group_prevalence, named_columns
 from coview.inspection.quality import QualityTable, group_quality
 from coview.inspection.vectors import GroupExplanation, explain_groups, nearest_in_groups
+from coview.preprocessing.columns import RawTransformer
 from coview.preprocessing.embeddings import EmbeddingViews
-from coview.preprocessing.raw_columns import RawTransformer
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters

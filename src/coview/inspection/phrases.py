@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.inspection.names import WORDS, first_words, same_word
-from coview.preprocessing.stop_words import detect_languages, function_words_by_text
+from coview.preprocessing.stop_words import STOP_WORDS, detect_language
 
 __all__ = ["count_phrases", "log_odds", "telling_features"]
 
@@ -147,7 +146,7 @@ def count_phrases(texts: Sequence[str]) -> tuple[Any, list[str]] | None:
     (['red fox'], [1, 1, 1, 0])
     """
     vectorizer = CountVectorizer(
-        analyzer=_phrases_of(detect_languages(texts) or ["english"]),
+        analyzer=_phrases_of(detect_language(texts) or "english"),
         min_df=LEAST_OBJECTS,
         max_features=MOST_PHRASES,
         binary=True,
@@ -159,13 +158,12 @@ def count_phrases(texts: Sequence[str]) -> tuple[Any, list[str]] | None:
     return found, vectorizer.get_feature_names_out().tolist()
 
 
-def _phrases_of(languages: Sequence[str]) -> Callable[[str], list[str]]:
-    function_words_of = function_words_by_text(languages)
+def _phrases_of(language: str) -> Callable[[str], list[str]]:
+    function_words = STOP_WORDS[language]
 
     def phrases(text: str) -> list[str]:
         found = []
         runs = [run.split() for run in _RUN.findall(text.lower())]
-        function_words = function_words_of(chain.from_iterable(runs))
         for words in runs:
             telling = [len(word) > 1 and word not in function_words for word in words]
             for length in range(2, LONGEST_PHRASE + 1):

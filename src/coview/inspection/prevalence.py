@@ -21,7 +21,7 @@ import numpy as np
 from scipy.stats import norm
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.raw_columns import Column, as_table, is_rows, iso_date, month_first, read_dates
+from coview.preprocessing.columns import as_table, as_years, is_rows, read_dates
 from coview.utils.messages import cut, listed, quantity, short
 from coview.utils.tables import ColumnTable
 from coview.utils.warn import warn_user
@@ -40,7 +40,6 @@ FEW = 20  # objects of a period, on average: with fewer, longer periods say more
 MANY = 2_000  # objects of a bin whose mean is as good as normal
 PERIODS = ("D", "M", "Q", "H", "Y", "decade", "century", "millennium")
 MOSTLY = 0.5  # share of dates above which other texts are mistakes
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}([T ]|$)")
 SEVERAL = (list, tuple, set, frozenset, np.ndarray)  # cells of several values
 _MONTH = re.compile(r"\d{4}(-\d{2})?")  # or a year, as text
 
@@ -255,9 +254,7 @@ def check_one_column(by: Any, X: Any) -> None:
     coview.exceptions.ViewsError: by names 'venue', 'year', but a table is made by one of them: call prevalence once ...
     """
     several = isinstance(by, (Mapping, list, tuple)) and len(by) > 0 and all(isinstance(name, str) for name in by)
-    columns = (
-        as_table(X, "prevalence").names if several and (is_frame(X) or is_rows(X) or isinstance(X, Mapping)) else []
-    )
+    columns = as_table(X).names if several and (is_frame(X) or is_rows(X) or isinstance(X, Mapping)) else []
     if several and (isinstance(by, Mapping) or all(name in columns for name in by)):
         first = next(iter(by))
         one = f"by={first!r}" if first in columns else f"by=the values of {first!r}"
@@ -285,18 +282,12 @@ def named_columns(
             f"{parameter} names the column {names[0]!r}, but X is no table with such columns. Pass the values of all "
             "objects."
         )
-    table = as_table(X, f"{parameter}=...")
+    table = as_table(X)
     table.check_has(list(names), f" for {parameter}")
     found: dict[str, Any] = {}
     for name in names:
-        split = (lists or {}).get(name)
-        column = table.column(name) if split is None else table.items(name)
-        if column.kind == "vector":
-            raise ViewsError(f"{parameter} must hold dates, numbers or categories, but column {name!r} holds vectors.")
-        found[str(name)] = [
-            None if gap else split(value) if split is not None and isinstance(value, str) else value
-            for value, gap in zip(column.values.tolist(), column.missing)
-        ]
+        split = (lists or {}).get(name, lambda text: text)
+        found[str(name)] = [split(cell) if isinstance(cell, str) else cell for cell in table.cells(name)]
     return found
 
 
@@ -312,93 +303,59 @@ def make_bins(values: Any, n_objects: int, by: str = "value", n_bins: int | None
     >>> bins.kind, bins.labels, bins.codes.tolist()
     ('time', ['2024-01-15', '2024-02-02', '2024-02-20'], [0, 2, -1, 1])
     """
-    column = _without_blanks(as_table({by: values}, "prevalence").column(by))
-    _check_length(len(column.values), n_objects)
-    if column.missing.all():
+    cells = [None if isinstance(cell, str) and not cell.strip() else cell for cell in as_table({by: values}).cells(by)]
+    _check_length(len(cells), n_objects)
+    if all(cell is None for cell in cells):
         raise ViewsError(f"by has no value: all {n_objects:,} of them are missing.")
-    column, shortest = _whole_dates(_without_bad_dates(column, by))
-    years = read_dates(column)
-    if years is not None:
+    dates, shortest = _as_dates(cells, by)
+    if dates is not None:
         periods = PERIODS[PERIODS.index(shortest) :]
         if n_bins is None:  # half-years are for who asks for few
             periods = tuple(period for period in periods if period != "H")
-        return _periods(years, n_bins or MOST_PERIODS, periods)
-    if column.kind == "number":
-        if not np.isfinite(column.values.astype(np.float64)).all():
+        return _periods(dates, n_bins or MOST_PERIODS, periods)
+    column = as_table({by: cells}).column(by)
+    if column.ndim == 1 and column.dtype.kind in "iuf":
+        if np.isinf(column).any():
             raise ViewsError("by must hold finite numbers, got an infinite one. Leave such values out.")
-        return _numbers(column, n_bins)
-    if column.kind == "vector" or any(isinstance(value, (*SEVERAL, dict)) for value in column.values):
-        raise ViewsError(f"by must hold dates, numbers or categories, got {column.type_name}.")
-    return _categories(column, n_bins or MOST_CATEGORIES, by)
+        return _numbers(column.astype(np.float64), n_bins)
+    if any(isinstance(cell, (*SEVERAL, dict)) for cell in cells):
+        raise ViewsError("by must hold dates, numbers or categories, got lists.")
+    return _categories(cells, n_bins or MOST_CATEGORIES, by)
 
 
-def _without_blanks(column: Column) -> Column:
-    """A column whose blank texts are missing: empty cells of a file."""
-    if column.kind not in ("text", "category"):
-        return column
-    blank = np.array([isinstance(value, str) and not value.strip() for value in column.values], dtype=bool)
-    return replace(column, missing=column.missing | blank) if blank.any() else column
-
-
-def _whole_dates(column: Column) -> tuple[Column, str]:
-    """Years and months that are texts as their first days; and the shortest period that dates tell apart."""
-    known = column.values[~column.missing]
-    if column.kind != "text" or not all(_MONTH.fullmatch(text) for text in known):
-        return column, "D"
-    values = column.values.copy()
-    values[~column.missing] = [f"{text}-01-01"[:10] for text in known]
-    return replace(column, values=values), "M" if any(len(text) > 4 for text in known) else "Y"
-
-
-def _without_bad_dates(column: Column, by: str) -> Column:
-    """A column of texts that are dates but for a few, which count as missing, with a warning.
-
-    Where dates with dots have the month first, all are kept as they are written: 02.03.2026 would be another day.
-    """
-    if column.kind != "text":
-        return column
-    there = np.flatnonzero(~column.missing)
-    if (such := month_first(column.values[there])) is not None:
+def _as_dates(cells: list[Any], by: str) -> tuple[np.ndarray | None, str]:
+    """Dates, where cells are dates but for a few, which count as missing; and the shortest period they tell apart."""
+    known, shortest = [cell for cell in cells if cell is not None], "D"
+    if all(isinstance(cell, str) and _MONTH.fullmatch(cell) for cell in known):
+        shortest = "M" if any(len(cell) > 4 for cell in known) else "Y"
+        cells = [cell and f"{cell}-01-01"[:10] for cell in cells]
+    dates = read_dates(cells)
+    bad = [cell for cell, none in zip(cells, np.isnat(dates)) if none and cell is not None]
+    if len(bad) >= MOSTLY * len(known):
+        return None, shortest
+    if bad:
         warn_user(
-            f"{by!r} holds texts that look like dates with the month first, such as {short(such)}, which are taken for "
-            "categories. Write dates as 2026-11-15.",
+            f"{len(bad):,} of {len(known):,} values of {by!r} are no dates, such as {short(bad[0])}, and are left out. "
+            "Write dates as 2026-11-15, 2026-11 or 2026.",
             UserWarning,
             inside=True,
         )
-        return column
-    column = replace(column, values=column.values.copy())
-    column.values[there] = [iso_date(text) for text in column.values[there]]
-    fit = np.array([bool(_MONTH.fullmatch(text) or _DAY.match(text)) for text in column.values[there]])
-    if fit.all() or fit.mean() < MOSTLY:
-        return column
-    bad = there[~fit]
-    warn_user(
-        f"{len(bad):,} of {len(there):,} values of {by!r} are no dates, such as {short(column.values[bad[0]])}, and "
-        "are left out. Write dates as 2026-11-15, 2026-11 or 2026.",
-        UserWarning,
-        inside=True,
-    )
-    missing = column.missing.copy()
-    missing[bad] = True
-    return replace(column, missing=missing)
+    return dates, shortest
 
 
-def _periods(years: Column, most: int, periods: Sequence[str]) -> Bins:
+def _periods(dates: np.ndarray, most: int, periods: Sequence[str]) -> Bins:
     """The shortest periods of which there are not too many, with enough objects, but two where dates differ."""
-    known = ~years.missing
-    first = np.floor(years.values[known]).astype(np.int64)
-    begin = (first - 1970).astype("datetime64[Y]").astype("datetime64[D]")
-    length = ((first - 1969).astype("datetime64[Y]").astype("datetime64[D]") - begin).astype(np.int64)
-    days = begin + np.floor((years.values[known] - first) * length + 1e-6).astype(np.int64)
+    known = ~np.isnat(dates)
+    days, years = dates[known].astype("datetime64[D]"), as_years(dates[known])
     periods = [period for period in periods if len(np.unique(_period_of(days, period))) > 1] or periods[:1]
     for period, next_one in zip(periods, [*periods[1:], periods[-1]]):
         found, codes = np.unique(_period_of(days, period), return_inverse=True)
         longer = len(np.unique(_period_of(days, next_one)))
         if len(found) <= most and (len(days) >= FEW * len(found) or longer < LEAST_PERIODS):
             break
-    all_codes = np.full(len(years.values), -1)
+    all_codes = np.full(len(dates), -1)
     all_codes[known] = codes
-    places = np.array([years.values[known][codes == p].mean() for p in range(len(found))])
+    places = np.array([years[codes == p].mean() for p in range(len(found))])
     return Bins("time", all_codes, [_period_label(int(value), period) for value in found], places)
 
 
@@ -428,10 +385,10 @@ def _period_label(value: int, period: str) -> str:
     }[period]
 
 
-def _numbers(column: Column, n_bins: int | None) -> Bins:
+def _numbers(column: np.ndarray, n_bins: int | None) -> Bins:
     """Each number, where there are few; else bins of equally many objects, and those of frequent numbers."""
-    known = ~column.missing
-    values = column.values[known].astype(np.float64)
+    known = ~np.isnan(column)
+    values = column[known]
     different, counts = np.unique(values, return_counts=True)
     if len(different) <= (FEW_NUMBERS if n_bins is None else n_bins):
         codes, labels = np.searchsorted(different, values), _labels(different)
@@ -443,7 +400,7 @@ def _numbers(column: Column, n_bins: int | None) -> Bins:
         high = _labels(different[last])
         labels = [a if a == b else f"{a} to {b}" for a, b in zip(low, high)]
         labels = labels if len(set(labels)) == len(labels) else [f"{label} ({i})" for i, label in enumerate(labels, 1)]
-    all_codes = np.full(len(column.values), -1)
+    all_codes = np.full(len(column), -1)
     all_codes[known] = codes
     return Bins("number", all_codes, labels, np.array([values[codes == b].mean() for b in range(len(labels))]))
 
@@ -470,13 +427,11 @@ def _labels(numbers: np.ndarray) -> list[str]:
     return [repr(value) for value in numbers.tolist()]
 
 
-def _categories(column: Column, most: int, by: str) -> Bins:
+def _categories(cells: list[Any], most: int, by: str) -> Bins:
     """Categories, the most frequent first; what is rare is one more."""
-    names = [None if gap else str(value).strip() for value, gap in zip(column.values, column.missing)]
+    names = [None if cell is None else str(cell).strip() for cell in cells]
     counts = Counter(name for name in names if name is not None)
     ranked = [name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
-    if column.kind == "other" and len(ranked) <= most:  # periods and intervals have an order
-        ranked = _in_order(column, ranked)
     kept = ranked if len(ranked) <= most else ranked[: most - 1]
     labels = kept if len(kept) == len(ranked) else [*kept, f"{len(ranked) - len(kept):,} others"]
     rest = sum(counts[name] for name in ranked[len(kept) :])
@@ -491,11 +446,3 @@ def _categories(column: Column, most: int, by: str) -> Bins:
     places = {name: i for i, name in enumerate(kept)}
     codes = np.array([-1 if name is None else places.get(name, len(kept)) for name in names])
     return Bins("category", codes, labels, np.arange(len(labels), dtype=np.float64))
-
-
-def _in_order(column: Column, names: list[str]) -> list[str]:
-    """Names of values in the order of the values, where they have one."""
-    try:
-        return list(dict.fromkeys(str(value) for value in sorted(column.values[~column.missing])))
-    except TypeError:
-        return names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
@@ -12,8 +13,8 @@ import numpy as np
 from scipy import io, sparse
 
 from coview.exceptions import DataFileError
-from coview.io.tables import DELIMITERS, native_parquet, read_numbers, rows_present
-from coview.preprocessing.vector_columns import holds_vectors, read_vectors
+from coview.io.tables import DELIMITERS, read_frame
+from coview.preprocessing.columns import find_missing, read_vectors
 from coview.utils.messages import not_text, one_sentence, short
 from coview.utils.text_files import json_rows
 from coview.views.arrays import frame_ids
@@ -141,31 +142,43 @@ def _read_svmlight(path: Path) -> FileView:
 # -- tables
 
 
-def _read_parquet(path: Path) -> FileView | dict[str, FileView]:
+def _read_table(path: Path) -> FileView | dict[str, FileView]:
+    """Views of a table: its numbers, and each column of vectors. A first column of names holds the ids."""
     import narwhals as nw
 
-    frame = nw.from_native(native_parquet(path))
+    frame = nw.from_native(read_frame(path))
+    if not len(frame) or not frame.columns:
+        raise DataFileError(f"{path} has no rows. Write one row per object below the names of the columns.")
+    _check_names(path, frame.columns)
     ids = frame_ids(frame)
     first = frame[:, 0]
-    if first.name.lower() == "id" or (first.dtype == nw.String and first.n_unique() == len(frame)):
+    unnamed = not first.name or first.name.startswith("Unnamed: 0")  # as pandas calls it
+    if unnamed or first.name.lower() == "id" or (first.dtype == nw.String and first.n_unique() == len(frame)):
         ids = _typed_ids(path, first.to_list())
         frame = frame.drop(first.name)
     if not frame.columns:
         raise DataFileError(f"{path} has no column of features beside {first.name!r}.")
-    columns = {name: frame.select(name) for name in frame.columns}
-    vectors = {str(name): _vector_view(name, part, ids) for name, part in columns.items() if holds_vectors(part)}
-    frame = frame.drop(*[name for name in columns if str(name) in vectors])
+    matrices = {name: read_vectors(name, frame[name]) for name in frame.columns}
+    vectors = {str(name): _vector_view(matrix, ids) for name, matrix in matrices.items() if matrix is not None}
+    frame = frame.drop(*[name for name in matrices if str(name) in vectors])
     if not frame.columns:
         return vectors if len(vectors) > 1 else next(iter(vectors.values()))
-    numbers = _number_view(path, frame, ids)
-    if path.stem in vectors:
-        raise DataFileError(f"{path} has a column of vectors of its own name, and numbers. Rename the column.")
-    return {path.stem: numbers, **vectors} if vectors else numbers
+    return {path.stem: _number_view(path, frame, ids), **vectors} if vectors else _number_view(path, frame, ids)
 
 
-def _vector_view(name: Any, column: Any, ids: np.ndarray | None) -> FileView:
-    matrix, missing = read_vectors(name, column)
-    return FileView(matrix, ids, present=~missing if missing.any() else None)
+def _check_names(path: Path, names: list[str]) -> None:
+    """Refuse a first line of numbers, unless it counts the columns, as pandas names them by itself."""
+    numbers = [name for name in names if re.fullmatch(r"-?\d*\.?\d+(e-?\d+)?", name)]
+    counting = [str(i) for i in range(len(names) + 1)]
+    if len(numbers) == len(names) and numbers not in (counting[:-1], counting[1:]):
+        raise DataFileError(f"{path} has no header row: its first line is all numbers. Add the columns' names.")
+
+
+def _vector_view(matrix: np.ndarray, ids: np.ndarray | None) -> FileView:
+    missing = find_missing(matrix)
+    if not missing.any():
+        return FileView(matrix, ids)
+    return FileView(np.where(missing[:, None], matrix.dtype.type(0), matrix), ids, present=~missing)
 
 
 def _number_view(path: Path, frame: Any, ids: np.ndarray | None) -> FileView:
@@ -178,6 +191,18 @@ def _number_view(path: Path, frame: Any, ids: np.ndarray | None) -> FileView:
     return FileView(matrix, ids, list(frame.columns), have)
 
 
+def rows_present(path: Path, empty: np.ndarray, columns: int, first: int = 0) -> np.ndarray | None:
+    """Return which rows of a table have values, or None where all do; `empty` counts the empty cells of each."""
+    partly = np.flatnonzero((empty > 0) & (empty < columns))
+    if partly.size:
+        row = partly[0]
+        raise DataFileError(
+            f"{path} has {empty[row]} of {columns} cells empty in row {first + row} (counting from 0). Fill them, or "
+            "leave all of a row's cells empty where the object lacks the view."
+        )
+    return empty == 0 if empty.any() else None
+
+
 def _read_jsonl(path: Path) -> FileView:
     columns: dict[str, int] = {}
     ids: list[Any] = []
@@ -185,8 +210,8 @@ def _read_jsonl(path: Path) -> FileView:
     indices: list[int] = []
     indptr = [0]
     with open(path, encoding="utf-8-sig") as stream:
-        lines = stream.read().rstrip().split("\n")
-    for number, row in enumerate(json_rows(lines, path, skip_empty=False), start=1):
+        lines = [line for line in stream if line.strip()]
+    for number, row in enumerate(json_rows(lines, path), start=1):
         if "id" in row:
             ids.append(row.pop("id"))
         for feature, value in row.items():
@@ -232,8 +257,7 @@ def _read_h5mu(path: Path) -> dict[str, FileView]:
 _READERS: dict[str, Callable[[Path], Any]] = {
     ".npz": _read_npz,
     ".npy": _read_npy,
-    **dict.fromkeys(DELIMITERS, lambda path: FileView(*read_numbers(path))),
-    ".parquet": _read_parquet,
+    **dict.fromkeys((*DELIMITERS, ".parquet"), _read_table),
     ".mtx": _read_mtx,
     ".svmlight": _read_svmlight,
     ".jsonl": _read_jsonl,

@@ -25,8 +25,7 @@ from coview.exceptions import DataFileError
 from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
 from coview.utils.messages import listed, not_text, one_sentence, quantity, short
-from coview.utils.parquet import check_parquet, collect
-from coview.utils.text_files import check_unique, csv_rows, json_rows
+from coview.utils.text_files import csv_rows, json_rows
 from coview.utils.warn import warn_user
 from coview.validation import check_count
 from coview.views.coerce import PLAIN
@@ -196,12 +195,8 @@ def _read_jsonl(source: Any, label: str | None) -> Iterator[dict[str, Any]]:
 
 def _read_csv(source: Any, label: str | None) -> Iterator[dict[str, Any]]:
     with _opened(source, "r") as stream:
-        rows = csv_rows(stream, _called(source))
-        _, header = next(rows)
-        check_unique(_called(source), header)
-        for _, row in rows:
-            if row:
-                yield _by_view(zip(header, map(_cell, row)), label)
+        for row in csv_rows(stream, _called(source)):
+            yield _by_view(zip(row, map(_cell, row.values())), label)
 
 
 def _read_parquet(source: Any, label: str | None) -> Iterator[dict[str, Any]]:
@@ -209,12 +204,11 @@ def _read_parquet(source: Any, label: str | None) -> Iterator[dict[str, Any]]:
         import polars
     except ImportError:
         raise DataFileError(
-            f'{_called(source)} needs polars to be streamed. Run: pip install "coview[parquet]".'
+            f'{_called(source)} needs polars to be streamed. Run: pip install "coview[table]".'
         ) from None
-    check_parquet(source)
     frame, start, step = polars.scan_parquet(source, glob=False), 0, 8192
     while True:
-        part = collect(source, frame.slice(start, step))
+        part = frame.slice(start, step).collect()
         for row in part.iter_rows(named=True):
             yield _by_view(row.items(), label)
         start += step

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from coview.preprocessing.scaling import FEWEST, fall, vary
 from coview.utils.messages import short
 from coview.utils.warn import warn_user
 
@@ -42,13 +41,11 @@ def warn_of_units(moments: Mapping[str, np.ndarray], feature_names: Mapping[str,
     View 'person' has columns in units of very different size: the standard deviation of 'income' is 3e+04, that of ...
     """
     for view, (mean, deviation) in moments.items():
-        varies = np.flatnonzero(vary(mean, deviation))
+        varies = np.flatnonzero(deviation > 1e-11 * np.abs(mean))
         if len(varies) < 2:
             continue
         spread, names = deviation[varies], feature_names.get(view)
         if np.mean(spread < NARROW * spread.max()) < MOST_NARROW:
-            continue
-        if names is None and len(varies) >= FEWEST and fall(spread):  # principal components
             continue
         widest, narrowest = (
             short(names[j]) if names is not None else f"column {j}"

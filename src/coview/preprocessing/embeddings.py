@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import copy
-import time
+import hashlib
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import DataFileError, EngineError, ParameterError, ViewsError
-from coview.preprocessing.raw_columns import (
-    Column,
-    RawTransformer,
-    Table,
-    as_table,
-    check_column_name,
-    columns_by_view,
-)
-from coview.preprocessing.vector_cache import VectorCache, content_key
+from coview.preprocessing.columns import RawTransformer, Table, as_table, check_column_name, columns_by_view
 from coview.utils import fitted_state as rules
-from coview.utils.messages import cut, did_you_mean, listed, short
+from coview.utils.messages import cut, did_you_mean, listed, one_sentence, short
 from coview.utils.parameters import COLUMNS, FUNCTION, MAPPING, NONE, PATH, TEXT, TEXTS, by_view, integer, object_with
 from coview.utils.progress import progress, tell
 from coview.views.arrays import from_tensor, is_tensor, scatter_rows
@@ -34,8 +28,6 @@ from coview.views.views import Views
 __all__ = ["EmbeddingViews"]
 
 _BARE = "text"  # the column, and so the view, that a plain list becomes
-_OFTEN = 10.0  # seconds of work that a process that is killed may lose
-_MANY = 4096  # vectors that are written at once, at most
 
 Encode = Callable[[list[Any]], Any]
 
@@ -155,32 +147,22 @@ class EmbeddingViews(RawTransformer):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Views:
         """Learn the columns and return the views."""
-        table = as_table(X, type(self).__name__, bare=self._bare(self.columns))
+        table = as_table(X, bare=self._bare(self.columns))
         columns = self._chosen_columns(table)
         self._check_names(columns)
-        vectors = {view: self._embedded(table, view, column, None) for view, column in columns.items()}
-        for view, (matrix, _) in vectors.items():
-            if not len(matrix):
-                raise ViewsError(f"Column {columns[view]!r} of view {view!r} has no value in any row.")
-        self.columns_ = columns
-        self.dimensions_ = {view: matrix.shape[1] for view, (matrix, _) in vectors.items()}
+        self.columns_, self.dimensions_ = columns, {}
+        views = self._views(table, columns)
+        self.dimensions_ = views.n_features
         self.view_names_ = list(columns)
-        return self._views(table, vectors)
+        return views
 
     def transform(self, X: Any) -> Views:
         """Return the views whose columns X has; at least one is required."""
         check_is_fitted(self)
-        table = as_table(X, type(self).__name__, bare=self._bare(self.columns_))
-        columns = {view: name for view, name in self.columns_.items() if name in table.sources}
-        if not columns:
-            table.check_has_any(list(self.columns_.values()))
-        if table is not X:  # else TableViews, which knows all columns, has looked
-            self._warn_of_renamed(table)
+        table = as_table(X, bare=self._bare(self.columns_))
+        table.check_has_any(list(self.columns_.values()))
         with progress(type(self).__name__, self.verbose, owner=self):
-            vectors = {
-                view: self._embedded(table, view, column, self.dimensions_[view]) for view, column in columns.items()
-            }
-        return self._views(table, vectors)
+            return self._views(table, {view: name for view, name in self.columns_.items() if name in table.sources})
 
     def raw_texts(self, X: Any) -> dict[str, list[str]]:
         """Return the texts from which each view is built; empty if an object has none.
@@ -191,9 +173,9 @@ class EmbeddingViews(RawTransformer):
             What `transform` takes.
         """
         check_is_fitted(self)
-        table = as_table(X, type(self).__name__, bare=self._bare(self.columns_))
-        read = {view: table.column(name) for view, name in self.columns_.items() if name in table.sources}
-        return {view: [v if isinstance(v, str) else "" for v in column.values] for view, column in read.items()}
+        table = as_table(X, bare=self._bare(self.columns_))
+        read = {view: table.cells(name) for view, name in self.columns_.items() if name in table.sources}
+        return {view: [cell if isinstance(cell, str) else "" for cell in cells] for view, cells in read.items()}
 
     def text_columns(self) -> list[Any]:
         """Return the columns that are embedded."""
@@ -212,15 +194,12 @@ class EmbeddingViews(RawTransformer):
         return next(iter(columns.values())) if one else _BARE
 
     def _chosen_columns(self, table: Table) -> dict[str, Any]:
-        if self.columns is None:
-            names = table.names  # a plain list is one column, of whatever it holds
-            chosen = {str(name): name for name in names if len(names) == 1 or table.column(name).kind == "text"}
-            if not chosen:
-                raise ViewsError(f"{table.who} found no column of text; the columns are {listed(names)}.")
-            return chosen
         chosen = columns_by_view("columns", self.columns)
+        if self.columns is None:  # a plain list is one column, of whatever it holds
+            first = {name: next((cell for cell in table.cells(name) if cell is not None), "") for name in table.names}
+            chosen = {str(name): name for name in first if len(first) == 1 or isinstance(first[name], str)}
         if not chosen:
-            raise ViewsError(f"{table.who} needs at least one column, got none.")
+            raise ViewsError(f"At least one column of text is needed; the columns are {listed(table.names)}.")
         for view, name in chosen.items():
             table.check_has([name], f" for view {view!r}")
         return chosen
@@ -257,9 +236,8 @@ class EmbeddingViews(RawTransformer):
         own = rules.ask(encoder, "encode")  # a SentenceTransformer is a function too, but not from texts
         return encoder if own is None else own
 
-    def _cache(self, view: str) -> VectorCache | None:
-        if self.cache is None:
-            return None
+    def _called(self, view: str) -> str:
+        """What the encoder of a view is called in the cache."""
         name = self.name.get(view) if isinstance(self.name, Mapping) else self.name
         if name is None:
             encoder = self.encoder.get(view) if isinstance(self.encoder, Mapping) else self.encoder
@@ -270,149 +248,115 @@ class EmbeddingViews(RawTransformer):
                 "other functions. Use a new name when the function changes, such as name='letters-2'.",
                 parameter="name",
             )
-        return VectorCache(self.cache, str(name))
+        return str(name)
 
-    def _embedded(self, table: Table, view: str, column: Any, width: int | None) -> tuple[Any, np.ndarray]:
-        """Vectors of the rows that have a value, and a mask of those that have none."""
-        read = _items(table, column, view if view in self._file_views() else None)
-        there = [value for value, gap in zip(read.values, read.missing) if not gap]
-        if not there:
-            return np.zeros((0, width or 1), dtype=np.float32), read.missing
-        keys = [_key(view, column, value, self.cache is not None) for value in there]
-        position = {key: i for i, key in enumerate(dict.fromkeys(keys))}
-        first = dict(zip(reversed(keys), reversed(there)))
-        items = [first[key] for key in position]
-        work = _Embedding(view, self._encode(view), self._cache(view), self.batch_size, width)
-        unique = work.run(items, list(position))
-        rows = np.fromiter((position[key] for key in keys), dtype=np.intp, count=len(keys))
-        return unique if len(items) == len(keys) else unique[rows], read.missing
-
-    def _views(self, table: Table, vectors: dict[str, tuple[Any, np.ndarray]]) -> Views:
+    def _views(self, table: Table, columns: dict[str, Any]) -> Views:
         arrays, present = {}, {}
-        for view, (matrix, missing) in vectors.items():
-            present[view] = ~missing
-            if missing.any():
-                matrix = scatter_rows(matrix, np.where(missing, -1, np.cumsum(~missing) - 1))
-            arrays[view] = matrix
+        for view, column in columns.items():
+            cells = _read_files(table, column) if view in self._file_views() else table.cells(column)
+            have = np.array([cell is not None for cell in cells])
+            matrix = self._embed(view, [cell for cell in cells if cell is not None])
+            arrays[view] = matrix if have.all() else scatter_rows(matrix, np.where(have, np.cumsum(have) - 1, -1))
+            present[view] = have
         return Views(arrays, ids=table.ids, present=present)
 
-
-class _Embedding:
-    """Different items become vectors: those that the cache knows, the others by batches of the encoder."""
-
-    def __init__(
-        self, view: str, encode: Encode, cache: VectorCache | None, batch_size: int, width: int | None
-    ) -> None:
-        self.view, self.encode, self.cache, self.batch_size, self.width = view, encode, cache, batch_size, width
-        self.matrix: Any = None
-
-    def run(self, items: list[Any], keys: list[Any]) -> np.ndarray:
-        known = np.zeros(len(items), dtype=bool)
-        for at, vectors in self.cache.find(keys) if self.cache is not None else ():
-            self._check_width(vectors.shape[1], "the cache has vectors")
-            self._put(at, vectors, len(items))
-            known[at] = True
-        todo = np.flatnonzero(~known)
-        unsaved, since = [], time.monotonic()
-        try:
-            for start in range(0, len(todo), self.batch_size):
-                tell(f"view {self.view!r}, {start:,} of {len(todo):,}", start, len(todo))
-                rows = todo[start : start + self.batch_size]
-                self._put(rows, self._answer([items[i] for i in rows]), len(items))
-                unsaved.append(rows)
-                if sum(map(len, unsaved)) >= _MANY or time.monotonic() - since > _OFTEN:
-                    self._save(unsaved, keys)
-                    unsaved, since = [], time.monotonic()
-        finally:  # what was computed before an error is kept
-            self._save(unsaved, keys)
-        return self.matrix
-
-    def _save(self, parts: list[np.ndarray], keys: list[Any]) -> None:
-        if self.cache is not None and parts:
-            rows = np.concatenate(parts)
-            self.cache.add([keys[i] for i in rows], self.matrix[rows])
-
-    def _put(self, rows: np.ndarray, vectors: np.ndarray, n_items: int) -> None:
-        if self.matrix is None:
-            self.matrix = np.zeros((n_items, vectors.shape[1]), dtype=vectors.dtype)
-        self.matrix = self.matrix.astype(np.result_type(self.matrix, vectors), copy=False)
-        self.matrix[rows] = vectors
-
-    def _answer(self, batch: list[Any]) -> np.ndarray:
-        """What the encoder says of a batch, checked."""
-        try:
-            answer = self.encode(batch)
-            answer = list(answer) if isinstance(answer, Iterator) else answer  # vectors that are made one by one
-        except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
-            why = f"{type(error).__name__}: {cut(str(error), 200)}"
-            raise ViewsError(f"The encoder of view {self.view!r} failed for {len(batch)} items ({why}).") from error
-        except Exception as error:  # of a network, say: whoever brought the encoder knows what to do about it
-            error.add_note(f"While the encoder of view {self.view!r} was given {len(batch)} items.")
-            raise
-        if sparse.issparse(answer):
-            raise self._wrong("a sparse matrix; make views of it with TextViews(vectorizer=...) instead")
-        try:
-            vectors = np.asarray(from_tensor(answer) if is_tensor(answer) else answer)
-        except (TypeError, ValueError) as error:
-            raise self._wrong(f"what is no array of numbers ({cut(str(error))})") from error
-        if vectors.dtype == object and not vectors.ndim:
-            raise self._wrong(f"{short(answer)}, which is no array of vectors")
-        if vectors.dtype.kind not in "biuf":
-            raise self._wrong(f"values of dtype {vectors.dtype}, which are no numbers")
-        if vectors.ndim != 2 or len(vectors) != len(batch) or not vectors.shape[1]:
-            raise self._wrong(f"an array of shape {vectors.shape} for {len(batch)} items; it must return a vector each")
-        vectors = vectors.astype(np.result_type(vectors.dtype, np.float32), copy=False)
-        bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
-        if bad.size:
-            raise self._wrong(f"NaN or infinity for {short(batch[bad[0]])}")
-        self._check_width(vectors.shape[1], "it returned vectors")
-        return vectors
-
-    def _wrong(self, what: str) -> ViewsError:
-        return ViewsError(f"The encoder of view {self.view!r} returned {what}.")
-
-    def _check_width(self, width: int, said: str) -> None:
-        if self.width is None:
-            self.width = width
-        if width != self.width:
-            name = "" if self.cache is None else f" A changed encoder needs another name than {self.cache.name!r}."
+    def _embed(self, view: str, items: list[Any]) -> np.ndarray:
+        """One vector for each item: those that the cache knows, the others by batches of the encoder."""
+        width = self.dimensions_.get(view)
+        if not items:
+            if width is None:
+                raise ViewsError(f"Column {self.columns_[view]!r} of view {view!r} has no value in any row.")
+            return np.zeros((0, width), dtype=np.float32)
+        keys = [_content_key(item) for item in items]
+        unique = dict(zip(keys, items))
+        known = _read_cache(self.cache, self._called(view), list(unique)) if self.cache is not None else {}
+        todo = [key for key in unique if key not in known]
+        encode = self._encode(view) if todo else None
+        for start in range(0, len(todo), self.batch_size):
+            tell(f"view {view!r}, {start:,} of {len(todo):,}", start, len(todo))
+            some = todo[start : start + self.batch_size]
+            found = dict(zip(some, _answer(view, encode, [unique[key] for key in some])))
+            known.update(found)
+            if self.cache is not None:  # what was computed before an error is kept
+                _write_cache(self.cache, self._called(view), found)
+        width = width or len(known[keys[0]])
+        other = next((len(vector) for vector in known.values() if len(vector) != width), None)
+        if other is not None:
             raise ViewsError(
-                f"The vectors of view {self.view!r} have {self.width} numbers, but {said} of {width}. Use the encoder "
-                f"of the fit, with vectors of one length.{name}"
+                f"The vectors of view {view!r} have {width} and {other} numbers. Use the encoder of the fit, with "
+                "vectors of one length; a changed encoder needs another name in the cache."
             )
+        return np.stack([known[key] for key in keys])
 
 
-def _items(table: Table, name: Any, file_view: str | None) -> Column:
-    """Texts, images or paths of a column."""
-    if table.has_vectors(name):
+def _answer(view: str, encode: Any, batch: list[Any]) -> np.ndarray:
+    """What the encoder says of a batch, checked."""
+    try:
+        answer: Any = encode(batch)
+        answer = list(answer) if isinstance(answer, Iterator) else answer  # vectors that are made one by one
+        answer = from_tensor(answer) if is_tensor(answer) else answer
+        vectors = np.asarray(answer)
+        vectors = vectors.astype(np.result_type(vectors.dtype, np.float32), copy=False)
+    except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
+        why = f"{type(error).__name__}: {cut(str(error), 200)}"
+        raise ViewsError(f"The encoder of view {view!r} failed for {len(batch)} items ({why}).") from error
+    except Exception as error:  # of a network, say: whoever brought the encoder knows what to do about it
+        error.add_note(f"While the encoder of view {view!r} was given {len(batch)} items.")
+        raise
+    if vectors.dtype.kind != "f" or vectors.ndim != 2 or len(vectors) != len(batch) or not vectors.shape[1]:
         raise ViewsError(
-            f"Column {name!r} holds vectors already. Make a view of them with TableViews(columns={{{str(name)!r}: "
-            f"{name!r}}})."
+            f"The encoder of view {view!r} returned an array of shape {vectors.shape} and type {vectors.dtype} for "
+            f"{len(batch)} items; it must return a vector of numbers each."
         )
-    column = table.column(name)
-    if file_view is None:
-        return column
-    values = column.values.copy()
-    for row in np.flatnonzero(~column.missing).tolist():
-        path = Path(values[row]) if isinstance(values[row], (str, Path)) else None
-        if path is None or not path.is_file():
-            raise DataFileError(
-                f"Column {name!r} of view {file_view!r} must name files, but in row {row} (counting from 0) there is "
-                f"none: {short(values[row])}."
-            )
-        values[row] = path
-    return Column(name, "other", "files", values, column.missing)
+    if not np.isfinite(vectors).all():
+        raise ViewsError(f"The encoder of view {view!r} returned NaN or infinity.")
+    return vectors
 
 
-def _key(view: str, column: Any, value: Any, needed: bool) -> Any:
-    """What tells an item from others: its content, or where that is unknown the object itself."""
-    key = content_key(value)
-    if key is None and needed:
-        raise ViewsError(
-            f"The cache knows texts, bytes, arrays, images of Pillow and Paths by their content, but column {column!r} "
-            f"of view {view!r} holds {type(value).__name__}. Leave out cache, or turn it into one of these."
-        )
-    return id(value) if key is None else key
+def _read_files(table: Table, column: Any) -> list[Path | None]:
+    """Paths of files, None where there is none."""
+    paths = [None if cell is None else Path(cell) for cell in table.cells(column)]
+    for row, path in enumerate(paths):
+        if path is not None and not path.is_file():
+            raise DataFileError(f"Column {column!r} names no file in row {row} (counting from 0): {short(str(path))}.")
+    return paths
+
+
+# -- vectors on disk, by the content that they were made of
+
+
+def _content_key(item: Any) -> str:
+    """What tells an item from others: its content, or that of the file which it names."""
+    if isinstance(item, str):
+        return hashlib.sha256(item.encode(errors="surrogatepass")).hexdigest()
+    return str(joblib.hash(item.read_bytes() if isinstance(item, Path) else item))
+
+
+@contextmanager
+def _open_cache(folder: Any) -> Iterator[sqlite3.Connection]:
+    with one_sentence(f"The cache {folder} cannot be used", "Name another folder."):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        opened = sqlite3.connect(Path(folder) / "vectors.sqlite", timeout=60)  # seconds to wait while others write
+        with closing(opened), opened:
+            opened.execute("CREATE TABLE IF NOT EXISTS vectors (encoder, item, vector, PRIMARY KEY (encoder, item))")
+            yield opened
+
+
+def _read_cache(folder: Any, encoder: str, keys: list[str]) -> dict[str, np.ndarray]:
+    known = {}
+    query = "SELECT vector FROM vectors WHERE encoder = ? AND item = ?"
+    with _open_cache(folder) as cache:
+        for key in keys:
+            for (stored,) in cache.execute(query, (encoder, key)):
+                # the first byte says how many bytes each number has
+                known[key] = np.frombuffer(stored, dtype=f"<f{stored[0]}", offset=1)
+    return known
+
+
+def _write_cache(folder: Any, encoder: str, vectors: dict[str, np.ndarray]) -> None:
+    rows = [(encoder, key, bytes([vector.itemsize]) + vector.tobytes()) for key, vector in vectors.items()]
+    with _open_cache(folder) as cache:
+        cache.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
 
 @lru_cache(maxsize=4)

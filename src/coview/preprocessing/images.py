@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import DataFileError, EngineError, ViewsError
-from coview.preprocessing.raw_columns import RawTransformer
+from coview.preprocessing.columns import RawTransformer
 from coview.utils import fitted_state as rules
 from coview.utils.parameters import NONE, integer
 from coview.validation import check_count

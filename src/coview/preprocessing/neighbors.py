@@ -86,15 +86,11 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         What new objects are joined to: the fitted ones as they were before each hop, or as they are at the end, which
         stores one layer in place of `hops`. With `restart` and many hops both are the same, but for what is left after
         so many: (1 - restart)^hops.
-    normalize : {"symmetric", "rows"}, default="symmetric"
-        Divide by the square roots of the degrees at both ends of a link, or by the degree of the row (a plain mean).
     views : str, list of str or None, default=None
         Views to smooth; all but the links by default. The links themselves may be named too: who is near, and how near.
         They begin as each object's own column, which of new objects is known by their ids only.
     keep : bool, default=True
         Keep the given views beside the smoothed ones; if False, only those remain.
-    suffix : str, default="_near"
-        What is added to the name of a view for its smoothed form.
     labels : bool, default=False
         Add a view "labels_near": the known labels of y spread over the links in the same way, one column per class. An
         object's own label is left out of its row, exactly, so that labeled objects look like the others. Labels that
@@ -209,9 +205,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         "self_weight": number(above=0) | one_of("mean"),
         "directed": TRUTH,
         "layers": one_of("all", "last"),
-        "normalize": one_of("symmetric", "rows"),
         "keep": TRUTH,
-        "suffix": TEXT,
         "labels": TRUTH,
         "label_prior": number(),
     }
@@ -226,10 +220,8 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         self_weight: Any = 1.0,
         directed: bool = True,
         layers: str = "all",
-        normalize: str = "symmetric",
         views: Any = None,
         keep: bool = True,
-        suffix: str = "_near",
         labels: bool = False,
         label_prior: float = 0.0,
     ) -> None:
@@ -240,10 +232,8 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         self.self_weight = self_weight
         self.directed = directed
         self.layers = layers
-        self.normalize = normalize
         self.views = views
         self.keep = keep
-        self.suffix = suffix
         self.labels = labels
         self.label_prior = label_prior
 
@@ -298,7 +288,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         if not self.directed:
             within = sparse.csr_array(within.maximum(within.T))
         self.self_weight_ = mean_links(within) if self.self_weight == "mean" else float(self.self_weight)
-        graph = LinkGraph.of(within, None, self.normalize, self.self_weight_)
+        graph = LinkGraph.of(within, None, self.self_weight_)
         self.scale_ = graph.scale
         self.n_layers_ = self.hops if self.layers == "all" else 1
         self.layers_, self.present_layers_ = {}, {}
@@ -373,7 +363,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         names: dict[str, Any] = dict(views.feature_names) if self.keep else {}
         present = {name: views.present[:, v] for v, name in enumerate(views.names)} if self.keep else {}
         for name, layers in known.items():
-            near = f"{name}{self.suffix}"
+            near = f"{name}_near"
             array, mask = self._first_layer(views, name, rows)
             own = array
             for hop in range(self.hops):
@@ -385,7 +375,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
             if name in views.feature_names:
                 names[near] = views.feature_names[name]
         if labels is not None:
-            near = f"labels{self.suffix}"
+            near = "labels_near"
             arrays[near] = labels.astype(np.result_type(views[self.links].dtype, np.float32))
             present[near], names[near] = labels.sum(axis=1) > 0, [str(label) for label in self.classes_.tolist()]
         return Views(arrays, ids=views.ids, present=present, feature_names=names)
@@ -421,7 +411,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         others = pick_columns(links, outside, self.n_objects_)
         if not self.directed:
             others = sparse.csr_array(others.maximum(self._links_to(fitted)))
-        return LinkGraph.of(within, others, self.normalize, self.self_weight_), inside, fitted
+        return LinkGraph.of(within, others, self.self_weight_), inside, fitted
 
     def _links_to(self, fitted: np.ndarray) -> sparse.csr_array:
         """Links of the fit that lead to given objects (their row of the fit, -1 for new), from those not given."""
@@ -467,10 +457,10 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
                     f"NeighborViews cannot smooth {name!r}; the views are {listed(views.names)}."
                     f"{did_you_mean(name, views.names)}"
                 )
-            if f"{name}{self.suffix}" in views:
-                raise ViewsError(f"X already has a view {name + self.suffix!r}. Choose another suffix.")
-        if self.labels and f"labels{self.suffix}" in (*views.names, *(f"{name}{self.suffix}" for name in chosen)):
-            raise ViewsError(f"X already has a view {'labels' + self.suffix!r}. Choose another suffix.")
+        made = [f"{name}_near" for name in (*chosen, *(["labels"] if self.labels else []))]
+        taken = [name for name in made if name in views or made.count(name) > 1]
+        if taken:
+            raise ViewsError(f"X already has a view {taken[0]!r}. Rename it.")
         if not chosen and not self.labels:
             raise ViewsError(f"X has no view besides the links {self.links!r}, so there is nothing to smooth.")
         return chosen
@@ -492,40 +482,33 @@ class LinkGraph:
 
     Examples
     --------
-    >>> graph = LinkGraph.of(sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]])), None, "rows")
-    >>> graph.step(np.array([[4.0], [0.0]])).tolist()
+    >>> graph = LinkGraph.of(sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]])), None)
+    >>> graph.step(np.array([[4.0], [0.0]])).round(6).tolist()
     [[2.0], [2.0]]
     """
 
     within: sparse.csr_array
     outside: sparse.csr_array | None
     scale: np.ndarray
-    symmetric: bool  # whether neighbors are scaled too
     own: float = 1.0  # weight of an object beside its links
 
     @classmethod
-    def of(
-        cls, within: sparse.csr_array, outside: sparse.csr_array | None, normalize: str, own: float = 1.0
-    ) -> LinkGraph:
-        """Make one with the factors that the degrees give; `normalize` as in `NeighborViews`."""
+    def of(cls, within: sparse.csr_array, outside: sparse.csr_array | None, own: float = 1.0) -> LinkGraph:
+        """Make one with the factors that the degrees give."""
         degree = own + within.sum(axis=1)
         if outside is not None:
             degree = degree + outside.sum(axis=1)
-        symmetric = normalize == "symmetric"
-        return cls(within, outside, degree**-0.5 if symmetric else degree**-1.0, symmetric, own)
+        return cls(within, outside, degree**-0.5, own)
 
     def step(self, array: Any, others: Any = None, others_scale: Any = None) -> Any:
         """One hop: own features and those of the neighbors; of the others, only neighbors are looked at."""
-        mine = scale_rows(array, self.scale) if self.symmetric else array
+        mine = scale_rows(array, self.scale)
         total = mine * array.dtype.type(self.own)
         if self.within.nnz:
             total = total + self.within.astype(array.dtype) @ mine
         if others is not None and self.outside is not None and self.outside.nnz:
-            links = self.outside.astype(array.dtype)
-            if self.symmetric:
-                weights = links.data * others_scale[links.indices].astype(array.dtype)
-                links = sparse.csr_array((weights, links.indices, links.indptr), shape=links.shape)
-            total = total + links @ others
+            links = self.outside @ sparse.diags_array(others_scale)
+            total = total + links.astype(array.dtype) @ others
         return scale_rows(total, self.scale)
 
     def spread(self, present: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
@@ -603,7 +586,7 @@ def spread_labels(
     Examples
     --------
     >>> links = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
-    >>> graph = LinkGraph.of(links, None, "symmetric")
+    >>> graph = LinkGraph.of(links, None)
     >>> layers, near = spread_labels(graph, np.array([0, 1]), 2, 1, 0.0, 0.0)
     >>> near.toarray().round(2).tolist()
     [[0.0, 0.5], [0.5, 0.0]]
@@ -625,8 +608,7 @@ def spread_labels(
 def own_shares(graph: LinkGraph, rows: np.ndarray, hops: int, restart: float) -> np.ndarray:
     """P_ii of some objects: how much of what an object starts with comes back to it."""
     step = scale_rows(graph.within + graph.own * sparse.eye_array(len(graph.scale), format="csr"), graph.scale)
-    if graph.symmetric:
-        step = sparse.csr_array(step @ sparse.diags_array(graph.scale))
+    step = sparse.csr_array(step @ sparse.diags_array(graph.scale))
     back = sparse.csr_array(step.T)
     weights = [restart * (1 - restart) ** k for k in range(hops)] + [(1 - restart) ** hops]
     shares = np.full(len(rows), float(weights[0]))

@@ -14,32 +14,34 @@ Three scalings, all of columns about their means and of total variance as many a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.sparsefuncs import mean_variance_axis
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import gen_batches
 
-from coview.exceptions import ParameterError, ViewsError
+from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer, float_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.messages import listed
 from coview.utils.parameters import by_view, one_of
-from coview.views.arrays import looks_counted
+from coview.utils.warn import warn_user
+from coview.views.arrays import holds_measurements, looks_counted
 from coview.views.views import Views, n_present
 
-__all__ = ["SCALINGS", "ScaledViews", "column_scales", "fall", "scaled", "scaling_by_default", "vary"]
+__all__ = [
+    "SCALINGS",
+    "ScaledViews",
+    "column_scales",
+    "scaled",
+    "scaling_by_default",
+    "vector_norms",
+    "warn_of_other_scale",
+]
 
 SCALINGS = {"standard": 1.0, "pareto": 0.5, "centered": 0.0}  # power of the deviation that a column is divided by
-FEWEST = 16  # columns from which a view may be a vector; fewer are measurements, each of its own
-WIDEST = 5.0  # times the median deviation, up to which columns pass for those of one unit
-NARROW, MOST_NARROW = 1 / 30, 0.15  # of the widest deviation; share of such columns that pass, as the rim of an image
-ROUNDING = 1e-11  # of the mean of a column: a smaller deviation is none
-_ROWS = 5000  # rows that are looked at
-_COLUMNS = 256  # columns whose correlations are looked at
-_BLOCK = 1 << 22  # values in double precision at a time
 
 
 @shared_parameters
@@ -56,10 +58,9 @@ class ScaledViews(PerViewTransformer):
     scaling : {"auto", "standard", "pareto", "centered"} or {view: scaling}, default="auto"
         How columns are scaled about their means: "standard" divides each by its standard deviation, "pareto" by the
         root of it, "centered" all by one number; in each, the mean variance of a view's columns becomes 1. "auto"
-        chooses by the view: "standard" with fewer than 16 columns, where the widest column reaches beyond five times
-        the median deviation, or where a sixth of them lies below a thirtieth of the widest; else "pareto" where nothing
-        is negative, "centered" where something is. From 16 columns on, principal components are "centered" however far
-        they reach: columns without correlations whose deviations fall. A view that is sparse at the fit keeps its
+        chooses by the view: "standard" with fewer than 16 columns, or where the widest column reaches beyond five times
+        the median deviation, unless deviations fall from column to column, as those of principal components do; else
+        "pareto" where nothing is negative, "centered" where something is. A view that is sparse at the fit keeps its
         zeros: its columns are divided, not moved.
     views : str, list of str or None, default=None
         Views to scale; the others pass through. By default all that do not look like counts: those with negative
@@ -109,25 +110,10 @@ class ScaledViews(PerViewTransformer):
         self.scaling = scaling
         self.views = views
 
-    def _chosen(self, views: Views) -> tuple[str, ...]:
-        if isinstance(self.scaling, Mapping):
-            self._check_names(tuple(self.scaling), views)
-        chosen = super()._chosen(views)
-        other = [name for name in self._named() if name not in chosen]
-        if other:
-            raise ParameterError(
-                f"names view {other[0]!r}, which is not among views ({listed(chosen)}). Add it there, or leave it out.",
-                parameter="scaling",
-            )
-        return chosen
-
     def _default_views(self, views: Views) -> tuple[str, ...]:
-        having, named = n_present(views), self._named()
+        having, named = n_present(views), self.scaling if isinstance(self.scaling, Mapping) else ()
+        self._check_names(tuple(named), views)
         return tuple(name for name, array in views.items() if name in named or not looks_counted(array, having[name]))
-
-    def _named(self) -> tuple[str, ...]:
-        """Views that have a scaling of their own."""
-        return tuple(self.scaling) if isinstance(self.scaling, Mapping) else ()
 
     def _fit_view(self, name: str, array: Any) -> tuple[str, np.ndarray, np.ndarray]:
         if not array.shape[0]:
@@ -165,7 +151,7 @@ def column_scales(matrix: Any, scaling: str) -> tuple[np.ndarray, np.ndarray]:
     [[3.0, 1.0], [2.45, 1.41], [2.24, 2.24]]
     """
     mean, deviation = _moments(matrix)
-    moves = vary(mean, deviation)
+    moves = deviation > 0
     factor = np.ones_like(deviation)
     factor[moves] = deviation[moves] ** SCALINGS[scaling]
     if moves.any():
@@ -177,7 +163,7 @@ def scaling_by_default(matrix: Any) -> str:
     """Choose a scaling for a view of measurements by its columns; rows of zeros are of those who do not have it.
 
     Fewer than 16 columns, or some that reach far beyond most, have units of their own: "standard". Others are
-    "pareto" where nothing is negative, else "centered"; so are principal components of any reach.
+    "pareto" where nothing is negative, else "centered"; so are principal components, whose deviations fall.
 
     Examples
     --------
@@ -188,68 +174,76 @@ def scaling_by_default(matrix: Any) -> str:
     >>> scaling_by_default(vectors * np.where(np.arange(32) == 5, 1000.0, 1.0))
     'standard'
     """
-    if matrix.shape[1] < FEWEST or not matrix.shape[0]:
+    fewest = 16  # columns from which a view may be a vector; fewer are measurements, each of its own
+    if matrix.shape[1] < fewest or not matrix.shape[0]:
         return "standard"
-    some = matrix[np.unique(np.linspace(0, matrix.shape[0] - 1, _ROWS).astype(np.int64))]
-    if sparse.issparse(some):
-        some = sparse.csr_array(some)
-        some, least = some[np.diff(some.indptr) > 0], some.data.min(initial=0.0)
-    else:
-        some, least = some[some.any(axis=1)], some.min()
-    if not some.shape[0]:
+    some = matrix[np.unique(np.linspace(0, matrix.shape[0] - 1, 5000).astype(np.int64))]
+    some = some[np.flatnonzero(abs(some).sum(axis=1))]
+    deviation = _moments(some)[1] if some.shape[0] else np.zeros(1)
+    deviation = deviation[deviation > 0]
+    if len(deviation) < fewest:
         return "standard"
-    mean, deviation = _moments(some)
-    moves = np.flatnonzero(vary(mean, deviation))
-    if len(moves) < FEWEST:
-        return "standard"
-    widest = deviation[moves].max()
-    few_narrow = np.mean(deviation[moves] < NARROW * widest) < MOST_NARROW
-    if few_narrow and widest <= WIDEST * np.median(deviation[moves]):
-        return "pareto" if least >= 0 else "centered"
-    components = least < 0 and fall(deviation[moves]) and _uncorrelated(some, moves)
-    return "centered" if components else "standard"
-
-
-def vary(mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """Tell which columns vary by more than rounding, from their means and standard deviations."""
-    return deviation > ROUNDING * np.abs(mean)
-
-
-def fall(deviation: np.ndarray) -> bool:
-    """Tell whether deviations fall from column to column, as those of principal components do but for a few.
-
-    Examples
-    --------
-    >>> fall(np.array([5.0, 9.0, 4.0, 3.0, 2.0, 1.0])), fall(np.array([1.0, 9.0, 2.0, 8.0, 1.5, 4.0]))
-    (True, False)
-    """
-    ranks = np.argsort(np.argsort(-deviation, kind="stable"), kind="stable")
-    return len(deviation) > 1 and bool(np.corrcoef(ranks, np.arange(len(ranks)))[0, 1] > 0.9)
-
-
-def _uncorrelated(rows: Any, columns: np.ndarray) -> bool:
-    """Whether columns are hardly more correlated than by chance, as components of other rows are; few cannot tell."""
-    columns = columns[np.unique(np.linspace(0, len(columns) - 1, _COLUMNS).astype(np.int64))]
-    if rows.shape[0] < 2 * len(columns):
-        return False
-    block = rows[:, columns]
-    figures = np.corrcoef(block.toarray() if sparse.issparse(block) else block, rowvar=False)
-    apart = np.abs(figures[np.triu_indices(len(figures), 1)]).mean()
-    return bool(apart <= 2 * np.sqrt(2 / (np.pi * rows.shape[0])))
+    # up to five times the median passes for one unit; settled on numerals, leaves and singular vectors of words
+    one_unit = deviation.max() <= 5 * np.median(deviation)
+    ranks = np.argsort(np.argsort(-deviation))
+    falls = np.corrcoef(ranks, np.arange(len(ranks)))[0, 1] > 0.9  # as those of principal components, but for a few
+    if some.min() >= 0:
+        return "pareto" if one_unit else "standard"
+    return "centered" if one_unit or falls else "standard"
 
 
 def _moments(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of each column in double precision, by blocks of rows."""
-    n, width = matrix.shape
-    if sparse.issparse(matrix):
-        mean, variance = mean_variance_axis(sparse.csr_array(matrix, dtype=np.float64), axis=0)
-        return mean, np.sqrt(variance)
-    step = max(_BLOCK // max(width, 1), 1)
-    mean = matrix.mean(axis=0, dtype=np.float64)
-    rest, squares = np.zeros(width), np.zeros(width)
-    for first in range(0, n, step):
-        gaps = matrix[first : first + step] - mean
-        rest += gaps.sum(axis=0)
-        squares += np.einsum("ij,ij->j", gaps, gaps)
-    rest /= n  # what rounding left of the mean
-    return mean + rest, np.sqrt(np.maximum(squares / n - rest**2, 0.0))
+    """Mean and standard deviation of each column; 0 where it varies by no more than rounding."""
+    scaler = StandardScaler(with_mean=False)
+    n_rows = matrix.shape[0]
+    for rows in gen_batches(n_rows, n_rows if sparse.issparse(matrix) else max((1 << 22) // matrix.shape[1], 1)):
+        scaler.partial_fit(matrix[rows])
+    mean, deviation = scaler.mean_.astype(np.float64), np.sqrt(scaler.var_.astype(np.float64))
+    return mean, np.where(deviation > 1e-11 * np.abs(mean), deviation, 0)
+
+
+# -- vectors of another length than those of the fit
+
+
+def vector_norms(matrix: Any) -> list[float] | None:
+    """Return the least and the largest length of the rows of a view that holds vectors; None of other views.
+
+    Vectors are dense rows of two or more real numbers; rows of zeros lack the view.
+
+    Examples
+    --------
+    >>> vector_norms(np.array([[0.0, 0.0], [3.0, -4.0], [0.6, 0.8]])), vector_norms(np.eye(3))
+    ([1.0, 5.0], None)
+    """
+    if not isinstance(matrix, np.ndarray) or matrix.shape[1] < 2 or matrix.dtype.kind != "f":
+        return None
+    lengths = _norms(matrix)
+    return [float(lengths.min()), float(lengths.max())] if lengths.size and holds_measurements(matrix) else None
+
+
+def warn_of_other_scale(fitted: Mapping[str, Sequence[float]], new: Mapping[str, Any]) -> None:
+    """Warn of views whose new vectors are mostly five times longer or shorter than any of those of the fit.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warn_of_other_scale({"vec": [7.0, 12.0]}, {"vec": np.array([[0.6, 0.8]])})
+    >>> print(caught[0].message)
+    View 'vec' has vectors about 1 long, but 7 to 12 in fit. Scale them as those of the fit were.
+    """
+    for view, (low, high) in fitted.items():
+        lengths = _norms(new[view]) if isinstance(new.get(view), np.ndarray) else np.empty(0)
+        if lengths.size and not low / 5 <= np.median(lengths) <= high * 5:
+            warn_user(
+                f"View {view!r} has vectors about {np.median(lengths):.3g} long, but {low:.3g} to {high:.3g} in fit. "
+                "Scale them as those of the fit were.",
+                UserWarning,
+                inside=True,
+            )
+
+
+def _norms(matrix: np.ndarray) -> np.ndarray:
+    """Lengths of some rows of a matrix that are not zero."""
+    lengths = np.linalg.norm(matrix[:: max(len(matrix) // 2000, 1)], axis=1)
+    return lengths[lengths > 0]

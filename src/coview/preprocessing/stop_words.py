@@ -1,4 +1,4 @@
-"""Function words of eleven languages, and which of these languages a collection of texts, or each of them, is in.
+"""Function words of eleven languages, and which of these languages a collection of texts is in.
 
 A function word ("the", "und", "pour") holds a sentence together and says nothing of what it is about. The lists are
 short on purpose: words that are merely frequent are left to the bounds on document frequencies.
@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable
 from itertools import islice
 
-__all__ = ["LANGUAGES", "STOP_WORDS", "detect_language", "detect_languages", "function_words_by_text"]
+__all__ = ["LANGUAGES", "STOP_WORDS", "detect_language"]
 
-_SAMPLE = 2000  # texts that are looked at
 _LEAST = 0.08  # share of function words below which texts are in none of the languages: prose has 30 to 50 %
-_LEAST_TEXTS, _LEAST_TEXT_SHARE = 5, 0.05  # texts in another language than most, from which on it counts
-_LEAST_WORDS = 3  # different function words of the other language that such a text has, at least
-_TIMES = 2  # as many of them as of the first language
 _WORD = re.compile(r"[^\W\d_]+")
 _ANYWHERE = "http https www com org html etc"
 
@@ -138,7 +133,7 @@ def detect_language(texts: Iterable[str]) -> str | None:
     >>> detect_language(["red fox", "blue sea"]) is None
     True
     """
-    counts = Counter(word for text in islice(texts, _SAMPLE) for word in _WORD.findall(text.lower()))
+    counts = Counter(word for text in islice(texts, 2000) for word in _WORD.findall(text.lower()))
     total = sum(counts.values())
     if not total:
         return None
@@ -147,65 +142,3 @@ def detect_language(texts: Iterable[str]) -> str | None:
     }
     best = max(hits, key=lambda language: sum(hits[language]))
     return best if sum(hits[best]) > _LEAST * total and len(hits[best]) > 1 else None
-
-
-def detect_languages(texts: Iterable[str]) -> list[str]:
-    """Return the languages of the texts: that of `detect_language`, then others that some of the texts are clearly in.
-
-    Examples
-    --------
-    >>> english, german = "The fox is in the garden", "Der Fuchs ist mit uns in dem Garten, aber nicht im Haus"
-    >>> detect_languages([english] * 20), detect_languages([english] * 40 + [german] * 8), detect_languages(["fox"])
-    (['english'], ['english', 'german'], [])
-    """
-    some = list(islice(texts, _SAMPLE))
-    first = detect_language(some)
-    if first is None:
-        return []
-    others = [language for language in _LISTS if language != first]
-    counts = Counter(_other_language(_WORD.findall(text.lower()), first, others) for text in some)
-    least = max(_LEAST_TEXTS, _LEAST_TEXT_SHARE * len(some))
-    return [first, *(language for language in others if counts[language] >= least)]
-
-
-def function_words_by_text(languages: Sequence[str]) -> Callable[[Iterable[str]], frozenset[str]]:
-    """Return the function that tells the function words of a text by its words: of the first language, and of its own.
-
-    A function word of one language may say something in another ("war", "die"), so that texts lose those of the other
-    languages only where they are in them.
-
-    Examples
-    --------
-    >>> words_of = function_words_by_text(["english", "german"])
-    >>> "war" in words_of("he had seen the war in the city".split())
-    False
-    >>> "war" in words_of("es war nicht das ende".split()), "war" in words_of("die hard war".split())
-    (True, False)
-    """
-    first, *others = languages
-    if not others:
-        return lambda words: STOP_WORDS[first]
-    joined = {language: STOP_WORDS[first] | STOP_WORDS[language] for language in others}
-    return lambda words: joined.get(_other_language(words, first, others) or first, STOP_WORDS[first])
-
-
-def _other_language(words: Iterable[str], first: str, others: Iterable[str]) -> str | None:
-    """The language that a text is in, where it is another one than the first: by words that the two do not share."""
-    counts = Counter(words)
-    there = {word for word in counts if len(word) > 1}
-    best, most = None, 0
-    for language in others:
-        own = _not_in(first, language) & there
-        if len(own) < _LEAST_WORDS:
-            continue
-        n_own = sum(counts[word] for word in own)
-        n_first = sum(counts[word] for word in _not_in(language, first) & there)
-        if n_own > max(most, _TIMES * n_first):
-            best, most = language, n_own
-    return best
-
-
-@cache
-def _not_in(other: str, language: str) -> frozenset[str]:
-    """Function words of a language that are none of another one."""
-    return STOP_WORDS[language] - STOP_WORDS[other]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.base import warn_of_emptied_rows
-from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, check_column_name, columns_by_view
-from coview.preprocessing.stop_words import detect_languages
+from coview.preprocessing.columns import RawTransformer, Table, as_table, check_column_name, columns_by_view
+from coview.preprocessing.stop_words import detect_language
 from coview.preprocessing.vectorizer import STOPPED, TextVectorizer, find_separators
 from coview.utils import fitted_state as rules
 from coview.utils.inner import asking
@@ -28,18 +27,8 @@ from coview.views.views import Views
 __all__ = ["TextViews"]
 
 _BARE = "text"  # the column, and so the view, that a plain list of texts becomes
-_MANY = 100  # texts from which words that are in one text only, or in most, are left out
-_LIST_SEPARATORS = (",", ";", "|", "\n")  # between the items of lists that are no texts
 
 Separator = str | tuple[str, ...]
-
-
-class _Lists(NamedTuple):
-    """A column of lists, and what stands between their items."""
-
-    column: Any
-    separator: Separator
-    recognized: bool
 
 
 class TextViews(RawTransformer):
@@ -62,9 +51,8 @@ class TextViews(RawTransformer):
         python3-dev") are counted by themselves and required versions ("libc6 (>= 2.14)") are left out. Items, like
         words, are bounded by `min_df` and `max_df`.
     stop_words : str, list of str or None, default="auto"
-        Words to leave out: those of a language ("english" or "en"), of several ("en+de": of the first in all texts, of
-        the others in texts that are in them), a list, or none. "auto" takes the languages of each view's texts, and
-        those of the other texts where a view's are too short to tell.
+        Words to leave out: those of a language ("english" or "en"), a list, or none. "auto" takes the language of each
+        view's texts, and that of the other texts where a view's are too short to tell.
     min_df : int, float or "auto", default="auto"
         Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 5,000, 3 below
         50,000 and 5 above; of `tokens` that are mostly ids of the rows, which are links, it is 1.
@@ -79,8 +67,7 @@ class TextViews(RawTransformer):
     columns_ : dict
         The column of each view.
     stop_words_ : dict
-        The languages whose function words are left out ("english", "english+german"), or the list of words, by view;
-        None where none are.
+        The language whose function words are left out, or the list of words, by view; None where none are.
     view_names_ : list of str
         Names of the views.
 
@@ -140,58 +127,43 @@ class TextViews(RawTransformer):
         check_same_order(X, y, "y")
         table = self._table(X, self.columns)
         lists = self._chosen_lists(table)
-        columns = {**self._chosen_columns(table, [chosen.column for chosen in lists.values()])}
-        for view, chosen in lists.items():
+        columns = self._chosen_columns(table, [column for column, _ in lists.values()])
+        for view, (column, _) in lists.items():
             if view in columns:
-                raise ViewsError(f"View {view!r} is named in both columns and tokens. Rename one of them.")
-            columns[view] = chosen.column
-        read = {
-            view: _text_column(table, name, lists[view].separator if view in lists else None, view in lists)
-            for view, name in columns.items()
-        }
-        written = {
-            view: np.array([not gap and not _is_blank(value) for value, gap in zip(column.values, column.missing)])
-            for view, column in read.items()
-        }
-        for view, rows in written.items():
-            if not rows.any():
+                raise ViewsError(f"View {view!r} is named in two of text, columns and tokens. Rename one of them.")
+            columns[view] = column
+        separators = {view: given or find_separators(table.cells(column)) for view, (column, given) in lists.items()}
+        cells = {view: _read_texts(table, name, separators.get(view)) for view, name in columns.items()}
+        for view, texts in cells.items():
+            if not any(text and text.strip() for text in texts):
                 raise ViewsError(f"Column {columns[view]!r} of view {view!r} has no text in any row.")
-        texts = {view: column.values[~column.missing].tolist() for view, column in read.items()}
-        vectorizers = self._chosen_vectorizers(texts, lists, table.ids)
+        self.columns_ = columns
+        self.vectorizers_ = self._chosen_vectorizers(cells, separators, table.ids)
+        for view, (_, separator) in lists.items():
+            self.vectorizers_[view].set_params(drop_versions=separator is None)
         counts = {}
-        for view, column in read.items():
+        for view, texts in cells.items():
             try:
-                vectorizers[view], matrix = _fit_counts(vectorizers[view], texts[view], self._own_choices())
+                counts[view] = self.vectorizers_[view].fit_transform([text for text in texts if text is not None])
             except ValueError as error:
                 why = cut(str(error), 200)
                 raise ViewsError(f"View {view!r} cannot be built from column {columns[view]!r}: {why}") from error
-            counts[view] = (matrix, column.missing)
-        self._remember_columns(table)
-        self.columns_ = columns
-        self.vectorizers_ = vectorizers
         self.stop_words_ = {
-            view: one.stop_words if isinstance(one, TextVectorizer) else None for view, one in vectorizers.items()
+            view: one.stop_words if isinstance(one, TextVectorizer) else None for view, one in self.vectorizers_.items()
         }
         self.view_names_ = list(columns)
-        views = self._views(table, counts)
+        views = self._views(table, cells, counts)
+        written = {view: np.array([bool(text and text.strip()) for text in texts]) for view, texts in cells.items()}
         advice = " A smaller min_df (--min-df 1), a larger max_df or other stop_words keep more words."
         warn_of_emptied_rows(written, views, advice=advice)
         return views
 
     def transform(self, X: Any) -> Views:
         """Return the views whose columns X has; at least one is required."""
-        check_is_fitted(self)
+        cells = self._read(X)
         table = self._table(X, self.columns_)
-        columns = {view: name for view, name in self.columns_.items() if name in table.sources}
-        if not columns:
-            table.check_has_any(list(self.columns_.values()))
-        if table is not X:  # else TableViews, which knows all columns, has looked
-            self._warn_of_renamed(table)
-        counts = {}
-        for view in columns:
-            column = self._read(table, view)
-            counts[view] = (self._counts(view, column.values[~column.missing].tolist()), column.missing)
-        return self._views(table, counts)
+        table.check_has_any(list(self.columns_.values()))
+        return self._views(table, cells, {view: self._counts(view, texts) for view, texts in cells.items()})
 
     def raw_texts(self, X: Any) -> dict[str, list[str]]:
         """Return the texts from which each view is built; empty if an object has none.
@@ -201,10 +173,7 @@ class TextViews(RawTransformer):
         X : table or list of texts
             What `transform` takes.
         """
-        check_is_fitted(self)
-        table = self._table(X, self.columns_)
-        read = {view: self._read(table, view) for view, name in self.columns_.items() if name in table.sources}
-        return {view: [v if isinstance(v, str) else "" for v in column.values] for view, column in read.items()}
+        return {view: [text or "" for text in texts] for view, texts in self._read(X).items()}
 
     def view_inputs(self) -> dict[str, ViewInput]:
         """Describe the resulting views for `inspect`."""
@@ -234,128 +203,98 @@ class TextViews(RawTransformer):
             if isinstance(one, TextVectorizer) and one.separator is not None
         }
 
-    def _counts(self, view: str, texts: list[str]) -> Any:
+    def _counts(self, view: str, texts: list[Any]) -> Any:
         """Counts of texts, or of images, by the fitted vectorizer of a view; vectorizers refuse none at all."""
         vectorizer = self.vectorizers_[view]
         expected = _input(view, vectorizer)
-        if not texts and expected.vectorizer is None:  # an empty text is no image
+        there = [text for text in texts if text is not None]
+        if not there and expected.vectorizer is None:  # an empty text is no image
             return sparse.csr_array((0, expected.n_features))
         with asking(vectorizer, f"view {view!r}"):
-            return vectorizer.transform(texts or [""])
+            return vectorizer.transform(there or [""])
 
     def _table(self, X: Any, columns: Any) -> Table:
         one = isinstance(columns, Mapping) and len(columns) == 1
-        return as_table(X, "TextViews", bare=next(iter(columns.values())) if one else _BARE)
+        return as_table(X, bare=next(iter(columns.values())) if one else _BARE)
 
-    def _read(self, table: Table, view: str) -> Column:
-        """Texts of a fitted view."""
-        separator = getattr(self.vectorizers_[view], "separator", None)  # only a TextVectorizer reads lists
-        return _text_column(table, self.columns_[view], separator, separator is not None)
+    def _read(self, X: Any) -> dict[str, list[Any]]:
+        """Texts of the fitted views of which a table has the column, None where there is none."""
+        check_is_fitted(self)
+        table = self._table(X, self.columns_)
+        columns = {view: name for view, name in self.columns_.items() if name in table.sources}
+        # only a TextVectorizer reads lists
+        separators = {view: getattr(self.vectorizers_[view], "separator", None) for view in columns}
+        return {view: _read_texts(table, name, separators[view]) for view, name in columns.items()}
 
-    def _chosen_lists(self, table: Table) -> dict[str, _Lists]:
-        """Return column and separator of each view that is made of lists."""
+    def _chosen_lists(self, table: Table) -> dict[str, tuple[Any, Separator | None]]:
+        """Return column and separator, None where it is to be recognized, of each view that is made of lists."""
         chosen = {}
         for view, source in columns_by_view("tokens", self.tokens).items():
-            pair = source if isinstance(source, (tuple, list)) else (source, None)
+            pair = source if isinstance(source, tuple) else (source, None)
             if len(pair) != 2:
                 raise ParameterError(
                     f"must give view {view!r} a column or (column, separator), got {short(source)}.", parameter="tokens"
                 )
-            name, separator = pair
-            table.check_has([name], f" for view {view!r}")
-            recognized = separator is None
-            chosen[view] = _Lists(name, _separator_of(table.items(name)) if recognized else separator, recognized)
+            table.check_has([pair[0]], f" for view {view!r}")
+            chosen[view] = pair
         return chosen
 
     def _chosen_columns(self, table: Table, taken: list[Any]) -> dict[str, Any]:
         if self.columns is None:
-            free = [name for name in table.names if name not in taken]
-            chosen = {str(name): name for name in free if table.column(name).kind == "text"}
-            if not chosen and not taken:
-                raise ViewsError(f"{table.who} found no column of text; the columns are {listed(table.names)}.")
-            return chosen
-        chosen = columns_by_view("columns", self.columns)
+            texts = [name for name in table.names if name not in taken and _holds_text(table.cells(name))]
+            chosen = {str(name): name for name in texts}
+        else:
+            chosen = columns_by_view("columns", self.columns)
         if not chosen and not taken:
-            raise ViewsError(f"{table.who} needs at least one column, got none.")
+            raise ViewsError(f"A column of text is needed; the columns are {listed(table.names)}.")
         for view, name in chosen.items():
             table.check_has([name], f" for view {view!r}")
         return chosen
 
     def _chosen_vectorizers(
-        self, texts: dict[str, list[str]], lists: dict[str, _Lists], ids: np.ndarray | None
+        self, cells: dict[str, list[Any]], separators: dict[str, Separator], ids: np.ndarray | None
     ) -> dict[str, Any]:
-        wanted = self.vectorizer if isinstance(self.vectorizer, Mapping) else dict.fromkeys(texts, self.vectorizer)
+        wanted = self.vectorizer if isinstance(self.vectorizer, Mapping) else dict.fromkeys(cells, self.vectorizer)
         for view in wanted:
-            if view not in texts:
+            if view not in cells:
                 raise ViewsError(
-                    f"vectorizer names view {view!r}, but the views are {listed(texts)}.{did_you_mean(view, texts)}"
+                    f"vectorizer names view {view!r}, but the views are {listed(cells)}.{did_you_mean(view, cells)}"
                 )
-        ours = [view for view in texts if view in lists or wanted.get(view) is None]
-        languages = self._languages({view: texts[view] for view in ours if view not in lists})
-        vectorizers = {view: clone(wanted[view]) for view in texts if view not in ours}
-        for view in ours:
-            n = len(texts[view])
-            vectorizers[view] = TextVectorizer(
-                languages.get(view),
-                separator=lists[view].separator if view in lists else None,
-                drop_versions=view in lists and lists[view].recognized,
-                min_df=_least_frequency(n) if self.min_df == "auto" else self.min_df,
-                max_df=(0.5 if n >= _MANY else 1.0) if self.max_df == "auto" else self.max_df,
-            )
-            if view in lists and n >= _MANY and _are_ids(texts[view], vectorizers[view], ids):
-                bounds = {"min_df": (self.min_df, 1), "max_df": (self.max_df, 1.0)}
-                vectorizers[view].set_params(
-                    **{name: all_ for name, (asked, all_) in bounds.items() if asked == "auto"}
-                )
-        return {view: vectorizers[view] for view in texts}
+        ours = [view for view in cells if view in separators or wanted.get(view) is None]
+        languages = self._languages({view: cells[view] for view in ours if view not in separators})
+        vectorizers = {}
+        for view, texts in cells.items():
+            if view not in ours:
+                vectorizers[view] = clone(wanted[view])
+                continue
+            made = vectorizers[view] = TextVectorizer(languages.get(view), separator=separators.get(view))
+            there = [text for text in texts if text is not None]
+            # words of one text, and of most, are left out where there are enough texts; no link is too rare
+            few = len(there) < 100 or (view in separators and _are_ids(there, made, ids))
+            least = 1 if few else 2 if len(there) < 5_000 else 3 if len(there) < 50_000 else 5
+            made.set_params(min_df=least if self.min_df == "auto" else self.min_df)
+            made.set_params(max_df=(1.0 if few else 0.5) if self.max_df == "auto" else self.max_df)
+        return vectorizers
 
-    def _own_choices(self) -> dict[str, Any]:
-        """What a vectorizer that is left without any word does without: settings that nobody asked for."""
-        without = {"stop_words": None, "min_df": 1, "max_df": 1.0}
-        asked = {"stop_words": self.stop_words, "min_df": self.min_df, "max_df": self.max_df}
-        return {
-            name: value for name, value in without.items() if isinstance(asked[name], str) and asked[name] == "auto"
-        }
-
-    def _languages(self, texts: dict[str, list[str]]) -> dict[str, Any]:
+    def _languages(self, cells: dict[str, list[Any]]) -> dict[str, Any]:
         """Stop words of each view: those asked for, else those of its own language, or of the others'."""
         if not isinstance(self.stop_words, str) or self.stop_words != "auto":
-            return dict.fromkeys(texts, self.stop_words)
-        found = {view: detect_languages(values) for view, values in texts.items()}
-        second: dict[str, dict[str, None]] = {}  # of views with the same first language: short texts show it less
-        for own, *others in filter(None, found.values()):
-            second.setdefault(own, {}).update(dict.fromkeys(others))
-        common = {languages[0] for languages in found.values() if languages}
-        first = {view: languages[0] if languages else None for view, languages in found.items()}
-        first = {view: own or (min(common) if len(common) == 1 else None) for view, own in first.items()}
-        return {view: own and "+".join([own, *second[own]]) for view, own in first.items()}
+            return dict.fromkeys(cells, self.stop_words)
+        found = {view: detect_language(filter(None, texts)) for view, texts in cells.items()}
+        known = set(filter(None, found.values()))
+        common = known.pop() if len(known) == 1 else None
+        return {view: language or common for view, language in found.items()}
 
-    def _views(self, table: Table, counts: Mapping[str, tuple[Any, np.ndarray]]) -> Views:
+    def _views(self, table: Table, cells: dict[str, list[Any]], counts: dict[str, Any]) -> Views:
         arrays, present, names = {}, {}, {}
-        for view, (matrix, missing) in counts.items():
-            present[view] = ~missing
-            if missing.any():
-                matrix = scatter_rows(matrix, np.where(missing, -1, np.cumsum(~missing) - 1))
-            arrays[view] = matrix
+        for view, matrix in counts.items():
+            have = np.array([text is not None for text in cells[view]])
+            arrays[view] = matrix if have.all() else scatter_rows(matrix, np.where(have, np.cumsum(have) - 1, -1))
+            present[view] = have
             columns = _feature_names(self.vectorizers_[view])
             if columns is not None:
                 names[view] = columns
         return Views(arrays, ids=table.ids, present=present, feature_names=names)
-
-
-def _fit_counts(vectorizer: Any, texts: list[str], own_choices: dict[str, Any]) -> tuple[Any, Any]:
-    """Fit a vectorizer; ours without the settings of its own choice where these would leave no word at all."""
-    try:
-        return vectorizer, vectorizer.fit_transform(texts)
-    except ValueError:
-        if not isinstance(vectorizer, TextVectorizer) or not own_choices:
-            raise
-        vectorizer = clone(vectorizer).set_params(**own_choices)
-        return vectorizer, vectorizer.fit_transform(texts)
-
-
-def _least_frequency(n_texts: int) -> int:
-    return 1 + sum(n_texts >= limit for limit in (_MANY, 5_000)) + 2 * (n_texts >= 50_000)
 
 
 def _are_ids(texts: list[str], vectorizer: TextVectorizer, ids: np.ndarray | None) -> bool:
@@ -374,45 +313,33 @@ def _are_ids(texts: list[str], vectorizer: TextVectorizer, ids: np.ndarray | Non
     return 2 * len(items.intersection(map(str, ids.tolist()))) > len(items)
 
 
-def _text_column(table: Table, name: Any, separator: Separator | None, lists: bool) -> Column:
-    column = table.items(name) if lists else table.column(name)
-    values = column.values[~column.missing]
-    if column.kind == "text" or all(isinstance(value, str) for value in values):
-        return column
-    if lists and _has_lists(column):
-        between = str(separator[0] if isinstance(separator, tuple) else separator)
-        joined = [value if gap else between.join(value) for value, gap in zip(column.values, column.missing)]
-        return replace(column, kind="text", values=np.array(joined, dtype=object))
-    named = "tokens" if lists else "text"
-    what, instead = "texts or lists of items" if lists else "text", f"columns= in place of {named}="
-    raise ViewsError(
-        f"{table.who} needs {what}, but column {name!r} holds {column.type_name}.",
-        python="Turn it into text, or "
-        + ("use ColumnViews." if table.who == "TextViews" else f"name it in {instead}."),
-        cli=f"Turn it into text, or use --columns in place of --{named}.",
-    )
+def _holds_text(cells: list[Any]) -> bool:
+    return all(cell is None or isinstance(cell, str) for cell in cells)
 
 
-def _is_blank(value: Any) -> bool:
-    return isinstance(value, str) and not value.strip()
+def _read_texts(table: Table, name: Any, separator: Separator | None) -> list[Any]:
+    """Texts of a column, None where there is none; lists of items are joined by the separator."""
+    cells = table.cells(name)
+    if separator is not None:
+        between = separator[0] if isinstance(separator, tuple) else separator
+        cells = [between.join(map(str, cell)) if _is_list(cell) else cell for cell in cells]
+    if not _holds_text(cells):
+        other = next(cell for cell in cells if cell is not None and not isinstance(cell, str))
+        named = "text" if separator is None else "tokens"
+        raise ViewsError(
+            f"Column {name!r} holds {type(other).__name__}, not {'text' if separator is None else 'lists of items'}.",
+            python=f"Turn it into text, or make a view of it by TableViews(columns=...) in place of {named}=.",
+            cli=f"Turn it into text, or use --columns in place of --{named}.",
+        )
+    return cells
 
 
-def _has_lists(column: Column) -> bool:
-    values = column.values[~column.missing]
+def _is_list(cell: Any) -> bool:
+    """Tell whether a cell is a list of items: texts or whole numbers."""
     # arrays are what pandas makes of the lists of a Parquet file
-    return all(
-        isinstance(value, (list, tuple, np.ndarray)) and all(isinstance(item, str) for item in value)
-        for value in values
+    return isinstance(cell, (list, tuple, np.ndarray)) and all(
+        isinstance(item, (str, int, np.integer)) and not isinstance(item, bool) for item in cell
     )
-
-
-def _separator_of(column: Column) -> Separator:
-    """Return what stands between the items of a column of lists: a sign that is in no item where the lists are real."""
-    values = column.values[~column.missing]
-    if not _has_lists(column):
-        return find_separators([value for value in values if isinstance(value, str)])
-    items = {item for value in values for item in value}
-    return next((sign for sign in _LIST_SEPARATORS if not any(sign in item for item in items)), _LIST_SEPARATORS[-1])
 
 
 def _feature_names(vectorizer: Any) -> np.ndarray | None:

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.exceptions import ParameterError, ViewsError
-from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS, function_words_by_text
+from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed, short
 from coview.utils.parameters import NONE, TEXTS, TRUTH, check_parameters, frequency, instance, integer
@@ -24,7 +24,6 @@ _LONGEST = 200  # letters; what is longer is no word, but a picture or a key in 
 _LETTERS = frozenset("cr")  # names of programming languages; other single letters are fragments
 _SEPARATORS = (";", "|", ",", "\t", "\n")
 _ALTERNATIVES = " | "  # inside an item of a list: "python3 | python3-dev"
-_LEAST_ALTERNATIVES = 0.01  # share of the lists that have some, where the sign is to divide
 _VERSION = re.compile(r"\([<>=!~]{1,3} \d[^()]*\)")  # that an item requires: "libc6 (>= 2.14)"
 
 
@@ -42,9 +41,7 @@ class TextVectorizer(CountVectorizer):
     Parameters
     ----------
     stop_words : str, list of str or None, default=None
-        A language, by name or code ("english" or "en"), whose function words are left out, or a list of words. Of
-        several languages ("en+de"), the function words of the first are left out of all texts, those of the others of
-        texts that are in them.
+        A language, by name or code ("english" or "en"), whose function words are left out, or a list of words.
     separator : str, tuple of str or None, default=None
         The texts are lists: what stands between two separators is an item. Of several separators each one divides, so
         that ``(",", "|")`` counts alternatives by themselves. None for texts made of words.
@@ -128,20 +125,12 @@ class TextVectorizer(CountVectorizer):
             return frozenset()
         if not isinstance(self.stop_words, str):
             return frozenset(word.lower() for word in self.stop_words)
-        return STOP_WORDS[self._languages()[0]]
-
-    def _languages(self) -> list[str]:
-        """Languages whose function words are left out, the first of all texts."""
-        asked = self.stop_words if isinstance(self.stop_words, str) and self.separator is None else ""
-        names = [name for name in asked.split("+") if name]
-        unknown = [name for name in names if name not in LANGUAGES]
-        if unknown:
+        if self.stop_words not in LANGUAGES:
             raise ParameterError(
-                f"must name languages among {listed(STOP_WORDS)}, joined by '+', or be a list of words. Got "
-                f"{unknown[0]!r} instead.",
+                f"must be a language among {listed(STOP_WORDS)}, or a list of words. Got {self.stop_words!r} instead.",
                 parameter="stop_words",
             )
-        return [LANGUAGES[name] for name in names]
+        return STOP_WORDS[LANGUAGES[self.stop_words]]
 
     def build_tokenizer(self) -> Callable[[str], list[str]]:
         """Return the function that splits a text into words, or a list into items."""
@@ -157,15 +146,7 @@ class TextVectorizer(CountVectorizer):
 
     def build_analyzer(self) -> Callable[[Any], list[str]]:
         """Return the function that turns a text into what is counted."""
-        tokenize, stop_words, languages = self.build_tokenizer(), self.get_stop_words(), self._languages()
-        if len(languages) > 1:
-            words_of = function_words_by_text(languages)
-
-            def analyze(text: Any) -> list[str]:
-                words = tokenize(self.decode(text))
-                return self._word_ngrams(words, words_of(words))
-
-            return analyze
+        tokenize, stop_words = self.build_tokenizer(), self.get_stop_words()
         return lambda text: self._word_ngrams(tokenize(self.decode(text)), stop_words)
 
     def _separators(self) -> tuple[str, ...]:
@@ -191,22 +172,27 @@ def _as_texts(documents: Any) -> list[Any]:
     return texts
 
 
-def find_separators(texts: list[str]) -> str | tuple[str, str]:
+def find_separators(cells: Iterable[Any]) -> str | tuple[str, str]:
     """Return the sign between the items of lists: the one that most texts contain; a space where there is none.
 
-    Where a comma or a semicolon stands between the items and, in one of a hundred lists or more, some items are
-    alternatives, their sign comes second. Signs inside required versions, "(>= 2.14)", do not count.
+    Where a comma or a semicolon stands between the items and some items are alternatives, "python3 | python3-dev",
+    their sign comes second. Signs inside required versions, "(>= 2.14)", do not count. Lists that are no texts have the
+    sign that is in none of their items.
 
     Examples
     --------
     >>> find_separators(["red; blue", "red"]), find_separators(["libc6, python3 | python3-dev", "libc6, perl"])
     (';', (',', ' | '))
     """
-    bare = [_VERSION.sub("", text) for text in texts]
+    some = list(cells)
+    bare = [_VERSION.sub("", cell) for cell in some if isinstance(cell, str)]
+    if not bare:
+        items = {str(item) for cell in some if cell is not None for item in cell}
+        return next((sign for sign in ",;|" if not any(sign in item for item in items)), "\n")
     counts = {sign: sum(sign in text for text in bare) for sign in _SEPARATORS}
     first = max(counts, key=lambda sign: counts[sign]) if any(counts.values()) else " "
-    alternatives = sum(_ALTERNATIVES in text for text in bare)
-    divides = first in (",", ";") and alternatives and alternatives >= _LEAST_ALTERNATIVES * len(bare)
+    # of a hundred lists, or else the sign belongs to an item
+    divides = first in (",", ";") and 100 * sum(_ALTERNATIVES in text for text in bare) >= len(bare)
     return (first, _ALTERNATIVES) if divides else first
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from coview.preprocessing.base import PerViewTransformer, float_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import TRUTH, one_of
+from coview.views.arrays import is_whole
+from coview.views.views import Views
 
-__all__ = ["TfidfViews", "UnitRows", "document_frequency"]
+__all__ = ["TfidfViews", "UnitRows", "document_frequency", "weigh_counts"]
 
 
 @shared_parameters
@@ -28,8 +31,6 @@ class TfidfViews(PerViewTransformer):
         Length to which each row is scaled.
     use_idf : bool, default=True
         Weigh by inverse document frequency.
-    smooth_idf : bool, default=True
-        Count one more document that has every feature; without it, ``log(n / df) + 1``.
     sublinear_tf : bool, default=False
         Use ``1 + log(tf)`` in place of ``tf``.
     views : str, list of str or None, default=None
@@ -59,7 +60,6 @@ class TfidfViews(PerViewTransformer):
     _parameters = {
         "norm": one_of("l1", "l2", None),
         "use_idf": TRUTH,
-        "smooth_idf": TRUTH,
         "sublinear_tf": TRUTH,
     }
 
@@ -67,29 +67,45 @@ class TfidfViews(PerViewTransformer):
         self,
         norm: str | None = "l2",
         use_idf: bool = True,
-        smooth_idf: bool = True,
         sublinear_tf: bool = False,
         views: Any = None,
     ) -> None:
         self.norm = norm
         self.use_idf = use_idf
-        self.smooth_idf = smooth_idf
         self.sublinear_tf = sublinear_tf
         self.views = views
 
     def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray]:
         if not self.use_idf:
             return (np.ones(array.shape[1], dtype=float_of(array)),)
-        extra = int(bool(self.smooth_idf))
-        frequency = document_frequency(array) + float(extra)
-        # a feature of no document has a weight that nothing is multiplied by; 1 keeps it finite
-        ratio = np.divide(array.shape[0] + extra, frequency, out=np.ones_like(frequency), where=frequency > 0)
-        return ((np.log(ratio) + 1).astype(float_of(array)),)
+        idf = np.log((1 + array.shape[0]) / (1 + document_frequency(array))) + 1
+        return (idf.astype(float_of(array)),)
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
-        counts = _map_values(array, _one_plus_log) if self.sublinear_tf else array
-        weighed = _scale_columns(counts, self.idf_[name])
-        return weighed if self.norm is None else normalize(weighed, norm=self.norm, copy=False)
+        sparsely = array if sparse.issparse(array) else sparse.csr_array(array)
+        weighed = sparsely.astype(float_of(array))
+        weighed.eliminate_zeros()
+        if self.sublinear_tf:
+            weighed.data = 1 + np.log(weighed.data)
+        weighed.data *= self.idf_[name][weighed.indices]
+        if self.norm is not None:
+            weighed = normalize(weighed, norm=self.norm, copy=False)
+        return weighed if sparse.issparse(array) else weighed.toarray()
+
+
+def weigh_counts(views: Views, names: Sequence[str]) -> list[TfidfViews]:
+    """Return the steps that weigh counts: tf-idf, of whole numbers by their logarithms.
+
+    Others, such as shares, are taken as they are, since 1 + log of a small share is negative.
+
+    Examples
+    --------
+    >>> weigh_counts(Views(words=np.array([[2, 1]]), shares=np.array([[0.5, 0.0]])), ["words", "shares"])
+    [TfidfViews(sublinear_tf=True, views=['words']), TfidfViews(views=['shares'])]
+    """
+    whole = [name for name in names if is_whole(views[name])]
+    parts = ((True, whole), (False, [name for name in names if name not in whole]))
+    return [TfidfViews(sublinear_tf=log, views=part) for log, part in parts if part]
 
 
 @shared_parameters
@@ -134,27 +150,3 @@ def document_frequency(array: Any) -> np.ndarray:
     if not sparse.issparse(array):
         return np.count_nonzero(array, axis=0)
     return np.bincount(array.indices[array.data != 0], minlength=array.shape[1])
-
-
-def _map_values(array: Any, function: Any) -> Any:
-    """Apply a function that leaves 0 alone; a sparse array keeps its pattern."""
-    dtype = float_of(array)
-    if not sparse.issparse(array):
-        return function(array.astype(dtype))
-    return _with_values(array, function(array.data.astype(dtype)))
-
-
-def _scale_columns(array: Any, scale: np.ndarray) -> Any:
-    dtype = float_of(array)
-    if not sparse.issparse(array):
-        return (array * scale).astype(dtype, copy=False)
-    return _with_values(array, (array.data * scale[array.indices]).astype(dtype, copy=False))
-
-
-def _with_values(array: Any, values: np.ndarray) -> Any:
-    """Return a sparse array of the same class and pattern with other values."""
-    return type(array)((values, array.indices, array.indptr), shape=array.shape)
-
-
-def _one_plus_log(values: np.ndarray) -> np.ndarray:
-    return np.where(values > 0, 1 + np.log(np.where(values > 0, values, 1)), 0).astype(values.dtype, copy=False)

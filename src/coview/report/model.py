@@ -21,10 +21,9 @@ from coview.catalog import ESTIMATORS, TRANSFORMERS, sklearn_class
 from coview.editing.log import describe_record
 from coview.inspection import Inspection
 from coview.inspection.choice import describe_choice
-from coview.preprocessing.columns import ColumnViews, column_groups
+from coview.preprocessing.columns import columns_by_view
 from coview.preprocessing.embeddings import EmbeddingViews
-from coview.preprocessing.raw_columns import columns_by_view
-from coview.preprocessing.tables import TableViews
+from coview.preprocessing.tables import TableViews, column_groups
 from coview.preprocessing.text import TextViews
 
 __all__ = ["describe_model", "describe_reproduction", "written"]
@@ -32,7 +31,7 @@ __all__ = ["describe_model", "describe_reproduction", "written"]
 LINE = 96  # letters of a line of code
 # <function f at 0x7f..>, <function f.<locals>.<lambda> at 0x7f..>, <package.Class object at 0x7f..>
 _IN_MEMORY = re.compile(r"<(?:function (?:[\w<>]+\.)*(\w+)|[\w.<> ]+?) at 0x[0-9a-f]+>")
-_TABLE_SETTINGS = ("stop_words", "min_df", "max_df", "impute")
+_TABLE_SETTINGS = ("stop_words", "min_df", "max_df")
 _SIGNS = {"\t": "\\t", "\n": "\\n"}
 _QUIET = ("verbose", "n_jobs")  # they change nothing that was learned
 
@@ -112,7 +111,7 @@ def describe_reproduction(
     supervised = inspection.kind in ("class", "value")
     saved = model_path or "model.coview"
     labeled = labeled or supervised or labels is not None
-    fronts = (TableViews, TextViews, ColumnViews, EmbeddingViews)
+    fronts = (TableViews, TextViews, EmbeddingViews)
     if table is None and data is None and isinstance(inspection.front, fronts):
         table = "table.csv"
     beside: dict[str, str] = data if table is not None and isinstance(data, dict) else {}
@@ -330,12 +329,10 @@ def _table_options(front: Any, beside: Mapping[str, str]) -> list[str] | None:
     key: str | None = None
     if isinstance(front, TableViews) and front.vectorizer is None and front.embeddings is None:
         text, tokens = columns_by_view("text", front.text), columns_by_view("tokens", front.tokens)
-        columns, key = column_groups("columns", front.columns) if front.columns else {}, front.id
+        columns, key = column_groups(front.columns), front.id
     elif isinstance(front, TextViews) and front.vectorizer is None:
         tokens = columns_by_view("tokens", front.tokens)
         text = {view: column for view, column in front.columns_.items() if view not in tokens}
-    elif isinstance(front, ColumnViews) and isinstance(front.categorical, str) and front.categorical == "auto":
-        columns = front.columns_
     columns = {view: names for view, names in columns.items() if view not in beside}
     groups = {view: [names] if isinstance(names, str) else list(names) for view, names in columns.items()}
     lists = {view: _list_column(column) for view, column in tokens.items()}

@@ -28,7 +28,7 @@ from coview.inspection.prevalence import group_prevalence
 from coview.inspection.quality import group_quality
 from coview.inspection.vectors import nearest_in_groups
 from coview.model_selection.stability import refit_stability
-from coview.preprocessing.raw_columns import RawTransformer, as_table
+from coview.preprocessing.columns import RawTransformer, as_table
 from coview.report.scores import (
     Holdout,
     check_values,
@@ -223,15 +223,15 @@ def _texts(inspection: Inspection, X: Any, rows: np.ndarray) -> list[str] | None
     if isinstance(X, (Views, LazyViews)) or not isinstance(front, RawTransformer):
         return None
     read = front.text_columns()
-    table = as_table(X, "report", bare=read[0] if read else None)
+    table = as_table(X, bare=read[0] if read else None)
     first = table.head(LOOKED_AT)
-    names = [name for name in first.names if name != inspection.id_column and not first.has_vectors(name)]
-    columns: dict[Any, Sequence[Any]] = {name: first.column(name).cells() for name in names}
+    names = [name for name in first.names if name != inspection.id_column]
+    columns: dict[Any, Sequence[Any]] = {name: first.cells(name) for name in names}
     named = inspection.id_column in table.names
-    ids = table.column(inspection.id_column).cells() if named else range(table.n_rows)
+    ids = table.cells(inspection.id_column) if named else range(table.n_rows)
     chosen = caption_column(columns, ids, read, inspection.list_columns)
     if chosen is not None:
-        columns = {chosen: table.column(chosen).cells()}
+        columns = {chosen: table.cells(chosen)}
     else:  # texts that are much alike are better than none
         columns = dict(inspection.raw_texts(X))
         chosen = min(columns, key=lambda view: sum(map(len, columns[view])), default=None)

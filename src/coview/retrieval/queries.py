@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.exceptions import ViewsError
+from coview.preprocessing.columns import is_rows
 from coview.preprocessing.embeddings import EmbeddingViews
-from coview.preprocessing.raw_columns import is_rows
 from coview.preprocessing.stop_words import STOP_WORDS, detect_language
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews

@@ -28,12 +28,11 @@ from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Training, inspect
 from coview.inspection.known import objects_by_view
-from coview.preprocessing.columns import ColumnViews
 from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.stop_words import detect_language
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
-from coview.preprocessing.weighting import TfidfViews
+from coview.preprocessing.weighting import weigh_counts
 from coview.retrieval.hits import Hits, Match
 from coview.retrieval.index import ObjectIndex
 from coview.retrieval.lexical import BUCKETS, SharedWords, count_words, hash_words, spell_words, weigh_query
@@ -203,7 +202,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         if not parts:
             raise ValueError("model is an empty list. Pass at least one model, or None.")
         if any(front is not None for front, _ in parts[1:]):
-            raise ValueError("If there are several models, only the first may start with TextViews or ColumnViews.")
+            raise ValueError("If there are several models, only the first may start with TextViews or TableViews.")
         self.front_ = parts[0][0]
         if self.front_ is None:
             views = self._fit_views(X)
@@ -786,7 +785,7 @@ def _unit_rows(rows: np.ndarray) -> np.ndarray:
 def _split_front(model: Any) -> tuple[Any, Any]:
     """Return the step that makes views of tables (None where a model starts from views), and the rest (None: none)."""
     front = model.steps[0][1] if isinstance(model, Pipeline) else model
-    if not isinstance(front, (TextViews, ColumnViews, TableViews, EmbeddingViews)):
+    if not isinstance(front, (TextViews, TableViews, EmbeddingViews)):
         return None, model
     rest = model.steps[1:] if isinstance(model, Pipeline) else []
     if not rest:
@@ -798,7 +797,7 @@ def _default_model(views: Views) -> Any:
     """Return CCA, of tf-idf where a view holds counts."""
     counts = [name for name, matrix in views.items() if _is_counts(matrix)]
     cca = MultiViewCCA(random_state=0)
-    return make_pipeline(TfidfViews(sublinear_tf=True, views=counts), cca) if counts else cca
+    return make_pipeline(*weigh_counts(views, counts), cca) if counts else cca
 
 
 def _is_counts(matrix: Any) -> bool:

@@ -160,7 +160,7 @@ def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndar
                 raise _vectors(name, f"column {column.name!r}")
             raise ViewsError(
                 f"View {name!r} has column {column.name!r} of type {column.dtype}, which is not numeric. Turn text "
-                "into counts with TextViews and categories into indicators with ColumnViews, or drop the column."
+                "into counts with TextViews and categories into indicators with TableViews, or drop the column."
             )
         check_width(column)
         if column.dtype == nw.Boolean and column.null_count():

@@ -193,8 +193,6 @@ class ObjectMap:
         table = self._service.table
         assert table is not None
         own = next(each for each in table.names if str(each) == name)
-        if table.has_vectors(own):
-            return None
         values = named_columns(table, [own])[name]
         texts = [value for value in values if isinstance(value, str)]
         try:

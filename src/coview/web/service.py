@@ -28,7 +28,7 @@ from coview.inspection.prevalence import named_columns
 from coview.io.models import load
 from coview.io.tables import TABLES, read_table
 from coview.io.views_folder import read_views
-from coview.preprocessing.raw_columns import as_table
+from coview.preprocessing.columns import as_table
 from coview.utils import messages
 from coview.utils.jsonable import plain
 from coview.utils.messages import did_you_mean, listed
@@ -111,7 +111,7 @@ class Service:
             _check_ontology(ontology, labels)
         self.texts = dict(texts or {})
         self._cells: dict[Any, list[Any]] = {}  # columns of the table that were asked for
-        self.table = None if table is None else as_table(table, "The explorer")
+        self.table = None if table is None else as_table(table)
         self.by = tuple(map(str, by))
         if self.by and self.table is None:
             raise ViewsError(f"by names columns of a raw table, {listed(self.by)}, but the objects come from none.")
@@ -157,7 +157,7 @@ class Service:
         """Return the values of a column of the table, None where there is none."""
         if name not in self._cells:
             assert self.table is not None
-            self._cells[name] = plain(self.table.column(name).cells())
+            self._cells[name] = plain(self.table.cells(name))
         return self._cells[name]
 
     @cached_property
@@ -182,7 +182,7 @@ class Service:
         if self.table is None:
             return None
         first = self.table.head(LOOKED_AT)
-        columns = {name: first.column(name).cells() for name in first.names}
+        columns = {name: first.cells(name) for name in first.names}
         texts = {name for each in self.models for name in each.text_columns}
         return caption_column(columns, self.ids, texts, self.lists)
 
