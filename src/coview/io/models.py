@@ -383,7 +383,9 @@ def _check(model: Any, attributes: dict[str, Any]) -> None:
     described = {**_ALSO, **rules.fitted_state(type(model))}
     if not attributes.keys() - _ALSO.keys():
         return  # not fitted
-    unknown = [name for name in attributes if name not in described]
+    # a class from outside of coview need not describe its attributes; what it does not describe is not checked
+    free = not type(model).__module__.startswith("coview.")
+    unknown = [name for name in attributes if name not in described and not (free and _is_kept(type(model), name))]
     if unknown:
         raise rules.StateMismatch(f"{unknown[0]!r} is no attribute that a fit gives it")
     try:
