@@ -129,16 +129,6 @@ def test_records_have_their_keys_and_no_others():
     refuses(rule, {"metric": "angle"}, "must be one of 'cosine', 'euclidean'")
 
 
-def test_either_remembers_the_sizes_of_the_one_that_fits():
-    described = {
-        "coef_": rules.either(rules.floats("outputs", "features"), rules.floats("features")),
-        "scale_": rules.floats("features"),
-    }
-    check_state(described, {"coef_": np.zeros(4), "scale_": np.ones(4)})
-    with pytest.raises(StateMismatch, match="scale_ has 3 features, but coef_ has 4"):
-        check_state(described, {"coef_": np.zeros((2, 4)), "scale_": np.ones(3)})
-
-
 def test_an_estimator_inside_takes_what_it_is_given():
     model = KMeans(2, n_init=1, random_state=0).fit(np.eye(4))
     passes(rules.estimator(features="features", methods=["predict"]), model)

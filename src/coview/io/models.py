@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 
 from coview import catalog
@@ -30,7 +32,7 @@ from coview.exceptions import ModelFileError, ParameterError
 from coview.retrieval.index import ObjectIndex
 from coview.retrieval.lexical import SharedWords
 from coview.utils import fitted_state as rules
-from coview.utils.archive import Packed, read_archive, write_archive
+from coview.utils.archive import read_archive, write_archive
 from coview.utils.parameters import check_parameters
 from coview.views.arrays import is_dask_collection
 
@@ -155,15 +157,19 @@ def load(path: str | Path) -> Any:
     ...     load(f"{folder}/words.coview")
     MultinomialNB(alpha=0.5)
     """
-    tree, _ = read_archive(path, kind="model", newest=_FORMAT, revive=_Unpacker(Path(path)))
-    model = tree.get("estimator") if isinstance(tree, dict) else None
-    if not isinstance(model, BaseEstimator):
+    return _read(path)[0]["estimator"]
+
+
+def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The estimator of a file and the versions that it was written with, and the header."""
+    tree, header = read_archive(path, kind="model", newest=_FORMAT, revive=_Unpacker(Path(path)))
+    if not isinstance(tree, dict) or not isinstance(tree.get("estimator"), BaseEstimator):
         raise ModelFileError(f"{path} holds no estimator. Use a file that coview.save wrote.")
-    return model
+    return tree, header
 
 
 def outline(path: str | Path) -> dict[str, Any]:
-    """Describe what a model file holds without loading its arrays: class, parameters, shapes, views, versions.
+    """Describe what a model file holds in plain values: class, parameters, shapes, views, versions.
 
     Examples
     --------
@@ -177,45 +183,40 @@ def outline(path: str | Path) -> dict[str, Any]:
     >>> about["model"], about["parameters"]["n_components"], about["fitted"]["memberships_"]
     ('PLSA', 3, '20 x 3 float64')
     """
-    tree, header = read_archive(path, kind="model", newest=_FORMAT, outline=True)
-    if not isinstance(tree, dict) or not isinstance(tree.get("estimator"), Packed):
-        raise ModelFileError(f"{path} holds no estimator. Use a file that coview.save wrote.")
+    tree, header = _read(path)
     about = {"format": header["version"], "versions": tree.get("versions", {}), "bytes": Path(path).stat().st_size}
     return {**_outline_estimator(tree["estimator"]), **about}
 
 
-# -- what a file holds, in plain values and without its arrays
-
-
-def _outline_estimator(node: Packed) -> dict[str, Any]:
-    """One packed estimator in plain values; the estimators inside it by their names."""
-    params, attributes = node.get("params", {}), node.get("attributes", {})
-    summary: dict[str, Any] = {
-        "model": node.get("class"),
-        "parameters": {key: _shorten(value) for key, value in params.items()},
-    }
-    steps = params.get("steps")
-    if isinstance(steps, list):
-        parts = [step[1] for step in steps if isinstance(step, tuple) and isinstance(step[1], Packed)]
-        summary["parameters"].pop("steps")
-        return {**summary, "steps": [_outline_estimator(part) for part in parts]}
-    return {**summary, "fitted": {key: _shorten(value) for key, value in attributes.items() if not key.startswith("_")}}
+def _outline_estimator(model: BaseEstimator) -> dict[str, Any]:
+    """One estimator in plain values; the estimators inside it by their names."""
+    params = model.get_params(deep=False)
+    settings = {key: _shorten(value) for key, value in params.items() if key != "steps"}
+    shown = {"model": type(model).__name__, "parameters": settings}
+    if isinstance(model, Pipeline):
+        return {**shown, "steps": [_outline_estimator(step) for _, step in model.steps if step != "passthrough"]}
+    fitted = {key: value for key, value in vars(model).items() if key not in params and not key.startswith("_")}
+    return {**shown, "fitted": {key: _shorten(value) for key, value in fitted.items()}}
 
 
 def _shorten(value: Any) -> Any:
     """A value of an outline as JSON knows it; of what is long, the beginning."""
-    if isinstance(value, Packed) and "params" in value:
-        inner = _outline_estimator(value)
-        return inner if "steps" in inner else inner["model"]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Pipeline):
+        return _outline_estimator(value)
     if isinstance(value, dict):
         first = {str(key): _shorten(part) for key, part in list(value.items())[:_SHOWN]}
         return first if len(value) <= _SHOWN else {**first, "...": f"{len(value)} in all"}
     if isinstance(value, (list, tuple)):
         short = [_shorten(part) for part in value[:_SHOWN]]
         return short if len(value) <= _SHOWN else [*short, f"... {len(value)} in all"]
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and value.dtype.kind in "UO":
         return _shorten(value.tolist())
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, np.ndarray) or sparse.issparse(value):
+        kind = value.dtype.name if isinstance(value, np.ndarray) else type(value).__name__
+        return f"{' x '.join(map(str, value.shape))} {kind}"
+    return value.item() if isinstance(value, np.generic) else type(value).__name__
 
 
 # -- objects to trees
@@ -382,7 +383,9 @@ def _check(model: Any, attributes: dict[str, Any]) -> None:
     described = {**_ALSO, **rules.fitted_state(type(model))}
     if not attributes.keys() - _ALSO.keys():
         return  # not fitted
-    unknown = [name for name in attributes if name not in described]
+    # a class from outside of coview need not describe its attributes; what it does not describe is not checked
+    free = not type(model).__module__.startswith("coview.")
+    unknown = [name for name in attributes if name not in described and not (free and _is_kept(type(model), name))]
     if unknown:
         raise rules.StateMismatch(f"{unknown[0]!r} is no attribute that a fit gives it")
     try:

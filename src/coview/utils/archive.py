@@ -23,12 +23,11 @@ from coview.exceptions import ModelFileError
 from coview.utils.atomic import atomic_path
 from coview.utils.limits import exceeds, shown_bytes
 
-__all__ = ["Packed", "read_archive", "write_archive"]
+__all__ = ["read_archive", "write_archive"]
 
 Extend = Callable[[Any, str], "tuple[str, Any] | None"]
 Revive = Callable[[str, Any, "dict[str, Any]"], Any]
 
-_FEW = 100  # texts that an outline shows
 _SPARSE = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
 _SCALARS = {
     np.dtype(name).type.__name__: np.dtype(name).type
@@ -79,7 +78,7 @@ def write_archive(path: str | Path, tree: Any, *, kind: str, version: int, exten
 
 
 def read_archive(
-    path: str | Path, *, kind: str, newest: int, revive: Revive | None = None, outline: bool = False
+    path: str | Path, *, kind: str, newest: int, revive: Revive | None = None
 ) -> tuple[Any, dict[str, Any]]:
     """Read what `write_archive` wrote; anything else is refused with a sentence, and nothing in the file is executed.
 
@@ -93,8 +92,6 @@ def read_archive(
         The newest version of the tree's layout that the caller understands.
     revive : callable, optional
         Called with (tag, tree, header) for every value that `extend` packed when writing.
-    outline : bool, default=False
-        Read no array: in its place stands a text that says its kind and shape; what `extend` packed stays packed.
 
     Returns
     -------
@@ -121,7 +118,7 @@ def read_archive(
             text = stream.get_tensor(_JSON).tobytes()
             if header["sha256"] != _header_hash(header, text):
                 raise ValueError("its description does not match its checksum")
-            decoder = (Outline if outline else Decoder)(stream.get_tensor, header, revive, path.stat().st_size)
+            decoder = Decoder(stream.get_tensor, header, revive, path.stat().st_size)
             return decoder.decode(json.loads(text.decode(errors="surrogatepass"))), header
     except ModelFileError:
         raise
@@ -315,33 +312,3 @@ class Decoder:
         if self._revive is None:
             raise ValueError(f"it holds an unknown object {tag!r}")
         return self._revive(tag, self.decode(packed), self._header)
-
-
-class Packed(dict[str, Any]):
-    """What stands in an outline for a value that `extend` packed: the tree that it became."""
-
-
-class Outline(Decoder):
-    """The tree without its arrays."""
-
-    def _as_array(self, content: dict[str, Any]) -> Any:
-        shape = reversed(content["shape"]) if content["order"] == "F" else content["shape"]
-        return f"{_join_sizes(shape)} {content['dtype']}"
-
-    def _as_sparse(self, content: dict[str, Any]) -> Any:
-        return f"{_join_sizes(content['shape'])} {content['class']}"
-
-    def _as_strings(self, content: dict[str, Any]) -> Any:
-        return super()._as_strings(content) if len(content["values"]) <= _FEW else f"{len(content['values'])} texts"
-
-    def _as_objects(self, content: dict[str, Any]) -> Any:
-        return super()._as_objects(content) if len(content["values"]) <= _FEW else f"{len(content['values'])} values"
-
-    def _as_object(self, content: list[Any]) -> Any:
-        tag, packed = content
-        tree = self.decode(packed)
-        return Packed(tree if isinstance(tree, dict) else {tag: tree})
-
-
-def _join_sizes(shape: Any) -> str:
-    return " x ".join(map(str, shape)) or "one"

@@ -38,7 +38,6 @@ __all__ = [
     "check_state",
     "count",
     "custom",
-    "either",
     "estimator",
     "fitted_state",
     "flag",
@@ -257,24 +256,6 @@ def or_none(rule: Rule, needed: Needed = None) -> Rule:
 def optional(rule: Rule, needed: Needed = None) -> Rule:
     """Nothing at all, or what the rule says; never nothing where `needed` is true of all attributes and parameters."""
     return Rule(rule.visit, required=False, needed=needed)
-
-
-def either(*rules: Rule) -> Rule:
-    """What one of the rules says; where none fits, the last says why."""
-
-    def visit(checker: Checker, value: Any, where: str) -> None:
-        for rule in rules[:-1]:
-            trial = Checker(dict(checker.sizes), dict(checker.keys), [], checker.view, checker.state)
-            try:
-                trial.check(rule, value, where)
-            except StateMismatch:
-                continue
-            checker.sizes, checker.keys = trial.sizes, trial.keys
-            checker.later += trial.later
-            return
-        checker.check(rules[-1], value, where)
-
-    return Rule(visit)
 
 
 # -- arrays
