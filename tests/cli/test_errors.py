@@ -59,10 +59,6 @@ COMMANDS = {
     ),
     "another separator": ([*FIT, "--table", "text.csv", "--sep", ";", "--text", "w=body"], "--sep SIGN"),
     "numbers for text": ([*FIT, "--table", "text.csv", "--text", "w=year"], "use --columns in place of --text"),
-    "no shared names": (
-        ["fit", "CrossModalRetriever", "--data", "views", "--set", "lexical=0.5", "-o", "m.coview"],
-        "Use --set lexical=0.",
-    ),
     "clusters to compare": (["compare", "--data", "views"], "Pass it, for example --clusters 7."),
     "labels to compare": (["compare", "--data", "views", "--task", "few_labels"], "Give --labels."),
     "label of a stream": (["stream", "rows.jsonl", "--labels", "x"], '--labels, or pass --labels ""'),

@@ -36,7 +36,7 @@ from coview.web.service import Service
 
 __all__ = ["demo_retriever", "demo_service"]
 
-RECIPE = 5  # part of the cache's key: raise it whenever the same corpus would give another retriever
+RECIPE = 6  # part of the cache's key: raise it whenever the same corpus would give another retriever
 
 LABELED = 8  # objects of each subpackage whose label the classifier is told
 TOPICS = 30
