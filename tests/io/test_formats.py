@@ -180,8 +180,8 @@ def test_rows_without_any_cell_lack_the_view(tmp_path):
         ('name,x\n"1\n",1\nann,2\nann,3\n', "v.csv has 'ann' in column 'name' of line 4, which is not a number"),
         ("x,y\n1,1_000\n", "v.csv has '1_000' in column 'y' of line 2, which is not a number."),
         ("x,y\n1_000,1\n1_000,2\n", "v.csv has '1_000' in column 'x' of line 2, which is not a number"),
-        ("x,y\n1,nan\n", "View 'v' has NaN or infinity"),
-        ("x,y\n1,inf\n", "View 'v' has NaN or infinity"),
+        ("x,y\n1,nan\n", "View 'v' cannot be used: Input contains"),
+        ("x,y\n1,inf\n", "View 'v' cannot be used: Input contains"),
     ],
 )
 def test_bad_csv_is_refused(tmp_path, text, sentence):
@@ -277,7 +277,7 @@ def test_jsonl_is_sparse_with_features_in_order_of_appearance(tmp_path):
         ('{"id": 1, "a": 1}\n{"a": 1}\n', "v.jsonl has an id in 1 of 2 lines."),
         ('{"id": 1, "a": 1}\n{"id": "b", "a": 1}\n', "ids must be all strings or all integers"),
         ('{"id": 1}\n', "v.jsonl has no non-zero feature."),
-        ('{"a": NaN}\n', "View 'v' has NaN or infinity"),
+        ('{"a": NaN}\n', "View 'v' cannot be used: Input contains"),
         ("<html>\n", "v.jsonl has no JSON object in line 1"),
         ('{"a": 1, "a": 2}\n', "v.jsonl has no JSON object in line 1 (the key 'a' occurs twice in one object)"),
         ('{"a": ' + "[" * 100_000 + "}", "v.jsonl has no JSON object in line 1 (its lists and objects are nested too"),

@@ -527,7 +527,7 @@ def test_indices_out_of_range_never_reach_compiled_code(folder, suffix):
         else:
             write_csr(folder / "00000-00-words.safetensors", bad)
         file = rf"00000-00-words{suffix} (is damaged|cannot be read)"
-        view = r"Shard 0 of .* cannot be used: View 'words' is not a valid CSR matrix: column index 99 of \d+ columns"
+        view = r"Shard 0 of .* cannot be used: View 'words' cannot be used"
         with pytest.raises(DataFileError, match=rf"{file}|{view}"):
             open_shards(folder).part(0)
 
@@ -538,7 +538,7 @@ def test_indices_out_of_range_in_a_zarr_group_never_reach_compiled_code(tmp_path
     forget_checksums(tmp_path / "s")
     file = next((tmp_path / "s").glob("*words.zarr"))
     zarr.open_group(str(file), mode="r+")["indices"][0] = 99
-    with pytest.raises(DataFileError, match="View 'words' is not a valid CSR matrix: column index 99 of"):
+    with pytest.raises(DataFileError, match="View 'words' cannot be used"):
         open_shards(tmp_path / "s").part(0)
 
 

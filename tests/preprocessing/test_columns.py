@@ -260,7 +260,7 @@ def test_it_must_be_fitted_first():
         (ColumnViews(), pd.DataFrame({"d": pd.to_timedelta(["2 days", "3 days"])}), "Column 'd' holds Duration"),
         (ColumnViews(), np.eye(2), "ColumnViews needs a data frame, a mapping of columns or a list of mappings, one"),
         (ColumnViews(), pd.DataFrame(), "ColumnViews got an empty table: 0 rows x 0 columns."),
-        (ColumnViews(), {"a": [np.inf, 1.0]}, "View 'numeric' has NaN or infinity"),
+        (ColumnViews(), {"a": [np.inf, 1.0]}, "View 'numeric' cannot be used: Input contains infinity"),
     ],
 )
 def test_bad_input_is_refused_with_a_sentence(model, X, sentence):

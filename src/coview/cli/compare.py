@@ -31,9 +31,7 @@ def compare(
         str | None,
         typer.Option(help="classification, few_labels or clustering; by default it follows from the labels."),
     ] = None,
-    clusters: Annotated[
-        int | None, typer.Option(min=2, help="Number of clusters; by default of classes.")
-    ] = None,
+    clusters: Annotated[int | None, typer.Option(min=2, help="Number of clusters; by default of classes.")] = None,
     share: Annotated[
         float | None, typer.Option(help="Keep only this share of the labels, to see how methods do with few.")
     ] = None,

@@ -18,6 +18,7 @@ from coview.engines.state import Fit, State, tree_map
 from coview.exceptions import DataFileError, ModelFileError
 from coview.utils.archive import read_archive, write_archive
 from coview.utils.messages import cut
+from coview.utils.parameters import PATH, check_value
 from coview.utils.warn import warn_user
 from coview.validation import check_count
 
@@ -60,7 +61,8 @@ class CheckpointFile:
     @classmethod
     def of(cls, checkpoint: Any, fingerprint: str) -> CheckpointFile:
         """Return the file that a `checkpoint` parameter says: a `Checkpoint`, or a path."""
-        settings = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+        given = isinstance(checkpoint, Checkpoint)
+        settings = checkpoint if given else Checkpoint(check_value("checkpoint", checkpoint, PATH))
         return cls(Path(settings.path), check_count("every of a Checkpoint", settings.every), fingerprint)
 
     def maybe_write(self, restart: int, fit: Fit, best: Fit | None, holder: Holder) -> None:
