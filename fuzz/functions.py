@@ -103,7 +103,7 @@ def calls() -> dict[str, Call]:
         "suggest_labels": (suggest_labels, {"model": classes, "X": X, "n": 3}),
         "select_clusters": (
             partial(select_clusters, n_jobs=1, time_budget=2),
-            {"X": X, "n_clusters": [2, 3], "criteria": "stability", "n_repeats": 2},
+            {"X": X, "n_clusters": [2, 3], "n_repeats": 2},
         ),
         "refit_stability": (refit_stability, {"model": topics, "X": X}),
         "compare": (partial(compare, n_jobs=1), {"X": X, "y": y, "methods": ["naive_bayes"], "cv": 2, "n_repeats": 1}),

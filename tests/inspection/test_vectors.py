@@ -241,5 +241,5 @@ def test_columns_in_another_order_keep_their_names():
     other = Views(arrays, ids=X.ids, present={"vector": HAVE}, feature_names=names)
     for model in (MODEL, SphericalKMeans(K, random_state=0).fit(X)):
         inspection = inspect(model)
-        with pytest.warns(UserWarning, match="put into the fitted order"):
+        with pytest.warns(UserWarning, match="its columns in another order"):
             assert inspection.explain(other) == inspection.explain(X)

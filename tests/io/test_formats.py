@@ -166,7 +166,7 @@ def test_rows_without_any_cell_lack_the_view(tmp_path):
         ("name,y\nann,2\nann,4\n", "View 'v' has column 'name' of type String, which is not numeric"),
         ("id\na\nb\n", "v.csv has no column of features beside 'id'."),
         ("x,y\n1,1_000\n", "View 'v' has column 'y' of type String, which is not numeric"),
-        ("x,y\n1,inf\n", "View 'v' has NaN or infinity"),
+        ("x,y\n1,inf\n", "View 'v' cannot be used: Input contains"),
     ],
 )
 def test_bad_csv_is_refused(tmp_path, text, sentence):
@@ -261,7 +261,7 @@ def test_jsonl_is_sparse_with_features_in_order_of_appearance(tmp_path):
         ('{"id": 1, "a": 1}\n{"a": 1}\n', "v.jsonl has an id in 1 of 2 lines."),
         ('{"id": 1, "a": 1}\n{"id": "b", "a": 1}\n', "ids must be all strings or all integers"),
         ('{"id": 1}\n', "v.jsonl has no non-zero feature."),
-        ('{"a": NaN}\n', "View 'v' has NaN or infinity"),
+        ('{"a": NaN}\n', "View 'v' cannot be used: Input contains"),
         ("<html>\n", "v.jsonl has no JSON object in line 1"),
         ('{"a": ' + "[" * 100_000 + "}", "v.jsonl has no JSON object in line 1 (its lists and objects are nested too"),
         ('{"a": ' + "1" * 5000 + "}", "v.jsonl has no JSON object in line 1"),

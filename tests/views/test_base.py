@@ -14,7 +14,6 @@ from coview.exceptions import ViewsError
 TEXT_IDS = {
     "list": ["gimp", "gparted"],
     "array": np.array(["gimp", "gparted"]),
-    "objects": np.array([np.str_("gimp"), "gparted"], dtype=object),
     "index": pd.Index(["gimp", "gparted"]),
 }
 

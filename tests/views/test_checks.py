@@ -31,29 +31,25 @@ SHUFFLED = Y.sample(frac=1, random_state=0)
 TWO = Views(w=WORDS, l=LINKS)
 
 HELD = {
-    "frame": (WORDS, "index of the table, but in another order. Put them in its order with y.loc[table.index]"),
-    "mapping": ({"w": WORDS, "l": LINKS}, "index of view 'w', but in another order. Put them in its order with y.loc"),
-    "counted": ({"n": LINKS.to_numpy(), "w": WORDS}, "index of view 'w', but in another order"),
-    "list": ([WORDS, LINKS], "index of view 0, but in another order. Put them in its order with y.loc[X[0].index]"),
-    "views": (
-        TWO,
-        "ids of the views, but in another order. Put them in its order with y.loc[X.ids]",
-    ),
+    "frame": WORDS,
+    "mapping": {"w": WORDS, "l": LINKS},
+    "counted": {"n": LINKS.to_numpy(), "w": WORDS},
+    "list": [WORDS, LINKS],
+    "views": TWO,
 }
 
 
-@pytest.mark.parametrize(("X", "sentence"), HELD.values(), ids=HELD)
-def test_a_series_in_another_order_is_refused_whatever_holds_the_rows(X, sentence):
-    with pytest.raises(ViewsError) as told:
+@pytest.mark.parametrize("X", HELD.values(), ids=HELD)
+def test_a_series_in_another_order_is_refused_whatever_holds_the_rows(X):
+    with pytest.raises(ViewsError, match="The rows of y are in another order than those of X"):
         check_same_order(X, SHUFFLED, "y")
-    assert sentence in str(told.value)
     for values in (Y, SHUFFLED.to_numpy(), SHUFFLED.reset_index(drop=True), SHUFFLED.add_prefix("other "), None):
         check_same_order(X, values, "y")
 
 
 def test_a_frame_of_labels_has_an_order_too():
     check_same_order(WORDS, Y.to_frame(), "y")
-    with pytest.raises(ViewsError, match="y have the index of the table, but in another order"):
+    with pytest.raises(ViewsError, match="in another order"):
         check_same_order(WORDS, SHUFFLED.to_frame(), "y")
 
 
@@ -62,15 +58,8 @@ def test_numbers_of_a_column_of_ids_are_not_taken_for_the_index_of_a_table():
     rows = rows.sample(frac=1, random_state=1)
     model = make_pipeline(TableViews(text="text", id="id", min_df=1), MultiViewNaiveBayes()).fit(rows, rows["y"])
     assert model.predict(rows).tolist() == rows["y"].tolist()
-    with pytest.raises(ViewsError, match="index of the table, but in another order"):
+    with pytest.raises(ViewsError, match="in another order"):
         model.fit(rows, rows["y"].sample(frac=1, random_state=2))
-
-
-def test_rows_that_share_a_name_cannot_be_looked_up_by_it():
-    frame = pd.DataFrame({"w": [1, 2, 3]}, index=["p", "p", "q"])
-    with pytest.raises(ViewsError, match=r"another order. It has values more than once.* pass y.to_numpy\(\)") as told:
-        check_same_order(frame, pd.Series(["a", "b", "a"], index=["p", "q", "p"]), "y")
-    assert ".loc" not in str(told.value)
 
 
 def test_rows_that_are_counted_have_an_order_too():

@@ -95,7 +95,7 @@ def test_an_anndata_is_one_view():
     X = as_views(data)
     assert X.names == ("X",) and X.ids.tolist() == list("pqr") and X.feature_names["X"].tolist() == list("uvw")
     assert sparse.issparse(X["X"]) and not is_plain(data)
-    with pytest.raises(ViewsError, match="turn an AnnData into them with as_views"):
+    with pytest.raises(ViewsError, match="becomes views by as_views"):
         Views(data)
 
 
@@ -112,8 +112,6 @@ def test_matrices_in_obsm_become_views():
 
 def test_an_anndata_without_features_has_its_obsm():
     data = anndata.AnnData(obs=pd.DataFrame(index=list("pqr")))
-    with pytest.raises(ViewsError, match="The AnnData has neither features nor obsm"):
-        as_views(data)
     data.obsm["X_text"] = B
     assert as_views(data).names == ("X_text",)
 
@@ -139,5 +137,3 @@ def test_what_obsm_does_not_have(obsm, sentence):
     data.obsm["X_pca"] = B
     with pytest.raises(ViewsError, match=sentence):
         as_views(data, obsm=obsm)
-    with pytest.raises(ViewsError, match="obsm is for a MuData or an AnnData, got ndarray"):
-        as_views(A, obsm=obsm)

@@ -80,8 +80,7 @@ def test_reordered_columns_change_nothing_and_are_told_of_once(which, form):
         labels = model.predict(named(form(COUNTS[:, order]), [NAMES[j] for j in order]))
     np.testing.assert_array_equal(labels, expected)
     (message,) = [str(warning.message) for warning in told]
-    assert message.startswith("View 'words' has its columns in another order than ")
-    assert message.endswith(" was fitted with; they were put into the fitted order.")
+    assert message.startswith("View 'words' is not as ") and "its columns in another order" in message
 
 
 def test_columns_that_are_absent_or_unknown_but_in_order_are_not_told_of_as_reordered():
@@ -89,8 +88,7 @@ def test_columns_that_are_absent_or_unknown_but_in_order_are_not_told_of_as_reor
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         match_columns("PLSA", X, {"words": 5, "links": 2}, {"words": np.array(NAMES)})
-    assert [str(warning.message).split()[2] for warning in told] == ["lacks", "has"]
-    assert not any("order" in str(warning.message) for warning in told)
+    assert len(told) == 1 and "order" not in str(told[0].message)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -98,15 +96,11 @@ def test_columns_that_are_absent_or_unknown_but_in_order_are_not_told_of_as_reor
 def test_absent_columns_are_zero_and_unknown_ones_ignored_with_a_warning(which, form):
     model = models()[which].fit(named(form(COUNTS), NAMES), Y)
     zeroed = COUNTS * [1, 0, 1, 1, 0]
-    with pytest.warns(
-        UserWarning, match=r"View 'words' lacks 2 of the 5 columns that \w+ was fitted with \('b', 'e'\)"
-    ):
+    with pytest.warns(UserWarning, match="2 of the 5 columns missing, which count as 0"):
         found = model.predict(named(form(COUNTS[:, [0, 2, 3]]), ["a", "c", "d"]))
     np.testing.assert_array_equal(found, model.predict(named(form(zeroed), NAMES)))
     more = np.hstack([np.ones((12, 2)), COUNTS])
-    with pytest.warns(
-        UserWarning, match=r"View 'words' has 2 column\(s\) that \w+ was not fitted with; they are ignored"
-    ):
+    with pytest.warns(UserWarning, match=r"2 unknown column\(s\), which are ignored"):
         found = model.predict(named(form(more), ["p", "q", *NAMES]))
     np.testing.assert_array_equal(found, model.predict(named(form(COUNTS), NAMES)))
 
@@ -144,6 +138,6 @@ def test_a_plain_frame_follows_scikit_learns_rule():
     with pytest.raises(ValueError, match="order"):
         model.predict(frame[NAMES[::-1]])
     turned = {"x": frame[NAMES[::-1]]}
-    with pytest.warns(UserWarning, match="View 'x' has its columns in another order"):
+    with pytest.warns(UserWarning, match="View 'x' .* its columns in another order"):
         labels = model.predict(turned)
     np.testing.assert_array_equal(labels, model.predict(frame))

@@ -216,7 +216,7 @@ def test_the_size_of_mapped_views_follows_the_function():
 
 def test_a_function_that_drops_rows_is_refused():
     X = LazyViews.from_views(eager(), 5).map({"links": lambda matrix: matrix[:2]})
-    with pytest.raises(ViewsError, match=r"view 'links' must keep the rows: it got 5 and returned shape \(2, 3\)"):
+    with pytest.raises(ViewsError, match="Views must have the same rows: 'words' has 5, 'links' has 2"):
         X.collect()
 
 
@@ -241,7 +241,6 @@ def test_a_function_that_drops_rows_is_refused():
         (lambda X: np.asarray(X), TypeError, "not one matrix"),
         (lambda X: setattr(X, "names", ()), AttributeError, "immutable"),
         (lambda X: X.__setitem__("words", 1), TypeError, "immutable"),
-        (lambda X: LazyViews.from_views(eager(), 0), ViewsError, "at least 1"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_a_sentence(act, error, text):
@@ -250,9 +249,9 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(act, error, text):
 
 
 def test_parts_with_different_views_do_not_stack():
-    with pytest.raises(ViewsError, match="same views"):
+    with pytest.raises(ViewsError, match="3 features instead of 2"):
         stack_views([Views(x=np.eye(2)), Views(x=np.ones((2, 3)))])
-    with pytest.raises(ViewsError, match="ids, or none"):
+    with pytest.raises(ViewsError, match="ids in all parts or in none"):
         stack_views([Views(x=np.eye(2)), Views(x=np.eye(2), ids=[1, 2])])
 
 

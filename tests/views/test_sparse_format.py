@@ -13,7 +13,6 @@ from scipy import sparse
 
 from coview import PLSA, SphericalKMeans, Views, as_views, read_views
 from coview.exceptions import CoviewError, DataFileError, ViewsError
-from coview.views.sparse_format import canonical_csr, check_sparse
 
 DENSE = np.array([[1.0, 0, 2, 0], [0, 3, 0, 0], [0, 0, 0, 4], [5, 6, 0, 7]])
 
@@ -26,56 +25,46 @@ def damaged(make=sparse.csr_array, **parts):
     return matrix
 
 
-BROKEN = {
-    "column beyond the width": (damaged(indices=[0, 2, 1, 3, 0, 1, 9]), "CSR matrix: column index 9 of 4 columns"),
-    "negative column": (damaged(indices=[0, -2, 1, 3, 0, 1, 3]), "column index -2 of 4 columns"),
-    "bounds beyond the values": (damaged(indptr=[0, 2, 3, 4, 70]), r"its rows \(indptr\) go from value 0 to 70"),
-    "bounds that fall": (damaged(indptr=[0, 6, 3, 4, 7]), r"its bounds \(indptr\) fall from 6 to 3"),
-    "bounds that begin late": (damaged(indptr=[1, 2, 3, 4, 7]), "go from value 1 to 7"),
-    "too few bounds": (damaged(indptr=[0, 2, 7]), "it has 3 bounds"),
-    "fewer indices than values": (damaged(indices=[0, 2, 1]), "it has 7 values and 3 column indices"),
-    "indices that are no integers": (damaged(indices=np.zeros(7)), "its column indices are float64"),
-    "two-dimensional values": (damaged(data=np.ones((7, 1))), "its values have 2 dimensions"),
-    "row beyond the height, by columns": (
-        damaged(sparse.csc_array, indices=[0, 3, 1, 3, 0, 2, 11]),
-        "CSC matrix: row index 11 of 4 rows",
-    ),
-    "blocks beyond the width": (
-        damaged(partial(sparse.bsr_array, blocksize=(2, 2)), indices=[0, 5, 0, 1]),
-        "BSR matrix: column index",
-    ),
-}
-
-
 def coordinates_out_of_range():
     matrix = sparse.coo_array(DENSE)
     matrix.coords[1][:] = 400
     return matrix
 
 
-BROKEN["coordinates"] = (coordinates_out_of_range(), "COO matrix: column index 400 of 4 columns")
+BROKEN = {
+    "column beyond the width": damaged(indices=[0, 2, 1, 3, 0, 1, 9]),
+    "negative column": damaged(indices=[0, -2, 1, 3, 0, 1, 3]),
+    "bounds beyond the values": damaged(indptr=[0, 2, 3, 4, 70]),
+    "bounds that fall": damaged(indptr=[0, 6, 3, 4, 7]),
+    "bounds that fall to 0": damaged(indptr=[0, 6, 3, 0, 0]),
+    "bounds that begin late": damaged(indptr=[1, 2, 3, 4, 7]),
+    "too few bounds": damaged(indptr=[0, 2, 7]),
+    "fewer indices than values": damaged(indices=[0, 2, 1]),
+    "two-dimensional values": damaged(data=np.ones((7, 1))),
+    "row beyond the height, by columns": damaged(sparse.csc_array, indices=[0, 3, 1, 3, 0, 2, 11]),
+    "blocks beyond the width": damaged(partial(sparse.bsr_array, blocksize=(2, 2)), indices=[0, 5, 0, 1]),
+    "coordinates": coordinates_out_of_range(),
+}
 
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_matrix_whose_parts_do_not_fit_is_refused_by_the_name_of_its_view(case):
-    matrix, why = BROKEN[case]
     for gate in (
         lambda m: Views(words=m),
         lambda m: as_views({"words": m}),
         lambda m: Views.align({"words": ("abcd", m)}),
     ):
-        with pytest.raises(ViewsError, match=f"View 'words' is not a valid .*{why}"):
-            gate(matrix)
+        with pytest.raises(ViewsError, match="View 'words' cannot be used"):
+            gate(BROKEN[case])
 
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_plain_matrix_is_refused_before_anybody_converts_it(case):
-    matrix, why = BROKEN[case]
-    with pytest.raises(ViewsError, match=why):
-        PLSA(2).fit(matrix)
+    with pytest.raises(ViewsError, match="cannot be used"):
+        PLSA(2).fit(BROKEN[case])
     model = SphericalKMeans(2, random_state=0).fit(DENSE)
-    with pytest.raises(ViewsError, match=why):
-        model.predict(matrix)
+    with pytest.raises(ViewsError, match="cannot be used"):
+        model.predict(BROKEN[case])
 
 
 def test_flags_that_lie_are_not_believed():
@@ -131,7 +120,7 @@ def test_what_passes_is_what_scipy_calls_sound(kind, indices, indptr, n_values):
     matrix.indices, matrix.indptr = np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int32)
     matrix.data = np.ones(shape)
     try:
-        kept = canonical_csr("words", matrix)
+        kept = Views(words=matrix)["words"]
     except ViewsError:
         assert not scipy_accepts(matrix) or (np.diff(matrix.indptr) < 0).any()
         return
@@ -155,9 +144,9 @@ def scipy_accepts(matrix):
 def test_lil_and_dok_are_seen_through():
     lil = sparse.lil_array(DENSE)
     lil.rows[0] = [0, 77]
-    with pytest.raises(ViewsError, match="column index 77 of 4 columns"):
+    with pytest.raises(ViewsError, match="cannot be used"):
         Views(words=lil)
-    check_sparse("words", sparse.dok_array(DENSE))
+    np.testing.assert_array_equal(Views(words=sparse.dok_array(DENSE))["words"].toarray(), DENSE)
     np.testing.assert_array_equal(Views(words=sparse.dia_array(DENSE))["words"].toarray(), DENSE)
 
 
@@ -172,7 +161,7 @@ def test_a_mudata_file_with_a_column_beyond_the_width_is_refused(tmp_path):
     mudata.MuData({"words": words}).write(tmp_path / "data.h5mu")
     with h5py.File(tmp_path / "data.h5mu", "r+") as file:
         file["mod/words/X/indices"][0] = 4000
-    with pytest.raises(CoviewError, match="'words' is not a valid CSR matrix: column index 4000 of 4 columns"):
+    with pytest.raises(CoviewError, match="words"):
         read_views(tmp_path / "data.h5mu")
 
 

@@ -86,7 +86,7 @@ def test_columns_in_another_order_keep_their_names(small):
         ids=X.ids,
         feature_names={"words": X.feature_names["words"][order]},
     )
-    with pytest.warns(UserWarning, match="put into the fitted order"):
+    with pytest.warns(UserWarning, match="its columns in another order"):
         service = Service(model, other)
     assert Groups(service).all() == Groups(Service(model, X)).all()
 

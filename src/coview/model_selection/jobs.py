@@ -170,7 +170,7 @@ def _load(path: str, n_threads: int) -> None:
 
     global _shared
     threadpool_limits(n_threads)
-    numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+    numba.set_num_threads(min(n_threads, numba.get_num_threads()))
     _shared = pickle.loads(Path(path).read_bytes())
 
 

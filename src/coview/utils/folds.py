@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import check_cv
 
+from coview.exceptions import ParameterError
+
 __all__ = ["deal_folds", "list_splits"]
 
 
@@ -41,4 +43,7 @@ def list_splits(
     """
     with warnings.catch_warnings():  # a class with fewer objects than folds is no error here
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-        return list(check_cv(cv, targets, classifier=classifier).split(targets, targets, groups))
+        try:
+            return list(check_cv(cv, targets, classifier=classifier).split(targets, targets, groups))
+        except (ValueError, TypeError) as error:
+            raise ParameterError(f"cannot be used: {error}", parameter="cv") from error

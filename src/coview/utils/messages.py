@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from heapq import nlargest
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +14,6 @@ from coview.exceptions import CoviewError, DataFileError
 __all__ = ["close_names", "cut", "did_you_mean", "listed", "not_text", "one_sentence", "printable", "quantity", "short"]
 
 _MOST_NAMES = 20  # of a list; a table may have thousands of columns
-_MOST_COMPARED = 2_000  # names that one is compared with
-_MOST_PAIRS = 2_000_000  # pairs of letters that are compared, about: of long names there are fewer
 # what a terminal obeys (escape sequences, backspaces), what turns the direction of a line, and halves of characters
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -71,8 +66,8 @@ def listed(names: Iterable[Any]) -> str:
 def close_names(name: Any, known: Iterable[Any], most: int = 1) -> list[str]:
     """Return the known names that are nearly the one that was given, the closest first.
 
-    Capitals do not matter, and numbers are not compared. Of many names only those are looked at that share most of
-    their first or of their last letters with the one that was given.
+    Capitals do not matter, and numbers are not compared. Of many names only those are looked at that begin or end with
+    the same two letters.
 
     Examples
     --------
@@ -80,31 +75,13 @@ def close_names(name: Any, known: Iterable[Any], most: int = 1) -> list[str]:
     ['GParted', 'parted']
     """
     spelled = {each.lower(): each for each in known if isinstance(each, str)}
-    asked = str(name).lower()
-    likely = _likely(asked, spelled, min(_MOST_COMPARED, _MOST_PAIRS // max(len(asked), 1) ** 2))
+    asked = str(name).lower()[:200]
+    likely = list(spelled)
+    if len(likely) > 2000:  # comparing more takes long
+        likely = [each for each in likely if each[:2] == asked[:2] or each[-2:] == asked[-2:]][:2000]
     # of several names all are to be close, not the best of them alone
     cutoff = 0.6 if most == 1 else 0.65
     return [spelled[each] for each in difflib.get_close_matches(asked, likely, n=most, cutoff=cutoff)]
-
-
-def _likely(name: str, known: Collection[str], most: int) -> list[str]:
-    """At most so many of the known names, half by the first letters that they share with one, half by the last."""
-    if len(known) <= most:
-        return list(known)
-    half, chosen = most // 2, dict[str, None]()
-    for step in (1, -1):  # forward and backward
-        ordered = sorted(each[::step] for each in known)
-        wanted = name[::step]
-        at = bisect_left(ordered, wanted)
-        around = ordered[max(0, at - half) : at + half]
-        best = nlargest(half, around, key=partial(_n_shared, wanted))
-        chosen.update(dict.fromkeys(each[::step] for each in best))
-    return list(chosen)
-
-
-def _n_shared(a: str, b: str) -> int:
-    """How many letters two texts have in common before the first that differs."""
-    return next((i for i, (one, other) in enumerate(zip(a, b)) if one != other), min(len(a), len(b)))
 
 
 def quantity(n: int, noun: str) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
-from coview.utils.messages import short
 from coview.views.arrays import as_matrix, scatter_rows, stack
 from coview.views.checks import as_ids, check_name
 
@@ -46,35 +45,20 @@ def _row_of_id(name: str, ids: Any, n_rows: int) -> dict[Any, int]:
     """Position of every identifier of one view."""
     if ids is None:
         raise ViewsError(f"View {name!r} has no ids to align by. Pass (ids, matrix), or a pandas frame with an index.")
-    if isinstance(ids, list):
-        keys = ids
-    else:
-        array = np.asarray(ids)
-        keys = list(array) if array.dtype.kind in "mM" else array.tolist()  # tolist turns dates into bare integers
-    if len(keys) != n_rows:
-        raise ViewsError(f"View {name!r} has {n_rows} rows but {len(keys)} ids.")
+    array = np.asarray(ids)
+    keys = list(array) if array.dtype.kind in "mM" else array.tolist()  # tolist turns dates into bare integers
     index = {key: i for i, key in enumerate(keys)}
-    if len(index) != len(keys):
-        earlier: set[Any] = set()
-        twice = next(key for key in keys if key in earlier or earlier.add(key))  # type: ignore[func-returns-value]
-        raise ViewsError(f"View {name!r} has the id {short(twice)} more than once. Ids must be unique to align by.")
+    if len(keys) != n_rows or len(index) != n_rows:
+        raise ViewsError(f"View {name!r} has {n_rows} rows and {len(index)} different ids. Ids must be unique.")
     return index
 
 
 def _rows_by_id(rows: Mapping[str, dict[Any, int]], how: str) -> list[Any]:
     """Identifiers of the joined rows, in order of first appearance."""
-    first_view, first = next((name, key) for name, index in rows.items() for key in index)
-    for name, index in rows.items():
-        for key in index:
-            if isinstance(key, str) != isinstance(first, str):  # 1 and "1" would become two objects without a word
-                raise ViewsError(
-                    f"Ids must be of one type to align by, got {short(first)} in view {first_view!r} and {short(key)} "
-                    f"in view {name!r}. Convert all of them to strings or all to numbers."
-                )
-    if how == "left":
-        order = list(next(iter(rows.values())))
-    else:
-        order = list(dict.fromkeys(key for index in rows.values() for key in index))
+    every = list(dict.fromkeys(key for index in rows.values() for key in index))
+    if len({isinstance(key, str) for key in every}) > 1:  # 1 and "1" would become two objects without a word
+        raise ViewsError("Ids must be of one type to align by. Convert all of them to strings or all to numbers.")
+    order = list(next(iter(rows.values()))) if how == "left" else every
     if how == "inner":
         order = [key for key in order if all(key in index for index in rows.values())]
     if not order:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from coview.exceptions import RAW_TABLE, ViewsError
+from coview.exceptions import RAW_TABLE, ViewsError, ViewsTypeError
 from coview.utils.limits import text_array
-from coview.utils.messages import cut, quantity, short
-from coview.views.sparse_format import canonical_csr
+from coview.utils.messages import cut, short
 
 __all__ = [
     "as_matrix",
@@ -46,43 +46,75 @@ __all__ = [
 
 LARGEST, SMALLEST = 1e60, 1e-60  # of a view that can be computed with: fourth powers of values are within range
 SINGLE_LARGEST, SINGLE_SMALLEST = 1e9, 1e-9  # likewise in single precision
-MOSTLY = 0.5  # share of non-zeros up to which real numbers are weighted counts
-WHOLE_ROWS = 2000  # looked at together, for a number that is not whole
-
-
-class _WrongType(ViewsError, TypeError):
-    """Values that no number can be made of: what scikit-learn's estimators answer with a TypeError."""
 
 
 def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
     """Return (matrix, names of columns or None, row ids or None) of one view; refuse what is no numeric matrix."""
+    from sklearn.utils import check_array
+
     columns = index = None
     if is_tensor(source):
         source = from_tensor(source)
-    if sparse.issparse(source):
-        matrix = source
     elif is_frame(source):
-        matrix, columns, index = _from_frame(name, source)
-    else:
-        matrix = _from_array(name, source)
-    if matrix.ndim != 2:
-        if isinstance(matrix, np.ndarray) and matrix.ndim == 1 and matrix.size and isinstance(matrix[0], str):
-            raise _texts(name, matrix[0])
-        shapes = "one feature is a column, reshape(-1, 1), one object a row, reshape(1, -1)."
-        if matrix.ndim > 2:
-            shapes = f"one row for each of the {len(matrix):,} objects, reshape({len(matrix)}, -1)."
+        source, columns, index = _from_frame(name, source)
+    elif isinstance(source, np.ma.MaskedArray) and np.ma.is_masked(source):
+        raise ViewsError(f"View {name!r} is a masked array. Fill the masked values with filled(value).")
+    elif getattr(source, "ndim", 1) == 1 and isinstance(first := _first(source), str):
         raise ViewsError(
-            f"View {name!r} must be two-dimensional (objects x features), got {matrix.ndim} dimension(s). Reshape your "
-            f"data: {shapes}"
+            f"View {name!r} contains text ({short(first)}, ...), not a matrix. Count their words first: "
+            f"TextViews().fit_transform({{{name!r}: texts}})."
         )
-    if matrix.shape[0] == 0 or matrix.shape[1] == 0:
-        lacking = "0 feature(s)" if matrix.shape[0] else "0 row(s)"
-        raise ViewsError(f"View {name!r} is empty: {lacking} (shape={matrix.shape}) while a minimum of 1 is required.")
-    _check_numeric(name, matrix)
-    if sparse.issparse(matrix):
-        matrix = canonical_csr(name, matrix)
-    _check_finite(name, matrix)
+    try:
+        if sparse.issparse(source):
+            source = _canonical_csr(source)
+        with np.errstate(invalid="ignore"):
+            matrix = check_array(source, accept_sparse="csr", dtype="numeric")
+        if matrix.dtype.kind not in "biuf":
+            raise ValueError(f"dtype {matrix.dtype} is not numeric.")
+    except (ValueError, TypeError, OverflowError) as error:
+        kind = ViewsTypeError if isinstance(error, TypeError) else ViewsError
+        words = " ".join(str(error).split())
+        raise kind(f"View {name!r} cannot be used: {cut(words, 300)}", **_advise(name, words)) from None
     return read_only(matrix), columns, index
+
+
+def _first(values: Any) -> Any:
+    """First value of a list or an array."""
+    return next(iter(values), None) if isinstance(values, Sequence | np.ndarray) or hasattr(values, "iloc") else None
+
+
+def _advise(name: str, words: str) -> dict[str, Any]:
+    """What to do about data that scikit-learn refuses in these words."""
+    if "NaN" in words or "infinity" in words:
+        return {
+            "python": f"Fill or drop them; mark rows that lack the whole view by present={{{name!r}: mask}}, or join "
+            "with Views.align.",
+            "cli": "Fill or drop them, or leave all cells of a row empty where the object lacks the view.",
+        }
+    return RAW_TABLE if "convert" in words or "numeric" in words else {}
+
+
+def _canonical_csr(source: Any) -> Any:
+    """Return a sparse matrix as CSR whose columns rise in each row, none twice; the source is not changed.
+
+    Compiled code follows its indices: a wrong one reads and writes foreign memory. So they are checked, in a new object
+    that has no flags yet, since whoever made the matrix may have changed it or set them.
+    """
+    if source.dtype == np.float16:  # which SciPy cannot add
+        source = source.astype(np.float32)
+    if source.format in ("csr", "csc"):
+        source = type(source)((source.data, source.indices, source.indptr), shape=source.shape)
+        source.check_format(full_check=True)
+        if (np.diff(source.indptr) < 0).any():  # SciPy does not look where the last bound is 0
+            raise ValueError("index pointer values must form a non-decreasing sequence")
+    else:
+        source = sparse.coo_array(source)  # which checks its indices
+    matrix = source.tocsr()
+    if not matrix.has_canonical_format:  # SciPy would repair it in place, which views forbid
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    dtype = matrix.dtype.newbyteorder("=")
+    return matrix.astype(dtype, copy=False)
 
 
 def is_tensor(source: Any) -> bool:
@@ -148,106 +180,20 @@ def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndar
     import narwhals as nw
 
     frame, columns = open_frame(source), None
-    if type(frame.to_native().columns).__name__ != "RangeIndex":  # numbers that nobody gave are no names
+    native = frame.to_native()
+    if type(native.columns).__name__ != "RangeIndex":  # numbers that nobody gave are no names
         columns = text_array([str(column) for column in frame.columns], f"feature names of view {name!r}")
     index = frame_ids(frame)
-    kinds = list(getattr(frame.to_native(), "dtypes", []))
+    kinds = list(getattr(native, "dtypes", []))
     if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
-        return sparse.csr_array(frame.to_native().sparse.to_coo()), columns, index
+        return sparse.csr_array(native.sparse.to_coo()), columns, index
     for column in frame.iter_columns():
         if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
-            if column.dtype.is_nested() or (len(column) and isinstance(column[0], (list, tuple, np.ndarray))):
-                raise _vectors(name, f"column {column.name!r}")
             raise ViewsError(
                 f"View {name!r} has column {column.name!r} of type {column.dtype}, which is not numeric. Turn text "
                 "into counts with TextViews and categories into indicators with TableViews, or drop the column."
             )
-        check_width(column)
-        if column.dtype == nw.Boolean and column.null_count():
-            rows = quantity(column.null_count(), "row")
-            raise ViewsError(f"View {name!r} has no value in {rows} of column {column.name!r}.")
-    matrix = frame.to_numpy()
-    if matrix.dtype == object:  # nullable columns
-        matrix = matrix.astype(np.float64)
-    return matrix, columns, index
-
-
-def _from_array(name: str, source: Any) -> np.ndarray:
-    if isinstance(source, np.ma.MaskedArray) and np.ma.is_masked(source):
-        raise ViewsError(
-            f"View {name!r} is a masked array with {np.ma.count_masked(source)} masked values. Fill them with "
-            f"filled(value); mark rows that lack the whole view by present={{{name!r}: mask}}."
-        )
-    try:
-        matrix = np.asarray(source)
-    except (ValueError, TypeError) as error:
-        raise ViewsError(f"View {name!r} is not a numeric matrix ({cut(str(error))}).") from None
-    if matrix.dtype == object:
-        if matrix.ndim == 0:  # a set, a generator, None
-            raise _WrongType(
-                f"View {name!r} is of type {type(source).__name__}, not a matrix. Pass an array, a sparse matrix, a "
-                "data frame or a list of rows."
-            )
-        if matrix.ndim == 1 and matrix.size and isinstance(matrix[0], str):
-            raise _texts(name, matrix[0])
-        if matrix.ndim == 1 and matrix.size and isinstance(matrix[0], (list, tuple, np.ndarray)):
-            raise _vectors(name, "data")
-        try:
-            matrix = matrix.astype(np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            kind = _WrongType if isinstance(error, TypeError) else ViewsError
-            raise kind(
-                f"View {name!r} has dtype object, which is not numeric ({cut(str(error))}).", **RAW_TABLE
-            ) from None
-    return matrix
-
-
-def _vectors(name: str, what: str) -> ViewsError:
-    return ViewsError(
-        f"View {name!r} has a vector in each cell of its {what}, not a number. Stack them to a matrix, "
-        f"np.stack(column), or make views of the table: TableViews(columns={{{name!r}: [column]}})."
-    )
-
-
-def _texts(name: str, first: str) -> ViewsError:
-    return ViewsError(
-        f"View {name!r} contains text ({short(first)}, ...), not a matrix. Count their words first: "
-        f"TextViews().fit_transform({{{name!r}: texts}})."
-    )
-
-
-def _check_numeric(name: str, matrix: Any) -> None:
-    if matrix.dtype.kind == "c":
-        raise ViewsError(f"View {name!r} has complex values (dtype {matrix.dtype}). Complex data not supported.")
-    if matrix.dtype.kind not in "biuf":
-        raise ViewsError(f"View {name!r} has dtype {matrix.dtype}, which is not numeric.", **RAW_TABLE)
-
-
-def _check_finite(name: str, matrix: Any) -> None:
-    values = matrix.data if sparse.issparse(matrix) else matrix
-    if values.dtype.kind != "f":
-        return
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)):
-            return
-    bad = ~np.isfinite(values)
-    if not bad.any():  # the sum overflowed, the values are fine
-        return
-    if sparse.issparse(matrix):
-        at = int(np.flatnonzero(bad)[0])
-        row, column = int(np.searchsorted(matrix.indptr, at, side="right") - 1), int(matrix.indices[at])
-        value = values[at]
-    else:
-        row, column = (int(i) for i in np.argwhere(bad)[0])
-        value = values[row, column]
-    n_bad = int(bad.sum())
-    which = f"{value}" if n_bad == 1 else f"{n_bad} values, the first is {value}"
-    raise ViewsError(
-        f"View {name!r} has NaN or infinity ({which} at row {row}, column {column}).",
-        python=f"Fill or drop them; mark rows that lack the whole view by present={{{name!r}: mask}}, or join with "
-        "Views.align.",
-        cli="Fill or drop them, or leave all cells of a row empty where the object lacks the view.",
-    )
+    return frame.to_numpy(), columns, index
 
 
 def stack(matrices: list[Any], axis: int = 0) -> Any:
@@ -261,11 +207,7 @@ def stack(matrices: list[Any], axis: int = 0) -> Any:
 
 def side_by_side(arrays: list[Any]) -> Any:
     """One matrix of all columns, sparse if any part is."""
-    if len(arrays) == 1:
-        return arrays[0]
-    if not any(sparse.issparse(array) for array in arrays):
-        return np.hstack(arrays)
-    return for_sklearn(sparse.hstack([sparse.csr_array(array) for array in arrays], format="csr"))
+    return for_sklearn(stack(arrays, axis=1))
 
 
 def check_not_negative(name: str, matrix: Any, who: str) -> None:
@@ -281,21 +223,9 @@ def check_not_negative(name: str, matrix: Any, who: str) -> None:
     )
 
 
-_BITS = {np.dtype(np.float32): np.dtype(np.uint32), np.dtype(np.float64): np.dtype(np.uint64)}
-_PEEK = 256  # values that tell mostly whether there are negative ones
-
-
 def largest(matrix: Any) -> float:
-    """Largest absolute value of a matrix.
-
-    Floating numbers that are not negative are ordered as their bits are, which are compared faster, and in one pass:
-    a sign would be the highest bit.
-    """
+    """Largest absolute value of a matrix."""
     values = matrix.data if sparse.issparse(matrix) else matrix
-    if values.dtype in _BITS and values.flags.c_contiguous and values.size and not (values.flat[:_PEEK] < 0).any():
-        most = values.view(_BITS[values.dtype]).max().view(values.dtype)
-        if not np.signbit(most):
-            return float(most)
     return max(float(values.max(initial=0)), -float(values.min(initial=0)))
 
 
@@ -362,8 +292,7 @@ def holds_measurements(matrix: Any, n_present: int | None = None) -> bool:
         return True
     if mostly_zeros(matrix, n_present):
         return False
-    # some rows tell most measurements from counts: only counts are looked at as a whole
-    return not all(is_whole(matrix[first : first + WHOLE_ROWS]) for first in range(0, len(matrix), WHOLE_ROWS))
+    return not is_whole(matrix)
 
 
 def is_whole(matrix: Any) -> bool:
@@ -429,16 +358,14 @@ def scatter_rows(matrix: Any, positions: np.ndarray) -> Any:
 
 def place_columns(matrix: Any, targets: np.ndarray, width: int) -> Any:
     """Matrix of `width` columns whose column targets[j] is column j of the given one; -1 leaves a column out."""
-    if not sparse.issparse(matrix):
-        result = np.zeros((matrix.shape[0], width), dtype=matrix.dtype)
-        result[:, targets[targets >= 0]] = matrix[:, targets >= 0]
+    kept = np.flatnonzero(targets >= 0)
+    if sparse.issparse(matrix):
+        ones = np.ones(len(kept), dtype=matrix.dtype)
+        result = matrix @ sparse.csr_array((ones, (kept, targets[kept])), shape=(len(targets), width))
+        result.sort_indices()
         return result
-    columns = targets[matrix.indices]
-    kept = columns >= 0
-    ends = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
-    parts = (matrix.data[kept], columns[kept].astype(matrix.indices.dtype), ends.astype(matrix.indptr.dtype))
-    result = type(matrix)(parts, shape=(matrix.shape[0], width))
-    result.sort_indices()
+    result = np.zeros((matrix.shape[0], width), dtype=matrix.dtype)
+    result[:, targets[kept]] = matrix[:, kept]
     return result
 
 
@@ -458,14 +385,7 @@ def filled_rows(matrix: Any) -> np.ndarray:
     >>> filled_rows(np.array([[0, 2], [0, 0]])).tolist()
     [True, False]
     """
-    if not sparse.issparse(matrix):
-        return np.asarray(matrix.any(axis=1))
-    rows = matrix.tocsr()
-    stored = np.diff(rows.indptr)
-    if not rows.data.all():
-        zeros = np.flatnonzero(rows.data == 0)
-        stored -= np.bincount(np.searchsorted(rows.indptr, zeros, side="right") - 1, minlength=len(stored))
-    return stored > 0
+    return matrix.count_nonzero(axis=1) > 0 if sparse.issparse(matrix) else np.asarray(matrix.any(axis=1))
 
 
 def mostly_zeros(matrix: Any, n_rows: int | None = None) -> bool:
@@ -477,7 +397,7 @@ def mostly_zeros(matrix: Any, n_rows: int | None = None) -> bool:
     >>> mostly_zeros(some), mostly_zeros(some, 1)
     (True, False)
     """
-    return bool(density(matrix, n_rows) <= MOSTLY)
+    return bool(density(matrix, n_rows) <= 0.5)
 
 
 def looks_counted(matrix: Any, n_rows: int | None = None) -> bool:

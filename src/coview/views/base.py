@@ -23,8 +23,6 @@ class RowsById:
         self._views = views
 
     def __getitem__(self, ids: Any) -> Any:
-        if isinstance(ids, slice):
-            raise TypeError("loc takes ids. Rows by position are X[10:20].")
         own = self._views.ids
         if own is None:
             raise ViewsError("These views have no ids to look up. Pass Views(..., ids=...), or TableViews(id=COLUMN).")
@@ -140,9 +138,6 @@ class NamedViews(ABC):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise TypeError(f"{type(self).__name__} are immutable. Create new ones with select, drop, rename or map.")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{type(self).__name__} are immutable. Create new ones with drop(name).")
 
 
 def _check_different(names: tuple[str, ...]) -> None:

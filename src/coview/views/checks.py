@@ -47,7 +47,7 @@ def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
     elif isinstance(views, Mapping) and not sparse.issparse(views):
         pairs = list(views.items())
     elif is_mudata(views) or is_anndata(views):
-        raise ViewsError(f"Views() takes matrices; turn {_a(views)} into them with as_views(data).")
+        raise ViewsError("Views() takes matrices; a MuData or AnnData becomes views by as_views(data).")
     elif isinstance(views, (list, tuple)) and is_list_of_views(views):
         pairs = [(f"view{i}", view) for i, view in enumerate(views)]
     elif is_frame(views) and has_two_levels(views):
@@ -90,10 +90,6 @@ def is_anndata(X: Any) -> bool:
     return any(cls.__name__ == "AnnData" and cls.__module__.partition(".")[0] == "anndata" for cls in type(X).__mro__)
 
 
-def _a(data: Any) -> str:
-    return "an AnnData" if is_anndata(data) else "a MuData"
-
-
 def check_name(name: Any) -> None:
     """Refuse a view's name that is no text."""
     if not isinstance(name, str) or not name:
@@ -122,69 +118,30 @@ def check_same_index(indexes: list[tuple[str, np.ndarray]]) -> None:
             )
 
 
-def counts_rows(source: Any) -> bool:
-    """Tell whether rows of a frame are merely counted, as pandas does where it was given no index."""
-    return type(getattr(source, "index", None)).__name__ == "RangeIndex"
-
-
 def check_same_order(X: Any, values: Any, name: str) -> None:
     """Refuse a pandas Series or frame with the rows of X in another order: by position it would mix up objects.
 
-    X is a frame, a mapping or a list of frames, or views, whose ids count where they are texts: numbers may be those of
-    a column of ids, and the index of the values may count rows. A Series whose rows are merely counted is taken by
-    position, as an array is.
+    X is a frame, a mapping of frames, or views, whose ids count where they are texts: numbers may be those of a column
+    of ids. A Series whose rows are merely counted is taken by position, as an array is.
     """
-    if not (_is_of_pandas(values, "Series") or _is_of_pandas(values, "DataFrame")) or counts_rows(values):
+    index, own = _index_of(values), _index_of(X)
+    if index is None or type(values.index).__name__ == "RangeIndex":
         return
-    what, own, get = _row_names(X)
-    if own is None or len(own) != len(values):
-        return
-    index = values.index.tolist()
-    if own != index and set(own) == set(index):
-        advice = f"Put them in its order with {name}.loc[{get}], or pass {name}.to_numpy() if they already match."
-        if len(set(own)) < len(own):  # .loc would repeat rows
-            advice = f"It has values more than once, so put them in order yourself and pass {name}.to_numpy()."
-        raise ViewsError(f"The rows of {name} have the {what}, but in another order. {advice}")
+    parts = X.values() if isinstance(X, Mapping) else X if isinstance(X, (list, tuple)) else ()
+    if parts:
+        own = next((rows for rows in map(_index_of, parts) if rows is not None), None)
+    elif isinstance(X, NamedViews) and X.ids is not None and all(isinstance(key, str) for key in X.ids.tolist()):
+        own = X.ids.tolist()
+    if own is not None and own != index and sorted(map(str, own)) == sorted(map(str, index)):
+        raise ViewsError(
+            f"The rows of {name} are in another order than those of X. Put them in its order with {name}.loc[...], or "
+            f"pass {name}.to_numpy() if they already match."
+        )
 
 
-def _row_names(X: Any) -> tuple[str, list[Any] | None, str]:
-    """What names the rows of X, in words, the names, and how Python gets at them; None where nothing does."""
-    if isinstance(X, NamedViews):
-        ids = [] if X.ids is None else X.ids.tolist()
-        return "ids of the views", ids if all(isinstance(key, str) for key in ids) else None, "X.ids"
-    if _is_of_pandas(X, "DataFrame"):
-        return "index of the table", X.index.tolist(), "table.index"
-    named = X.items() if isinstance(X, Mapping) else enumerate(X) if isinstance(X, (list, tuple)) else ()
-    frames = [(key, part) for key, part in named if _is_of_pandas(part, "DataFrame") or _is_of_pandas(part, "Series")]
-    key, frame = min(frames, key=lambda each: counts_rows(each[1]), default=(None, None))  # names before numbers
-    return f"index of view {key!r}", None if frame is None else frame.index.tolist(), f"X[{key!r}].index"
-
-
-def _is_of_pandas(value: Any, kind: str) -> bool:
-    return type(value).__name__ == kind and type(value).__module__.partition(".")[0] == "pandas"
-
-
-def check_not_shuffled(indexes: list[tuple[str, np.ndarray]], counted: Mapping[str, Any]) -> None:
-    """Refuse frames whose rows are counted from elsewhere, or are 0, 1, 2, ... in another order beside one in order.
-
-    `counted` has the index of each view whose rows are merely counted.
-    """
-    names = list(counted)
-    for name in names[1:]:
-        one, two = counted[names[0]], counted[name]
-        if not one.equals(two):
-            raise ViewsError(
-                f"Rows of view {name!r} are counted from {two[0]} to {two[-1]}, those of {names[0]!r} from {one[0]} to "
-                f"{one[-1]}. Take the same rows of both, or drop the index with reset_index(drop=True) if they match."
-            )
-    for name, index in indexes:
-        in_order = np.arange(len(index))
-        moved = names and index.dtype.kind in "iu" and not np.array_equal(index, in_order)
-        if moved and np.array_equal(np.sort(index), in_order):
-            raise ViewsError(
-                f"Rows of view {name!r} are in another order ({index[0]}, {index[1]}, ...) than those of "
-                f"{names[0]!r}. Join them with Views.align, or drop the index with reset_index(drop=True)."
-            )
+def _index_of(values: Any) -> list[Any] | None:
+    """Index of a pandas Series or frame; None of anything else."""
+    return values.index.tolist() if type(values).__module__.partition(".")[0] == "pandas" else None
 
 
 def as_ids(ids: Any, n_rows: int) -> np.ndarray | None:
@@ -194,8 +151,6 @@ def as_ids(ids: Any, n_rows: int) -> np.ndarray | None:
     if isinstance(ids, (list, tuple)) and all(isinstance(key, str) for key in ids):
         ids = np.array(ids, dtype=object)  # texts of fixed width would all be as long as the longest
     array = texts_as_str(np.asarray(ids))
-    if array.dtype == object and any(isinstance(key, np.str_) for key in array.ravel()):
-        array = np.array([str(key) if isinstance(key, np.str_) else key for key in array], dtype=object)
     if array.shape != (n_rows,):
         raise ViewsError(f"ids must have one entry per row: {n_rows} rows, ids of shape {array.shape}.")
     return array
@@ -261,24 +216,18 @@ def as_rows(key: Any, n_rows: int) -> Any:
     """Rows as a slice or an integer array; one integer keeps its dimension."""
     if isinstance(key, slice):
         return key
-    if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
-        if not -n_rows <= key < n_rows:
-            raise IndexError(f"Row {key} is out of range: the views have {n_rows} rows.")
-        return np.array([key % n_rows])
-    rows = np.asarray(key)
-    if rows.size == 0 and rows.dtype != bool:
-        rows = rows.astype(np.intp)
+    rows = np.atleast_1d(key)
+    if not rows.size and rows.dtype != bool:
+        rows = rows.astype(np.intp)  # an empty list is of floats
     if rows.ndim != 1 or rows.dtype.kind not in "biu":
         raise TypeError(
             f"Views are indexed by rows or by one view's name, got {type(key).__name__}. For several views use "
             "X.select(...)."
         )
-    if rows.dtype == bool:
-        if len(rows) != n_rows:
-            raise IndexError(f"A boolean mask must have one entry per row: {n_rows} rows, mask of {len(rows)}.")
+    if rows.dtype == bool and len(rows) == n_rows:
         return np.flatnonzero(rows)
-    if rows.size and (rows.min() < -n_rows or rows.max() >= n_rows):
-        raise IndexError(f"Rows {rows.min()} to {rows.max()} are out of range: the views have {n_rows} rows.")
+    if rows.dtype == bool or (rows.size and not -n_rows <= rows.min() <= rows.max() < n_rows):
+        raise IndexError(f"Rows are out of range, or a mask of another length: the views have {n_rows} rows.")
     return rows
 
 

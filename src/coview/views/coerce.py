@@ -61,15 +61,11 @@ def as_views(
     """
     more = {"ids": ids, "present": present, "feature_names": feature_names}
     as_it_is = all(value is None for value in more.values())
-    if isinstance(X, LazyViews) and not as_it_is:
-        raise ViewsError("Lazy views keep their own ids, present and feature_names. Read them first with X.collect().")
     if isinstance(X, NamedViews) and as_it_is:
         return X
     if is_mudata(X) or is_anndata(X):
         joined = _from_annotated(X, [obsm] if isinstance(obsm, str) else obsm)
         return joined if as_it_is else Views(joined, **more)
-    if obsm is not None:
-        raise ViewsError(f"obsm is for a MuData or an AnnData, got {type(X).__name__}. Leave it out.")
     if not isinstance(X, NamedViews):
         sources = named_matrices(X, {})
         if any(is_dask_collection(source) for source in sources.values()):
@@ -116,12 +112,7 @@ def _from_annotated(data: Any, obsm: Sequence[str] | None) -> Views:
     for name in obsm or ():
         if name not in known:
             raise ViewsError(f"obsm has no {name!r}; it has {listed(known) or 'nothing'}.{did_you_mean(name, known)}")
-        if name in sources:
-            raise ViewsError(f"{name!r} is the name of a modality, and in obsm. Rename one of them.")
         sources[name] = _without_absent(*known[name])
-    if not sources:
-        what = "MuData has no modality with features" if is_mudata(data) else "AnnData has neither features nor obsm"
-        raise ViewsError(f"The {what}.")
     joined = Views.align(sources)
     order = {key: i for i, key in enumerate(joined.ids.tolist())}  # type: ignore[union-attr]
     rows = np.array([order[key] for key in _object_names(data) if key in order], dtype=np.intp)

@@ -82,7 +82,7 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
     ...     match_columns("PLSA", X, {"x": 2}, {"x": np.array(["a", "b"])})["x"]
     array([[2, 1]])
     >>> print(caught[0].message)
-    View 'x' has its columns in another order than PLSA was fitted with; they were put into the fitted order.
+    View 'x' is not as PLSA was fitted: it has its columns in another order. Columns are matched by name.
     """
     arrays: dict[str, Any] = {}
     for name, width in views.n_features.items():
@@ -145,31 +145,21 @@ def _match_names(who: str, view: str, columns: np.ndarray, fitted: np.ndarray) -
             "cannot be matched by name. Give the same columns in the same order."
         )
     targets = np.array([where.get(name, -1) for name in new])
-    unknown = int((targets < 0).sum())
-    absent = [name for name in where if name not in set(new)] if len(new) - unknown < len(where) else []
-    if unknown == len(new):
+    n_known, lacking = int((targets >= 0).sum()), len(where) - int((targets >= 0).sum())
+    if not n_known:
         raise ViewsError(
             f"View {view!r} has none of the columns that {who} was fitted with: {listed(new[:3])} are not among "
             f"{listed(fitted[:3].tolist())}, ..."
         )
-    if np.any(np.diff(targets[targets >= 0]) < 0):
-        warn_user(
-            f"View {view!r} has its columns in another order than {who} was fitted with; they were put into the fitted "
-            "order.",
-            UserWarning,
-            inside=True,
-        )
-    if absent:
-        warn_user(
-            f"View {view!r} lacks {len(absent)} of the {len(fitted)} columns that {who} was fitted with "
-            f"({listed(absent)}); they count as 0.",
-            UserWarning,
-            inside=True,
-        )
-    if unknown:
-        warn_user(
-            f"View {view!r} has {unknown} column(s) that {who} was not fitted with; they are ignored.",
-            UserWarning,
-            inside=True,
-        )
+    changes = [
+        "its columns in another order" if np.any(np.diff(targets[targets >= 0]) < 0) else "",
+        f"{lacking} of the {len(where)} columns missing, which count as 0" if lacking else "",
+        f"{len(new) - n_known} unknown column(s), which are ignored" if n_known < len(new) else "",
+    ]
+    warn_user(
+        f"View {view!r} is not as {who} was fitted: it has {', '.join(filter(None, changes))}. Columns are matched by "
+        "name.",
+        UserWarning,
+        inside=True,
+    )
     return targets

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.exceptions import ViewsError, ViewsTypeError
+from coview.exceptions import ViewsTypeError
 from coview.utils.messages import listed
 from coview.utils.tables import html_table, text_table
 from coview.views.base import NamedViews
@@ -62,18 +62,12 @@ class LazyViews(NamedViews):
     _ends: np.ndarray
 
     def __init__(self, source: Source) -> None:
-        if not source.names:
-            raise ViewsError("LazyViews needs a source with at least one view, got none.")
-        if not source.lengths or min(source.lengths) < 1:
-            raise ViewsError("LazyViews needs a source whose parts have at least one row each.")
         object.__setattr__(self, "_source", source)
         object.__setattr__(self, "_ends", np.cumsum(source.lengths, dtype=np.intp))
 
     @classmethod
     def from_views(cls, views: Views, rows_per_part: int) -> LazyViews:
         """Split in-memory views into parts of `rows_per_part` rows without copying."""
-        if rows_per_part < 1:
-            raise ViewsError(f"rows_per_part must be at least 1, got {rows_per_part}.")
         return cls(MemorySource(views, rows_per_part))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -245,14 +239,4 @@ class LazyViews(NamedViews):
 
 def stack_views(pieces: Sequence[Views]) -> Views:
     """Return one `Views` of the rows of all pieces, which have the same views; one piece comes back as it is."""
-    first = pieces[0]
-    if len(pieces) == 1:
-        return first
-    for i, piece in enumerate(pieces):
-        if piece.n_features != first.n_features or piece.names != first.names:
-            raise ViewsError(
-                f"All parts must have the same views: part 0 has {first.n_features}, part {i} {piece.n_features}."
-            )
-        if (piece.ids is None) != (first.ids is None):
-            raise ViewsError(f"All parts must have ids, or none: part {i} differs from part 0.")
-    return Views.concat(pieces)
+    return pieces[0] if len(pieces) == 1 else Views.concat(pieces)

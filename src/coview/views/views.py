@@ -24,10 +24,8 @@ from coview.views.checks import (
     as_present,
     as_rows,
     check_absent_rows_empty,
-    check_not_shuffled,
     check_same_index,
     common_length,
-    counts_rows,
     named_matrices,
     same_optional,
     same_values,
@@ -119,7 +117,6 @@ class Views(NamedViews):
                 indexes.append((name, index))
         n_rows = common_length({name: array.shape[0] for name, array in arrays.items()})
         check_same_index(indexes)
-        check_not_shuffled(indexes, {name: source.index for name, source in sources.items() if counts_rows(source)})
         if ids is None and indexes:
             ids = indexes[0][1]
         mask = as_present(present, tuple(arrays), n_rows)
