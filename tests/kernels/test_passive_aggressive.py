@@ -33,7 +33,7 @@ def stream(n=60, widths=(9, 7), n_classes=2, seed=0, dtype=np.float64):
 
 
 def options(loss="pa1", update="exact", gate=True, average=False, intercept=False, coupling=0.5):
-    return np.array([LOSSES[loss], UPDATES[update], gate, average, intercept, coupling], dtype=float)
+    return np.array([LOSSES.index(loss), UPDATES.index(update), gate, average, intercept, coupling], dtype=float)
 
 
 def learn(views, codes, n_classes, C=0.3, **settings):

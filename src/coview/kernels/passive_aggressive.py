@@ -24,8 +24,8 @@ from coview.kernels.rounds import LARGEST_NORM, MARGIN, NORM, SHARE, STEP, solve
 
 __all__ = ["LOSSES", "UPDATES", "learn_rows"]
 
-LOSSES = dict(zip(("pa", "pa1", "pa2"), range(3)))
-UPDATES = dict(zip(("exact", "paper"), range(2)))
+LOSSES = ("pa", "pa1", "pa2")  # `options` hold their positions
+UPDATES = ("exact", "paper")
 
 _WEIGHTS, _LAGS = np.int64(3), np.int64(4)  # rows of `places`; plain numbers would be compiled one by one
 _NOBODY: Any = np.int64(-1)

@@ -284,8 +284,9 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
             factors = np.array([given.get(label, 1.0) for label in self.classes_.tolist()])
         # the intercept is a feature of value 1 in the sum that is divided by the number of views
         intercept = 1.0 / len(self.view_names_) ** 2 if self.fit_intercept else 0.0
-        flags = LOSSES[self.loss], UPDATES[self.update], self.gate, self.average, intercept, self.coupling
-        return rows, codes, self.C * factors, np.array(flags, dtype=np.float64)
+        chosen = LOSSES.index(self.loss), UPDATES.index(self.update)
+        options = np.array([*chosen, self.gate, self.average, intercept, self.coupling], dtype=np.float64)
+        return rows, codes, self.C * factors, options
 
     def _sweep(self, batch: tuple[Any, ...], order: np.ndarray) -> int:
         """Go over the rows once, block by block, and note what was known of them; return how many moved the weights."""
