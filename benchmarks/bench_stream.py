@@ -182,15 +182,15 @@ def parse_rows(n: int, own: float) -> dict[str, Any]:
 
     from sklearn.datasets import load_svmlight_file
 
-    from coview.online.readers import _parsed
+    from coview.online.readers import _parse_lines
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.svmlight"
         write_rows(path, n)
         text = path.read_bytes()
-    _parsed(text)  # compiled before
+    _parse_lines(text)  # compiled before
     pairs = [
-        (seconds(lambda: _parsed(text)), seconds(lambda: load_svmlight_file(io.BytesIO(text), zero_based=True)))
+        (seconds(lambda: _parse_lines(text)), seconds(lambda: load_svmlight_file(io.BytesIO(text), zero_based=True)))
         for _ in range(REPEATS)
     ]
     return {"ours": [a for a, _ in pairs], "theirs": [b for _, b in pairs]}
@@ -227,9 +227,7 @@ def main_speed(quick: bool) -> None:
         f"Two views of {FEATURES:,} features, {PER_ROW} non-zeros a row, {n:,} rows, two classes, one thread, float64 "
         f"if not said; medians of {REPEATS} (one by one: of 3) of the processor's time, ours and the peer's in turn. "
         "SGDClassifier has float64 and the columns of both views.",
-        "river learns single objects of named features; predict_then_learn does the same to rows of a matrix. "
-        "to_river, which calls partial_fit and predict with batches of one object, is slower than river and has no row "
-        "here.",
+        "river learns single objects of named features; predict_then_learn does the same to rows of a matrix.",
     ]
     head = ["what", "coview", "peer", "peer's", "coview / peer"]
     write("stream_quick" if quick else "stream", "Online learning from streams", head, rows, notes)

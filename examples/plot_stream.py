@@ -31,47 +31,26 @@ X = UnitRows().fit_transform(Views(words=made.views["words"][rows["words"]], lin
 print(X)
 
 # %%
-# `evaluate_stream` predicts, learns and records a row for every 250 objects. With ``view_weighting="adaptive"`` the
-# view with fewer errors gets a larger share of the vote, and can lose it again.
+# `evaluate_stream` predicts, learns and records a row for every 250 objects: with views that may differ, and with views
+# that are held together.
 models = {
-    "equal votes": MultiViewPassiveAggressiveClassifier(C=0.5, coupling=0.05),
-    "adaptive votes": MultiViewPassiveAggressiveClassifier(C=0.5, coupling=0.05, view_weighting="adaptive"),
+    "coupling 0.05": MultiViewPassiveAggressiveClassifier(C=0.5, coupling=0.05),
+    "coupling 0.5": MultiViewPassiveAggressiveClassifier(C=0.5, coupling=0.5),
 }
-metrics = ["window_accuracy", "loss", "view_difference", "cumulative_view_difference"]
 results = {}
-shares = []
 for name, model in models.items():
-    watch = None
-    if name == "adaptive votes":
-        watch = lambda line: shares.append(models["adaptive votes"].view_weights_["words"])  # noqa: E731
-    results[name] = evaluate_stream(model, X, y, metrics, every=250, batch_size=250, watch=watch)
-    print(f"{name}: {np.mean(results[name].table['window_accuracy']):.3f} of the objects were predicted right")
+    results[name] = evaluate_stream(model, X, y, every=250, batch_size=250)
+    print(f"{name}: {results[name].final['accuracy']:.3f} of the objects were predicted right")
 
 # %%
-# Accuracy over time, and the share of each view in the vote.
+# Accuracy so far, loss, and the difference between the views over time.
 import matplotlib.pyplot as plt
 
-figure = plt.figure(figsize=(13, 3.2), layout="constrained")
-for name, result in results.items():
-    result.plot(["window_accuracy", "loss", "view_difference"], label=name, figure=figure)
+from coview.plot import StreamDisplay
 
-fig, axis = plt.subplots(figsize=(6, 3), layout="constrained")
-axis.plot(results["adaptive votes"].table["rounds"], shares, color="#3b6fb6", lw=2)
-axis.axvline(n // 2, color="black", lw=1, ls="--")
-axis.set_xlabel("rounds")
-axis.set_ylabel("share of the words in the vote")
-axis.set_ylim(0, 1)
-axis.spines[["top", "right"]].set_visible(False)
+StreamDisplay.from_results(results, measures=["accuracy", "loss", "view_difference"])
 plt.show()
 
 # %%
 # To read from a file of any length, one batch of lines at a time: ``evaluate_stream(model,
-# read_stream("mail.jsonl"))``, or on the command line ``coview stream mail.jsonl``. For single objects with named
-# features, use `to_river`.
-from coview import to_river
-
-online = to_river(MultiViewPassiveAggressiveClassifier(C=1.0), views=["words", "links"])
-online.learn_one({"words": {"win": 2, "cash": 1}, "links": {"a.com": 1}}, "spam")
-online.learn_one({"words": {"see": 1, "you": 1}}, "ham")
-online.learn_one({"words": {"win": 1}, "links": {"a.com": 1}}, "spam")
-print(online.predict_one({"words": {"hello": 1}, "links": {"a.com": 1}}))
+# read_stream("mail.jsonl"))``, or on the command line ``coview stream mail.jsonl``.

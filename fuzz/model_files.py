@@ -480,7 +480,6 @@ def subjects() -> dict[str, Callable[[], Subject]]:
             3, method="concatenated", metric="standard", n_neighbors=8, **seed
         ).fit(X),
         "two classes online": lambda: coview.MultiViewPassiveAggressiveClassifier(**seed).fit(X, y > 0),
-        "sparse online": lambda: coview.MultiViewPassiveAggressiveClassifier(**seed).fit(X, y).sparsify(),
         "SeededKMeansClassifier under an ontology": lambda: coview.SeededKMeansClassifier(
             ontology=ontology, max_iter=3
         ).fit(X, np.array(["b", "c", "d"])[y]),

@@ -220,9 +220,7 @@ def _valid_files(folder: Path) -> dict[str, tuple[Path, Callable[[Path], None]]]
     add("table jsonl", "v.jsonl", _use_table, lambda path: path.write_text(_lines(records)))
     add("table json", "v.json", _use_table, lambda path: path.write_text(json.dumps(records)))
     add("table parquet", "v.parquet", _use_table, lambda path: pl.DataFrame(table).write_parquet(path))
-    add("stream csv", "v.csv", _use_stream, lambda path: path.write_text(_csv(table)))
     add("stream jsonl", "v.jsonl", _use_stream, lambda path: path.write_text(_lines(_rows_of_json())))
-    add("stream parquet", "v.parquet", _use_stream, lambda path: pl.DataFrame(table).write_parquet(path))
     labels = np.arange(12) % 2
     add("stream svmlight", "v.svmlight", _use_stream, lambda path: dump_svmlight_file(words, labels, str(path)))
     add("lines of jsonl", "v.jsonl", _use_lines, lambda path: path.write_text(_lines(_rows_of_json())))

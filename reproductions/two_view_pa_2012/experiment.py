@@ -121,8 +121,7 @@ def _two_view(views: Views, tuned: bool, seed: int) -> dict[str, Row]:
     exact = Model(C, GAMMA, random_state=seed)
     if not tuned:
         free = Model(C, GAMMA, gate=False, random_state=seed)
-        votes = Model(C, GAMMA, view_weighting="adaptive", random_state=seed)
-        rows = {"Two-view PA": printed, "exact": exact, "exact, no gate": free, "exact, adaptive votes": votes}
+        rows = {"Two-view PA": printed, "exact": exact, "exact, no gate": free}
         return {name: Row(model, views, {}) for name, model in rows.items()}
     grid = {"C": COSTS, "coupling": COUPLINGS, "max_iter": [1, 10], "average": [True]}
     return {

@@ -39,7 +39,6 @@ _MODULES = {
     "coview.views.views": ("Views",),
     "coview.preprocessing.weighting": ("TfidfViews", "UnitRows"),
     "coview.online.readers": ("read_stream",),
-    "coview.online.river": ("to_river",),
     "coview.online.stream": ("StreamResult", "evaluate_stream"),
     "coview.engines.callbacks": ("TimeBudget",),
     "coview.engines.checkpoint": ("Checkpoint",),
@@ -128,7 +127,6 @@ if TYPE_CHECKING:  # what type checkers and editors see
         MultiViewPassiveAggressiveClassifier as MultiViewPassiveAggressiveClassifier,
     )
     from coview.online.readers import read_stream as read_stream
-    from coview.online.river import to_river as to_river
     from coview.online.stream import StreamResult as StreamResult
     from coview.online.stream import evaluate_stream as evaluate_stream
     from coview.plsa.co_plsa import CoPLSA as CoPLSA

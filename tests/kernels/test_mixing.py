@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coview.kernels.mixing import mix_rows
-from coview.online.weights import shuffled_rows
+from coview.online.passive_aggressive import _shuffle_rows
 
 
 @settings(deadline=None, max_examples=40)
@@ -20,13 +20,13 @@ def test_every_row_comes_once(n, run, window, seed):
 
 @pytest.mark.parametrize("n", [20, 40_000], ids=["permuted", "mixed"])
 def test_same_seed_same_order_and_another_seed_another(n):
-    orders = [shuffled_rows(np.arange(n), np.arange(n), np.random.default_rng(seed)).tolist() for seed in (0, 0, 1)]
+    orders = [_shuffle_rows(np.arange(n), np.arange(n), np.random.default_rng(seed)).tolist() for seed in (0, 0, 1)]
     assert orders[0] == orders[1] != orders[2]
 
 
 def test_sorted_classes_are_mixed():
     rows = np.arange(40_960)
-    order = shuffled_rows(rows, rows, np.random.default_rng(0))
+    order = _shuffle_rows(rows, rows, np.random.default_rng(0))
     shares = (order >= len(rows) // 2).reshape(-1, 512).mean(axis=1)  # of the second class, window by window
     assert abs(np.corrcoef(order[:-1], order[1:])[0, 1]) < 0.05
     assert shares.min() > 0.2 and shares.max() < 0.8
@@ -46,6 +46,6 @@ def test_every_place_is_as_likely():
 
 def test_a_later_pass_starts_from_the_rows_not_from_the_order_before():
     rows = np.arange(20_480)
-    first = shuffled_rows(rows, rows, np.random.default_rng(0))
-    second = shuffled_rows(rows, first, np.random.default_rng(1))
+    first = _shuffle_rows(rows, rows, np.random.default_rng(0))
+    second = _shuffle_rows(rows, first, np.random.default_rng(1))
     assert len(np.unique(second[:512] // 16)) < 80  # runs of neighbors stay near: memory can follow

@@ -14,6 +14,7 @@ from coview.kernels.svmlight import parse_svmlight
 
 
 def parse(text: bytes):
+    text += b"\n"
     rows, entries = text.count(b"\n") + 1, text.count(b":")
     labels, values = np.empty(rows), np.empty(entries)
     indptr, indices = np.empty(rows + 1, dtype=np.int32), np.empty(entries, dtype=np.int32)
@@ -47,7 +48,7 @@ def test_plain_lines_are_read_as_by_scikit_learn(rows, ending):
 
 
 def test_short_numbers_are_always_plain():
-    labels, indptr, indices, values = parse(b"1 0:0.25 7:-3e2\n\n# only a note\n-1\n2.5 3:1 # end")
+    labels, indptr, indices, values = parse(b"+1 0:0.25 7:-300 \n\n-1\n2.5 3:1")
     assert labels.tolist() == [1.0, -1.0, 2.5] and indptr.tolist() == [0, 2, 2, 3]
     assert indices.tolist() == [0, 7, 3] and values.tolist() == [0.25, -300.0, 1.0]
 
@@ -68,7 +69,11 @@ def test_short_numbers_are_always_plain():
         b"1 1:1e300",
         b"1 4294967296:1",
         b"1:2",
-        b"1 1:1e",
+        b"1 1:1e2",
+        b"1 2:1 # note",
+        b"1 2:-",
+        b"1 2:3:4",
+        b"1 2:3 4",
     ],
 )
 def test_what_is_not_plain_is_left_to_others(line):

@@ -38,8 +38,7 @@ def one_by_one(X, y, classes):
 def test_every_object_is_predicted_before_it_is_learned(n_classes):
     X, y = corpus(n_classes)
     guess, gaps = one_by_one(X, y, np.unique(y))
-    names = ("accuracy", "f1", "window_accuracy", "window_f1", "view_difference", "cumulative_view_difference")
-    result = evaluate_stream(Classifier(), X, y, metrics=names, every=50, classes=np.unique(y), batch_size=70)
+    result = evaluate_stream(Classifier(), X, y, every=50, classes=np.unique(y), batch_size=70)
     table = result.table
     assert table["rounds"] == [50, 100, 150, 200, 230]
     average = "binary" if n_classes == 2 else "macro"
@@ -47,9 +46,7 @@ def test_every_object_is_predicted_before_it_is_learned(n_classes):
         start = 50 * i
         assert table["accuracy"][i] == pytest.approx(accuracy_score(y[:stop], guess[:stop]))
         assert table["f1"][i] == pytest.approx(f1_score(y[:stop], guess[:stop], average=average))
-        assert table["window_accuracy"][i] == pytest.approx(accuracy_score(y[start:stop], guess[start:stop]))
         if n_classes == 2:
-            assert table["window_f1"][i] == pytest.approx(f1_score(y[start:stop], guess[start:stop]))
             assert table["view_difference"][i] == pytest.approx(gaps[start:stop].mean())
             assert table["cumulative_view_difference"][i] == pytest.approx(gaps[:stop].mean())
 
@@ -126,19 +123,6 @@ def test_models_that_cannot_take_part_are_refused():
         evaluate_stream(SGDClassifier(), X["view0"], y)
 
 
-def test_functions_of_the_user_see_the_window():
-    X, y = corpus()
-    result = evaluate_stream(Classifier(), X, y, metrics={"n": lambda truth, guess: len(truth)}, every=100)
-    assert result.table["n"] == [100, 100, 30]
-
-
-def test_the_positive_class_may_be_named():
-    X, y = corpus(3)
-    found = evaluate_stream(Classifier(), X, y, metrics=["f1"], positive=2, classes=[0, 1, 2])
-    guess, _ = one_by_one(X, y, np.arange(3))
-    assert found.final["f1"] == pytest.approx(f1_score(y, guess, labels=[2], average="macro"))
-
-
 def test_each_line_is_watched_as_it_comes():
     X, y = corpus()
     seen = []
@@ -146,23 +130,8 @@ def test_each_line_is_watched_as_it_comes():
     assert [line["rounds"] for line in seen] == [100, 200, 230]
 
 
-def test_a_plot_has_a_panel_per_metric_and_a_line_per_result():
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: figures are not checked")
-    X, y = corpus()
-    first = evaluate_stream(Classifier(), X, y, every=50)
-    second = evaluate_stream(Classifier(coupling=0.0), X, y, every=50)
-    figure = second.plot(label="free", figure=first.plot(label="agreeing"))
-    assert len(figure.axes) == 5
-    assert all(len(panel.lines) == 2 for panel in figure.axes)
-    assert len(first.to_frame()) == 5
-
-
 def test_bad_calls_are_refused_with_a_sentence():
     X, y = corpus()
-    with pytest.raises(ValueError, match="metrics must be one of"):
-        evaluate_stream(Classifier(), X, y, metrics=["auc"])
-    with pytest.raises(ValueError, match="only available for MultiViewPassiveAggressiveClassifier"):
-        evaluate_stream(MultiViewNaiveBayes(), X, y, metrics=["loss"])
     with pytest.raises(ValueError, match="needs labels"):
         evaluate_stream(Classifier(), X)
     with pytest.raises(ValueError, match="one label per object"):

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from coview import CCAClustering, MultiViewNaiveBayes, SeededKMeansClassifier, TableViews, Views, read_stream
+from coview import CCAClustering, MultiViewNaiveBayes, SeededKMeansClassifier, TableViews, Views
 
 X = np.random.default_rng(0).poisson(1.0, (40, 6))
 Y = np.arange(40) % 2
@@ -38,11 +38,6 @@ def labels_in_a_column(folder):
     MultiViewNaiveBayes().fit(Views(a=X), Y[:, None])
 
 
-def texts_in_a_stream(folder):
-    (folder / "s.csv").write_text("text,label\n" + "one two three four five,a\n" * 3)
-    list(read_stream(folder / "s.csv", label="label", n_features=16))
-
-
 @pytest.mark.parametrize(
     "work",
     [
@@ -51,7 +46,6 @@ def texts_in_a_stream(folder):
         classes_with_one_label,
         categories_that_are_texts,
         labels_in_a_column,
-        texts_in_a_stream,
     ],
 )
 def test_the_line_is_the_users(work, tmp_path):

@@ -26,9 +26,7 @@ __all__ = ["stream"]
 @takes_table
 def stream(
     *,
-    source: Annotated[
-        str | None, typer.Argument(help="A file (.svmlight .jsonl .csv .parquet), or - for standard input.")
-    ] = None,
+    source: Annotated[str | None, typer.Argument(help="A file (.svmlight .jsonl), or - for standard input.")] = None,
     raw: TableOptions,
     labels: Annotated[
         str | None,
@@ -39,7 +37,7 @@ def stream(
         ),
     ] = None,
     format: Annotated[
-        str | None, typer.Option(help="svmlight, jsonl, csv or parquet; by default taken from the file extension.")
+        str | None, typer.Option(help="svmlight or jsonl; by default taken from the file extension.")
     ] = None,
     views: Annotated[
         str | None,
@@ -49,9 +47,6 @@ def stream(
     C: Annotated[float, typer.Option("--aggressiveness", "-C", help="How far one row may move the weights.")] = 0.1,
     coupling: Annotated[float, typer.Option(help="Penalty on a difference between the views.")] = 0.5,
     update: Annotated[str, typer.Option(help="Update rule: exact, or paper (two views only).")] = "exact",
-    adaptive: Annotated[
-        bool, typer.Option("--adaptive", help="Give better views a larger weight in the vote.")
-    ] = False,
     every: Annotated[int, typer.Option(min=1, help="Rows per line of the table.")] = 1000,
     batch: Annotated[int, typer.Option(min=1, help="Rows to read at a time.")] = 1000,
     model: Annotated[Path | None, typer.Option(help="Continue learning with this model file.")] = None,
@@ -65,7 +60,7 @@ def stream(
 
     from coview.online.stream import evaluate_stream
 
-    front, learner = _loaded(model) if model is not None else (None, _new_learner(C, coupling, update, adaptive))
+    front, learner = _loaded(model) if model is not None else (None, _new_learner(C, coupling, update))
     if raw.table is None or model is None:
         front = table_front(raw)
     with ExitStack() as stack:
@@ -109,16 +104,15 @@ def _check_rows(
     if raw.table is not None and labels is None:
         raise ValueError("A table needs labels to learn from: add --labels COLUMN or FILE.")
     if source == "-" and format is None:
-        raise ValueError("Standard input has no file extension: pass --format svmlight, jsonl or csv.")
+        raise ValueError("Standard input has no file extension: pass --format svmlight or jsonl.")
     if source is not None and Path(source).exists():  # else the reader of the stream tells
         check_there(Path(source))
 
 
-def _new_learner(C: float, coupling: float, update: str, adaptive: bool) -> Any:
+def _new_learner(C: float, coupling: float, update: str) -> Any:
     from coview.online.passive_aggressive import MultiViewPassiveAggressiveClassifier
 
-    weighting = "adaptive" if adaptive else None
-    return MultiViewPassiveAggressiveClassifier(C, coupling, update=update, view_weighting=weighting)
+    return MultiViewPassiveAggressiveClassifier(C, coupling, update=update)
 
 
 def _loaded(path: Path) -> tuple[Any, Any]:
@@ -240,6 +234,5 @@ def _show(result: Any, model: Any) -> None:
         table.add_row(f"{int(line[0]):,}", *(f"{value:.4f}" for value in line[1:]))
     console = Console(markup=False)
     console.print(table)
-    votes = ", ".join(f"{view} {share:.2f}" for view, share in model.view_weights_.items())
     classes = ", ".join(map(str, model.classes_.tolist()))
-    console.print(printable(f"Classes: {classes}. Votes of the views: {votes}."))
+    console.print(printable(f"Classes: {classes}."))

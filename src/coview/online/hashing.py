@@ -24,10 +24,9 @@ __all__ = ["WIDTH", "hash_feature", "hash_row", "hash_rows", "words"]
 WIDTH = 2**18  # columns of a hashed view unless asked otherwise
 
 _WORD = re.compile(r"\w+")
-_KEPT = 2**18  # names whose columns are kept; more are forgotten and hashed again
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=2**18)  # names beyond are forgotten and hashed again
 def hash_feature(name: str, width: int = WIDTH) -> tuple[int, float]:
     """Return the column of a feature, and the sign of its values there.
 

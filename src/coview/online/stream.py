@@ -6,7 +6,7 @@ view difference of a round = mean over pairs of views of |z_v - z_w|,  cumulativ
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,30 +19,16 @@ from coview.views.coerce import as_views, is_plain
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["METRICS", "StreamResult", "evaluate_stream"]
-
-METRICS = (
-    "accuracy",
-    "f1",
-    "loss",
-    "view_difference",
-    "cumulative_view_difference",
-    "cumulative_loss",
-    "window_accuracy",
-    "window_f1",
-)
-_OF_ROUNDS = ("loss", "view_difference", "cumulative_view_difference", "cumulative_loss")
+__all__ = ["StreamResult", "evaluate_stream"]
 
 
 def evaluate_stream(
     model: Any,
     X: Any,
     y: Any = None,
-    metrics: Sequence[str] | Mapping[str, Callable[[np.ndarray, np.ndarray], float]] | None = None,
     every: int = 1000,
     *,
     classes: Any = None,
-    positive: Any = None,
     batch_size: int = 1000,
     watch: Callable[[dict[str, float]], Any] | None = None,
 ) -> StreamResult:
@@ -58,15 +44,10 @@ def evaluate_stream(
         All objects, or batches of them as `read_stream` gives; then `y` is left out.
     y : array-like, optional
         Labels; None or NaN where there is none (-1 too, for a semi-supervised model): such objects are not counted.
-    metrics : names or {name: function}, optional
-        Of `METRICS`; a function takes labels and predictions since the last line. By default "accuracy", "f1", "loss",
-        "view_difference" and "cumulative_view_difference", as far as the model tells them.
     every : int, default=1000
         A line of the table for so many objects, and one at the end.
     classes : array-like, optional
         All classes that will come, for models that must know them first.
-    positive : label, optional
-        The class that "f1" is of. By default the second class of two; with more classes it is the mean over classes.
     batch_size : int, default=1000
         Objects at a time where X holds all of them.
     watch : callable, optional
@@ -75,13 +56,13 @@ def evaluate_stream(
     Returns
     -------
     StreamResult
-        The table, and a plot of it.
+        The table; `coview.plot.StreamDisplay` draws it.
 
     Notes
     -----
-    "accuracy" and "f1" count all objects so far, "window_accuracy" and "window_f1" those since the last line; "loss"
-    (the hinge loss of the vote) and "view_difference" are means since the last line, those named "cumulative" since
-    the start.
+    "accuracy" and "f1" (of the second class of two, else the mean over classes) count all objects so far; "loss" (the
+    hinge loss of the vote) and "view_difference" are means since the last line, "cumulative_view_difference" since the
+    start. Only `MultiViewPassiveAggressiveClassifier` tells losses and differences.
 
     Examples
     --------
@@ -94,8 +75,7 @@ def evaluate_stream(
     """
     check_count("every", every)
     _check_model(model)
-    names, functions = _chosen(metrics, _tells(model))
-    tally = _RunningScores(names, functions, positive)
+    tally = _RunningScores(_tells(model))
     lines: list[dict[str, float]] = []
 
     def add() -> None:
@@ -111,9 +91,9 @@ def evaluate_stream(
             continue
         start = 0
         while start < len(truth):
-            stop = min(len(truth), start + every - tally.in_window)
-            tally.count(truth[start:stop], guess[start:stop], losses[start:stop], gaps[start:stop])
-            start = stop
+            part = slice(start, start + every - tally.in_window)
+            tally.count(truth[part], guess[part], losses[part], gaps[part])
+            start = part.stop
             if tally.in_window == every:
                 add()
     if tally.in_window or not lines:
@@ -151,64 +131,11 @@ class StreamResult:
         """Last row of the table."""
         return {name: column[-1] for name, column in self.table.items()}
 
-    def to_frame(self) -> Any:
-        """Return the table as a pandas DataFrame."""
-        import pandas
-
-        return pandas.DataFrame(self.table)
-
-    def plot(self, columns: Sequence[str] | None = None, label: str | None = None, figure: Any = None) -> Any:
-        """Plot one panel per metric over the rounds; pass the figure on to draw several results into it.
-
-        Parameters
-        ----------
-        columns : names, optional
-            Metrics to draw; all by default.
-        label : str, optional
-            Name of the line.
-        figure : matplotlib Figure, optional
-            One that an earlier call returned, or an empty one of your own.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
-        from matplotlib.figure import Figure
-
-        chosen = [name for name in columns or self.table if name != "rounds"]
-        if figure is None:
-            figure = Figure(figsize=(3.6 * len(chosen), 3.0), layout="constrained")
-        if not figure.axes:
-            figure.subplots(1, len(chosen), squeeze=False)
-        for panel, name in zip(figure.axes, chosen):
-            panel.plot(self.table["rounds"], self.table[name], label=label, lw=1.0)
-            panel.set_title(name.replace("_", " "))
-            panel.set_xlabel("rounds")
-            panel.grid(alpha=0.25)
-            if label is not None:
-                panel.legend(fontsize=8, frameon=False)
-        return figure
-
     def __repr__(self) -> str:
         final = self.final
         shown = ", ".join(f"{name} {value:.4f}" for name, value in final.items() if name != "rounds")
         before = f" ({self.unpredicted} objects before them were learned, not predicted)" if self.unpredicted else ""
         return f"StreamResult of {int(final['rounds'])} rounds{before}: {shown}"
-
-
-def _chosen(metrics: Any, tells: bool) -> tuple[list[str], dict[str, Callable[..., float]]]:
-    """Names of the metrics, and functions for those that the user brought."""
-    if metrics is None:
-        return [name for name in METRICS[:5] if tells or name not in _OF_ROUNDS], {}
-    if isinstance(metrics, Mapping):
-        return list(metrics), dict(metrics)
-    names = [metrics] if isinstance(metrics, str) else list(metrics)
-    for name in names:
-        if name not in METRICS:
-            raise ValueError(f"metrics must be one of {', '.join(METRICS)}, or functions by name, got {name!r}.")
-        if name in _OF_ROUNDS and not tells:
-            raise ValueError(f"The metric {name!r} is only available for MultiViewPassiveAggressiveClassifier.")
-    return names, {}
 
 
 def _batches(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
@@ -298,69 +225,41 @@ def _learn(model: Any, views: Any, labels: np.ndarray, classes: Any, fitted: boo
 
 
 class _RunningScores:
-    """Counts since the start, and since the last line."""
+    """Counts since the start, and sums since the last line."""
 
-    def __init__(self, names: list[str], functions: Mapping[str, Callable[..., float]], positive: Any) -> None:
-        self.names, self.functions, self.positive = names, functions, positive
-        self.rounds = self.in_window = 0
-        self.pairs: dict[bool, Counter[Any]] = {True: Counter(), False: Counter()}  # of the window; of all
-        self.sums = {name: np.zeros(4) for name in ("loss", "view_difference")}  # sum, count; the same of the window
-        self.kept: list[tuple[np.ndarray, np.ndarray]] = []
+    def __init__(self, tells: bool) -> None:
+        self.tells, self.rounds, self.in_window = tells, 0, 0
+        self.pairs: Counter[Any] = Counter()  # of label and prediction
+        self.loss, self.gap, self.all_gaps = np.zeros(2), np.zeros(2), np.zeros(2)  # sum and count
 
     def count(self, truth: np.ndarray, guess: np.ndarray, losses: np.ndarray, gaps: np.ndarray) -> None:
         self.rounds += len(truth)
         self.in_window += len(truth)
-        met = Counter(zip(truth.tolist(), guess.tolist()))
-        for counts in self.pairs.values():
-            counts.update(met)
-        for name, values in (("loss", losses), ("view_difference", gaps)):
-            finite = values[np.isfinite(values)]
-            self.sums[name] += np.tile([finite.sum(), len(finite)], 2)
-        if self.functions:
-            self.kept.append((truth, guess))
+        self.pairs.update(zip(truth.tolist(), guess.tolist()))
+        self.loss += np.nansum(losses), np.isfinite(losses).sum()
+        self.gap += np.nansum(gaps), np.isfinite(gaps).sum()
 
     def line(self) -> dict[str, float]:
         """Return the metrics now, and open a new window."""
-        figures: dict[str, float] = {"rounds": self.rounds}
-        for name in self.names:
-            figures[name] = self._value(name)
-        self.in_window = 0
-        self.pairs[True] = Counter()
-        self.kept = []
-        for sums in self.sums.values():
-            sums[2:] = 0
+        self.all_gaps += self.gap
+        right = sum(n for (truth, guess), n in self.pairs.items() if truth == guess)
+        figures = {"rounds": self.rounds, "accuracy": _ratio(right, self.rounds), "f1": _f1(self.pairs)}
+        if self.tells:
+            means = {"loss": self.loss, "view_difference": self.gap, "cumulative_view_difference": self.all_gaps}
+            figures.update({name: _ratio(*sums) for name, sums in means.items()})
+        self.in_window, self.loss, self.gap = 0, np.zeros(2), np.zeros(2)
         return figures
 
-    def _value(self, name: str) -> float:
-        if name in self.functions:
-            if not self.kept:
-                return float("nan")
-            return float(self.functions[name](*map(np.concatenate, zip(*self.kept))))
-        window = name.startswith("window_")
-        plain = name.removeprefix("window_").removeprefix("cumulative_")
-        if plain in self.sums:
-            total, count = self.sums[plain][:2] if name != plain else self.sums[plain][2:]
-            return float(total / count) if count else float("nan")
-        counts = self.pairs[window]
-        return _accuracy(counts) if plain == "accuracy" else _f1(counts, self.pairs[False], self.positive)
+
+def _ratio(total: float, count: float) -> float:
+    return float(total / count) if count else float("nan")
 
 
-def _accuracy(counts: Mapping[tuple[Any, Any], int]) -> float:
-    total = sum(counts.values())
-    return sum(n for (truth, guess), n in counts.items() if truth == guess) / total if total else float("nan")
-
-
-def _f1(counts: Mapping[tuple[Any, Any], int], ever: Mapping[tuple[Any, Any], int], positive: Any) -> float:
-    """F1 of the positive class, or of the second of two classes, else the mean over all classes seen."""
-    labels = sorted({truth for truth, _ in ever}, key=str)
-    if positive is not None:
-        labels = [positive]
-    elif len(labels) == 2:
-        labels = labels[1:]
+def _f1(pairs: Mapping[tuple[Any, Any], int]) -> float:
+    """F1 of the second of two classes, else the mean over all classes seen."""
+    labels = sorted({truth for truth, _ in pairs}, key=str)
     scores = []
-    for label in labels:
-        right = counts.get((label, label), 0)
-        predicted = sum(n for (_, guess), n in counts.items() if guess == label)
-        actual = sum(n for (truth, _), n in counts.items() if truth == label)
-        scores.append(2 * right / (predicted + actual) if predicted + actual else 0.0)
-    return float(np.mean(scores)) if scores else float("nan")
+    for label in labels[1:] if len(labels) == 2 else labels:
+        both = sum(n * ((truth == label) + (guess == label)) for (truth, guess), n in pairs.items())
+        scores.append(2 * pairs.get((label, label), 0) / both)
+    return _ratio(sum(scores), len(scores))

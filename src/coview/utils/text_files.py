@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Any
 
 from coview.exceptions import DataFileError
-from coview.utils.spreadsheet import without_escape
 
-__all__ = ["csv_rows", "find_delimiter", "json_rows", "parse_json"]
+__all__ = ["find_delimiter", "json_rows", "parse_json"]
 
 
 def find_delimiter(header: str) -> str:
@@ -24,25 +21,6 @@ def find_delimiter(header: str) -> str:
     ';'
     """
     return max((",", ";", "\t", "|"), key=re.sub(r'"[^"]*"?', "", header).count)
-
-
-def csv_rows(stream: Iterable[str], name: Any) -> Iterator[dict[str, str]]:
-    """Yield the rows of a table by the names of its header; `name` is what errors call the file."""
-    csv.field_size_limit(2**31 - 1)  # the csv module refuses texts of more than 131,072 characters otherwise
-    lines = iter(stream)
-    first = next(lines, "")
-    rows = csv.DictReader(chain([first], lines), delimiter=find_delimiter(first), strict=True, restval="")
-    try:
-        header = [without_escape(cell.strip()) for cell in rows.fieldnames or [""]]
-        rows.fieldnames = header
-        if not all(header) or len(set(header)) < len(header):
-            raise DataFileError(f"{name} has no header row with a name for each column. Name them in the first line.")
-        for row in rows:
-            if row.pop(None, None):
-                raise DataFileError(f"{name} has too many cells in line {rows.line_num}. Quote cells with separators.")
-            yield {column: without_escape(cell) for column, cell in row.items()}
-    except csv.Error as error:
-        raise DataFileError(f"{name} is broken in line {rows.line_num} ({error}).") from None
 
 
 def json_rows(stream: Iterable[str], name: Any) -> Iterator[dict[str, Any]]:
