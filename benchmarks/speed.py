@@ -29,7 +29,6 @@ FIGURES = {
     "likelihood": Figures(("data", "K", "algorithm", "within"), "ratio"),
     "multiview": Figures(("what", "data", "peer"), "coview / peer", "lower"),
     "vectors": Figures(("topics",), "both / (texts + BLAS)", "lower"),
-    "simplex": Figures(("agreement", "weight"), "NumPy / coview"),
     "pairs": Figures(("what", "objects", "pairs", "topics"), "NumPy / coview"),
     "clustering": Figures(("what", "objects"), "coview times faster"),
     "labels": Figures(("what", "objects", "peer"), "peer / coview"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,24 +11,25 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import wrightomega
 
+from coview.engines.cpu import CpuEngine
 from coview.kernels import simplex
-from coview.kernels.ratio import fast_log
+from coview.plsa.divergences import DIVERGENCES, step_rows
 
-SOLVERS = {"skl": simplex.skl_rows, "l2": simplex.l2_rows, "l1": simplex.l1_rows}
 FLOOR = 1e-12
 
 
-def solve(agreement, q, others, weights, *, floor=0.0, have=None, absent=False, dtype=np.float64):
+def solve(agreement, q, others, weights, *, floor=None, have=None, dtype=np.float64):
     """Mixtures of the first view, given q (n x K) and the columns of the others (r arrays n x K)."""
     n, K = q.shape
     table = np.hstack([np.full((n, K), 1.0 / K), *others]).astype(dtype)
     have = np.ones((n, 1 + len(others)), dtype=bool) if have is None else np.ascontiguousarray(have)
-    kept = table.copy()
-    SOLVERS[agreement](
-        q.astype(dtype), table, 0, np.array([0.0, *weights]), have, absent, floor, 0, n
-    )  # fmt: skip
-    assert_array_equal(table[:, K:], kept[:, K:])
-    return table[:, :K]
+    floor = (1e-300 if agreement == "skl" else 0.0) if floor is None else floor  # logarithms of 0 are none
+    couplings = np.zeros((1 + len(others), 1 + len(others)))
+    couplings[0, 1:] = couplings[1:, 0] = weights
+    counts = [q.astype(dtype), *np.zeros((len(others), n, K), dtype=dtype)]
+    new, _ = step_rows(DIVERGENCES[agreement], counts, table, couplings, have, [0], floor, CpuEngine(1))
+    assert_allclose(new[:, K:], table[:, K:], rtol=1e-6)
+    return new[:, :K]
 
 
 def mixture(rng, K, kind):
@@ -76,7 +75,6 @@ def objective(agreement, h, q, others, weights):
     parts = {
         "skl": lambda g: ((h - g) * np.log(h / g)).sum(),
         "l2": lambda g: 0.5 * ((h - g) ** 2).sum(),
-        "l1": lambda g: np.abs(h - g).sum(),
     }
     return data - sum(weight * parts[agreement](g) for weight, g in zip(weights, others))
 
@@ -88,31 +86,22 @@ def multipliers(agreement, h, q, others, weights):
     if agreement == "skl":
         pulls = [weight * (np.log(h / g) + 1 - g / h) for weight, g in zip(weights, others)]
         return gain - sum(pulls), gain - sum(pulls)
-    if agreement == "l2":
-        pulls = [weight * (h - g) for weight, g in zip(weights, others)]
-        low = gain - sum(pulls)
-        return low, np.where(h > 0, low, np.inf)
-    bit = 1e-14 * h  # an entry within rounding of a partner's value is taken to rest there
-    right = sum(weight * np.where(h + bit >= g, 1.0, -1.0) for weight, g in zip(weights, others))
-    left = sum(weight * np.where(h - bit > g, 1.0, -1.0) for weight, g in zip(weights, others))
-    return gain - right, np.where(h > 0, gain - left, np.inf)
+    pulls = [weight * (h - g) for weight, g in zip(weights, others)]
+    low = gain - sum(pulls)
+    return low, np.where(h > 0, low, np.inf)
 
 
 @njit(fastmath={"reassoc", "contract", "nsz", "arcp"}, error_model="numpy")  # as the kernels
 def wright_omega(z, out):
     for i in range(len(z)):
-        if z[i] < -700.0:
-            out[i] = math.exp(z[i])
-            continue
-        over, under = simplex._first_omega(z[i])
-        for _ in range(2):
-            w = over / under
-            over, under = simplex._moved(w, z[i] - w - fast_log(w))
-        out[i] = over / under
+        w = simplex._first_omega(z[i])
+        for _ in range(3):
+            w = simplex._sharpen_omega(w, z[i])
+        out[i] = w
 
 
 def test_omega_is_scipys():
-    z = np.concatenate([np.linspace(-800, 800, 50_001), -np.geomspace(1e-9, 50, 999), np.geomspace(1e-9, 1e15, 2_000)])
+    z = np.concatenate([np.linspace(-700, 800, 50_001), -np.geomspace(1e-9, 50, 999), np.geomspace(1e-9, 1e15, 2_000)])
     out = np.empty_like(z)
     wright_omega(z, out)
     right = wrightomega(z)
@@ -120,7 +109,7 @@ def test_omega_is_scipys():
     assert (np.abs(out - right) <= (2e-14 + 4e-16 * np.maximum(-z, 0)) * right + 1e-300).all()
 
 
-@pytest.mark.parametrize("agreement", ["skl", "l2", "l1"])
+@pytest.mark.parametrize("agreement", ["skl", "l2"])
 @settings(max_examples=40, deadline=None)
 @given(problem=PROBLEMS)
 def test_rows_are_optimal(agreement, problem):
@@ -138,7 +127,7 @@ def test_rows_are_optimal(agreement, problem):
 
 
 @pytest.mark.parametrize("weight", [0.01, 0.1, 1.0, 10.0, 100.0])
-@pytest.mark.parametrize("agreement", ["skl", "l2", "l1"])
+@pytest.mark.parametrize("agreement", ["skl", "l2"])
 def test_rows_of_a_hundred_topics_are_optimal(agreement, weight):
     rng = np.random.default_rng(7)
     q, g = (rng.dirichlet(np.full(100, 0.1), 200).clip(FLOOR) for _ in range(2))
@@ -194,7 +183,7 @@ def test_rows_equal_the_root_that_brentq_finds(agreement, problem):
     assert_allclose(h, entries(eta), rtol=1e-7, atol=1e-11)
 
 
-@pytest.mark.parametrize("agreement", ["skl", "l2", "l1"])
+@pytest.mark.parametrize("agreement", ["skl", "l2"])
 @settings(max_examples=30, deadline=None)
 @given(problem=PROBLEMS, at=st.floats(1e-9, 1 - 1e-9))
 def test_no_other_mixture_of_two_topics_is_better(agreement, problem, at):
@@ -203,7 +192,12 @@ def test_no_other_mixture_of_two_topics_is_better(agreement, problem, at):
     def value(x):
         return objective(agreement, np.array([x, 1 - x]), q, others, weights)
 
-    ours = solve(agreement, q[None], others[:, None], weights, floor=1e-300)[0]
+    ours = solve(
+        agreement,
+        q[None],
+        others[:, None],
+        weights,
+    )[0]
     best = value(ours[0]) if 0 < ours[0] < 1 else objective(agreement, ours, q, others, weights)
     found = minimize_scalar(lambda x: -value(x), bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
     scale = weights.sum() * 30 + q.sum() + 1
@@ -211,59 +205,15 @@ def test_no_other_mixture_of_two_topics_is_better(agreement, problem, at):
     assert best >= value(at) - 1e-9 * scale
 
 
-def test_l1_copies_the_other_view_where_the_weight_outweighs_the_data():
-    rng = np.random.default_rng(0)
-    q, g = rng.dirichlet(np.ones(20)), rng.dirichlet(np.ones(20))
-    spread = (q / g).max() - (q / g).min()
-    assert_array_equal(solve("l1", q[None], g[None, None], [0.5001 * spread])[0], g)
-    below = solve("l1", q[None], g[None, None], [0.4999 * spread])[0]
-    assert (below != g).sum() >= 2  # one entry gives what another takes
-    assert (below == g).sum() >= 10
-
-
-def test_l1_shares_out_what_is_missing_among_entries_without_data():
-    # entries 2 and 3 have no data: at the optimum they give up as much as entry 0 takes beyond its partner
-    q, g = np.array([[0.9, 0.1, 0.0, 0.0]]), np.array([[0.4, 0.2, 0.3, 0.1]])
-    h = solve("l1", q, g[None], [1.0])[0]
-    assert h.sum() == pytest.approx(1, abs=1e-15)
-    assert h[0] == pytest.approx(0.9 / 2.0)  # q / (eta + weight) at eta = weight
-    assert h[1] == 0.2
-    assert 0 < h[2] < 0.3 and 0 < h[3] < 0.1
-
-
-def test_l1_resolves_tiny_counts_beside_huge_weights():
-    # eta - weight is 1e-15 of the weight here: h = q / (eta - weight) must not be lost in it
-    q = np.array([[0.5, 1e-9, 2e-9, 4e-9]])
-    g = np.array([[0.1, 0.3, 0.3, 0.3]])
-    weight = 0.5
-    h = solve("l1", q, g[None], [weight])[0]
-    assert h[0] == pytest.approx(0.5, rel=1e-6)
-    assert_allclose(h[1:] / h[1], [1, 2, 4], rtol=1e-9)
-    scaled = solve("l1", q * 1e9, g[None], [weight * 1e9])[0]
-    assert_allclose(scaled, h, rtol=1e-9)
-
-
-@pytest.mark.parametrize("agreement", ["skl", "l2", "l1"])
+@pytest.mark.parametrize("agreement", ["skl", "l2"])
 def test_without_data_one_partner_is_copied(agreement):
     g = np.random.default_rng(1).dirichlet(np.full(12, 0.3), 5).clip(FLOOR)
     g /= g.sum(axis=1, keepdims=True)
     have = np.array([[False, True]] * 5)
-    assert_allclose(solve(agreement, np.zeros_like(g), g[None], [3.0], have=have, absent=True), g, rtol=1e-12)
+    assert_allclose(solve(agreement, np.zeros_like(g), g[None], [3.0], have=have), g, rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("agreement", ["skl", "l2", "l1"])
-def test_rows_that_have_the_view_and_rows_that_lack_it_are_told_apart(agreement):
-    rng = np.random.default_rng(2)
-    q, g = rng.dirichlet(np.ones(6), 4), rng.dirichlet(np.ones(6), 4)
-    have = np.array([[True, True], [False, True], [True, True], [False, True]])
-    present, absent = (solve(agreement, q, g[None], [1.0], have=have, absent=flag) for flag in (False, True))
-    even = np.full(6, 1 / 6)
-    assert_array_equal(present[[1, 3]], [even, even])
-    assert_array_equal(absent[[0, 2]], [even, even])
-    assert (present[[0, 2]] != even).all() and (absent[[1, 3]] != even).all()
-
-
-@pytest.mark.parametrize("agreement", ["skl", "l2", "l1"])
+@pytest.mark.parametrize("agreement", ["skl", "l2"])
 def test_without_partner_or_weight_the_shares_of_the_data_remain(agreement):
     q, g = np.array([[1.0, 3.0, 0.0]]), np.array([[0.2, 0.2, 0.6]])
     alone = np.array([[True, False]])
@@ -271,12 +221,12 @@ def test_without_partner_or_weight_the_shares_of_the_data_remain(agreement):
     assert_allclose(solve(agreement, q, g[None], [0.0]), [[0.25, 0.75, 0]], atol=1e-15)
     assert_allclose(solve(agreement, q, g[None], [1e-30]), [[0.25, 0.75, 0]], atol=1e-15)
     nobody = np.array([[False, False]])
-    assert_allclose(solve(agreement, 0 * q, g[None], [1.0], have=nobody, absent=True), np.full((1, 3), 1 / 3))
+    assert_allclose(solve(agreement, 0 * q, g[None], [1.0], have=nobody), np.full((1, 3), 1 / 3))
     unweighted = np.array([[False, True]])
-    assert_allclose(solve(agreement, 0 * q, g[None], [0.0], have=unweighted, absent=True), g)
+    assert_allclose(solve(agreement, 0 * q, g[None], [0.0], have=unweighted), g)
 
 
-@pytest.mark.parametrize("agreement", ["skl", "l2", "l1"])
+@pytest.mark.parametrize("agreement", ["skl", "l2"])
 def test_a_view_counts_only_where_it_is_present(agreement):
     rng = np.random.default_rng(3)
     q, a, b = (rng.dirichlet(np.ones(7), 3) for _ in range(3))
@@ -286,20 +236,20 @@ def test_a_view_counts_only_where_it_is_present(agreement):
     )
 
 
-@pytest.mark.parametrize("agreement", ["skl", "l2", "l1"])
+@pytest.mark.parametrize("agreement", ["skl", "l2"])
 def test_floor_and_sum_hold_in_both_precisions(agreement):
     rng = np.random.default_rng(4)
     q, g = rng.dirichlet(np.full(40, 0.02), 200), rng.dirichlet(np.full(40, 0.02), 200).clip(FLOOR)
     g /= g.sum(axis=1, keepdims=True)
     double = solve(agreement, q, g[None], [0.3], floor=FLOOR)
     assert double.min() >= FLOOR
-    assert_allclose(double.sum(axis=1), 1, atol=1e-12)
+    assert_allclose(double.sum(axis=1), 1, atol=40 * FLOOR)
     single = solve(agreement, q, g[None], [0.3], floor=FLOOR, dtype=np.float32)
     assert single.dtype == np.float32 and single.min() >= 0.99 * FLOOR
     assert_allclose(single, double, atol=1e-5)
 
 
-@pytest.mark.parametrize("agreement", ["skl", "l2", "l1"])
+@pytest.mark.parametrize("agreement", ["skl", "l2"])
 def test_rows_do_not_depend_on_how_they_are_cut(agreement):
     rng = np.random.default_rng(5)
     q, a, b = (rng.dirichlet(np.full(9, 0.2), 30).clip(FLOOR) for _ in range(3))

@@ -81,7 +81,7 @@ def test_pairs_agree_with_plain_torch(k):
      MultiViewPLSAClassifier(8, max_iter=50, tol=0, random_state=0), CoPLSA(6, max_iter=30, tol=0, random_state=0)],
     ids=lambda m: type(m).__name__,
 )  # fmt: skip
-@pytest.mark.parametrize("engine", [{}, {"precision": "mixed"}, {"memory_limit": 100_000}], ids=str)
+@pytest.mark.parametrize("engine", [{}, {"precision": "mixed"}], ids=str)
 def test_fits_end_where_the_cpu_engine_ends(model, engine):
     check_ends(model, engine)
 

@@ -72,7 +72,7 @@ def value(case: Case, i: int, mixtures: list[np.ndarray]) -> float:
         if here:
             total += float(x[i][x[i] > 0] @ np.log((h @ F)[x[i] > 0]))
     for v, w in combinations(np.flatnonzero(have), 2):
-        measure = DIVERGENCES[case.model.divergence]
+        measure = DIVERGENCES[case.model.divergence].pair
         total -= case.model.coupling * float(measure(mixtures[v][None], mixtures[w][None])[0])
     return total
 

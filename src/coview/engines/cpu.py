@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from itertools import pairwise
@@ -16,15 +17,14 @@ from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import randomized_svd
 
-from coview.engines.coupled import coupled_rows
 from coview.engines.memory import bytes_of
 from coview.engines.pages import LargePages
 from coview.engines.pair_field import HostPairField, PairField
-from coview.engines.reference import comparable
+from coview.engines.reference import ReferenceEngine
 from coview.engines.threads import Team, balanced_chunks, few_threads, thread_count, thread_pools
 from coview.exceptions import EngineError
 from coview.kernels import anchors as anchor_kernels
-from coview.kernels import announce, folding, shares, simplex_quadratic
+from coview.kernels import announce, folding, shares, simplex, simplex_l1
 from coview.kernels import ratio as kernels
 from coview.kernels.memory import LINE
 from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, unit_rows
@@ -41,6 +41,7 @@ _COPIES = 256 << 10  # bytes of rows of profiles that are copied side by side fo
 _LIGHT = 2048  # non-zeros below which fold-in is no work for another thread: they are gone over some dozen times
 _LEAST = 16  # non-zeros of a row per tile: with fewer, going over the rows again costs more than the cache gives
 _SMALL, _DENSE_SHARE = 300, 20  # matrices, or shares of the vectors, from which on Lanczos is quicker than all vectors
+_SOLVED = 4096  # rows per chunk of a solver, and of arrays that are made on the way
 _PIECE = 64  # MiB of distances at a time, which is also quicker than more
 
 
@@ -141,7 +142,7 @@ def _check_length(factor: np.ndarray, length: int, what: str) -> None:
         raise EngineError(f"A factor has {len(factor)} {what}, but the matrix has {length}.")
 
 
-class CpuEngine:
+class CpuEngine(ReferenceEngine):
     """Run fits on the CPU with Numba; results do not depend on the number of threads.
 
     Parameters
@@ -159,13 +160,10 @@ class CpuEngine:
     """
 
     name = "cpu"
-    tensors = False
-    xp = np
 
     def __init__(self, n_jobs: int | None = None, memory_limit: int | str | None = None) -> None:
         self.team = Team(thread_count(n_jobs))
         self.memory_limit = None if memory_limit is None else bytes_of(memory_limit)
-        self.host_memory_limit = self.memory_limit
         self._pages = LargePages(handed_on=memory_limit is None)
 
     def limits(self) -> AbstractContextManager[Any]:
@@ -182,9 +180,6 @@ class CpuEngine:
 
     def asarray(self, array: Any, dtype: Any = None) -> np.ndarray:
         return np.ascontiguousarray(array, dtype=dtype)
-
-    def to_numpy(self, array: np.ndarray) -> np.ndarray:
-        return array
 
     def placed(self, array: np.ndarray) -> np.ndarray:
         """Return an array to gather rows from: where it does not begin at a cache line, a copy that does."""
@@ -263,12 +258,6 @@ class CpuEngine:
             self.team.map(work, balanced_chunks(bounds, _LIGHT))
         return out
 
-    def clamp(self, mixture: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        fixed = np.flatnonzero(codes >= 0)
-        mixture[fixed] = 0
-        mixture[fixed, codes[fixed]] = 1
-        return mixture
-
     def column_shares(
         self, old: dict[str, np.ndarray], sums: dict[str, np.ndarray], floor: float
     ) -> dict[str, np.ndarray]:
@@ -332,24 +321,28 @@ class CpuEngine:
     ) -> np.ndarray:
         old, counts, slope, out = _fixed(old), _fixed(counts), _fixed(slope), np.empty_like(old)
         curvature = _fixed(curvature.astype(np.float64, copy=False))
-        kernel: Any = simplex_quadratic.quadratic_rows
+        kernel: Any = simplex.quadratic_rows
         announce(kernel)
         self.team.map(
             lambda i, j: kernel(counts, old, slope, curvature, out, floor, i, j), _even_chunks(len(old), _CHUNK)
         )
         return out
 
-    def coupled_shares(
-        self,
-        divergence: str,
-        counts: list[np.ndarray],
-        table: np.ndarray,
-        couplings: np.ndarray,
-        have: np.ndarray,
-        order: list[int],
-        floor: float,
+    def omega_shares(self, u: np.ndarray, b: np.ndarray) -> np.ndarray:
+        u, b, out = np.ascontiguousarray(u), np.ascontiguousarray(b), np.empty(u.shape)
+        self.each_chunk(lambda i, j: simplex.omega_rows(u, b, out, i, j), *u.shape)
+        return out
+
+    def tied_shares(
+        self, counts: np.ndarray, mixtures: np.ndarray, have: np.ndarray, weight: float, damping: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        return coupled_rows(self.team, divergence, counts, table, couplings, have, order, floor)
+        new, added = mixtures.copy(), np.zeros(len(have))
+        tie = simplex_l1.tie_rows
+        self.each_chunk(lambda i, j: tie(counts, new, have, weight, damping, added, i, j), *have.shape)
+        return new, added
+
+    def each_chunk(self, work: Callable[[int, int], Any], n_rows: int, width: int) -> None:
+        self.team.map(work, _even_chunks(n_rows, _SOLVED))
 
     def pair_field(
         self, partners: np.ndarray, have: np.ndarray, couplings: np.ndarray, sigma: float, mixtures: list[np.ndarray]
@@ -396,11 +389,6 @@ class CpuEngine:
             return CpuMatrix(slice_csr(X.csr, int(rows[0]), int(rows[-1]) + 1))
         return CpuMatrix(X.csr[rows])
 
-    def comparable_rows(
-        self, X: CpuMatrix, turn: np.ndarray, offset: np.ndarray, cosine: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        return comparable(self.project(X, turn) - offset, cosine)
-
     def right_vectors(self, X: CpuMatrix, count: int, seed: int) -> np.ndarray:
         return randomized_svd(X.matrix, count, n_iter=4, random_state=seed)[2]
 
@@ -420,9 +408,6 @@ class CpuEngine:
     def kmeans_labels(self, parts: list[CpuMatrix], n_clusters: int, seed: int) -> np.ndarray:
         rows = for_sklearn(side_by_side([part.matrix for part in parts]))
         return KMeans(n_clusters, n_init=1, random_state=seed).fit(rows).labels_
-
-    def beside(self, parts: list[np.ndarray]) -> np.ndarray:
-        return np.concatenate(parts, axis=-1)
 
     def nearest_rows(self, X: CpuMatrix, among: CpuMatrix | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
         index = NearestNeighbors(n_neighbors=n_nearest, algorithm="auto" if X.is_dense else "brute")

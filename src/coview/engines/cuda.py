@@ -4,15 +4,12 @@ Where Triton or a GPU is absent the half-steps run as plain torch operations on 
 engine also runs on torch's CPU device. Factors stay on the device between sweeps; objectives are added up there in
 float64 and read back once per sweep, for the stopping test.
 
-Views that do not fit into the device's memory are cut into blocks; the blocks beyond what fits stay on the host and
-come over for each sweep.
+All rows of a fit in memory lie on the device. Rows that are read when needed come over block by block.
 """
 
 from __future__ import annotations
 
-import threading
-import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from types import SimpleNamespace
@@ -21,11 +18,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.engines.coupled import coupled_rows
-from coview.engines.memory import bytes_of
+from coview.engines.cpu import CpuEngine
 from coview.engines.pair_field import DevicePairField, PairField
-from coview.engines.reference import FAR
-from coview.engines.threads import team_of
+from coview.engines.reference import ReferenceEngine
 from coview.exceptions import EngineError
 
 try:
@@ -38,17 +33,16 @@ except ImportError:
 
 from coview.kernels import torch_pairs
 from coview.kernels.torch_kmeans import kmeans_centers, kmeans_labels
-from coview.kernels.torch_simplex import quadratic_rows, skl_rows
+from coview.kernels.torch_simplex import omega_rows, quadratic_rows
 from coview.kernels.torch_svd import right_vectors
 
-__all__ = ["CudaEngine", "CudaMatrix", "DenseCudaMatrix", "StreamedMatrix"]
+__all__ = ["CudaEngine", "CudaMatrix", "DenseCudaMatrix"]
 
 _SLICE = 1 << 22  # values gathered at a time by the plain path: never non-zeros x components
 _PRECISIONS = ("single", "mixed")
 _SHARE = 0.7  # of the free memory that data may take
 _FORMS = 2.5  # rows, the same by feature, and what belongs to them
 _STATES = 5  # most copies of the mixtures at the height of a sweep: old, pulls, new, and two that momentum keeps
-_BLOCKS = 16  # parts that data which do not fit are cut into, counted on the whole limit
 
 
 class CudaMatrix:
@@ -134,37 +128,6 @@ class DenseCudaMatrix:
         return CudaMatrix(indptr, columns.to(torch.int32), self.values[rows, columns], self.shape)
 
 
-class StreamedMatrix:
-    """Rows of one view that stay on the host, in pinned memory, and come to the device when they are worked on."""
-
-    def __init__(self, matrix: Any, device: Any, size: int) -> None:
-        self.shape, self.size = matrix.shape, size
-        self.parts = [part.pin_memory() if device.type == "cuda" else part for part in _host_parts(matrix)]
-
-    def moved(self, device: Any) -> CudaMatrix | DenseCudaMatrix:
-        """Bring the rows to the device."""
-        parts = [part.to(device, non_blocking=True) for part in self.parts]
-        if len(parts) == 1:
-            return DenseCudaMatrix(parts[0])
-        indptr, indices, values = parts
-        return CudaMatrix(indptr, indices, values, self.shape)
-
-
-class _ResidentBytes:
-    """Bytes of the matrices that are on the device now."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-
-    def count(self, matrix: Any, size: int) -> Any:
-        self.bytes += size
-        weakref.finalize(matrix, self._forget, size)
-        return matrix
-
-    def _forget(self, size: int) -> None:
-        self.bytes -= size
-
-
 def _host_parts(matrix: Any) -> list[Any]:
     """Arrays of a CSR matrix, or the one of dense rows, as tensors on the host."""
     whole = (matrix.indptr.astype(np.int64), matrix.indices, matrix.data) if sparse.issparse(matrix) else (matrix,)
@@ -177,17 +140,10 @@ def _log_terms(values: Any, model: Any) -> Any:
     return values.double() * torch.where(model > 0, model, torch.ones_like(model)).double().log()
 
 
-def _device_bytes(matrix: Any) -> int:
-    """Bytes of rows on the device, in one form; those of dense rows, as if all their values were non-zeros."""
-    if not sparse.issparse(matrix):
-        return int(matrix.nbytes + 4 * matrix.size + 8 * (len(matrix) + 1))
-    return int(matrix.data.nbytes + matrix.indices.nbytes + 8 * len(matrix.indptr))
+Rows = CudaMatrix | DenseCudaMatrix
 
 
-Rows = CudaMatrix | DenseCudaMatrix | StreamedMatrix
-
-
-class CudaEngine:
+class CudaEngine(ReferenceEngine):
     """Runs a model's steps on a torch device.
 
     Parameters
@@ -196,9 +152,6 @@ class CudaEngine:
         A torch device; "cpu" works too, slowly.
     precision : {"single", "mixed"}, default="single"
         "mixed" gathers half-precision copies of the factors; the factors themselves stay in float32.
-    memory_limit : int, str or None, default=None
-        Most device memory that the data may take, in bytes or as text such as "20 GB"; what goes beyond is streamed
-        from the host. None takes 70 % of what is free.
     tensors : bool, default=False
         Whether `transform`, `predict_proba` and their like return torch tensors on the device.
 
@@ -209,17 +162,9 @@ class CudaEngine:
     """
 
     name = "cuda"
-    team = None
     xp = torch
-    host_memory_limit = None
 
-    def __init__(
-        self,
-        device: str = "cuda",
-        precision: str = "single",
-        memory_limit: int | str | None = None,
-        tensors: bool = False,
-    ) -> None:
+    def __init__(self, device: str = "cuda", precision: str = "single", tensors: bool = False) -> None:
         if precision not in _PRECISIONS:
             raise EngineError(f"precision must be 'single' or 'mixed', got {precision!r}.")
         if str(device).startswith("cuda") and not torch.cuda.is_available():
@@ -232,14 +177,10 @@ class CudaEngine:
         self.device = torch.device(device)
         self.precision = precision
         self.tensors = tensors
-        self._limit = None if memory_limit is None else bytes_of(memory_limit)
-        self._resident = _ResidentBytes()
-        self._at_work: list[tuple[StreamedMatrix, CudaMatrix | DenseCudaMatrix]] = []
-        self._moving = threading.Lock()  # the threads of a Dask worker share one engine
 
     def __reduce__(self) -> tuple[Any, ...]:
         # copies and pickles are new engines of the same settings: what is on the device stays with this one
-        return CudaEngine, (str(self.device), self.precision, self._limit, self.tensors)
+        return CudaEngine, (str(self.device), self.precision, self.tensors)
 
     @cached_property
     def _kernels(self) -> Any:
@@ -267,58 +208,23 @@ class CudaEngine:
             free, whole = torch.cuda.mem_get_info(self.device)
             raise EngineError(
                 f"The GPU is out of memory ({free / 1e9:.1f} of {whole / 1e9:.1f} GB free). Use fewer components, "
-                "or another engine.",
+                "another engine, or rows that are read when needed (a sharded folder).",
                 use={"engine": "cpu"},
-                python="CudaEngine(memory_limit=...) streams more of the data.",
-                cli="",
             ) from error
-        finally:
-            with self._moving:
-                self._at_work.clear()
 
     @property
-    def memory_limit(self) -> int | None:
-        """Bytes that the data may take on the device; None where there is no end to it (torch's CPU device)."""
-        if self._limit is not None or self.device.type != "cuda":
-            return self._limit
-        free, _ = torch.cuda.mem_get_info(self.device)
-        return int(_SHARE * (free + self._resident.bytes))
+    def free_bytes(self) -> float:
+        """Device memory that nothing takes now."""
+        return torch.cuda.mem_get_info(self.device)[0] if self.device.type == "cuda" else np.inf
 
     def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
-        limit = self.memory_limit
-        per_row = _FORMS * row_bytes
-        if limit is None or n_rows * (per_row + _STATES * n_components * itemsize) <= limit:
-            return max(n_rows, 1)
-        return max(1, min(n_rows, int(limit / _BLOCKS / per_row)))
+        per_row = _FORMS * row_bytes + _STATES * n_components * itemsize
+        return max(1, int(min(n_rows, _SHARE * self.free_bytes / per_row)))
 
     def prepare(self, matrix: Any) -> Rows:
-        rows = matrix if sparse.issparse(matrix) else np.asarray(matrix)
-        size = int(_FORMS * _device_bytes(rows))
-        limit = self.memory_limit
-        if limit is not None and self._resident.bytes + size > limit * (1 - 2 / _BLOCKS):
-            return StreamedMatrix(rows, self.device, size)
-        form = CudaMatrix if sparse.issparse(rows) else DenseCudaMatrix
-        return self._resident.count(form.moved(rows, self.device), size)
-
-    def _on_device(self, X: Rows) -> CudaMatrix:
-        """Non-zeros of rows, on the device."""
-        X = self._moved(X)
-        return X.by_non_zeros if isinstance(X, DenseCudaMatrix) else X
-
-    def _moved(self, X: Rows) -> CudaMatrix | DenseCudaMatrix:
-        """Rows on the device; streamed ones stay until others need their place, so that both passes find them."""
-        if not isinstance(X, StreamedMatrix):
-            return X
-        with self._moving:
-            for streamed, matrix in self._at_work:
-                if streamed is X:
-                    return matrix
-            room = 2 * (self.memory_limit or 0) / _BLOCKS
-            while self._at_work and sum(streamed.size for streamed, _ in self._at_work) + X.size > room:
-                self._at_work.pop(0)
-            matrix = X.moved(self.device)
-            self._at_work.append((X, matrix))
-            return matrix
+        if sparse.issparse(matrix):
+            return CudaMatrix.moved(matrix, self.device)
+        return DenseCudaMatrix.moved(np.asarray(matrix), self.device)
 
     def asarray(self, array: Any, dtype: Any = None) -> Any:
         tensor = array if isinstance(array, torch.Tensor) else self._host_tensor(np.asarray(array))
@@ -342,10 +248,10 @@ class CudaEngine:
         return host
 
     def ratio_rows(self, X: Rows, A: Any, B: Any) -> tuple[Any, Any]:
-        return self._ratio(self._on_device(X), A, B, None, logs=True)
+        return self._ratio(_by_non_zeros(X), A, B, None, logs=True)
 
     def ratio_features(self, X: Rows, A: Any, B: Any, into: Any = None) -> Any:
-        return self._ratio(self._on_device(X).transposed, B, A, into, logs=False)[0]
+        return self._ratio(_by_non_zeros(X).transposed, B, A, into, logs=False)[0]
 
     def _ratio(self, X: CudaMatrix, A: Any, B: Any, into: Any, *, logs: bool) -> tuple[Any, Any]:
         """R @ B over the rows of X and, with `logs`, the log-likelihood as a float64 scalar on the device."""
@@ -363,14 +269,6 @@ class CudaEngine:
                 total += _log_terms(values, model).sum()
         return out, total
 
-    def settled_rows(self, *_: Any) -> None:
-        return None
-
-    def clamp(self, mixture: Any, codes: Any) -> Any:
-        classes = torch.arange(mixture.shape[1], device=mixture.device)
-        one_hot = (codes[:, None] == classes).to(mixture.dtype)
-        return torch.where((codes >= 0)[:, None], one_hot, mixture)
-
     def row_shares(self, old: Any, pull: Any, floor: float) -> Any:
         values = old * pull
         sums = values.sum(dim=1, keepdim=True)
@@ -387,7 +285,7 @@ class CudaEngine:
         }
 
     def log_likelihood(self, X: Rows, A: Any, B: Any) -> Any:
-        X = self._on_device(X)
+        X = _by_non_zeros(X)
         if self._kernels is not None and A.dtype == torch.float32:
             return self._kernels.log_likelihood(X, A, B)
         out = torch.zeros(X.shape[0], dtype=torch.float64, device=self.device)
@@ -396,7 +294,6 @@ class CudaEngine:
         return out
 
     def project(self, X: Rows, W: Any) -> Any:
-        X = self._moved(X)
         if isinstance(X, DenseCudaMatrix):
             out = torch.empty((X.shape[0], W.shape[1]), dtype=W.dtype, device=self.device)
             for part in _runs(*X.shape):
@@ -405,7 +302,6 @@ class CudaEngine:
         return self._products(X, W, None)
 
     def accumulate(self, X: Rows, W: Any, into: Any = None) -> Any:
-        X = self._moved(X)
         if isinstance(X, CudaMatrix):
             return self._products(X.transposed, W, into)
         out = torch.zeros((X.shape[1], W.shape[1]), dtype=W.dtype, device=self.device) if into is None else into
@@ -431,30 +327,20 @@ class CudaEngine:
             new[part] = rows.to(old.dtype).clamp_(min=floor)
         return new
 
-    def coupled_shares(
-        self,
-        divergence: str,
-        counts: list[Any],
-        table: Any,
-        couplings: np.ndarray,
-        have: Any,
-        order: list[int],
-        floor: float,
+    def omega_shares(self, u: Any, b: Any) -> Any:
+        return omega_rows(u, b)
+
+    def tied_shares(
+        self, counts: Any, mixtures: Any, have: Any, weight: float, damping: float
     ) -> tuple[Any, np.ndarray]:
-        if divergence != "skl":  # on the host
-            *parts, rows, mask = (self.to_numpy(part) for part in (*counts, table, have))
-            rows, added = coupled_rows(team_of(self), divergence, parts, rows, couplings, mask, order, floor)
-            return self.asarray(rows), added
-        new, width = table.clone(), counts[0].shape[1]
-        whole = bool(have.all())
-        for v, lacking in [(v, False) for v in order] + [(v, True) for v in order if not whole]:
-            columns = slice(v * width, (v + 1) * width)
-            for part in _runs(*table.shape):
-                q = torch.zeros_like(counts[v][part]) if lacking else counts[v][part]
-                rows = skl_rows(q, new[part], v, couplings[v], have[part], floor)
-                chosen = have[part, v] != lacking
-                new[part, columns] = rows if whole else torch.where(chosen[:, None], rows, new[part, columns])
-        return new, np.zeros(len(table))
+        host = CpuEngine()  # the views of a row are few and its steps many: no work for a device
+        counts, mixtures, have = (self.to_numpy(part) for part in (counts, mixtures, have))
+        new, added = host.tied_shares(counts, mixtures, have, weight, damping)
+        return self.asarray(new), added
+
+    def each_chunk(self, work: Callable[[int, int], Any], n_rows: int, width: int) -> None:
+        for part in _runs(n_rows, width):
+            work(part.start, min(part.stop, n_rows))
 
     def pair_field(
         self, partners: Any, have: Any, couplings: np.ndarray, sigma: float, mixtures: list[Any]
@@ -463,11 +349,9 @@ class CudaEngine:
         return DevicePairField(partners, have, couplings, sigma, mixtures, kernels)
 
     def vector_products(self, X: Rows, W: Any, exact: bool = False) -> Any:
-        X = self._moved(X)
         return self.project(X, W.to(torch.float64 if exact else X.values.dtype)).to(W.dtype)
 
     def vector_moments(self, X: Rows, A: Any, exact: bool = False) -> Any:
-        X = self._moved(X)
         out = torch.zeros((A.shape[1], X.shape[1]), dtype=torch.float64, device=self.device)
         if isinstance(X, CudaMatrix):
             return self._products(X.transposed, A.double(), out.T.contiguous()).T
@@ -477,15 +361,14 @@ class CudaEngine:
         return out
 
     def square_sums(self, X: Rows) -> Any:
-        return self._moved(X).squares
+        return X.squares
 
     def row_sums(self, X: Rows) -> Any:
-        X = self._on_device(X)
+        X = _by_non_zeros(X)
         out = torch.zeros(X.shape[0], dtype=torch.float64, device=self.device)
         return out.index_add_(0, X.rows, X.values.double())
 
-    def take(self, X: Rows, rows: np.ndarray) -> CudaMatrix | DenseCudaMatrix:
-        X = self._moved(X)
+    def take(self, X: Rows, rows: np.ndarray) -> Rows:
         chosen = torch.as_tensor(rows, device=self.device)
         if isinstance(X, DenseCudaMatrix):
             return DenseCudaMatrix(X.values[chosen])
@@ -496,17 +379,7 @@ class CudaEngine:
         at = X.indptr[chosen][of] + torch.arange(len(of), device=self.device) - indptr[of]
         return CudaMatrix(indptr, X.indices[at], X.values[at], (len(chosen), X.shape[1]))
 
-    def comparable_rows(self, X: Rows, turn: Any, offset: Any, cosine: bool) -> tuple[Any, Any]:
-        placed = self.project(X, turn) - offset
-        known = torch.ones(len(placed), dtype=torch.bool, device=self.device)
-        if cosine:
-            length = placed.norm(dim=1, keepdim=True)
-            known = length[:, 0] > 0
-            placed = placed / torch.where(length > 0, length, torch.ones_like(length))
-        return placed.clamp_(-FAR, FAR).float(), known
-
     def right_vectors(self, X: Rows, count: int, seed: int) -> Any:
-        X = self._moved(X)
         return right_vectors(
             lambda Q: self.project(X, Q), lambda Q: self.accumulate(X, Q), X.shape, count, seed, X.values[:0]
         )
@@ -518,8 +391,7 @@ class CudaEngine:
     def kmeans_centers(self, parts: list[Any], n_clusters: int, n_init: int, seed: int) -> np.ndarray:
         return kmeans_centers(torch.cat(parts), n_clusters, n_init, seed, self.center_sums)
 
-    def unit_rows(self, X: Rows) -> CudaMatrix | DenseCudaMatrix:
-        X = self._moved(X)
+    def unit_rows(self, X: Rows) -> Rows:
         lengths = X.squares.sqrt()
         scale = (1 / torch.where(lengths > 0, lengths, torch.ones_like(lengths))).to(X.values.dtype)
         if isinstance(X, DenseCudaMatrix):
@@ -529,21 +401,17 @@ class CudaEngine:
         return unit
 
     def kmeans_labels(self, parts: list[Rows], n_clusters: int, seed: int) -> np.ndarray:
-        matrices = [self._moved(part) for part in parts]
-        widths = [part.shape[1] for part in matrices]
+        widths = [part.shape[1] for part in parts]
 
         def products(W: Any) -> Any:
-            pieces = zip(matrices, W.split(widths))
+            pieces = zip(parts, W.split(widths))
             return sum(self.project(part, piece.contiguous()) for part, piece in pieces)
 
         def sums(A: Any) -> Any:
-            return torch.cat([self.accumulate(part, A) for part in matrices])
+            return torch.cat([self.accumulate(part, A) for part in parts])
 
-        squares: Any = sum(part.squares for part in matrices)
-        return self.to_numpy(kmeans_labels(products, sums, squares.to(matrices[0].values.dtype), n_clusters, seed))
-
-    def beside(self, parts: list[Any]) -> Any:
-        return torch.cat(parts, dim=-1)
+        squares: Any = sum(part.squares for part in parts)
+        return self.to_numpy(kmeans_labels(products, sums, squares.to(parts[0].values.dtype), n_clusters, seed))
 
     def nearest_rows(self, X: Rows, among: Rows | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
         with self.limits():
@@ -551,15 +419,14 @@ class CudaEngine:
 
     def _nearest_rows(self, X: Rows, among: Rows | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
         """Whole rows of products at a time, in float64 as on the processor: equal rows are at distance 0."""
-        rows = self._moved(X)
-        others = rows if among is None else self._moved(among)
-        n, m = rows.shape[0], others.shape[0]
+        others = X if among is None else among
+        n, m = X.shape[0], others.shape[0]
         distances = torch.empty((n, n_nearest), dtype=torch.float64, device=self.device)
         positions = torch.empty((n, n_nearest), dtype=torch.int64, device=self.device)
-        lengths, squares = rows.squares, others.squares
+        lengths, squares = X.squares, others.squares
         times = _products(others)
-        for part in _runs(n, max(m, rows.shape[1])):
-            apart = lengths[part][:, None] + squares - 2 * times(_dense_part(rows, part))
+        for part in _runs(n, max(m, X.shape[1])):
+            apart = lengths[part][:, None] + squares - 2 * times(_dense_part(X, part))
             if among is None:
                 own = torch.arange(len(apart), device=self.device)
                 apart[own, own + part.start] = torch.inf
@@ -623,13 +490,17 @@ class CudaEngine:
         return labels, self.to_numpy(sums), float(inertia)
 
 
+def _by_non_zeros(X: Rows) -> CudaMatrix:
+    return X.by_non_zeros if isinstance(X, DenseCudaMatrix) else X
+
+
 def _runs(n_rows: int, width: int) -> Iterator[slice]:
     """Runs of rows of which so many values each are made at a time."""
     step = max(1, 4 * _SLICE // max(width, 1))
     return (slice(start, start + step) for start in range(0, n_rows, step))
 
 
-def _dense_part(X: CudaMatrix | DenseCudaMatrix, part: slice) -> Any:
+def _dense_part(X: Rows, part: slice) -> Any:
     """Some rows, dense and in float64."""
     if isinstance(X, DenseCudaMatrix):
         return X.values[part].double()
@@ -639,7 +510,7 @@ def _dense_part(X: CudaMatrix | DenseCudaMatrix, part: slice) -> Any:
     return out.index_put_((X.rows[own].long() - start, X.indices[own].long()), X.values[own].double(), accumulate=True)
 
 
-def _products(X: CudaMatrix | DenseCudaMatrix) -> Any:
+def _products(X: Rows) -> Any:
     """Return the function of dense rows D that gives D @ X.T, in float64."""
     if isinstance(X, DenseCudaMatrix):
         whole = X.values.double()

@@ -80,8 +80,8 @@ class DiskHolder:
         self.views, self.ops, self.extra, self.gate = views, engine, extra, gate
         itemsize, per_row = floating_type(views).itemsize, row_bytes(views)
         size = min(engine.block_rows(width, itemsize, len(views), per_row), most or len(views))
-        if engine.host_memory_limit is not None:
-            size = _rows_within(engine.host_memory_limit, size, views, width, itemsize, per_row)
+        if engine.memory_limit is not None:
+            size = _rows_within(engine.memory_limit, size, views, width, itemsize, per_row)
         starts = range(0, len(views), min(size, len(views)))
         self.cuts = [(start, min(start + size, len(views))) for start in starts]
         self.store = TreeStore()

@@ -1,21 +1,21 @@
-"""The protocols of a fit: engines that compute, blocks of rows, the steps of a model, holders of the rows.
+"""The protocols of a fit: blocks of rows, the steps of a model, holders of the rows.
 
-A model sees `Engine` and plain arrays, never NumPy, numba or torch by name: the same row step runs on each engine.
+A model sees an engine and plain arrays, never NumPy, numba or torch by name: the same row step runs on each engine.
+What an engine offers is said by `ReferenceEngine`, from which the others are derived.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from coview.engines.pair_field import PairField
+from coview.engines.reference import Handle
+from coview.engines.reference import ReferenceEngine as Engine
 from coview.engines.state import Tree
-from coview.engines.threads import Team
 from coview.views.lazy import LazyViews
 from coview.views.sources import memory_size
 from coview.views.views import Views
@@ -35,168 +35,8 @@ __all__ = [
     "row_bytes",
 ]
 
-Array = Any  # a NumPy array or a tensor of the engine's device
-Handle = Any  # one view's rows in the form that the engine likes best
 Extra = Mapping[str, Any]  # what blocks carry: arrays over all rows, or functions of some rows (Views)
 Gate = Callable[[Views], Views]
-
-
-class Engine(Protocol):
-    """The face that a model's steps see."""
-
-    name: str
-    host_memory_limit: int | None  # most bytes that this process may take; a device's own limit says nothing of them
-
-    @property
-    def tensors(self) -> bool:
-        """Whether answers to users stay on the engine's device."""
-
-    @property
-    def team(self) -> Team | None:
-        """Threads for compiled functions, where the engine has its own."""
-
-    @property
-    def xp(self) -> Any:
-        """Module of the engine's arrays, NumPy or torch, for functions that both have and take by position."""
-
-    def limits(self) -> AbstractContextManager[Any]:
-        """Context in which libraries called from the steps use no more threads than the engine."""
-
-    def prepare(self, matrix: Any) -> Handle:
-        """Take in the rows of one view (CSR or dense), by reference where possible."""
-
-    def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
-        """Rows per block that suit this engine's caches and memory; `row_bytes` is what a row of all views takes."""
-
-    def asarray(self, array: Any, dtype: Any = None) -> Array:
-        """Bring an array to the engine."""
-
-    def to_numpy(self, array: Array) -> np.ndarray:
-        """Bring an array back."""
-
-    def ratio_rows(self, X: Handle, A: Array, B: Array) -> tuple[Array, float]:
-        """R @ B with R = X / (A @ B.T) on the non-zeros of X, and the log-likelihood sum X log(A @ B.T)."""
-
-    def ratio_features(self, X: Handle, A: Array, B: Array, into: Array | None) -> Array:
-        """R.T @ A, added to `into` where that is given."""
-
-    def row_shares(self, old: Array, pull: Array, floor: float) -> Array:
-        """Rows of old * pull divided by their sums, at least `floor`; a row that sums to zero keeps its old value."""
-
-    def settled_rows(
-        self,
-        parts: list[tuple[Handle, Array, float]],
-        start: Array,
-        sweeps: int,
-        tol: float,
-        floor: float,
-        stays: float,
-    ) -> Array | None:
-        """Mixtures of new rows from a start, all steps of fold-in at once (`plsa/mixture.py`, `fold_step`).
-
-        Parts are rows, profiles and weight of each view. None where the engine takes one step of all rows at a time.
-        """
-
-    def clamp(self, mixture: Array, codes: Array) -> Array:
-        """Rows whose code is not -1 hold their class alone; `mixture` may be overwritten."""
-
-    def column_shares(self, old: dict[str, Array], sums: dict[str, Array], floor: float) -> dict[str, Array]:
-        """Columns of old * sums divided by their sums over all parts, likewise; `sums` may be overwritten."""
-
-    def log_likelihood(self, X: Handle, A: Array, B: Array) -> Array:
-        """Row sums of X log(A @ B.T), in float64."""
-
-    def project(self, X: Handle, W: Array) -> Array:
-        """X @ W."""
-
-    def accumulate(self, X: Handle, W: Array, into: Array | None) -> Array:
-        """X.T @ W, added to `into` where that is given."""
-
-    def quadratic_shares(self, old: Array, counts: Array, slope: Array, curvature: Array, floor: float) -> Array:
-        """Rows h of the simplex that maximize ``counts log h + slope h - curvature |h - old|^2 / 2``, at least `floor`.
-
-        Curvatures are one per row; a row without counts and curvature keeps its old value.
-        """
-
-    def coupled_shares(
-        self,
-        divergence: str,
-        counts: list[Array],
-        table: Array,
-        couplings: np.ndarray,
-        have: Array,
-        order: list[int],
-        floor: float,
-    ) -> tuple[Array, np.ndarray]:
-        """Rows of the simplex by view, side by side, that maximize counts_v log h_v - sum_u couplings_vu D(h_v, h_u).
-
-        D is "skl", "l2" or "l1" (see `plsa/co_plsa.py`). Views are taken in that order, each given the others, or all
-        at once (L1); one that an object lacks (`have`: objects x views) is imputed from those that it has. Second, what
-        was added to the counts of each object where its old rows are, as a share of their mass.
-        """
-
-    def pair_field(
-        self, partners: Array, have: Array, couplings: np.ndarray, sigma: float, mixtures: list[Array]
-    ) -> PairField:
-        """Similarities of pairs of rows in every view, with the value and the gradient of what they cost."""
-
-    def vector_products(self, X: Handle, W: Array, exact: bool = False) -> Array:
-        """X @ W as an array of W's type, multiplied in the floating type of the rows, or in float64 where `exact`.
-
-        Rows are never copied whole.
-        """
-
-    def vector_moments(self, X: Handle, A: Array, exact: bool = False) -> Array:
-        """A.T @ X in float64, multiplied some rows at a time in their floating type, or in float64 where `exact`."""
-
-    def square_sums(self, X: Handle) -> Array:
-        """Squared length of each row, in float64."""
-
-    def row_sums(self, X: Handle) -> Array:
-        """Sum of each row, in float64."""
-
-    def take(self, X: Handle, rows: np.ndarray) -> Handle:
-        """Some rows of a view."""
-
-    def comparable_rows(self, X: Handle, turn: Array, offset: Array, cosine: bool) -> tuple[Array, Array]:
-        """X turn - offset in single precision, by cosines with rows of length 1; and which rows are not empty then."""
-
-    def right_vectors(self, X: Handle, count: int, seed: int) -> Array:
-        """Right singular vectors (count x columns), those of the largest singular values first."""
-
-    def leading_pairs(self, matrices: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Largest eigenvalues of each symmetric matrix, rising, and their vectors (matrices x rows x count)."""
-
-    def kmeans_centers(self, parts: list[Array], n_clusters: int, n_init: int, seed: int) -> np.ndarray:
-        """Centers of k-means, the best of some starts; the parts are rows one below the other."""
-
-    def unit_rows(self, X: Handle) -> Handle:
-        """Rows of length 1; empty ones stay."""
-
-    def kmeans_labels(self, parts: list[Handle], n_clusters: int, seed: int) -> np.ndarray:
-        """Clusters of one start of k-means on rows whose parts stand side by side, with scikit-learn's draws."""
-
-    def beside(self, parts: list[Array]) -> Array:
-        """Arrays side by side, along the last axis."""
-
-    def nearest_rows(self, X: Handle, among: Handle | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
-        """Distances and positions (rows x nearest) of each row's nearest in `among`, rising; None is the other rows."""
-
-    def nearest_anchors(self, P: Array, anchors: Array, n_nearest: int) -> tuple[Array, Array]:
-        """Positions and weights (rows x repeats x nearest) of each row's nearest anchors (repeats x anchors x columns).
-
-        The weights are w_j = (d_(s+1) - d_j) / sum, d squared distances, and even where only rounding tells them apart:
-        the sum is below ``1e-6 s (|p|^2 + |a|^2)`` of the row p and its anchor number s + 1.
-        """
-
-    def anchor_gram(self, positions: Array, weights: Array, into: Array) -> Array:
-        """Z' R^-1 Z of each repeat, added to `into` (repeats x anchors x anchors); Z by rows, R its row sums."""
-
-    def anchor_embedding(self, positions: Array, weights: Array, maps: Array) -> Array:
-        """Z maps of each repeat, each row of it brought to length 1, side by side."""
-
-    def center_sums(self, rows: Array, centers: Array) -> tuple[Array, np.ndarray, float]:
-        """Nearest center of each row, sums of the rows by center with their number last, sum of squared distances."""
 
 
 @dataclass
@@ -207,7 +47,7 @@ class Block:
     stop: int
     views: dict[str, Handle]
     present: dict[str, np.ndarray]
-    extra: dict[str, Array] = field(default_factory=dict)  # e.g. clamped labels: first axis = the rows of the block
+    extra: dict[str, Any] = field(default_factory=dict)  # e.g. clamped labels: first axis = the rows of the block
 
     def __len__(self) -> int:
         return self.stop - self.start

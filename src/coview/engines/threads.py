@@ -7,13 +7,12 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Team", "balanced_chunks", "few_threads", "team_of", "thread_count", "thread_pools"]
+__all__ = ["Team", "balanced_chunks", "few_threads", "thread_count", "thread_pools"]
 
 SMALL = 60_000  # objects x clusters: up to that size one thread is quicker than several, which wait for each other
 _known: tuple[int, Any] = (0, None)  # how many modules were loaded, and the thread pools found then
@@ -88,13 +87,3 @@ class Team:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Team, (self.size,)
-
-
-def team_of(engine: Any) -> Team:
-    """Threads of an engine, or those of this process where it has none of its own."""
-    return engine.team or _process_team(thread_count(None))
-
-
-@cache
-def _process_team(size: int) -> Team:
-    return Team(size)

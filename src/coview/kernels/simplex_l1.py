@@ -1,19 +1,16 @@
-"""The L1 problem of one object, exactly: maximize sum_k q_k log h_k - sum_j lambda_j |h - g_j|_1 on the simplex.
+"""All mixtures of an object at once, their distances measured by L1: a concave problem over one simplex per view.
 
-For one entry let the partners' values be sorted, G_1 <= ... <= G_r, and let A_i be the weight of the partners above
-G_i (A_r = 0, A_0 = Lambda). With the multiplier written as x = eta + Lambda, the stationary point is
+    maximize  sum_v sum_k q_vk log h_vk - lambda sum_(v<w) sum_k |h_vk - h_wk|
 
-    h = q / (x - 2 A_i)         where that lies between G_i and G_(i+1)
-    h = G_i                     where  x - 2 A_i >= q / G_i >= x - 2 A_(i-1)
+View by view it sticks: where some entries are tied, none of the views gains by moving alone, though all would by moving
+together. With one multiplier eta_v for each constraint sum_k h_vk = 1 the topics part, and for each of them
 
-so h falls as x grows, and the sum of all h with it. Where q = 0 the entry is a step: it drops from G_(i+1) to G_i at
-the pole x = 2 A_i, and there any value between is optimal. The multiplier is therefore held as x = pole + e, with the
-largest pole that is not above the root: x - 2 A_i = e + (pole - 2 A_i) then adds numbers of one sign, however small e
-is beside the weights. If the sum jumps over one at e = 0, the entries that jump share what is missing.
+    maximize  sum_v (q_v log h_v - eta_v h_v) - lambda sum_(v<w) |h_v - h_w|
 
-With one partner g of weight w the largest pole, 2 w, always serves, as the g sum to one:
-
-    h = max(q / (e + 2 w), min(g, q / e)),     and for given sets above, at and below g a quadratic equation gives e
+has groups of tied views as its solution: h = sum q / A, with A the sum over the group of eta_v, plus lambda for each
+view below a member, less lambda for each view above it. A group is found by cutting: all views are tied, unless those
+that gain most by rising gain more than the ties cost, and then the same holds for either part. What remains is convex
+and smooth in as many numbers as there are views: Newton's method finds the eta at which every view sums to one.
 """
 
 from __future__ import annotations
@@ -24,242 +21,187 @@ import numpy as np
 
 from coview.kernels.compiling import njit
 
-__all__ = ["l1_pair_row", "l1_row", "sort_breaks"]
+__all__ = ["tie_rows"]
 
-# Sums may be reordered and fused; NaN and infinity keep their meaning.
-_MATH = {"reassoc", "contract", "nsz", "arcp"}
-
-_STEPS = 200
-
-
-@njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
-def l1_pair_row(q, g, weight, total, slack, h):
-    """Fill h with the solution for one partner; `total` is the sum of q, `slack` how far from one a sum may be."""
-    K = len(q)
-    twice = 2.0 * weight
-    above, rest, empty = 0.0, 0.0, 0.0
-    for k in range(K):  # at e = 0
-        over = q[k] > g[k] * twice
-        above += q[k] if over else 0.0
-        rest += g[k] if not over and q[k] > 0.0 else 0.0
-        empty += g[k] if not q[k] > 0.0 else 0.0
-    missing = 1.0 - rest - above / twice
-    if missing >= -slack:
-        share = 1.0 if missing >= empty - slack else missing / empty
-        for k in range(K):
-            h[k] = max(q[k] / twice, g[k]) if q[k] > 0.0 else share * g[k]
-        return
-    low, high = 0.0, total
-    e = above / (1.0 - rest) - twice if rest < 1.0 else total
-    if not low < e < high:
-        e = high
-    for _ in range(_STEPS):
-        above, rest, below = _sides(q, g, e, twice)
-        moving = above / (e + twice) + below / e
-        excess = rest + moving - 1.0
-        if abs(excess) <= slack:
-            break
-        if excess > 0.0:
-            low = e
-        else:
-            high = e
-        new = _level(above, 1.0 - rest, below, twice)
-        if not low < new < high:
-            new = _between(low, high)
-            if not low < new < high:
-                break
-        e = new
-    scale = (1.0 - rest) / moving if moving > 0.0 else 1.0
-    scale = scale if abs(scale - 1.0) < 1e-6 else 1.0
-    upper, lower = scale / (e + twice), scale / e
-    for k in range(K):
-        if q[k] > g[k] * (e + twice):
-            h[k] = q[k] * upper
-        elif q[k] < g[k] * e:
-            h[k] = q[k] * lower
-        else:
-            h[k] = g[k]
-
-
-@njit(inline="always", fastmath=_MATH)
-def _sides(q, g, e, twice):
-    """Sums of q above the partner, of g where h rests on it, and of q below."""
-    top = e + twice
-    above, rest, below = 0.0, 0.0, 0.0
-    for k in range(len(q)):
-        x, y = q[k], g[k]
-        over, under = x > y * top, x < y * e
-        above += x if over else 0.0
-        below += x if under else 0.0
-        y = 0.0 if over else y  # two plain choices are vectorized, one by `over or under` is not
-        rest += 0.0 if under else y
-    return above, rest, below
-
-
-@njit(inline="always", fastmath=_MATH)
-def _level(above, left, below, twice):
-    """The e at which above / (e + twice) + below / e = left; -1 where there is none."""
-    if left <= 0.0:
-        return -1.0
-    b = twice * left - above - below
-    root = math.sqrt(b * b + 4.0 * left * twice * below)
-    return 2.0 * twice * below / (b + root) if b >= 0.0 else (root - b) / (2.0 * left)
+_STEPS = 1000  # of Newton; a few are enough, unless all views nearly tie
+_CLOSE = 1e-10  # how far from one the sum of a mixture may be: entries that make less say nothing of the multipliers
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def sort_breaks(table, view, weights, have, breaks, above, i):
-    """Fill breaks (sorted partner values) and above (weight above each) of every entry of row i; number of partners."""
-    K = breaks.shape[0]
-    r = 0
-    for v in range(len(weights)):
-        if v == view or not have[i, v] or not weights[v] > 0:
-            continue
-        for k in range(K):
-            value = np.float64(table[i, v * K + k])
-            at = r
-            while at > 0 and breaks[k, at - 1] > value:
-                breaks[k, at] = breaks[k, at - 1]
-                above[k, at] = above[k, at - 1]
-                at -= 1
-            breaks[k, at] = value
-            above[k, at] = weights[v]
-        r += 1
-    for k in range(K):
-        total = 0.0
-        for j in range(r - 1, -1, -1):
-            weight = above[k, j]
-            above[k, j + 1] = total
-            total += weight
-        above[k, 0] = total
-    return r
+def tie_rows(q, h, have, weight, damping, added, start, stop):
+    """Rewrite h (views x rows x topics) in rows start..stop, in the views that an object has, given counts q.
 
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def l1_row(q, total, breaks, above, r, slack, other, h):
-    """Fill h with the solution for r partners; as `l1_pair_row`, and other is scratch."""
-    K = len(q)
-    pole = 0.0
-    for k in range(K):
-        pole = max(pole, 2.0 * above[k, 0])
-    high = total
-    while pole > 0.0:
-        pinned, moving, _ = _fill(q, breaks, above, r, pole, 0.0, False, h)
-        if pinned + moving >= 1.0 - slack:
-            break
-        lower = _pole_below(above, r, pole)
-        high = pole - lower
-        pole = lower
-    if pole > 0.0 or total == 0.0:
-        for k in range(K):
-            other[k] = h[k]
-        upper = pinned + moving
-        pinned, moving, _ = _fill(q, breaks, above, r, pole, 0.0, True, h)
-        if pinned + moving <= 1.0 + slack:
-            if pole > 0.0 and upper <= 1.0 + slack:
-                for k in range(K):
-                    h[k] = other[k]
-            elif pole > 0.0:
-                share = max(0.0, 1.0 - pinned - moving) / (upper - pinned - moving)
-                for k in range(K):
-                    if other[k] != h[k]:
-                        h[k] += share * (other[k] - h[k])
-            return
-    _search(q, breaks, above, r, pole, high, slack, h)
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _search(q, breaks, above, r, pole, high, slack, h):
-    """Newton's method for e in (0, high), where the sum falls without jumps; entries at rest keep their bits."""
-    low = 0.0
-    e = high
-    slow = 0
-    before = 1.0
-    for _ in range(_STEPS):
-        pinned, moving, slope = _fill(q, breaks, above, r, pole, e, False, h)
-        excess = pinned + moving - 1.0
-        if abs(excess) <= slack:
-            break
-        if excess > 0.0:
-            low = e
-        else:
-            high = e
-        slow = slow + 1 if abs(excess) > 0.5 * before else 0
-        before = abs(excess)
-        new = -1.0
-        if moving > 0.0 and slow < 3:
-            # exact where all moving entries have the same denominator
-            new = e + (moving / (1.0 - pinned) - 1.0) * moving / slope if pinned < 1.0 else -1.0
-            if not low < new < high:
-                new = e + excess / slope
-        if not low < new < high:
-            new = _between(low, high)
-            slow = 0
-            if not low < new < high:
-                break
-        e = new
-    if moving > 0.0 and pinned < 1.0:
-        scale = (1.0 - pinned) / moving
-        if abs(scale - 1.0) < 1e-6:
-            _scale_moving(breaks, r, scale, h)
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _fill(q, breaks, above, r, pole, e, lower, h):
-    """Fill h at the multiplier pole + e; return the sums of resting and moving entries, and of moving h / denominator.
-
-    At e = 0 an entry with q = 0 has many values: `lower` takes the lowest, else the highest.
+    Tied entries are equal bit by bit. `added` is told the share of each view's mass that was added to q where the old
+    mixtures are, `damping` or none; infinity where the search failed, and the row is as it was.
     """
-    K = len(h)
-    pinned = 0.0
-    moving = 0.0
-    slope = 0.0
-    for k in range(K):
-        value = q[k]
-        i = r
-        under = e + (pole - 2.0 * above[k, r])
+    V, _, K = q.shape
+    counts, new = np.empty((V, K)), np.empty((V, K))
+    totals, views = np.empty(V), np.empty(V, dtype=np.int64)
+    sums, fall, room = np.empty(V), np.empty((V, V)), np.empty((4, V))
+    order, stack = np.empty(V, dtype=np.int64), np.empty((V + 1, 2), dtype=np.int64)
+    for i in range(start, stop):
+        m = 0
+        least = math.inf
+        for v in range(V):
+            if have[i, v]:
+                views[m] = v
+                totals[m] = 0.0
+                for k in range(K):
+                    counts[m, k] = q[v, i, k]
+                    totals[m] += q[v, i, k]
+                least = min(least, totals[m])
+                m += 1
+        if m == 0:
+            continue
+        if not least > 0.0:
+            added[i] = math.inf
+            continue
+        free = m == 1 or K == 1 or weight <= 1e-15 * least
+        added[i] = 0.0
+        if free:
+            for a in range(m):
+                for k in range(K):
+                    new[a, k] = counts[a, k] / totals[a]
+        elif not _respond(counts, totals, weight, m, new, sums, fall, room, order, stack) or _gap(sums, m) > _CLOSE:
+            # counts of zero, beside which any value is optimal, move slowly with some mass where the old mixtures are
+            for a in range(m):
+                for k in range(K):
+                    counts[a, k] += damping * totals[a] * h[views[a], i, k]
+                totals[a] *= 1.0 + damping
+            solved = _search(counts, totals, weight, m, new, sums, fall, room, order, stack)
+            added[i] = damping if solved else math.inf
+        if added[i] < math.inf:
+            for a in range(m):
+                for k in range(K):
+                    h[views[a], i, k] = new[a, k]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _search(q, eta, weight, m, h, sums, fall, room, order, stack):
+    """Newton's method on the multipliers, from those given; tell whether every view sums to one in the end."""
+    step, new = room[2], room[3]
+    _respond(q, eta, weight, m, h, sums, fall, room, order, stack)
+    for _ in range(_STEPS):
+        if _gap(sums, m) <= _CLOSE:
+            return True
+        slope = _newton_step(fall, sums, m, step)
+        t = 1.0
         while True:
-            if i == 0 or value > breaks[k, i - 1] * under:
-                h[k] = value / under if value > 0.0 else 0.0
-                moving += h[k]
-                slope += h[k] / under if value > 0.0 else 0.0
+            for a in range(m):
+                new[a] = eta[a] + t * step[a]
+            after = math.inf
+            if _respond(q, new, weight, m, h, sums, fall, room, order, stack):
+                after = 0.0
+                for a in range(m):
+                    after -= step[a] * (sums[a] - 1.0)
+            if after <= -0.2 * slope:  # most of the slope along the step is gone
                 break
-            under = e + (pole - 2.0 * above[k, i - 1])
-            if value > 0.0:
-                rests = value >= breaks[k, i - 1] * under
-            else:
-                rests = under < 0.0 or (under == 0.0 and not lower)
-            if rests:
-                h[k] = breaks[k, i - 1]
-                pinned += h[k]
-                break
-            i -= 1
-    return pinned, moving, slope
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _scale_moving(breaks, r, scale, h):
-    """Multiply the entries that rest on no partner's value."""
-    K = len(h)
-    for k in range(K):
-        rests = False
-        for i in range(r):
-            rests = rests or h[k] == breaks[k, i]
-        if not rests:
-            h[k] *= scale
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _pole_below(above, r, pole):
-    best = 0.0
-    for k in range(len(above)):
-        for i in range(r + 1):
-            if best < 2.0 * above[k, i] < pole:
-                best = 2.0 * above[k, i]
-    return best
+            # the dual is convex: its lowest point is on this side
+            t *= max(0.1, slope / (slope - after)) if after < math.inf else 0.25
+            if t < 1e-9:
+                return _gap(sums, m) <= 100 * _CLOSE
+        for a in range(m):
+            eta[a] = new[a]
+    return _gap(sums, m) <= 100 * _CLOSE
 
 
 @njit(inline="always")
-def _between(low, high):
-    """The middle of the numbers between two, however far apart in size; zero counts as 1e-18 of the other."""
-    a, b = np.float64(max(low, 1e-18 * high)).view(np.int64), np.float64(high).view(np.int64)
-    return np.int64(a + (b - a) // 2).view(np.float64)
+def _gap(sums, m):
+    """How far from one the sums are at most."""
+    worst = 0.0
+    for a in range(m):
+        worst = max(worst, abs(sums[a] - 1.0))
+    return worst
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _respond(q, eta, weight, m, h, sums, fall, room, order, stack):
+    """Fill h at the multipliers eta, the sums over topics and minus their derivatives; False where h has no bound."""
+    cost, gain = room[0], room[1]
+    for a in range(m):
+        sums[a] = 0.0
+        for b in range(m):
+            fall[a, b] = 0.0
+    for k in range(q.shape[1]):
+        for a in range(m):
+            cost[a] = eta[a]
+            order[a] = a
+        depth = 1
+        stack[0, 0], stack[0, 1] = 0, m
+        while depth > 0:
+            depth -= 1
+            low, high = stack[depth, 0], stack[depth, 1]
+            mass, price = 0.0, 0.0
+            for j in range(low, high):
+                mass += q[order[j], k]
+                price += cost[order[j]]
+            if not price > 0.0:
+                return False
+            value = mass / price
+            middle = low
+            if mass > 0.0 and high - low > 1:
+                for j in range(low, high):
+                    gain[order[j]] = q[order[j], k] / value - cost[order[j]]
+                middle = _cut(gain, weight, low, high, order)
+            if middle > low:
+                for j in range(low, middle):
+                    cost[order[j]] += weight * (high - middle)
+                for j in range(middle, high):
+                    cost[order[j]] -= weight * (middle - low)
+                stack[depth, 0], stack[depth, 1] = low, middle
+                stack[depth + 1, 0], stack[depth + 1, 1] = middle, high
+                depth += 2
+                continue
+            for j in range(low, high):
+                a = order[j]
+                h[a, k] = value
+                sums[a] += value
+                for n in range(low, high):
+                    fall[a, order[n]] += value / price
+    return True
+
+
+@njit(inline="always")
+def _cut(gain, weight, low, high, order):
+    """Sort a group by gain; the end of those that gain most by rising above the rest, or `low` where none gain."""
+    n = high - low
+    size = 0.5 * weight * n * (n - 1)
+    for j in range(low, high):
+        a = order[j]
+        size += abs(gain[a])
+        at = j
+        while at > low and gain[order[at - 1]] < gain[a]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = a
+    best, total, middle = 1e-13 * size, 0.0, low
+    for count in range(1, n):
+        total += gain[order[low + count - 1]]
+        here = total - weight * count * (n - count)
+        if here > best:
+            best, middle = here, low + count
+    return middle
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _newton_step(fall, sums, m, step):
+    """Fill step with fall^-1 (sums - 1), by elimination; return the slope of the dual along it."""
+    ridge = 0.0
+    for a in range(m):
+        ridge += fall[a, a]
+    for a in range(m):
+        fall[a, a] += 1e-14 * ridge  # views that are tied in all topics have one row
+        step[a] = sums[a] - 1.0
+    for a in range(m):
+        for b in range(a + 1, m):
+            factor = fall[b, a] / fall[a, a]
+            for c in range(a, m):
+                fall[b, c] -= factor * fall[a, c]
+            step[b] -= factor * step[a]
+    slope = 0.0
+    for a in range(m - 1, -1, -1):
+        for c in range(a + 1, m):
+            step[a] -= fall[a, c] * step[c]
+        step[a] /= fall[a, a]
+        slope -= step[a] * (sums[a] - 1.0)
+    return slope

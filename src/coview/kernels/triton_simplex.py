@@ -1,4 +1,4 @@
-"""The row step of `simplex_quadratic.py` on a GPU: rows stay in registers from the first step of Newton to the last."""
+"""`quadratic_rows` of `simplex.py` on a GPU: rows stay in registers from the first step of Newton to the last."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ sum_k q_k log h_k a lower bound of the likelihood that touches it at the current
     H     max  sum_v sum_k q_vk log h_vk - sum_(v<u) coupling_vu D(h_v, h_u)  on the simplexes
     F_v   columns(F_v * R_v^T H_v), as in PLSA, with the fresh H_v
 
-never lower the objective. For skl and l2 one view after the other is enough (`kernels/simplex.py`). L1 would stick so:
+never lower the objective. For skl and l2 one view after the other is enough (`divergences.py`). L1 would stick so:
 it holds entries of several views at one value, each for the sake of the others, though all would gain by moving
-together. Its views are solved jointly (`kernels/simplex_l1_joint.py`). Where q is zero, l1 leaves h undecided; adding
+together. Its views are solved jointly (`kernels/simplex_l1.py`). Where q is zero, l1 leaves h undecided; adding
 a constant to the likelihood's slope, which changes nothing on the simplex, keeps it close to where it was.
 
 New objects are folded in by the same step. Their problem is concave, so that its slope bounds what is still to be
@@ -49,7 +49,7 @@ from coview.engines.protocol import Block, Engine, Holder
 from coview.engines.state import State, Tree
 from coview.exceptions import ParameterError, ViewsError
 from coview.plsa.by_view import ByViewModel, ByViewSteps, has_data, pair_couplings, split_views
-from coview.plsa.divergences import DIVERGENCES, divergence_slope, total_divergence
+from coview.plsa.divergences import DIVERGENCES, Divergence, step_rows
 from coview.plsa.factors import ROW_FLOOR, random_matrix, softened
 from coview.plsa.gaussian import gaussian_objective, quadratic_of
 from coview.plsa.link import LinkPLSA
@@ -61,7 +61,6 @@ from coview.views.views import Views
 __all__ = ["CoPLSA", "CoSteps"]
 
 LINK_SWEEPS = 20  # of link-PLSA, for init="link"
-MOST_UNEVEN = 10  # views with unequal couplings in L1, whose solver looks at every subset of tied views
 PLAIN_STEPS = 100  # of fold-in; then it looks ahead
 FARTHEST = 32.0  # most steps that fold-in looks ahead
 
@@ -76,6 +75,10 @@ class CoSteps(ByViewSteps):
     fold_in_sweeps: ClassVar[int] = 300
     fold_in_tol: ClassVar[float] = 3e-5  # of what an object can gain at all, by the mass of its data
     divergence: str = "skl"
+
+    @property
+    def _measure(self) -> Divergence:
+        return DIVERGENCES[self.divergence]
 
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Given rows, or the same random mixture in every view; even where an object has no view at all."""
@@ -177,7 +180,7 @@ class CoSteps(ByViewSteps):
         """
         couplings, order = self._couplings(names), [v for v, _ in self._ordered(names)]
         counts = [pull * old[:, self._columns(v)] for v, pull in enumerate(pulls)]
-        return ops.coupled_shares(self.divergence, counts, old, couplings, have, order, ROW_FLOOR)
+        return step_rows(self._measure, counts, old, couplings, have, order, ROW_FLOOR, ops)
 
     def _possible_gain(
         self, old: np.ndarray, new: np.ndarray, pulls: np.ndarray, added: np.ndarray, have: np.ndarray, names: list[str]
@@ -189,13 +192,13 @@ class CoSteps(ByViewSteps):
         """
         before, after = self._by_view(old).astype(np.float64), self._by_view(new).astype(np.float64)
         mass = np.einsum("vik,vik->vi", pulls, before)
-        if self.divergence == "l1":
+        if self._measure.slope is None:
             solved = np.isfinite(added)
             slope = (pulls + (np.where(solved, added, 0.0) * mass)[:, :, None]) * (1.0 - before / after)
             fall = self._penalty(old, have, names) - self._penalty(new, have, names)
             gain = np.where(solved, np.where(have.T, slope.max(axis=2), 0.0).sum(axis=0) + fall, np.inf)
         else:
-            slope = pulls - divergence_slope(self.divergence, before, have, self._couplings(names))
+            slope = pulls - self._measure.slope(before, have, self._couplings(names))
             gap = slope.max(axis=2) - np.einsum("vik,vik->vi", slope, before)
             gain = np.where(have.T, gap, 0.0).sum(axis=0)
         total = np.where(have.T, mass, 0.0).sum(axis=0)
@@ -213,8 +216,8 @@ class CoSteps(ByViewSteps):
         """What each object's divergences cost; arrays of the engine, else NumPy's."""
         couplings = self._couplings(names)
         if ops is None:
-            return total_divergence(self.divergence, self._by_view(table), have, couplings)
-        return total_divergence(self.divergence, self._by_view(table), have, ops.asarray(couplings), ops.xp)
+            return self._measure.total(self._by_view(table), have, couplings)
+        return self._measure.total(self._by_view(table), have, ops.asarray(couplings), ops.xp)
 
 
 # -- the estimator
@@ -235,8 +238,8 @@ class CoPLSA(ByViewModel):
         How the distance of two mixtures is measured: symmetric KL divergence, half the squared distance, or the sum of
         absolute differences. With "l1" entries of two views can be exactly equal.
     coupling : float or {(view, view): float}, default=1.0
-        Strength of the pull between the views: one number, or one per pair of views (1 for pairs that are not named;
-        with "l1" for at most ten views). With `scale_rows` the log-likelihood of a view counts like one token per
+        Strength of the pull between the views: one number, or one per pair of views (1 for pairs that are not named),
+        all equal with "l1". With `scale_rows` the log-likelihood of a view counts like one token per
         object beside it.
     scale_rows : bool, default=True
         Scale each object's features to sum to one in each view, so that `coupling` means the same for long and short
@@ -392,11 +395,9 @@ class CoPLSA(ByViewModel):
 
     def _steps(self) -> CoSteps:
         pairs = pair_couplings(self.coupling, self.view_names_)
-        if self.divergence == "l1" and len(set(pairs.values())) > 1 and len(self.view_names_) > MOST_UNEVEN:
+        if DIVERGENCES[self.divergence].one_coupling and len(set(pairs.values())) > 1:
             raise ParameterError(
-                f'must be one number for divergence="l1" with more than {MOST_UNEVEN} views, got one per pair of '
-                f"{len(self.view_names_)} views.",
-                parameter="coupling",
+                f"must be the same for all pairs of views with divergence={self.divergence!r}.", parameter="coupling"
             )
         return CoSteps(self._n_topics(), gaussian=self._vector_views(), pairs=pairs, divergence=self.divergence)
 

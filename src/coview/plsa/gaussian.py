@@ -21,7 +21,7 @@ Clusters.   Where groups are clusters or classes, of which an object is to have 
 Row step.   The quadratic has the slope  b (x M' - theta M M'),  b = w / (m s),  and no more curvature than  b lambda
             with lambda the largest eigenvalue of M M'. Mixtures sum to one, so that M may be centered first, which
             makes lambda smaller. Bounded so, and with the expected counts n of the other views, the best row is that of
-            `kernels/simplex_quadratic.py`: a square root for each group and one multiplier. The products x M' serve for
+            `kernels/simplex.py`: a square root for each group and one multiplier. The products x M' serve for
             several such steps, of which none lowers the objective.
 
 Shared step.  With the sums  G = theta' theta,  C = theta' X,  |x|^2  and the number of objects, which add up over

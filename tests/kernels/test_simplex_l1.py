@@ -6,25 +6,22 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog, minimize
 
-from coview.kernels.simplex_l1_joint import l1_joint_rows
-
-FLOOR = 1e-12
+from coview.kernels.simplex_l1 import tie_rows
 
 
-def solve(q, weights, *, old=None, have=None, damping=0.0, floor=0.0, dtype=np.float64):
+def solve(q, weights, *, old=None, have=None, damping=0.0):
     """Mixtures (views x rows x topics) from q of that shape, and the damping of each row."""
     V, n, K = q.shape
-    old = np.full((n, V * K), 1.0 / K) if old is None else np.ascontiguousarray(old.transpose(1, 0, 2)).reshape(n, -1)
-    table = old.astype(dtype)
+    new = np.full(q.shape, 1.0 / K) if old is None else np.array(old)
     have = np.ones((n, V), dtype=bool) if have is None else have
     added = np.zeros(n)
-    l1_joint_rows(np.ascontiguousarray(q, dtype=dtype), table, weights, have, damping, floor, added, 0, n)
-    return table.reshape(n, V, K).transpose(1, 0, 2), added
+    tie_rows(np.ascontiguousarray(q), new, have, float(weights.max()), damping, added, 0, n)
+    return new, added
 
 
 def objective(h, q, weights):
@@ -32,14 +29,11 @@ def objective(h, q, weights):
     return data - sum(weights[a, b] * np.abs(h[a] - h[b]).sum() for a, b in combinations(range(len(h)), 2))
 
 
-def make(seed, V, K, strength, even, sharp):
+def make(seed, V, K, strength, sharp):
     rng = np.random.default_rng(seed)
     q = rng.dirichlet(np.full(K, 0.1 if sharp else 1.0), V) * rng.choice([0.1, 1.0, 1.0, 10.0], (V, 1))
     q = 0.5 * (q + q[[0]]) + 1e-6
-    weights = np.zeros((V, V))
-    for a, b in combinations(range(V), 2):
-        weights[a, b] = weights[b, a] = strength * (1.0 if even else rng.choice([0.0, 0.5, 2.0]))
-    return q, weights
+    return q, strength * (1 - np.eye(V))
 
 
 PROBLEMS = st.fixed_dictionaries(
@@ -48,7 +42,6 @@ PROBLEMS = st.fixed_dictionaries(
         "V": st.integers(2, 5),
         "K": st.integers(1, 12),
         "strength": st.floats(-3, 2).map(lambda x: 10.0**x),
-        "even": st.booleans(),
         "sharp": st.booleans(),
     }
 )
@@ -74,18 +67,14 @@ def possible_gain(h, q, weights):
     return -found.fun - here
 
 
-NARROW = {"seed": 64247, "V": 3, "K": 2, "strength": 10.0**-1.25, "even": False, "sharp": True}  # hundreds of steps
-
-
 @settings(max_examples=60, deadline=None)
 @given(problem=PROBLEMS)
-@example(problem=NARROW)
 def test_nothing_can_be_gained(problem):
     q, weights = make(**problem)
     h, added = solve(q[:, None], weights)
     h = h[:, 0]
     assert added[0] == 0
-    assert_allclose(h.sum(axis=1), 1, atol=1e-11)
+    assert_allclose(h.sum(axis=1), 1, atol=1e-9)
     assert (h > 0).all()
     assert possible_gain(h, q, weights) <= 1e-7 * (q.sum() + weights.sum())
 
@@ -93,7 +82,7 @@ def test_nothing_can_be_gained(problem):
 @pytest.mark.parametrize("V", [2, 3])
 def test_no_mixtures_of_a_general_solver_are_better(V):
     for seed in range(5):
-        q, weights = make(seed, V, 5, 0.2, True, False)
+        q, weights = make(seed, V, 5, 0.2, False)
         ours = objective(solve(q[:, None], weights)[0][:, 0], q, weights)
 
         def loss(free, q=q, weights=weights):
@@ -137,10 +126,10 @@ def test_counts_of_zero_are_no_trouble(V):
     q[:, :, 0] += 1e-3
     old = rng.dirichlet(np.ones(20), (V, 100))
     weights = 0.3 * (1 - np.eye(V))
-    h, added = solve(q, weights, old=old, damping=0.01, floor=FLOOR)
+    h, added = solve(q, weights, old=old, damping=0.01)
     assert np.isfinite(added).all() and (added > 0).any()
-    assert_allclose(h.sum(axis=2), 1, atol=1e-11)
-    assert h.min() >= FLOOR
+    assert_allclose(h.sum(axis=2), 1, atol=1e-9)
+    assert h.min() >= 0
     for i in range(100):  # what is added keeps the bound, so that no row falls
         assert objective(h[:, i], q[:, i], weights) >= objective(old[:, i], q[:, i], weights) - 1e-9
 
@@ -167,19 +156,3 @@ def test_the_order_of_views_and_rows_does_not_matter(V):
     assert_allclose(solve(q[::-1], weights)[0][::-1], h, atol=1e-10)
     assert_allclose(solve(q[:, :, ::-1], weights)[0][:, :, ::-1], h, atol=1e-10)
     assert_allclose(solve(q[:, 7:19], weights)[0], h[:, 7:19], atol=1e-10)
-
-
-def test_equal_weights_are_cut_as_any_others_are():
-    q = np.random.default_rng(3).dirichlet(np.full(9, 0.3), (5, 30)) + 1e-6
-    even = 0.1 * (1 - np.eye(5))
-    uneven = even.copy()
-    uneven[0, 1] = uneven[1, 0] = 0.1 * (1 + 1e-12)
-    assert_allclose(solve(q, uneven)[0], solve(q, even)[0], atol=1e-8)
-
-
-def test_single_precision_follows_double():
-    q = np.random.default_rng(4).dirichlet(np.full(40, 0.1), (2, 50)) + 1e-6
-    weights = 0.2 * (1 - np.eye(2))
-    double, single = (solve(q, weights, floor=FLOOR, dtype=dtype)[0] for dtype in (np.float64, np.float32))
-    assert single.dtype == np.float32
-    assert_allclose(single, double, atol=1e-5)
