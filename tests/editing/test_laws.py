@@ -22,7 +22,7 @@ from coview import (
 from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError
-from coview.plsa.likelihood import GAUSSIAN
+from coview.plsa.dense import GAUSSIAN
 
 DATA = make_topic_views(n_objects=48, n_clusters=4, n_features=80, random_state=3)
 X = DATA.views
