@@ -250,8 +250,9 @@ def growth(quick: bool, folder: str) -> dict[str, Any]:
 
     def measure(X: Any, pairs: int) -> dict[str, Any]:
         def fit(count: int) -> float:
+            share = 2 * pairs / (n * min(n - 1, 8192))  # pairs lie inside blocks
             model = PairwiseCoPLSA(
-                10, n_pairs=pairs, init="random", max_iter=count, tol=0, n_init=1, n_jobs=1, random_state=0
+                10, pair_fraction=share, init="random", max_iter=count, tol=0, n_init=1, n_jobs=1, random_state=0
             )
             return processor_seconds(lambda: model.fit(X))
 

@@ -204,7 +204,7 @@ def peers(n: int, seeds: int) -> dict[str, Any]:
         f"At most {n} objects, medians of {seeds} seeds (MOFA: one), one thread, all methods in the same run.",
         "Concatenated: logarithms of at most 2000 words beside the vectors, each view of mean squared length 1; the "
         "Gaussian mixture after SVD to 30 columns. MOFA: as many factors as clusters, then k-means.",
-        "Weights of vectors are those that the models find (coview.plsa.vector_weight); no labels are used.",
+        "Weights of vectors are those that the models find (coview.plsa.dense); no labels are used.",
     ]
     return part("Clusters of words and vectors", ["data", "method", "NMI", "CPU seconds"], rows, notes)
 

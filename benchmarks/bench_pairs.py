@@ -38,8 +38,9 @@ def cpu_seconds(call: Callable[[], Any]) -> float:
 
 def compiled(partners: np.ndarray, P: list[np.ndarray], sigma: float) -> tuple[float, np.ndarray]:
     """Value, and gradient for the first view, by coview's kernels."""
-    from coview.engines.threads import Team
     from coview.plsa.pairs import PairField
+
+    from coview.engines.threads import Team
 
     have, weights = np.ones((len(partners), 2), dtype=bool), np.array([[0.0, 1.0], [1.0, 0.0]])
     field = PairField(partners, have, weights, sigma, P, Team(1))
@@ -67,9 +68,9 @@ def vectorized(partners: np.ndarray, P: list[np.ndarray], sigma: float) -> tuple
 
 def measure(n: int, pairs: int, k: int) -> dict[str, Any]:
     from coview import Views
-    from coview.plsa.pairs import Partners
+    from coview.plsa.pairwise import Partners
 
-    partners = Partners(0, n_pairs=pairs, n_rows=n)(Views(x=np.zeros((n, 1))))
+    partners = Partners(0, 2 * pairs / (n * (n - 1)))(Views(x=np.zeros((n, 1))))
     P, sigma = mixtures(n, k), 0.5
     compiled(partners[:, :1], P, sigma)
     found: dict[str, Any] = {"ours": [], "numpy": []}
@@ -89,9 +90,10 @@ def large(n: int, pairs: int, sweeps: int) -> dict[str, Any]:
     X = make_topic_views(n, {"words": 5000, "links": 2000}, 10, length=40, random_state=0).views
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     options: dict[str, Any] = {"init": "random", "tol": 0, "n_jobs": 1, "random_state": 0}
-    PairwiseCoPLSA(10, n_pairs=100, max_iter=1, **options).fit(X[:1000])
-    once = cpu_seconds(lambda: PairwiseCoPLSA(10, n_pairs=pairs, max_iter=1, **options).fit(X))
-    more = cpu_seconds(lambda: PairwiseCoPLSA(10, n_pairs=pairs, max_iter=1 + sweeps, **options).fit(X))
+    PairwiseCoPLSA(10, max_iter=1, **options).fit(X[:1000])
+    options["pair_fraction"] = 2 * pairs / (len(X) * min(len(X) - 1, 8192))  # pairs lie inside blocks
+    once = cpu_seconds(lambda: PairwiseCoPLSA(10, max_iter=1, **options).fit(X))
+    more = cpu_seconds(lambda: PairwiseCoPLSA(10, max_iter=1 + sweeps, **options).fit(X))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     nonzeros = sum(matrix.nnz for matrix in X.values())
     return {"sweep": (more - once) / sweeps, "base": base, "peak": peak, "nonzeros": nonzeros}

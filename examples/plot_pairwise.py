@@ -69,10 +69,10 @@ for name, values in agreed.items():
 # the same if it improves the objective, and shorter otherwise.
 settings = {"coupling": 6.0, "max_iter": 60, "tol": 0, "random_state": 0}
 climbs = {
-    step: PairwiseCoPLSA(5, step=step, **settings).fit(X).history_["objective"] for step in ("safeguarded", "paper")
+    name: PairwiseCoPLSA(5, algorithm=name, **settings).fit(X).history_["objective"] for name in ("fast", "published")
 }
-for step, values in climbs.items():
-    print(f"{step:12s} ends at {values[-1]:10.0f}, deepest fall {min(np.diff(values).min(), 0):8.0f}")
+for name, values in climbs.items():
+    print(f"{name:12s} ends at {values[-1]:10.0f}, deepest fall {min(np.diff(values).min(), 0):8.0f}")
 
 # %%
 import matplotlib.pyplot as plt
@@ -91,8 +91,8 @@ middle.legend(frameon=False)
 for axis in (left, middle):
     axis.set_xticks(range(len(couplings)), couplings)
     axis.set_xlabel("coupling")
-for step, values in climbs.items():
-    right.plot(values, label=step)
+for name, values in climbs.items():
+    right.plot(values, label=name)
 right.set_xlabel("sweep")
 right.set_title("objective, coupling 6", fontsize=11)
 right.legend(frameon=False)

@@ -325,7 +325,7 @@ def test_starts_on_torch_are_those_of_the_processor(holes):
     from coview.classification.naive_bayes import label_start
     from coview.datasets import make_topic_views
     from coview.engines.held import HeldViews
-    from coview.plsa.likeliest_start import likeliest_arrays, likeliest_start
+    from coview.plsa.starts import likeliest_arrays, likeliest_start
 
     made = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
     X, torch = made.views, engine_of("torch")

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 import coview
 from coview import datasets, metrics, plot
@@ -134,3 +136,28 @@ def test_attributes_are_guessed_at_the_borders_only():
 
 def test_every_file_says_what_it_is_for():
     assert [module for module, tree in TREES.items() if tree.body and not ast.get_docstring(tree)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "MultiViewPassiveAggressiveClassifier"])
+def test_a_constructor_has_at_most_sixteen_parameters(name):
+    assert len(inspect.signature(resolve(name)).parameters) <= 16
+
+
+@pytest.mark.parametrize("name", [name for name, entry in ESTIMATORS.items() if entry.module.startswith("coview.plsa")])
+def test_at_most_two_base_classes_stand_above_a_model(name):
+    """Mixins, which are no estimators by themselves, aside."""
+    above = [cls.__name__ for cls in resolve(name).__mro__[1:] if issubclass(cls, BaseEstimator)]
+    assert above == ["MixtureModel", "MultiViewEstimator", "BaseEstimator"]
+
+
+def test_a_fit_goes_through_few_files():
+    """Those of coview whose functions a plain fit of a topic model calls: who reads one has to open them."""
+    model, X, root = coview.PLSA(2, random_state=0), np.array([[4, 3, 0], [5, 4, 0], [0, 1, 6]]), coview.__path__[0]
+    model.fit(X)  # compiles kernels, and loads what is loaded once
+    files = set()
+    sys.setprofile(lambda frame, event, arg: files.add(frame.f_code.co_filename))
+    try:
+        model.fit(X)
+    finally:
+        sys.setprofile(None)
+    assert len([file for file in files if file.startswith(root)]) <= 33

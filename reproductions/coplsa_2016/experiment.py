@@ -34,7 +34,7 @@ from coview.inspection import Inspection
 from coview.kernels.simplex import l1_rows
 from coview.metrics import mean_average_precision
 from coview.plsa.co_plsa import CoSteps
-from coview.plsa.factors import ROW_FLOOR
+from coview.plsa.steps import ROW_FLOOR
 
 SWEEPS, TRIAL_SWEEPS, STARTS = 100, 40, 4
 CHOICE_SEED = 0  # of the held-out quarter and the starts that choose a weight

@@ -23,6 +23,7 @@ from coview import (
     PLSA,
     AutoClustering,
     CCAClustering,
+    LinkPLSA,
     PairwiseCoPLSA,
     SpectralClusteringViews,
     SphericalKMeans,
@@ -31,7 +32,7 @@ from coview import (
     VotingPLSA,
 )
 from coview.metrics import clustering_accuracy, normalized_mutual_info
-from coview.plsa.likeliest_start import likeliest_arrays
+from coview.plsa.starts import likeliest_arrays
 from coview.validation import base_seed
 
 LOADERS = {"reuters": load_reuters_multilingual, "mfeat": load_mfeat, "leaves": load_leaves}
@@ -198,13 +199,22 @@ def _fit_pairs(
 def _pairwise(number: int, form: str = "") -> Method:
     """coview's model by default, or from another start."""
     name = f"PairwiseCoPLSA({number})" + (f", {form}" if form else "")
-    settings = {"": {}, "link start": {"init": "link"}}[form]
 
     def labels(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+        settings = (
+            {"init": _link_start(views.select(*options["two" if number == 2 else "three"]), k, seed)} if form else {}
+        )
         model = _fit_pairs(views, k, seed, options, number, coupling=options["weight"], **settings)
         return {name: model.labels_by_view_[options["best"]], f"{name}, consensus": model.labels_}
 
     return labels
+
+
+def _link_start(views: Views, k: int, seed: int) -> dict[str, Any]:
+    """Mixtures and topics after some sweeps of link-PLSA from a random start."""
+    link = LinkPLSA(k, likelihood="multinomial", init="random", max_iter=20, tol=0, random_state=seed, n_jobs=1)
+    link.fit(views)
+    return {"memberships_by_view": link.memberships_, "topic_feature": link.topic_feature_}
 
 
 def _plsa_half_steps(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:

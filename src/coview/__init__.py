@@ -47,7 +47,6 @@ _MODULES = {
     "coview.inspection": ("Inspection", "inspect"),
     "coview.inspection.naming": ("GroupCard", "name_groups", "set_group_names"),
     "coview.io.models": ("load", "save"),
-    "coview.plsa.seeds": ("seeds_from_objects",),
     "coview.io.mudata": ("to_mudata",),
     "coview.report.report": ("Report", "make_report"),
 }
@@ -130,14 +129,13 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.online.stream import StreamResult as StreamResult
     from coview.online.stream import evaluate_stream as evaluate_stream
     from coview.plsa.co_plsa import CoPLSA as CoPLSA
-    from coview.plsa.dual import DualPLSA as DualPLSA
-    from coview.plsa.dual import DualPLSAClassifier as DualPLSAClassifier
     from coview.plsa.link import LinkPLSA as LinkPLSA
+    from coview.plsa.multiview import DualPLSA as DualPLSA
+    from coview.plsa.multiview import DualPLSAClassifier as DualPLSAClassifier
     from coview.plsa.multiview import MultiViewPLSA as MultiViewPLSA
     from coview.plsa.multiview import MultiViewPLSAClassifier as MultiViewPLSAClassifier
     from coview.plsa.pairwise import PairwiseCoPLSA as PairwiseCoPLSA
     from coview.plsa.plsa import PLSA as PLSA
-    from coview.plsa.seeds import seeds_from_objects as seeds_from_objects
     from coview.plsa.voting import VotingPLSA as VotingPLSA
     from coview.preprocessing.codebook import Codebook as Codebook
     from coview.preprocessing.each_view import EachView as EachView

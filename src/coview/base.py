@@ -6,26 +6,24 @@ The only module that touches what scikit-learn marks as its developers' interfac
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import partial
 from inspect import isfunction
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn import get_config
 from sklearn.base import BaseEstimator, is_classifier, is_clusterer
 
 from coview.engines.protocol import floating_type
-from coview.exceptions import ParameterError, ViewsError
+from coview.exceptions import ViewsError
 from coview.inspection import Inspection, describe
 from coview.inspection.known import note_views, warns_of_unknown
-from coview.preprocessing.scaling import vector_norms, warn_of_other_scale
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.front import public
-from coview.utils.messages import did_you_mean, listed
+from coview.utils.messages import listed
 from coview.utils.warn import is_own_work
 from coview.validation import remember_columns
 from coview.views.arrays import as_matrix, check_magnitude, fits_single, largest
@@ -44,10 +42,9 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     _models_counts = True  # negative values are refused
     _takes_vectors = False  # but where a parameter `likelihood` says that they are those of vectors
     _min_views = 1
-    _normalizes_rows = False  # so that the scale of vectors does not matter
+    _mixture = ""  # the fitted attribute that holds what a mixture model found of the training objects
     _group_rows: tuple[str, ...] = ()  # fitted arrays, or arrays by view, that have a row for each group
     _takes_lazy = False  # rows that are read when needed: a sharded folder, dask collections
-    _known_parameters: ClassVar[tuple[Any, tuple[str, ...]]]  # an `__init__` and the names of its parameters
 
     view_names_: list[str]
     n_features_by_view_: dict[str, int]
@@ -57,55 +54,29 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     group_names_: dict[str, str]
     _found_names: Mapping[str, str] = {}  # those of group_names_ that nobody gave
     _object_ids: np.ndarray | None = None  # of the training objects, where their groups are kept
-    _vector_norms: Mapping[str, Sequence[float]] = {}  # lengths of vectors, by view: those of new ones are compared
     _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = {
         **rules.FITTED_VIEWS,
         "group_names_": rules.optional(rules.mapping(rules.text())),
         "_found_names": rules.optional(rules.mapping(rules.text())),
         "_object_ids": rules.optional(rules.or_none(rules.values())),
-        "_vector_norms": rules.optional(rules.by_view(rules.sequence(rules.number(0), 2), some=True)),
     }
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        wraps_of = {
-            "fit": (_in_range, _in_order),
-            "partial_fit": (_in_order,),
-            "fit_transform": (_in_range, _with_ids, _in_order),
-            "transform": (_with_ids,),
-            "predict": (warns_of_unknown,),
-        }
-        for name, wrap in ((name, wrap) for name, several in wraps_of.items() for wrap in several):
-            method = vars(cls).get(name)
-            if isfunction(method):
-                setattr(cls, name, wrap(method))
-            elif method is not None:  # of `available_if`, which hands on a function
-                method.fn = wrap(method.fn)
+        method = vars(cls).get("predict")
+        if isfunction(method):
+            cls.predict = warns_of_unknown(method)
+        elif method is not None:  # of `available_if`, which hands on a function
+            method.fn = warns_of_unknown(method.fn)
 
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        init = cls.__init__
-        known = vars(cls).get("_known_parameters")
-        if known is None or known[0] is not init:  # never asked, or the class has another `__init__` since
-            known = cls._known_parameters = (init, tuple(super()._get_param_names()))
-        return list(known[1])
+    def _check_order(self, X: Any, y: Any) -> None:
+        check_same_order(X, y, "y")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = self._models_counts
         return tags
-
-    def set_params(self, **params: Any) -> Any:
-        """Set parameters by name, those of an estimator inside as ``estimator__alpha``; return the estimator."""
-        known = self.get_params(deep=False)
-        for name in params:
-            if name.partition("__")[0] not in known:
-                raise ParameterError(
-                    f"Invalid parameter {name!r}: {type(self).__name__} has {', '.join(known)}."
-                    f"{did_you_mean(name, known)}"
-                )
-        return super().set_params(**params)
 
     def report(self, X: Any = None, y: Any = None, path: Any = None, **options: Any) -> Any:
         """Describe the fitted model on one page, which a notebook shows and ``save(path)`` writes.
@@ -125,8 +96,6 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         -------
         Report
         """
-        if isinstance(X, str):
-            raise TypeError(f"report takes the data first, got {X!r}. Write the page with report(X, y, path={X!r}).")
         page = public("make_report")(self, X, y, **options)
         if path is not None:
             page.save(path)
@@ -192,7 +161,6 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         self.view_names_ = list(views.names)
         self.n_features_by_view_ = views.n_features
         self.feature_names_by_view_ = views.feature_names
-        self._vector_norms = self._norms_of(views)
         self._object_ids = self._ids_of(views)
         return views
 
@@ -201,18 +169,11 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
 
         A model inside another one, whose groups nobody looks at, keeps none; nor are those of lazy views read for it.
         """
-        groups = is_clusterer(self) or (bool(rules.ask(self, "_mixture")) and not is_classifier(self))
+        groups = is_clusterer(self) or (self._mixture and not is_classifier(self))
         if not groups or isinstance(views, LazyViews) or not is_own_work(self) or views.ids is None:
             return None
         plain = views.ids.dtype.kind in "iu" or all(type(key) is str for key in views.ids.tolist())
         return views.ids if plain else None  # a file holds texts and whole numbers
-
-    def _norms_of(self, views: Any) -> dict[str, list[float]]:
-        """Lengths of the vectors of a fit; a model inside another one gets what that one has looked at."""
-        if self._normalizes_rows or isinstance(views, LazyViews) or not is_own_work(self):
-            return {}
-        norms = {name: vector_norms(matrix) for name, matrix in views.items()}
-        return {name: lengths for name, lengths in norms.items() if lengths is not None}
 
     def _check_lazy(self, views: Any) -> Any:
         if isinstance(views, LazyViews) and not self._takes_lazy:
@@ -242,8 +203,6 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         views = match_columns(type(self).__name__, views, self.n_features_by_view_, self.feature_names_by_view_)
         views = self._numbers(views, plain, new=True).select(*(name for name in self.view_names_ if name in views))
         note_views(views)
-        if self._vector_norms and not isinstance(views, LazyViews):
-            warn_of_other_scale(self._vector_norms, dict(views.items()))
         return views
 
     def _plain_views(self, X: Any, *, reset: bool) -> Views:
@@ -276,68 +235,8 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         return NumbersGate(model, counts, dtype, plain, new, self._real_views(), self._takes_vectors)
 
 
-def _in_range(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a fit of rows that are read when needed start again in double precision, where single is too narrow for some.
-
-    Rows in memory are looked at first (`_numbers`). To look at all others first would cost every fit one more reading.
-    """
-
-    @wraps(fit)
-    def fit_in_range(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        try:
-            return fit(self, X, *args, **options)
-        except _BeyondSingle:
-            views = as_views(X)
-            if floating_type(views) != np.float32:  # an outer fit has given single precision, and starts again itself
-                raise
-        return fit(self, views.map(_doubled), *args, **options)
-
-    return fit_in_range
-
-
-def _in_order(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a fit refuse labels that pandas knows to be in another order than the rows of X."""
-
-    @wraps(fit)
-    def fit_in_order(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        check_same_order(X, args[0] if args else options.get("y"), "y")
-        return fit(self, X, *args, **options)
-
-    return fit_in_order
-
-
-def _doubled(matrix: Matrix) -> Matrix:
-    return matrix.astype(np.float64)
-
-
 def _as_type(matrix: Matrix, dtype: Any) -> Matrix:
     return matrix.astype(dtype)
-
-
-class _BeyondSingle(Exception):
-    """Rows have values whose products leave the range of single precision; none of the errors that data is blamed by.
-
-    A model that goes on where another one fails must not go on where that one would start again.
-    """
-
-
-def _with_ids(transform: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a method give a frame with the ids of the objects as its index, where ``set_output(transform="pandas")``."""
-
-    @wraps(transform)
-    def transform_with_ids(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        result = transform(self, X, *args, **options)
-        asked = vars(self).get("_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
-        if asked != "pandas" or not isinstance(result, np.ndarray) or is_plain(X):
-            return result
-        ids = as_views(X).ids
-        if ids is None:
-            return result
-        import pandas
-
-        return pandas.DataFrame(result, index=pandas.Index(ids.tolist()))  # scikit-learn names the columns
-
-    return transform_with_ids
 
 
 @dataclass(frozen=True)
@@ -363,7 +262,7 @@ class NumbersGate:
         for name, matrix in views.items():
             check_magnitude(name, matrix, new=self.new, most=most[name])
             if self.dtype == np.float32 and not fits_single(matrix, most[name]):
-                raise _BeyondSingle(
+                raise ViewsError(
                     f"View {name!r} has values too large or too small for single precision (float32). Store it in "
                     "double precision (float64), or multiply it by a constant."
                 )

@@ -25,9 +25,9 @@ class Entry:
 _ENTRIES = (
     Entry("PLSA", "coview.plsa.plsa", kind="transformer", monotone=True,
           summary="topics of one view, or of several views joined column by column"),
-    Entry("DualPLSA", "coview.plsa.dual", kind="clusterer", monotone=True,
+    Entry("DualPLSA", "coview.plsa.multiview", kind="clusterer", monotone=True,
           summary="clusters objects and features of one view; each cluster mixes topics"),
-    Entry("DualPLSAClassifier", "coview.plsa.dual", kind="classifier", monotone=True,
+    Entry("DualPLSAClassifier", "coview.plsa.multiview", kind="classifier", monotone=True,
           summary="classifies the objects of one view from few labels"),
     Entry("MultiViewPLSA", "coview.plsa.multiview", kind="clusterer", monotone=True,
           summary="one clustering of all views, with topics for each view"),

@@ -39,7 +39,7 @@ from coview import (
 from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.exceptions import ModelFileError, ParameterError
-from coview.plsa.likelihood import GAUSSIAN
+from coview.plsa.dense import GAUSSIAN
 from coview.web.service import Service
 
 DATA = make_topic_views(n_objects=90, n_clusters=4, random_state=0)

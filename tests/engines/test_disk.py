@@ -144,8 +144,6 @@ def test_negative_values_are_refused_by_name_when_their_rows_are_read():
 def test_who_needs_rows_in_memory_says_so():
     with pytest.raises(ViewsError, match=r"MultiViewNaiveBayes requires in-memory views.*X.collect\(\)"):
         MultiViewNaiveBayes().fit(LazyViews.from_views(DATA.views, 130), DATA.target)
-    with pytest.raises(ViewsError, match="nndsvd"):
-        PLSA(3, init="nndsvd").fit(LazyViews.from_views(DATA.views, 130))
 
 
 def test_a_limit_makes_blocks_smaller():

@@ -8,7 +8,7 @@ import pytest
 from coview import PLSA
 from coview.datasets import make_topic_views
 from coview.engines import loop
-from coview.engines.momentum import SLOW
+from coview.engines.loop import SLOW
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_distributions_stay_distributions(views):
 
 def test_an_interrupt_anywhere_leaves_a_history_that_never_falls(views, monkeypatch):
     from coview.exceptions import InterruptedFitWarning
-    from coview.plsa.mixture import MixtureSteps
+    from coview.plsa.steps import MixtureSteps
 
     plain = MixtureSteps.update
     for stop in range(3, 30):

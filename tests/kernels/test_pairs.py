@@ -14,7 +14,7 @@ from coview import Views
 from coview.engines import pair_field as pair_module
 from coview.engines.pair_field import HostPairField
 from coview.engines.threads import Team
-from coview.plsa.pairs import Partners
+from coview.plsa.pairwise import Partners
 
 
 def partners_of(n, fraction=1.0, seed=0, **options):
@@ -60,17 +60,6 @@ def test_no_pair_is_drawn_twice_and_their_number_is_exact(n, fraction, seed):
 @pytest.mark.parametrize("n", [2, 3, 8, 9])
 def test_all_pairs_are_all_pairs(n):
     assert sorted(pairs_of(partners_of(n, 1.0))) == list(combinations(range(n), 2))
-
-
-def test_a_number_of_pairs_is_shared_out_by_rows():
-    whole = partners_of(100, n_pairs=250, n_rows=100)
-    half = partners_of(50, n_pairs=250, n_rows=100)
-    assert len(pairs_of(whole)) == 250 and len(pairs_of(half)) == 125
-    assert (whole >= 0).sum(axis=1).max() == whole.shape[1] == 3  # even over the rows: little is left empty
-
-
-def test_more_pairs_than_there_are_become_all_of_them():
-    assert len(pairs_of(partners_of(6, n_pairs=1000, n_rows=6))) == 15
 
 
 def test_every_pair_is_as_likely():

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from coview.plsa.alignment import align_topics, topic_overlap
+from coview.plsa.starts import align_topics, topic_overlap
 
 
 def agreement(overlap, orders, width):

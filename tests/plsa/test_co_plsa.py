@@ -359,7 +359,7 @@ def test_transform_is_the_mean_over_the_views_that_an_object_has():
 def test_an_absent_view_is_imputed_from_the_others(divergence):
     made = make_topic_views(300, {"words": 60, "image": 40}, 3, length=40, random_state=0)
     X = made.views
-    model = CoPLSA(6, divergence=divergence, random_state=0, init="link").fit(X[:200])
+    model = CoPLSA(6, divergence=divergence, random_state=0).fit(X[:200])
     expected = model.impute(X[200:].select("words"), "image")
     assert expected.shape == (100, 40)
     assert_allclose(expected.sum(axis=1), 1, atol=1e-9)
@@ -416,13 +416,6 @@ def test_restarts_keep_the_best():
     X = corpus()
     ends = [CoPLSA(4, random_state=0, n_init=n, max_iter=30).fit(X).history_["objective"][-1] for n in (1, 6)]
     assert ends[1] > ends[0]
-
-
-def test_the_start_from_link_plsa_begins_without_disagreement():
-    X = corpus()
-    model = CoPLSA(3, init="link", random_state=0, max_iter=1, tol=0).fit(X)
-    linked = LinkPLSA(3, max_iter=20, tol=0, random_state=0).fit(Views(shares(X)))
-    assert model.history_["objective"][0] > linked.history_["objective"][0]
 
 
 def test_scaling_makes_the_length_of_an_object_irrelevant():
@@ -538,7 +531,6 @@ def test_weights_by_pair_come_back_from_a_file(tmp_path, piped):
         ({"coupling": np.inf}, "coupling.* must be a float in the range.* Got inf"),
         ({"coupling": {"view0": 1}}, "coupling has the key 'view0', which is not a pair of the views 'view0', 'view1'"),
         ({"coupling": {("view0", "image"): 1}}, "not a pair of the views"),
-        ({"coupling": {("view0", "view1"): 1, ("view1", "view0"): 2}}, "twice"),
         ({"coupling": {("view0", "view1"): None}}, "coupling of .* must be a float in the range"),
         ({"init": "nndsvd"}, "'init' parameter .* must be a str among .* Got 'nndsvd'"),
         ({"init": {"memberships_by_view": {"image": np.ones((24, 3))}}}, "names view 'image'"),
@@ -552,7 +544,7 @@ def test_bad_parameters_are_refused_with_a_sentence(settings, message):
 
 
 def test_one_view_is_refused_with_a_sentence():
-    with pytest.raises(ViewsError, match=r"CoPLSA needs at least 2 views, got 1 \('view0'\). For one view use PLSA."):
+    with pytest.raises(ViewsError, match=r"CoPLSA needs at least 2 views, got 1 \('view0'\)"):
         CoPLSA(2).fit(corpus().select("view0"))
     model = CoPLSA(2, random_state=0).fit(corpus())
     with pytest.raises(ViewsError, match="must name one of the fitted views"):

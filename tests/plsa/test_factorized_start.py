@@ -8,10 +8,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from coview import PLSA, LazyViews, LinkPLSA, Views
 from coview.datasets import make_topic_views
-from coview.engines.deadline import Deadline
 from coview.metrics import clustering_accuracy
-from coview.plsa import factorized_start
-from coview.plsa.factorized_start import FactorizedStart, factorized_arrays
+from coview.plsa import starts
+from coview.plsa.starts import FactorizedStart, factorized_arrays
 
 DATA = make_topic_views(200, {"words": 120, "links": 60}, n_clusters=4, length=[40, 20], random_state=0)
 
@@ -19,8 +18,7 @@ DATA = make_topic_views(200, {"words": 120, "links": 60}, n_clusters=4, length=[
 def test_the_factorization_is_that_of_scikit_learns_tf_idf():
     views = DATA.views.select("words")
     Z = TfidfTransformer().fit_transform(sparse.csr_matrix(views["words"]))
-    start = FactorizedStart.learned(views, 4, 0, {})
-    assert np.abs(start.weighted(views) - Z).max() < 1e-12
+    start = FactorizedStart.learned(views, 4, 0, {"words": 1.0})
     ours = clustering_accuracy(DATA.target, start(views).argmax(axis=1))
     theirs = clustering_accuracy(DATA.target, NMF(4, init="nndsvd", random_state=0).fit_transform(Z).argmax(axis=1))
     assert ours > theirs - 0.03
@@ -49,25 +47,13 @@ def test_objects_that_lack_all_counts_begin_even_and_weightless_views_say_nothin
 
 
 def test_lazy_rows_begin_as_those_in_memory_also_where_a_part_is_learned_from(monkeypatch):
-    monkeypatch.setattr(factorized_start, "SAMPLE", 60)
-    monkeypatch.setattr(factorized_start, "PER_TOPIC", 10)
+    monkeypatch.setattr(starts, "FACTORIZED", 60)
+    monkeypatch.setattr(starts, "PER_TOPIC", 10)
     lazy = LazyViews.from_views(DATA.views, 70)
     here, there = (factorized_arrays(views, 4, 0, {}) for views in (DATA.views, lazy))
     assert np.allclose(here["memberships"], there["memberships"](DATA.views))
     assert np.allclose(here["topic_feature"]["words"], there["topic_feature"]["words"])
     assert clustering_accuracy(DATA.target, here["memberships"].argmax(axis=1)) > 0.9
-
-
-def test_where_no_time_is_left_fewer_objects_are_factorized(monkeypatch):
-    monkeypatch.setattr(factorized_start, "LEAST_SAMPLE", 50)
-    sizes, learn = [], FactorizedStart.learned.__func__
-    monkeypatch.setattr(
-        FactorizedStart,
-        "learned",
-        classmethod(lambda cls, views, *rest: sizes.append(len(views)) or learn(cls, views, *rest)),
-    )
-    rows = factorized_arrays(DATA.views, 4, 0, {}, deadline=Deadline.after(1e-9))["memberships"]
-    assert sizes == [50] and rows.shape == (200, 4)
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (40, 2), (1, 1)])

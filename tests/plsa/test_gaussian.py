@@ -37,11 +37,19 @@ from coview.engines.select import select_engine
 from coview.exceptions import ParameterError, ViewsError
 from coview.metrics import normalized_mutual_info
 from coview.plsa.co_plsa import CoSteps
-from coview.plsa.gaussian import SPREAD_COST, add_moments, centered_means, gaussian_start, update_means
-from coview.plsa.likelihood import choose_likelihoods, likelihood_of
-from coview.plsa.mixture import MixtureSteps
+from coview.plsa.dense import (
+    SPREAD_COST,
+    add_moments,
+    centered_means,
+    choose_likelihoods,
+    cluster_vectors,
+    gaussian_start,
+    likelihood_of,
+    update_means,
+    vectors_of_classes,
+)
 from coview.plsa.multiview import ClusterSteps
-from coview.plsa.vector_start import cluster_vectors, vectors_of_classes
+from coview.plsa.steps import MixtureSteps
 
 N, K = 150, 3
 DATA = make_topic_views(n_objects=N, n_clusters=K, random_state=0)
@@ -62,7 +70,7 @@ MODELS = [
     MultiViewPLSA(K, 4, init="random", max_iter=15, tol=0, random_state=0),
     MultiViewPLSAClassifier(4, max_iter=15, tol=0, random_state=0),
     CoPLSA(K, max_iter=15, tol=0, random_state=0),
-    CoPLSA(K, divergence="l2", init="link", max_iter=15, tol=0, random_state=0),
+    CoPLSA(K, divergence="l2", max_iter=15, tol=0, random_state=0),
     CoPLSA(K, divergence="l1", max_iter=15, tol=0, random_state=0),
 ]
 names = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
@@ -632,13 +640,6 @@ def test_shares_and_deviations_stay_among_the_data(weight):
     assert ((features.weights >= size.min(axis=0)) & (features.weights <= size.max(axis=0))).all()
 
 
-def test_a_file_without_means_of_the_objects_has_those_of_the_mixtures(tmp_path):
-    model = LinkPLSA(K, max_iter=5, random_state=0).fit(BOTH)
-    del model.group_means_
-    save(model, tmp_path / "m")
-    assert_array_equal(inspect(load(tmp_path / "m")).features("vector"), model.topic_feature_["vector"])
-
-
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_squares_of_single_precision_are_summed_in_double(engine, form):
@@ -656,12 +657,6 @@ def test_fewer_columns_than_groups_do_not_decide_alone():
     X = Views(words=words, numbers=rng.normal(size=(300, 3)))
     model = LinkPLSA(6, view_weights={"numbers": 8.0}, random_state=0).fit(X)
     assert_allclose(model.noise_variance_["numbers"], 0.4 * X["numbers"].var(axis=0).mean())
-    (note,) = inspect(model).notes
-    assert note.startswith("noise_variance_['numbers'] is no estimate but a floor, 40%") and note in repr(
-        inspect(model)
-    )
-    wide = Views(words=words, numbers=rng.normal(size=(300, 30)))
-    assert inspect(LinkPLSA(6, random_state=0).fit(wide)).notes == []
     assert normalized_mutual_info(target, model.memberships_.argmax(axis=1)) > 0.6
 
 

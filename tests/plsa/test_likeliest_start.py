@@ -11,9 +11,9 @@ from coview.clustering.consensus import several_memberships, side_by_side_member
 from coview.datasets import make_topic_views
 from coview.engines.cpu import CpuEngine
 from coview.metrics import clustering_accuracy, normalized_mutual_info
-from coview.plsa import likeliest_start as starts
-from coview.plsa.likeliest_start import graph_memberships, likeliest_start, most_likely
+from coview.plsa import starts
 from coview.plsa.mixture import RESTART
+from coview.plsa.starts import graph_memberships, likeliest_start, most_likely
 
 MADE = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
 

@@ -24,7 +24,7 @@ from coview import (
 from coview.datasets import make_topic_views
 from coview.exceptions import InterruptedFitWarning, ModelFileError
 from coview.metrics import clustering_accuracy
-from coview.plsa.factors import softened
+from coview.plsa.starts import softened
 from coview.validation import base_seed
 
 
@@ -254,8 +254,8 @@ def test_top_features_of_clusters_and_topics():
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"n_components": {"view0": 3}}, "no value for view 'view1'"),
-        ({"n_components": {"view0": 3, "view1": 3, "links": 2}}, "names view 'links'"),
+        ({"n_components": {"view0": 3}}, "n_components must name the views 'view0', 'view1'"),
+        ({"n_components": {"view0": 3, "view1": 3, "links": 2}}, "n_components must name the views"),
         ({"view_weights": {"links": 2.0}}, "names view 'links'"),
         ({"init": "naive"}, "'init' parameter .* must be a str among .* Got 'naive'"),
         ({"n_clusters": 0}, "'n_clusters' parameter .* must be"),

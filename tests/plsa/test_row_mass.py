@@ -8,7 +8,7 @@ from scipy import sparse
 
 from coview import DualPLSAClassifier, MultiViewPLSAClassifier, Views
 from coview.datasets import make_topic_views
-from coview.plsa.row_mass import common_masses, with_masses_of
+from coview.plsa.multiview import common_masses, with_masses_of
 from coview.views.lazy import LazyViews
 
 

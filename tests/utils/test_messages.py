@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.naive_bayes import MultinomialNB
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from coview import (
-    ConcatenatedViews,
     CrossModalRetriever,
     EachView,
     LinkPLSA,
@@ -95,15 +92,6 @@ X = Views(words=np.eye(4), links=np.eye(4))
 def test_a_view_that_was_meant_is_named(ask):
     with pytest.raises(ValueError, match=r"Did you mean '(words|links)'\?"):
         ask()
-
-
-def test_a_parameter_that_was_meant_is_named():
-    with pytest.raises(ValueError, match=r"Invalid parameter 'n_cluster'.* Did you mean 'n_clusters'\?"):
-        MultiViewPLSA().set_params(n_cluster=3)
-    model = make_pipeline(TfidfViews(), ConcatenatedViews(MultinomialNB()))
-    with pytest.raises(ValueError, match=r"Did you mean 'normalize'\?"):
-        model.set_params(concatenatedviews__normalise="l2")
-    assert model.set_params(concatenatedviews__estimator__alpha=2.0)[-1].estimator.alpha == 2.0
 
 
 def test_a_method_that_was_meant_is_named():

@@ -245,7 +245,6 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
     """
 
     _models_counts = False
-    _normalizes_rows = True
 
     _fitted_state = {
         "classes_": rules.labels("classes"),

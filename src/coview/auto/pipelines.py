@@ -20,7 +20,7 @@ have length 1, so that no view drowns the others; of one or two columns, with a 
 middle is no other's neighbor by the direction of its noise. PLSA sees counts as they are, unless their row sums differ
 widely: then one long text would outweigh a hundred short ones. Views that hold only 0 and 1 stay as they are, since a
 page with many links says more than one with few. Whole numbers beside counts are counts to PLSA too, and measurements
-are vectors (`coview.plsa.gaussian`). A view that is already weighted, as by tf-idf, is used as it is, its rows scaled
+are vectors (`coview.plsa.dense`). A view that is already weighted, as by tf-idf, is used as it is, its rows scaled
 to length 1: weights applied twice leave little but the rarest features. Only centers apply them again, since they group
 all objects and, like clusterings, were better for it where the two were compared. Links that join objects no more alike
 than any two are no more than a view of counts.
@@ -50,9 +50,8 @@ from coview.auto.candidates import OTHER_ANGLES, counted_views, fewer_views, nam
 from coview.classification.concatenated import ConcatenatedViews
 from coview.classification.label_spreading import LabelSpreadingClassifier
 from coview.classification.wrapper import last_step
-from coview.plsa.likelihood import GAUSSIAN
-from coview.plsa.multiview import MultiViewPLSAClassifier
-from coview.plsa.row_mass import uneven
+from coview.plsa.dense import GAUSSIAN
+from coview.plsa.multiview import MultiViewPLSAClassifier, uneven
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.neighbors import NeighborViews
 from coview.preprocessing.scaling import ScaledViews

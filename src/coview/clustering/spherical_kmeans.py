@@ -93,7 +93,6 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     """
 
     _models_counts = False
-    _normalizes_rows = True
     _group_rows = ("cluster_centers_",)
     cluster_centers_: dict[str, np.ndarray]
 

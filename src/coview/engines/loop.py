@@ -2,6 +2,11 @@
 
 A sweep is the row step over every block, then one shared step. The loop knows nothing of any model, and nothing of
 where the rows are: a holder passes over them.
+
+Momentum: with M one sweep, t_(k+1) = M(t_k + b_k (t_k - t_(k-1))), b_k = k / (k + 3) (Nesterov, 1983; of
+factorizations: Ang and Gillis, 2019), with a safeguard that keeps the ascent. It begins once a plain sweep gains
+little, so that the early climb, which decides on which hill the fit ends, is that of plain sweeps; and it begins anew
+where the objective ahead is lower than at the last sweep: that sweep is not counted, and the next one is plain.
 """
 
 from __future__ import annotations
@@ -16,14 +21,14 @@ import numpy as np
 
 from coview.engines.checkpoint import CheckpointFile
 from coview.engines.deadline import NO_DEADLINE, Deadline
-from coview.engines.momentum import Momentum
 from coview.engines.protocol import Block, Engine, Holder, Steps
-from coview.engines.state import Fit, State, Sweep, Tree
+from coview.engines.state import Fit, State, Sweep, Tree, tree_map
 from coview.exceptions import InterruptedFitWarning
 from coview.utils.warn import warn_user
 
-__all__ = ["Options", "fold_in", "run", "sweep"]
+__all__ = ["Momentum", "Options", "fold_in", "run", "sweep"]
 
+SLOW = 3e-4  # gain of a plain sweep, relative to the objective, below which momentum begins
 NEXT = 1.5  # times the last sweep: what a further one takes, with the pass that measures where it ends
 _CROWDED = 0.75  # share of rows still moving above which those at rest stay among them
 
@@ -140,6 +145,62 @@ class _Run:
             fit.stopped_by = "time"
             return True
         return False
+
+
+class Momentum:
+    """Sweeps from ahead of where the fit stands; between two sweeps the fit stands on a plain one."""
+
+    def __init__(self, fit: Fit, holder: Holder) -> None:
+        self.fit, self.holder = fit, holder
+
+    def advance(self, steps: Steps, sweep: Callable[[State], float]) -> float:
+        """One sweep, from ahead of the state where momentum is on and the objective there holds."""
+        fit = self.fit
+        bar = fit.objective
+        if fit.behind is not None and fit.pace > 0:
+            ahead = self._ahead(steps, fit.state, fit.behind)
+            value = sweep(ahead)  # if interrupted here, the state is that of before
+            if np.isfinite(value) and value >= bar:
+                fit.behind, fit.state, fit.pace = fit.state, ahead, fit.pace + 1
+                return value
+        fit.behind, fit.pace = _copied(fit.state), 0
+        value = sweep(fit.state)
+        if value - bar < SLOW * abs(value):
+            fit.pace = 1
+        else:
+            fit.behind = None
+        return value
+
+    def confirms(self) -> bool:
+        """Tell whether a small gain means convergence: a swing may gain as little, and the next sweep is plain."""
+        if self.fit.pace <= 1:
+            return True
+        self.fit.pace = 0
+        return False
+
+    def _ahead(self, steps: Steps, state: State, behind: State) -> State:
+        share = self.fit.pace / (self.fit.pace + 3.0)
+        rows = self.holder.combine(partial(_ahead_rows, steps, share), state.rows, behind.rows)
+        return State(rows, steps.normalize_shared(_moved(share, state.shared, behind.shared)))
+
+
+def _moved(share: float, now: Tree, before: Tree) -> Tree:
+    def move(b: Any, a: Any) -> Any:
+        ahead = b - a
+        ahead *= share
+        ahead += b
+        return ahead
+
+    return tree_map(move, now, before)
+
+
+def _ahead_rows(steps: Steps, share: float, now: Tree, before: Tree) -> Tree:
+    return steps.normalize_rows(_moved(share, now, before))
+
+
+def _copied(state: State) -> State:
+    # leaves are replaced, never written to, by the steps: a shallow copy is a snapshot
+    return State(list(state.rows) if isinstance(state.rows, list) else state.rows, state.shared)
 
 
 def fold_in(

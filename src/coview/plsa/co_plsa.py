@@ -24,45 +24,236 @@ New objects are folded in by the same step. Their problem is concave, so that it
 gained: an object rests when that is next to nothing.
 
 A view that an object lacks takes no part in the objective; its columns are imputed from those of the views that are
-there.
+there. An object without any feature in a view counts as lacking it.
 
-A Gaussian view (`gaussian.py`) has a quadratic in place of the log-likelihood, with slope s and curvature c. By
+The rows of a block are one table (objects x (views * topics)), the columns of its views side by side.
+
+A Gaussian view (`dense.py`) has a quadratic in place of the log-likelihood, with slope s and curvature c. By
 Pinsker's inequality and log x <= x - 1 it lies above  sum_k q_k log h_k  with  q = H_v * (c / 2 + s - min s),  but for
 a constant, and touches it at the current H_v: counts that any of the three divergences can be weighed against.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import combinations
 from operator import itemgetter
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import softmax
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from coview.engines.passes import blockwise
-from coview.engines.protocol import Block, Engine, Holder
+from coview.engines.protocol import Block, Engine, Extra, Holder
 from coview.engines.state import State, Tree
 from coview.exceptions import ParameterError, ViewsError
-from coview.plsa.by_view import ByViewModel, ByViewSteps, has_data, pair_couplings, split_views
+from coview.inspection import Inspection
+from coview.plsa.dense import add_moments, far_from_zero, gaussian_objective, quadratic_of
 from coview.plsa.divergences import DIVERGENCES, Divergence, step_rows
-from coview.plsa.factors import ROW_FLOOR, random_matrix, softened
-from coview.plsa.gaussian import gaussian_objective, quadratic_of
-from coview.plsa.link import LinkPLSA
-from coview.plsa.mixture import FitContext, MixtureSteps, fold_rows, type_of
+from coview.plsa.minibatches import known_views, learn_stream
+from coview.plsa.mixture import MixtureModel
+from coview.plsa.starts import FitContext, as_distributions, given_keys, initial_arrays, random_topics, softened
+from coview.plsa.steps import ROW_FLOOR, MixtureSteps, fold_rows, random_matrix, row_shares, type_of
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.messages import did_you_mean, listed
 from coview.utils.parameters import MAPPING, TRUTH, number, one_of
+from coview.validation import check_number
+from coview.views.coerce import as_views
 from coview.views.views import Views
 
-__all__ = ["CoPLSA", "CoSteps"]
+__all__ = ["ByView", "ByViewSteps", "CoPLSA", "CoSteps", "has_data", "pair_couplings", "split_views"]
 
-LINK_SWEEPS = 20  # of link-PLSA, for init="link"
-PLAIN_STEPS = 100  # of fold-in; then it looks ahead
-FARTHEST = 32.0  # most steps that fold-in looks ahead
+if TYPE_CHECKING:
+    Mixin = MixtureModel
+else:
+    Mixin = object
+
+
+# -- one mixture per object and view, as in pairwise PLSA too
+
+
+def has_data(views: Views, vectors: tuple[str, ...] = ()) -> np.ndarray:
+    """Which objects have data in which view (objects x views); in one of the `vectors` zeros are data."""
+    there = np.ones(len(views), dtype=bool)
+    sums = [there if name in vectors else np.asarray(matrix.sum(axis=1)).ravel() > 0 for name, matrix in views.items()]
+    return np.column_stack(sums) & views.present
+
+
+def pair_couplings(coupling: Any, names: list[str]) -> dict[tuple[str, str], float]:
+    """Coupling of each pair of views, pairs in alphabetical order, from one number or ``{(view, view): number}``.
+
+    Examples
+    --------
+    >>> pair_couplings({("words", "image"): 2}, ["words", "image", "links"])
+    {('image', 'links'): 1.0, ('image', 'words'): 2.0, ('links', 'words'): 1.0}
+    """
+    pairs = list(combinations(sorted(names), 2))
+    if not isinstance(coupling, Mapping):
+        return dict.fromkeys(pairs, check_number("coupling", coupling))
+    couplings = dict.fromkeys(pairs, 1.0)
+    for key, value in coupling.items():
+        pair = tuple(sorted(key)) if isinstance(key, tuple) else ()
+        if pair not in couplings:
+            raise ValueError(f"coupling has the key {key!r}, which is not a pair of the views {listed(names)}.")
+        couplings[pair] = check_number(f"coupling of {key!r}", value)
+    return couplings
+
+
+@dataclass(frozen=True)
+class ByViewSteps(MixtureSteps):
+    """Steps whose rows are {"mixture": objects x (views * topics)}; `width` is the number of topics.
+
+    A block carries "have" (objects x views: which rows hold data) and may carry "start" (a table to begin with). Views
+    are taken in the order of their names, so that their order in the data does not matter.
+    """
+
+    pairs: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def likelihood(self, block: Block, table: Any, shared: Tree, ops: Engine) -> float:
+        """Weighted log-likelihood of the block."""
+        total = 0.0
+        for v, (name, X) in enumerate(block.views.items()):
+            mixture = ops.asarray(table[:, self._columns(v)])
+            if name in self.gaussian:
+                total += float(self.vector_objective(block, name, mixture, shared, ops).sum())
+                continue
+            total += self.weights.get(name, 1.0) * float(ops.log_likelihood(X, mixture, shared["profiles"][name]).sum())
+        return total
+
+    def settled_rows(self, block: Block, start: Any, shared: Tree, ops: Engine) -> None:
+        """None: the steps of a table are its own."""
+
+    def folding_block(self, block: Block, shared: Tree, ops: Engine) -> Block:
+        """The block as it is: its views are the columns of the table."""
+        return block
+
+    def normalize_rows(self, rows: Tree) -> Tree:
+        """Every view's mixtures back onto the simplex."""
+        table = rows["mixture"]
+        return {"mixture": row_shares(table.reshape(-1, self.width)).reshape(table.shape)}
+
+    def _columns(self, v: int) -> slice:
+        return slice(v * self.width, (v + 1) * self.width)
+
+    def _couplings(self, names: list[str]) -> np.ndarray:
+        """Coupling of each pair of views (views x views), zero on the diagonal."""
+        order, couplings = np.argsort(names), np.zeros((len(names), len(names)))
+        pairs = combinations([names[v] for v in order], 2)
+        first, second = (order[side] for side in np.triu_indices(len(names), 1))
+        couplings[first, second] = couplings[second, first] = [self.pairs.get(pair, 0.0) for pair in pairs]
+        return couplings
+
+    def _add_statistics(self, block: Block, table: Any, objective: Any, shared: Tree, ops: Engine, stats: Tree) -> None:
+        """Make the pass over the features with the mixtures of every view."""
+        sums = stats.setdefault("ratio", {})
+        for v, (name, X) in enumerate(block.views.items()):
+            mixture = ops.asarray(table[:, self._columns(v)])
+            if name in self.gaussian:
+                add_moments(block, name, mixture, stats, ops, far_from_zero(shared, name, ops))
+                continue
+            sums[name] = ops.ratio_features(X, mixture, shared["profiles"][name], sums.get(name))
+        stats["objective"] = stats.get("objective", 0.0) + objective
+
+
+class ByView(Mixin):
+    """What models with a mixture per object and view have beside `MixtureModel`."""
+
+    _mixture = "memberships_by_view_"
+    coupling: Any
+    memberships_by_view_: dict[str, np.ndarray]
+    _min_views = 2
+
+    def transform_by_view(self, X: Any) -> dict[str, np.ndarray]:
+        """Mixtures by view, for each of the views given, but those of weight 0, the topics fixed."""
+        return self._opinions(self._mixtures_by_view(X))
+
+    def _mixtures_by_view(self, X: Any) -> dict[str, np.ndarray]:
+        check_is_fitted(self, "topic_feature_")
+        table, names = self._tables(X), as_views(X).names
+        return split_views(table, [name for name in self.view_names_ if name in names])
+
+    def _tables(self, X: Any, engine: Engine | None = None) -> np.ndarray:
+        """Mixtures of all views given, folded in, side by side; by the engine that X calls for, if none is given."""
+        raise NotImplementedError
+
+    def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
+        return initial_arrays(self.init, ("memberships_by_view", "topic_feature"), list(views.names))
+
+    # -- what follows
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: every view has a mixture of its own."""
+        return replace(super()._inspect(), _memberships_by_view=self.transform_by_view)
+
+    def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
+        arrays = self._initial_arrays(views, context)
+        carried: dict[str, Any] = {}
+        if "memberships_by_view" in arrays:
+            carried["start"] = self._start_table(arrays["memberships_by_view"], views, context.seed)
+        given = arrays.get("topic_feature", {})
+        widths = {name: views.n_features[name] for name in self._count_views(views.names)}
+        n_topics = dict.fromkeys(widths, self._n_columns())
+        return lambda here: {"profiles": random_topics(given, n_topics, widths, here)}, carried
+
+    def _start_table(self, given: Any, views: Any, seed: int) -> np.ndarray:
+        """Mixtures of all views side by side: one array for all, or by view; else random."""
+        shape = (len(views), self._n_columns())
+        by_view = given if isinstance(given, Mapping) else dict.fromkeys(views.names, given)
+        for name in by_view:
+            if name not in views:
+                raise ValueError(
+                    f"init['memberships_by_view'] names view {name!r}, but the views are {listed(views.names)}."
+                    f"{did_you_mean(name, views.names)}"
+                )
+        rest = random_matrix(seed, 0, *shape)
+        parts = (
+            as_distributions("memberships_by_view", by_view[name], shape) if name in by_view else rest
+            for name in views.names
+        )
+        return np.hstack(list(parts))
+
+    def _fixed_start(self) -> bool:
+        if isinstance(self.init, Mapping):
+            return {"memberships_by_view", "topic_feature"} <= given_keys(self.init)
+        return self.init != "random"
+
+    def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
+        return super()._hold(views, engine, width * len(views.names), extra)  # a mixture for each view
+
+    @blockwise
+    def _mixtures(self, X: Any) -> np.ndarray:
+        """Weighted mean of an object's mixtures over the views that it has; even where it has none."""
+        check_is_fitted(self, "topic_feature_")
+        views, engine, weights = self._new_views(X), self._engine(X), self._steps().weights
+        table = self._tables(views, engine)
+        parts = table.reshape(len(table), len(views.names), -1)
+        shares = has_data(views, self._vector_views()) * np.array([weights.get(name, 1.0) for name in views.names])
+        total = shares.sum(axis=1, keepdims=True)
+        mean = np.einsum("iv,ivk->ik", shares / np.where(total > 0, total, 1.0), parts)
+        mixtures = np.where(total > 0, mean, 1.0 / parts.shape[2]).astype(table.dtype)
+        return engine.asarray(mixtures) if engine.tensors else mixtures
+
+    def _likelihood(self, views: Views, first: int) -> tuple[float, float]:
+        views, table = self._new_views(views), self._tables(views)
+        engine, steps = self._engine(), self._fitted_steps()
+        shared = self._fitted(views, engine)
+        total = mass = 0.0
+        for block in self._each_block(views, engine, steps.width):
+            total += steps.likelihood(block, table[block.start : block.stop], shared, engine)
+            mass += self._mass(block, steps, engine)
+        return total, mass
+
+
+def split_views(table: Any, names: Any) -> dict[str, Any]:
+    """Columns of a table by view; what is still on a cluster or on disk stays there."""
+    width = table.shape[1] // len(names)
+    parts = {name: table[:, v * width : (v + 1) * width] for v, name in enumerate(names)}
+    return {name: part.copy() if type(part) is np.ndarray else part for name, part in parts.items()}
 
 
 # -- the steps
@@ -72,7 +263,7 @@ FARTHEST = 32.0  # most steps that fold-in looks ahead
 class CoSteps(ByViewSteps):
     """Steps of `CoPLSA`; see the module's docstring."""
 
-    fold_in_sweeps: ClassVar[int] = 300
+    fold_in_sweeps: ClassVar[int] = 3000
     fold_in_tol: ClassVar[float] = 3e-5  # of what an object can gain at all, by the mass of its data
     divergence: str = "skl"
 
@@ -85,7 +276,7 @@ class CoSteps(ByViewSteps):
         dtype = type_of(shared)
         if "start" in block.extra:
             return self.normalize_rows({"mixture": ops.asarray(block.extra["start"], dtype)})
-        rows = random_matrix(seed, block.start, block.stop, self.width, np.float64)
+        rows = random_matrix(seed, block.start, block.stop, self.width)
         rows[~ops.to_numpy(block.extra["have"]).any(axis=1)] = 1.0 / self.width
         return {"mixture": ops.asarray(np.tile(rows, len(block.views)), dtype)}
 
@@ -105,52 +296,15 @@ class CoSteps(ByViewSteps):
         """One row step of new objects, and the most that each could gain by it and all others; at rest it stays.
 
         A short step is no sign of rest, as entries near zero grow by a factor: what counts is by how much the objective
-        can rise at all, relative to the mass of the object's data. Those that need many steps get three in one: the
-        third begins where the logarithms of the mixtures are headed (SQUAREM, row by row), and is taken where it does
-        not lower the objective.
+        can rise at all, relative to the mass of the object's data.
         """
         have, names = block.extra["have"], list(block.views)
-
-        def step(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            here = ops.asarray(table)
-            pulls, _ = self._pulls(block, here, shared, ops)
-            moved, added = self._moved(here, pulls, have, names, ops)
-            return ops.to_numpy(moved), np.stack([ops.to_numpy(part) for part in pulls]), added
-
-        old = ops.to_numpy(rows["mixture"])
-        new, pulls, added = step(old)
-        gain = self._possible_gain(old, new, pulls, added, ops.to_numpy(have), names)
-        if number >= PLAIN_STEPS:
-            second, _, _ = step(new)
-            third, _, _ = step(self._extrapolated(old, new, second, ops.to_numpy(have)))
-            better = self._values(block, third, shared, ops) >= self._values(block, second, shared, ops)
-            new = np.where(better[:, None], third, second)
+        pulls, _ = self._pulls(block, rows["mixture"], shared, ops)
+        moved, added = self._moved(rows["mixture"], pulls, have, names, ops)
+        old, new, slopes = ops.to_numpy(rows["mixture"]), ops.to_numpy(moved), [ops.to_numpy(part) for part in pulls]
+        gain = self._possible_gain(old, new, np.stack(slopes), added, ops.to_numpy(have), names)
         new = np.where((gain > self.fold_in_tol)[:, None], new, old)
         return {"mixture": ops.asarray(new)}, gain
-
-    def _extrapolated(self, old: np.ndarray, first: np.ndarray, second: np.ndarray, have: np.ndarray) -> np.ndarray:
-        """Mixtures where the logarithms of three tables in a row lead; views that an object lacks say not how far."""
-        start, middle, end = (np.log(table, dtype=np.float64) for table in (old, first, second))
-        step, bend = middle - start, end - 2 * middle + start
-        shares = first * np.repeat(have, self.width, axis=1)
-        turned = np.maximum((shares * bend**2).sum(axis=1), np.finfo(np.float64).tiny)
-        length = np.sqrt((shares * step**2).sum(axis=1) / turned).clip(1.0, FARTHEST)[:, None]
-        length = np.exp2(np.floor(np.log2(length)))  # not by the last digits of a small bend: engines round differently
-        logs = self._by_view(start + 2 * length * step + length**2 * bend)
-        ahead = np.maximum(softmax(logs, axis=2), ROW_FLOOR)
-        ahead /= ahead.sum(axis=2, keepdims=True)
-        return np.ascontiguousarray(ahead.transpose(1, 0, 2)).reshape(old.shape).astype(old.dtype)
-
-    def _values(self, block: Block, table: np.ndarray, shared: Tree, ops: Engine) -> np.ndarray:
-        """Objective of each object."""
-        total = -self._penalty(table, ops.to_numpy(block.extra["have"]), list(block.views))
-        for v, name in self._ordered(list(block.views)):
-            mixture = ops.asarray(table[:, self._columns(v)])
-            if name in self.gaussian:
-                total += self.vector_objective(block, name, mixture, shared, ops)
-                continue
-            total += ops.to_numpy(ops.log_likelihood(block.views[name], mixture, shared["profiles"][name]))
-        return total
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
         """Log-likelihood of the block less coupling times divergence."""
@@ -224,7 +378,7 @@ class CoSteps(ByViewSteps):
 
 
 @shared_parameters
-class CoPLSA(ByViewModel):
+class CoPLSA(ByView, MixtureModel):
     """Topics of two or more views, one topic mixture per object and view, kept close to each other.
 
     Topic k is one subject in all views; an object may weigh it differently in each of them. That is less than
@@ -246,10 +400,10 @@ class CoPLSA(ByViewModel):
         objects. False leaves counts as they are. Vectors are never scaled.
     <shared: likelihood>
     <shared: max_iter, tol, n_init>
-    init : {"random", "link"} or dict, default="random"
-        Where to start: one random mixture per object in all views and random topics, or what some sweeps of `LinkPLSA`
-        make of that. A dict holds any of ``memberships_by_view`` (``{view: array}``, or one array for all views) and
-        ``topic_feature`` (``{view: array}``) in the shapes of the fitted attributes; the rest is random.
+    init : "random" or dict, default="random"
+        Where to start: one random mixture per object in all views and random topics. A dict holds any of
+        ``memberships_by_view`` (``{view: array}``, or one array for all views) and ``topic_feature`` (``{view:
+        array}``) in the shapes of the fitted attributes; the rest is random.
     <shared: algorithm>
     <shared: engine, n_jobs, learning_decay>
     <shared: random_state, verbose>
@@ -291,11 +445,17 @@ class CoPLSA(ByViewModel):
     """
 
     _takes_vectors = True
+    _takes_weights = False
+    _fitted_state = {
+        "view_weights_": None,
+        "memberships_": None,
+        "memberships_by_view_": rules.by_view(rules.shares("objects", "topics")),
+    }
     _parameters = {
         "divergence": one_of(*DIVERGENCES),
         "coupling": number() | MAPPING,
         "scale_rows": TRUTH,
-        "init": one_of("random", "link") | MAPPING,
+        "init": one_of("random") | MAPPING,
     }
 
     def __init__(
@@ -333,14 +493,9 @@ class CoPLSA(ByViewModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> CoPLSA:
-        """Learn topics from X, which has at least two views; y is ignored."""
-        deadline = self._deadline()
-        return self._fit(X, self._scaled(self._fit_views(X)), deadline, self._carried())
-
     def partial_fit(self, X: Any, y: Any = None) -> CoPLSA:
         """Update the model with one minibatch (online EM); every batch must have the views of the first."""
-        self._learn_stream(self._known_views(X))
+        learn_stream(self, known_views(self, X))
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -370,8 +525,7 @@ class CoPLSA(ByViewModel):
         """
         check_is_fitted(self, "topic_feature_")
         if view not in self.view_names_:
-            listed = ", ".join(map(repr, self.view_names_))
-            raise ViewsError(f"view must name one of the fitted views {listed}, got {view!r}.")
+            raise ViewsError(f"view must name one of the fitted views {listed(self.view_names_)}, got {view!r}.")
         views = self._new_views(X)
         if view not in views:
             dtype = next(views.values()).dtype
@@ -382,10 +536,7 @@ class CoPLSA(ByViewModel):
 
     # -- pieces
 
-    def _n_topics(self) -> int:
-        return self.n_components
-
-    def _scaled(self, views: Any) -> Any:
+    def _prepared(self, views: Any) -> Any:
         names = self._count_views(views.names) if self.scale_rows else ()
         return views.map(dict.fromkeys(names, partial(normalize, norm="l1"))) if names else views
 
@@ -399,23 +550,7 @@ class CoPLSA(ByViewModel):
             raise ParameterError(
                 f"must be the same for all pairs of views with divergence={self.divergence!r}.", parameter="coupling"
             )
-        return CoSteps(self._n_topics(), gaussian=self._vector_views(), pairs=pairs, divergence=self.divergence)
-
-    def _warm_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
-        if self.init == "random":
-            return {}
-        link = LinkPLSA(
-            self.n_components,
-            max_iter=LINK_SWEEPS,
-            tol=0,
-            n_init=self.n_init,
-            init="random",
-            likelihood=dict(self.likelihood_),
-            engine=self.engine,
-            n_jobs=self.n_jobs,
-            random_state=context.seed,
-        )._fit_until(views, context.deadline)
-        return {"memberships_by_view": link.memberships_, "topic_feature": link.topic_feature_}
+        return CoSteps(self._n_columns(), gaussian=self._vector_views(), pairs=pairs, divergence=self.divergence)
 
     def _attributes(self, state: State, holder: Holder) -> dict[str, Any]:
         attributes = super()._attributes(state, holder)
@@ -438,10 +573,7 @@ class CoPLSA(ByViewModel):
     @blockwise
     def _tables(self, X: Any, engine: Engine | None = None) -> np.ndarray:
         engine = engine or self._engine(X)
-        steps, data = self._fitted_steps(), self._scaled(self._new_views(X))
+        steps, data = self._fitted_steps(), self._prepared(self._new_views(X))
         shared = self._fitted(data, engine)
         blocks = self._each_block(data, engine, steps.width, self._carried())
         return np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
-
-    def _learn_batch(self, views: Views, extra: dict[str, Any]) -> None:
-        super()._learn_batch(self._scaled(views), self._carried())

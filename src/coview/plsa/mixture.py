@@ -1,16 +1,12 @@
-"""The mixture model that the whole PLSA family shares: the row step, and the base of its estimators.
+"""The base of the PLSA family: objects are mixtures of profiles, fitted by EM in sweeps, blocks of rows at a time.
 
-    p(f | d, v) = sum_z p(z | d) p(f | z, v)         mixture (objects x columns), profile (features x columns) by view
+A model says what its steps are (`steps.py`), where it starts (`starts.py`), and how its shared parameters become fitted
+attributes. What is said here is that of topics: each is one distribution per view, or (`_joint`) over all views, over a
+background where there is one. A background q is the share of each feature in all objects; with its fixed share s,
 
-With R_v = X_v / (mixture profile_v^T) on the non-zeros, the row step is mixture <- rows(mixture * sum_v w_v R_v
-profile_v) and the statistics are H_v = R_v^T mixture. The models differ in what their profiles are made of:
+    p(f | d, v) = sum_z p(z | d) ((1 - s) p(f | z, v) + s q(f | v))
 
-    PLSA        one distribution over the features of all views    profile <- columns(profile * H), views together
-    LinkPLSA    one distribution per view                          profile <- columns(profile * H), view by view
-    MultiView   profile = F B^T, F = p(f|y,v), B = p(y|z,v)        F <- columns(F * H B),  B <- rows(B * H^T F)
-
-Views of vectors and measurements are Gaussian (`likelihood.py`): they have means in place of profiles, and pull at the
-mixtures by a quadratic (`gaussian.py`).
+(Zhai, Velivelli and Yu, 2004), so that topics say how objects differ from the mean.
 """
 
 from __future__ import annotations
@@ -18,23 +14,18 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from itertools import chain
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, is_clusterer
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.classification.view_evidence import LEARNED
 from coview.engines.callbacks import LoopMixin, with_callbacks
 from coview.engines.checkpoint import Checkpoint
 from coview.engines.deadline import NO_DEADLINE, START_SHARE, Deadline
-from coview.engines.loop import fold_in, sweep
-from coview.engines.memory import MemoryHolder
 from coview.engines.passes import blockwise, over_rows
 from coview.engines.protocol import Block, Engine, Extra, Holder, floating_type
 from coview.engines.select import hold
@@ -42,323 +33,94 @@ from coview.engines.state import State, Tree, tree_map
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training
 from coview.inspection.features import DEVIATION, deviations_of, rank_features, top_features
-from coview.plsa.factors import (
-    EVERY_FEATURE,
-    FEATURE_FLOOR,
-    ROW_FLOOR,
-    column_shares,
-    given_keys,
-    initial_arrays,
-    random_matrix,
-    random_topics,
-    row_shares,
-    update_columns,
-    with_masses,
-)
-from coview.plsa.gaussian import (
-    PRODUCTS,
-    Quadratic,
-    add_moments,
-    as_moments,
-    column_moments,
-    far_from_zero,
-    gaussian_objective,
-    gaussian_start,
-    least_share,
-    projected_block,
-    quadratic_of,
-    quadratic_step,
-    update_means,
-)
-from coview.plsa.likelihood import (
+from coview.plsa.dense import (
     GAUSSIAN,
     LIKELIHOOD,
     LIKELIHOODS,
     MULTINOMIAL,
     batch_rule,
     choose_likelihoods,
-    explained_rule,
-    group_means_rule,
-    noise_rule,
+    cluster_vectors,
+    column_moments,
+    gaussian_start,
     topic_rule,
+    vector_weights,
+    vectors_of,
+    vectors_rule,
 )
-from coview.plsa.seeds import Seeds, read_seeds
-from coview.plsa.units import warn_of_units
-from coview.plsa.vector_weight import vector_weights
+from coview.plsa.starts import (
+    FitContext,
+    Seeds,
+    as_distributions,
+    factorized_arrays,
+    given_keys,
+    initial_arrays,
+    placed,
+    random_topics,
+    read_seeds,
+    softened,
+    view_shares,
+)
+from coview.plsa.steps import (
+    FEATURE_FLOOR,
+    BackgroundSteps,
+    MixtureSteps,
+    fold_rows,
+    over_background,
+    topics_of,
+    with_background,
+)
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed
+from coview.utils.parameters import number
 from coview.validation import base_seed, per_view
 from coview.views.lazy import LazyViews
 from coview.views.views import Views, presence_patterns
 
-__all__ = ["FitContext", "MixtureModel", "MixtureSteps", "WeightedModel"]
+__all__ = ["RESTART", "MixtureModel", "split_by_view", "topic_rules"]
 
-FOLD_IN_SWEEPS = 200  # at most
-FOLD_IN_TOL = 1e-5
-SAMPLED = 1.05  # of a variance: so far may that of a sample be off
-FEW_FEATURES = 4  # times as many features as non-zeros: then only those that occur are laid out for fold-in
-STAYS = 0.8  # least share of a weight that momentum leaves
-FIRST_SWEEPS = 10  # of the first minibatch: what it teaches is all there is to fold the second one into
-EVIDENCE_SHARE = 0.5  # of the time of the start, for weights of vectors
 PHASES = ("start", "sweeps", "end")  # of a fit
 RESTART = 104_729  # apart enough that restarts share no stream
 
 Self = TypeVar("Self", bound="MixtureModel")
 
 
-# -- the steps
-
-
-@dataclass(frozen=True)
-class MixtureSteps:
-    """Steps of link-PLSA, and the row side of every model: rows = {"mixture"}, shared = {"profiles": {view: array}}.
-
-    A profile (features x columns) is one distribution per view; other models override what profiles are made of. A
-    block may carry "start" (row states to begin with) and "labels" (codes; -1 is free): labeled rows are clamped to
-    their class. Views named in `gaussian` are vectors: shared also holds "means" {view: features x columns} and
-    "log_variance" {view: one number}. With `joint` a profile is one distribution over the features of all views (PLSA).
-    """
-
-    width: int
-    alternating: bool = True
-    fold_in_sweeps: ClassVar[int] = FOLD_IN_SWEEPS
-    fold_in_tol: ClassVar[float] = FOLD_IN_TOL
-    spread_cost: ClassVar[float] = 0.0  # of Gaussian views
-    weights: dict[str, float] = field(default_factory=dict)
-    gaussian: tuple[str, ...] = ()
-    joint: bool = False
-
-    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
-        """Given or random rows; an object without any feature is an even mixture and stays so."""
-        if "start" in block.extra:
-            rows = ops.xp.clip(ops.asarray(block.extra["start"], type_of(shared)), ROW_FLOOR, None)
-        else:
-            rows = random_matrix(seed, block.start, block.stop, self.width, np.float64)
-            masses = [ops.to_numpy(ops.row_sums(part)) for _, part in self.counts(block)]
-            masses += [block.present[name].astype(np.float64) for name in self.vectors(block)]
-            rows[np.sum(masses, axis=0) <= 0] = 1.0 / self.width
-        return {"mixture": clamped(ops.asarray(rows, type_of(shared)), block, ops)}
-
-    def row_step(
-        self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
-    ) -> tuple[Tree, Tree | None]:
-        """One half-step of the rows; with `stats`, the pass over the features as well."""
-        mixture, profiles = rows["mixture"], shared["profiles"]
-        pull, objective = None, 0.0
-        for name, X in self.counts(block):
-            part, likelihood = ops.ratio_rows(X, mixture, profiles[name])
-            weight = self.weights.get(name, 1.0)
-            part = part if weight == 1.0 else part * weight
-            pull = part if pull is None else pull + part
-            objective += weight * likelihood
-        vectors = self.vectors(block)
-        if not vectors:
-            new = clamped(ops.row_shares(mixture, pull, ROW_FLOOR), block, ops)
-        else:
-            quadratics = {name: self._quadratic(block, name, shared, ops) for name in vectors}
-            counts = mixture * (0.0 if pull is None else pull)
-            new = clamped(quadratic_step(mixture, counts, list(quadratics.values()), ops, ROW_FLOOR), block, ops)
-        if stats is not None:
-            used = new if self.alternating else mixture
-            sums = stats.setdefault("ratio", {})
-            for name, X in self.counts(block):
-                sums[name] = ops.ratio_features(X, used, profiles[name], sums.get(name))
-            for name in vectors:
-                weight = self.weights.get(name, 1.0)
-                parts = gaussian_objective(block, name, quadratics[name], mixture, shared, weight, ops)
-                objective += float(parts.sum())
-                # there is no joint bound of both: always the new mixtures
-                add_moments(block, name, new, stats, ops, far_from_zero(shared, name, ops))
-            stats["objective"] = stats.get("objective", 0.0) + objective
-        return {"mixture": new}, stats
-
-    def counts(self, block: Block) -> Iterator[tuple[str, Any]]:
-        """Names and rows of the views of a block that are counts."""
-        return ((name, X) for name, X in block.views.items() if name not in self.gaussian)
-
-    def vectors(self, block: Block) -> list[str]:
-        """Names of the views of a block that are vectors, or of which it carries their products with the means."""
-        return [name for name in self.gaussian if name in block.views or PRODUCTS + name in block.extra]
-
-    def fold_step(self, block: Block, rows: Tree, shared: Tree, ops: Engine, number: int) -> tuple[Tree, np.ndarray]:
-        """Row step `number` of new objects, and how far each was from rest: by how much its largest entry moved.
-
-        A step is taken from ahead of where an object stands (Nesterov's momentum), and the momentum of an object begins
-        anew where the step leads back (O'Donoghue and Candes, 2015). It takes a fifth of a weight at most: a weight
-        that was all but lost would come back so slowly that the object seems to be at rest.
-        """
-        mixture, ahead = rows["mixture"], rows["mixture"]
-        pace = rows.get("pace", mixture[:, :1] * 0)
-        if "behind" in rows:
-            ahead = ops.xp.maximum(mixture + pace / (pace + 3) * (mixture - rows["behind"]), STAYS * mixture)
-            ahead = ahead / ahead.sum(1)[:, None]
-        new = self.row_step(block, {"mixture": ahead}, shared, ops, None)[0]["mixture"]
-        step, moved = new - ahead, new - mixture
-        leads_on = (step * moved).sum(1)[:, None] >= 0
-        unrest = np.maximum(*(np.abs(ops.to_numpy(part)).max(axis=1, initial=0.0) for part in (step, moved)))
-        return {"mixture": new, "behind": mixture, "pace": (pace + 1) * leads_on}, unrest
-
-    def settled_rows(self, block: Block, start: Any, shared: Tree, ops: Engine) -> Any:
-        """Mixtures of new objects after all steps of fold-in, where the engine takes them at once; None elsewhere."""
-        if self.vectors(block):
-            return None
-        parts = [(X, shared["profiles"][name], self.weights.get(name, 1.0)) for name, X in self.counts(block)]
-        found = ops.settled_rows(parts, start, self.fold_in_sweeps, self.fold_in_tol, ROW_FLOOR, STAYS)
-        return None if found is None else clamped(found, block, ops)
-
-    def folding_block(self, block: Block, shared: Tree, ops: Engine) -> Block:
-        """What fold-in goes over again and again: of vectors, their products with the means alone."""
-        return projected_block(block, self.gaussian, shared, ops, self.spread_cost)
-
-    def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
-        """Weighted log-likelihood of the block."""
-        profiles = shared["profiles"]
-        total = float(
-            sum(
-                self.weights.get(name, 1.0) * ops.log_likelihood(X, rows["mixture"], profiles[name]).sum()
-                for name, X in self.counts(block)
-            )
-        )
-        return total + sum(
-            float(self.vector_objective(block, name, rows["mixture"], shared, ops).sum())
-            for name in self.vectors(block)
-        )
-
-    def vector_objective(self, block: Block, name: str, mixture: Any, shared: Tree, ops: Engine) -> np.ndarray:
-        """What a Gaussian view adds to the objective of each object."""
-        quadratic = self._quadratic(block, name, shared, ops)
-        return gaussian_objective(block, name, quadratic, mixture, shared, self.weights.get(name, 1.0), ops)
-
-    def _quadratic(self, block: Block, name: str, shared: Tree, ops: Engine) -> Quadratic:
-        """What a Gaussian view says of the rows of a block."""
-        return quadratic_of(block, name, shared, self.weights.get(name, 1.0), ops, self.spread_cost)
-
-    def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree:
-        """New shared parameters from the statistics; those may be overwritten."""
-        new = self.update(shared, self.pulls(stats, shared), ops)
-        return {**new, **update_means(shared, stats["moments"], ops, self.spread_cost)} if self.gaussian else new
-
-    def pulls(self, stats: Tree, shared: Tree) -> Tree:
-        """What multiplies each shared parameter before it is made a distribution again; product = expected counts."""
-        return {"profiles": stats["ratio"]}
-
-    def as_counts(self, shared: Tree, like: Tree) -> Tree:
-        """Shared parameters as expected counts with the masses of others: what `fit` learned, for online learning."""
-        return {"profiles": with_masses(shared["profiles"], like["profiles"], joint=self.joint)}
-
-    def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
-        """Shared parameters times their pulls, as distributions."""
-        return {"profiles": update_columns(shared["profiles"], pulls["profiles"], ops, joint=self.joint)}
-
-    def normalize_rows(self, rows: Tree) -> Tree:
-        """Rows back onto the simplex after an extrapolation."""
-        return {"mixture": row_shares(rows["mixture"])}
-
-    def normalize_shared(self, shared: Tree) -> Tree:
-        """Shared parameters as distributions again; means and logarithms of variances are any numbers."""
-        return {**shared, **self.normalize_profiles(shared)}
-
-    def normalize_profiles(self, shared: Tree) -> Tree:
-        """What profiles are made of as distributions again."""
-        return {"profiles": column_shares(shared["profiles"], joint=self.joint)}
-
-
-def clamped(mixture: Any, block: Block, ops: Engine) -> Any:
-    """Labeled rows hold their class alone; -1 is free."""
-    codes = block.extra.get("labels")
-    return mixture if codes is None else ops.clamp(mixture, codes)
-
-
-def fold_rows(steps: MixtureSteps, block: Block, start: Any, shared: Tree, engine: Engine) -> np.ndarray:
-    """Mixtures of new objects, the profiles fixed, from a start or (None) from even ones."""
-    if start is None:
-        start = np.full((len(block), steps.width), 1.0 / steps.width)
-    rows = {"mixture": engine.asarray(start, type_of(shared))}
-    settled = steps.settled_rows(block, rows["mixture"], shared, engine)
-    if settled is not None:
-        return engine.to_numpy(settled)
-    block = steps.folding_block(block, shared, engine)
-
-    def step(part: Block, rows: Tree, number: int) -> tuple[Tree, np.ndarray]:
-        return steps.fold_step(part, rows, shared, engine, number)
-
-    return fold_in(step, block, rows, engine, max_iter=steps.fold_in_sweeps, tol=steps.fold_in_tol)["mixture"]
-
-
-def type_of(shared: Tree) -> Any:
-    """Floating type of the parameters, and so of the mixtures."""
-    return next(chain(shared["profiles"].values(), shared.get("means", {}).values())).dtype
-
-
-def _few_features(views: Views, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Features that the objects have, of sparse views with many more: laying out all would take most of the time.
-
-    Examples
-    --------
-    >>> _few_features(Views(words=sparse.csr_array(np.eye(2, 9)), sizes=np.eye(2)), ("words", "sizes"))
-    {'words': array([0, 1], dtype=int32)}
-    """
-    some = {}
-    for name in names:
-        matrix = views[name]
-        if sparse.issparse(matrix) and FEW_FEATURES * matrix.nnz <= matrix.shape[1]:
-            some[name] = np.unique(matrix.indices) if matrix.nnz else np.zeros(1, matrix.indices.dtype)
-    return some
-
-
-def _with_features(matrix: Any, features: np.ndarray) -> Any:
-    """Sparse matrix of some features, sorted, which are all that it has."""
-    places = np.searchsorted(features, matrix.indices).astype(matrix.indices.dtype)
-    return sparse.csr_array((matrix.data, places, matrix.indptr), shape=(matrix.shape[0], len(features)))
-
-
-# -- the estimators
-
-
-def random_profiles(
-    given: Mapping[str, Any], n_topics: int, widths: Mapping[str, int], seed: int
-) -> dict[str, np.ndarray]:
-    """Profiles that are one distribution per view to start with, as given or random."""
-    topics = random_topics(given, dict.fromkeys(widths, n_topics), widths, seed)
-    return {name: np.maximum(part, FEATURE_FLOOR) for name, part in topics.items()}
-
-
-@dataclass(frozen=True)
-class FitContext:
-    """What a start may need: the seed, codes of labeled objects (-1 is none), when it should be there, who computes.
-
-    And the Gaussian views that were found to know something; and memberships that are known already.
-    """
-
-    seed: int
-    labels: np.ndarray | None = None
-    deadline: Deadline = NO_DEADLINE
-    vectors: tuple[str, ...] = ()
-    engine: Engine | None = None
-    start: np.ndarray | None = None
+def topic_rules(groups: str, topics: str, **counts: rules.Rule) -> dict[str, rules.Rule | None]:
+    """Return what fitted attributes must look like where there are these groups, of these topics; `counts` by view."""
+    return {
+        "topic_feature_": rules.by_view(topic_rule(topics, "features of {view}")),
+        "memberships_": rules.shares("objects", groups),
+        "variance_explained_": vectors_rule(rules.floats(groups)),
+        "group_means_": vectors_rule(rules.floats(groups, "features of {view}")),
+        "batch_counts_": batch_rule(groups, **counts),
+    }
 
 
 class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin, MultiViewEstimator):
-    """Base of the PLSA family: objects are mixtures of profiles.
-
-    A model says what its steps are, where it starts, and how its shared parameters become fitted attributes; what is
-    said here is link-PLSA's.
-    """
+    """Base of the PLSA family."""
 
     _takes_lazy = True
-    _mixture = "memberships_"
+    _takes_weights = True  # whether views count differently: `view_weights`
+    _mixture = "memberships_"  # the fitted attribute that holds what was found of the training objects
+    _most_rows: int | None = None  # of a block, where the model itself has a limit
     _group_rows: tuple[str, ...] = ("topic_feature_",)
     _joint = False  # whether a profile is one distribution over all views
     _start_share = START_SHARE
-    _most_rows: int | None = None  # of a block, where the model itself has a limit
-    n_init: int
+    _start_names: tuple[str, ...] = ("memberships", "topic_feature")
     init: Any
+    n_init: int
+    n_components: Any
     random_state: Any
     learning_decay: float
-    topic_feature_: dict[str, np.ndarray]
-    likelihood: Any = MULTINOMIAL  # where it is no parameter
-    seeds: Any = None  # likewise
+    likelihood: Any = MULTINOMIAL  # this and the following where they are no parameters
+    view_weights: Any = None
+    background: float = 0.0
+    seeds: Any = None
     seed_strength: float = 0.0
+    topic_feature_: dict[str, np.ndarray]
+    topic_view_: np.ndarray
+    memberships_: np.ndarray
+    background_: dict[str, np.ndarray]
     likelihood_: dict[str, str]
     noise_variance_: dict[str, float]
     view_weights_: dict[str, float]
@@ -366,20 +128,19 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     group_means_: dict[str, np.ndarray]
     column_moments_: dict[str, np.ndarray]
     batch_counts_: Tree
+    n_batches_: int
     fit_seconds_: dict[str, float]
     _fitted_state = {
-        "topic_feature_": rules.by_view(topic_rule("topics", "features of {view}")),
+        **topic_rules("topics", "topics", profiles=rules.floats("features of {view}", "topics", low=0)),
         "likelihood_": rules.optional(rules.by_view(rules.one_of(*LIKELIHOODS))),
-        "noise_variance_": rules.optional(noise_rule(), needed=lambda state: "likelihood_" in state),
-        "variance_explained_": explained_rule("topics"),
-        "group_means_": group_means_rule("topics"),
+        "noise_variance_": vectors_rule(rules.number(1e-60, 1e120)),
         "column_moments_": rules.optional(rules.by_view(rules.floats(2, "features of {view}"), some=True)),
-        "memberships_": rules.shares("objects", "topics"),
-        "batch_counts_": batch_rule("topics", profiles=rules.floats("features of {view}", "topics", low=0)),
+        "view_weights_": rules.by_view(rules.weight()),
         "n_batches_": rules.optional(rules.count(), needed=lambda state: "batch_counts_" in state),
         "fit_seconds_": rules.optional(rules.record(**dict.fromkeys(PHASES, rules.number(0.0)))),
     }
-    _parameters = {"likelihood": LIKELIHOOD}
+    # beyond .95, what a background leaves to the topics is less than the noise of the counts
+    _parameters = {"likelihood": LIKELIHOOD, "background": number(most=0.95)}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -388,13 +149,106 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             tags.input_tags.positive_only = GAUSSIAN not in known.values() if known else self.likelihood == MULTINOMIAL
         return tags
 
-    # -- likelihoods
+    # -- what users call
+
+    def fit(self: Self, X: Any, y: Any = None) -> Self:
+        """Fit the model to X; y is ignored."""
+        return self._fit_until(X, self._deadline())
+
+    def fit_transform(self: Any, X: Any, y: Any = None) -> np.ndarray:
+        """Fit to X and fold X in, so that what follows is trained on what it will meet later.
+
+        Where the fit itself left the training objects is in `memberships_`, or `memberships_by_view_`.
+        """
+        return self.fit(X, y).transform(X)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Mixtures of objects, new or old, from some or all of the fitted views, the topics fixed.
+
+        Rows sum to one; an object without any feature gets an even mixture, and one that lacks a view the mixture that
+        it would get if that view were not given.
+        """
+        return self._mixtures(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-likelihood per token (unit of mass) of X, its mixtures folded in; 0 where X holds nothing.
+
+        A vector of a Gaussian view counts as many tokens as its weight, with the mean logarithm of the density of its
+        values (without the constant -log(2 pi) / 2): it depends on the unit of measurement, and compares models of the
+        same views.
+        """
+        check_is_fitted(self, "topic_feature_")
+        views = self._new_views(X)
+        on_cluster = isinstance(views, LazyViews) and views.is_dask
+        sums = over_rows(views, self._traveling()._likelihood if on_cluster else self._likelihood)
+        total, mass = np.sum(sums, axis=0)
+        return float(total / mass) if mass else 0.0
+
+    def perplexity(self, X: Any) -> float:
+        """Perplexity of X: exp of minus the mean log-likelihood per token; lower is better.
+
+        Densities have none: X must hold views of counts alone.
+        """
+        check_is_fitted(self, "topic_feature_")
+        vectors = [name for name in self._new_views(X).names if name in self._vector_views()]
+        if vectors:
+            raise ViewsError(
+                f"perplexity needs counts, but X holds Gaussian views {listed(vectors)}: leave them out, or use score."
+            )
+        return float(np.exp(-MixtureModel.score(self, X)))
+
+    def top_features(self, view: str | None = None, n: int = 10) -> list[list[tuple[str, float]]]:
+        """For each topic the `n` most probable features of a view, with their probabilities.
+
+        Of a Gaussian view they are the columns whose mean over the objects of the topic, weighted by their
+        memberships, lies farthest from that of all objects, with this distance in standard deviations, negative where
+        it lies below. Vectors whose columns have no names are refused: `inspect(model).explain(X)` explains them by
+        objects.
+
+        Parameters
+        ----------
+        view : str, optional
+            Name of the view; not needed where there is only one.
+        n : int, default=10
+            How many features per topic.
+
+        Returns
+        -------
+        list of lists of (feature, probability)
+            Features are named where names are known, else "f0", "f1", ...
+        """
+        check_is_fitted(self, "topic_feature_")
+        return self._ranked(self.topic_feature_, view, n)
+
+    def _ranked(self, weights: Mapping[str, np.ndarray], view: str | None, n: int) -> list[list[tuple[str, float]]]:
+        """The n largest entries of each row of a view's weights with the names of their features."""
+        if view is None and len(self.view_names_) == 1:
+            view = self.view_names_[0]
+        if view is None or view not in self.view_names_:
+            raise ViewsError(f"view must name one of the views {listed(self.view_names_)}, got {view!r}.")
+        names = self.feature_names_by_view_.get(view)
+        if view in self._vector_views():
+            if names is None:
+                raise ViewsError(
+                    f"View {view!r} holds vectors, and its columns have no names: one of them alone says nothing. Use "
+                    "inspect(model).explain(X) for the objects nearest to each mean vector, or name the columns."
+                )
+            ranked = top_features(self._as_features(view, weights[view]), names, n)
+            return [[(name, deviation) for name, deviation, _ in row] for row in ranked]
+        labels = [f"f{j}" for j in range(self.n_features_by_view_[view])] if names is None else names
+        best = rank_features(Features(weights[view]), n, by="weight", above=-np.inf)
+        return [[(str(labels[j]), float(row[j])) for j in order] for row, order in zip(weights[view], best)]
+
+    # -- views, their likelihoods and their weights
 
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)
         if self._takes_vectors:
             self.column_moments_ = column_moments(views, self._vector_views())
-            warn_of_units(self.column_moments_, self.feature_names_by_view_)
+        if self._takes_weights:
+            given = None if isinstance(self.view_weights, str) else self.view_weights  # "auto": learned from labels
+            weights = per_view("view_weights", given, self.view_names_)
+            self.view_weights_ = dict(zip(self.view_names_, weights.tolist()))
         return views
 
     def _look_at(self, views: Any) -> None:
@@ -420,199 +274,103 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         names = self._count_views(views.names)
         return (views if len(names) == len(views.names) else views.select(*names)) if names else None
 
-    def _unweighted_views(self) -> tuple[str, ...]:
-        """Names of the Gaussian views whose weight the model is to find."""
-        return ()
+    def _weights_of(self, views: Any) -> dict[str, float]:
+        """Weights of views; none where they count alike."""
+        return {name: self.view_weights_[name] for name in views.names} if self._takes_weights else {}
 
-    def _weigh_vectors(
-        self, views: Any, seed: int, codes: np.ndarray | None, deadline: Deadline = NO_DEADLINE
-    ) -> tuple[str, ...]:
+    def _weigh_vectors(self, views: Any, context: FitContext) -> tuple[str, ...]:
         """Find the weights that were not given, by labels where there are any; return which views know something."""
-        names = [name for name in self._unweighted_views() if self.view_weights_[name] > 0]
-        if not names:
+        if not self._takes_weights:
             return ()
-        weights = {name: self.view_weights_[name] for name in self._count_views(views.names)}
-        counts = {name: weight for name, weight in weights.items() if weight > 0}
-        token, worth = vector_weights(views, names, counts, self._steps().width, seed, codes=codes, deadline=deadline)
+        given: Iterable[str] = self.view_weights if isinstance(self.view_weights, Mapping) else self.view_names_
+        if self.view_weights is None or isinstance(self.view_weights, str):
+            given = ()
+        names = [name for name in self._vector_views() if name not in given and self.view_weights_[name] > 0]
+        counts = {name: self.view_weights_[name] for name in self._count_views(views.names)}
+        counts = {name: weight for name, weight in counts.items() if weight > 0}
+        token, worth = vector_weights(
+            views, names, counts, self._steps().width, context.seed, codes=context.labels, deadline=context.deadline
+        )
         for name in names:
             self.view_weights_[name] *= token * worth[name]
         return tuple(name for name in names if worth[name] > 1)
 
-    # -- what a model says of itself
-
-    def _steps(self) -> MixtureSteps:
-        raise NotImplementedError
-
-    def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
-        """Function from seed to shared parameters (NumPy arrays), and arrays that the blocks carry."""
-        raise NotImplementedError
-
-    def _profiles(
-        self, names: tuple[str, ...], some: Mapping[str, np.ndarray] = EVERY_FEATURE
-    ) -> dict[str, np.ndarray]:
-        """Fitted profiles (features x columns) over some of the views; where `some` has a view, of these features."""
-        return {name: np.maximum(self._topics_of(name, some), FEATURE_FLOOR) for name in names}
-
-    def _topics_of(self, view: str, some: Mapping[str, np.ndarray] = EVERY_FEATURE) -> np.ndarray:
-        """Fitted topics of a view (features x topics); where `some` has the view, of these features."""
-        topics = self.topic_feature_[view]
-        return (topics[:, some[view]] if view in some else topics).T
-
-    def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
-        """Fitted attributes that the shared parameters (NumPy arrays) make."""
-        return {"topic_feature_": {name: part.T for name, part in shared["profiles"].items()}}
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(next(iter(self.topic_feature_.values())))
-
-    def _inspect(self) -> Inspection:
-        """Answer `inspect`: topics of several views, by their profiles."""
-        groups = [str(k) for k in range(self._n_features_out)]
-        kept = self.__dict__.get(self._mixture)  # a copy that travels to a cluster has none
-        training = Training()
-        if isinstance(kept, dict):  # by view
-            mean: Any = sum(kept.values()) / len(kept)
-            training = Training(mean, dict(kept), mean.argmax(axis=1))
-        elif kept is not None:
-            training = Training(kept, codes=kept.argmax(axis=1))
-        return Inspection(
-            self,
-            "topic",
-            groups,
-            list(range(len(groups))),
-            self._view_inputs(),
-            training,
-            history=self.history_,
-            likelihoods=dict(vars(self).get("likelihood_", {})),
-            variance_explained=dict(vars(self).get("variance_explained_", {})),
-            notes=self._notes(len(groups)),
-            probabilities=True,
-            _features=lambda view: self._as_features(view, self.topic_feature_[view]),
-            _memberships=self.transform,
-            _profiles=lambda: self._profiles(self._count_views(self.view_names_)),
-        )
-
-    def _notes(self, n_groups: int) -> list[str]:
-        """Views whose noise is at its floor, of which `noise_variance_` says nothing."""
-        notes = []
-        for view, (_, deviations) in vars(self).get("column_moments_", {}).items():
-            share = least_share(n_groups, len(deviations))
-            if self.noise_variance_[view] < SAMPLED * share * (deviations.astype(np.float64) ** 2).mean():
-                about = f"noise_variance_[{view!r}] is no estimate but a floor, {share:.0%} of the variance"
-                free = f"{min(n_groups - 1, len(deviations))} of {len(deviations)} columns"
-                notes.append(f"{about}: {n_groups} groups explain {free} whatever they hold")
-        return notes
-
-    def _as_features(self, view: str, weights: np.ndarray) -> Features:
-        """Describe groups by distributions over the features of a view, or by the means of vectors."""
-        if view not in self._vector_views():
-            background, shares = self._with_background(view), self._view_shares(view)
-            return Features(weights, True, "p(feature)", with_background=background, view_shares=shares)
-        weights = self._group_means(view)
-        moments = vars(self).get("column_moments_", {})  # optional in a file: without them there are no deviations
-        deviations = deviations_of(weights, *moments[view]) if view in moments else None
-        return Features(weights, False, DEVIATION, deviations=deviations)
-
-    def _with_background(self, view: str) -> Features | None:
-        """Groups of a view with the background, where there is one."""
-        return None
-
-    def _view_shares(self, view: str) -> np.ndarray | None:
-        """Share of a view in each group, where a group is one distribution over all views."""
-        return None
-
-    def _group_means(self, view: str) -> np.ndarray:
-        """Mean vectors of the objects of each group; of a file that holds none, the ends of the mixtures."""
-        return vars(self).get("group_means_", self.topic_feature_).get(view, self.topic_feature_[view])
-
-    # -- what users call
-
-    def fit_transform(self: Any, X: Any, y: Any = None) -> np.ndarray:
-        """Fit to X and fold X in, so that what follows is trained on what it will meet later.
-
-        Where the fit itself left the training objects is in `memberships_`, or `memberships_by_view_`.
-        """
-        return self.fit(X, y).transform(X)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Mixtures of objects, new or old, from some or all of the fitted views, the topics fixed.
-
-        Rows sum to one; an object without any feature gets an even mixture, and one that lacks a view the mixture that
-        it would get if that view were not given.
-        """
-        return self._mixtures(X)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood per token (unit of mass) of X, its mixtures folded in; 0 where X holds nothing.
-
-        A vector of a Gaussian view counts as many tokens as its weight, with the mean logarithm of the density of its
-        values (without the constant -log(2 pi) / 2): it depends on the unit of measurement, and compares models of the
-        same views.
-        """
-        return self._token_score(X)
-
-    def perplexity(self, X: Any) -> float:
-        """Perplexity of X: exp of minus the mean log-likelihood per token; lower is better.
-
-        Densities have none: X must hold views of counts alone.
-        """
-        check_is_fitted(self, "topic_feature_")
-        vectors = [name for name in self._new_views(X).names if name in self._vector_views()]
-        if vectors:
-            raise ViewsError(
-                f"perplexity needs counts, but X holds Gaussian views {listed(vectors)}: leave them out, or use score."
-            )
-        return float(np.exp(-self._token_score(X)))
-
-    def top_features(self, view: str | None = None, n: int = 10) -> list[list[tuple[str, float]]]:
-        """For each topic the `n` most probable features of a view, with their probabilities.
-
-        Of a Gaussian view they are the columns whose mean over the objects of the topic, weighted by their
-        memberships, lies farthest from that of all objects, with this distance in standard deviations, negative where
-        it lies below. Vectors whose columns have no names are
-        refused: `inspect(model).explain(X)` explains them by objects.
-
-        Parameters
-        ----------
-        view : str, optional
-            Name of the view; not needed where there is only one.
-        n : int, default=10
-            How many features per topic.
-
-        Returns
-        -------
-        list of lists of (feature, probability)
-            Features are named where names are known, else "f0", "f1", ...
-        """
-        check_is_fitted(self, "topic_feature_")
-        return self._ranked(self.topic_feature_, view, n)
-
-    def _ranked(self, weights: Mapping[str, np.ndarray], view: str | None, n: int) -> list[list[tuple[str, float]]]:
-        """The n largest entries of each row of a view's weights with the names of their features."""
-        if view is None and len(self.view_names_) == 1:
-            view = self.view_names_[0]
-        if view is None or view not in self.view_names_:
-            listed = ", ".join(map(repr, self.view_names_))
-            raise ViewsError(f"view must name one of the views {listed}, got {view!r}.")
-        names = self.feature_names_by_view_.get(view)
-        if view in self._vector_views():
-            if names is None:
-                raise ViewsError(
-                    f"View {view!r} holds vectors, and its columns have no names: one of them alone says nothing. Use "
-                    "inspect(model).explain(X) for the objects nearest to each mean vector, or name the columns."
-                )
-            ranked = top_features(self._as_features(view, weights[view]), names, n)
-            return [[(name, deviation) for name, deviation, _ in row] for row in ranked]
-        labels = [f"f{j}" for j in range(self.n_features_by_view_[view])] if names is None else names
-        best = rank_features(Features(weights[view]), n, by="weight", above=-np.inf)
-        return [[(str(labels[j]), float(row[j])) for j in order] for row, order in zip(weights[view], best)]
+    def _leading_views(self, views: Any) -> tuple[str, ...]:
+        """Gaussian views that the start is made of alone: where there are no counts, or all have the weight 0."""
+        weights = self._weights_of(views)
+        if any(weights.get(name, 1.0) for name in self._count_views(views.names)):
+            return ()
+        return tuple(name for name in self._vector_views() if weights.get(name, 1.0))
 
     # -- fitting
 
-    def _fixed_start(self) -> bool:
-        """Whether every start would be the same, so that one is enough."""
-        return False
+    def _fit_until(self: Self, X: Any, deadline: Deadline) -> Self:
+        views = self._prepared(self._fit_views(X))
+        if "background" in vars(self):
+            self.background_ = {}
+            self._move_background(views, 1.0)
+        return self._fit(X, views, deadline, self._carried())
+
+    def _prepared(self, views: Any) -> Any:
+        """Views as the steps take them."""
+        return views
+
+    def _carried(self) -> dict[str, Any]:
+        """What blocks carry beside their views, whatever the start is."""
+        return {}
+
+    @with_callbacks
+    def _fit(self: Self, X: Any, views: Views, deadline: Deadline, extra: dict[str, Any]) -> Self:
+        engine, seeds = self._engine(X), self._read_seeds(views)
+        with engine.limits():
+            if seeds is None:
+                self._fit_on(engine, X, views, deadline, extra)
+            else:
+                self._fit_on(engine, X, self._with_seeds(views, seeds), deadline, self._of_seeds(views, seeds))
+                self.group_names_ = seeds.group_names()
+        if self._joint and not isinstance(views, LazyViews):
+            # objects that lack a view, but those with a label, get the mixture that new ones would get
+            free = ~views.present.all(axis=1) & (extra["labels"] < 0 if "labels" in extra else True)
+            if free.any():
+                vars(self)[self._mixture][free] = self._mixtures(views[free])
+        self._keep_labels()
+        return self
+
+    def _keep_labels(self) -> None:
+        """Keep the clusters of the training objects, of a clusterer."""
+        if is_clusterer(self):
+            self.labels_ = vars(self)[self._mixture].argmax(axis=1)
+
+    def _fit_on(self, engine: Engine, X: Any, views: Any, deadline: Deadline, extra: dict[str, Any]) -> None:
+        phases = [time.monotonic()]
+        # a resumed fit must start at the same place: with a checkpoint the start takes the time that it needs
+        ready = NO_DEADLINE if self._of_kind(Checkpoint) else deadline.share(self._start_share)
+        context = FitContext(
+            base_seed(self.random_state), self._known_labels(extra), ready, engine=engine, start=extra.get("start")
+        )
+        make, carried = self._begin_all(views, context)
+        steps, extra = self._steps(), {**carried, **extra}
+        holder = self._hold(views, engine, steps.width, extra)
+        dtype = floating_type(views)
+
+        def begin(restart: int) -> tuple[Tree, int]:
+            here = context.seed + RESTART * restart
+            return tree_map(lambda array: holder.ops.asarray(array, dtype), make(here)), here
+
+        def reconstruct(state: State) -> dict[str, Any]:
+            return self._attributes(state, holder)
+
+        phases.append(time.monotonic())
+        n_init = 1 if self._fixed_start() else self.n_init
+        fit = self._run_loop(X, views, steps, holder, begin, extra, reconstruct, deadline, n_init=n_init)
+        phases.append(time.monotonic())
+        holder.release()
+        for name in ("batch_counts_", "n_batches_"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(self._attributes(fit.state, holder))
+        phases.append(time.monotonic())
+        self.fit_seconds_ = dict(zip(PHASES, np.diff(phases).tolist()))
+        self.history_, self.n_iter_, self.stopped_by_ = fit.history, fit.n_iter, fit.stopped_by
 
     def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
         """Hand the rows to who will hold them during a fit: this process, its disk or a cluster."""
@@ -627,28 +385,20 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         light.__dict__.pop(self._mixture, None)
         return light
 
-    @with_callbacks
-    def _fit(self: Self, X: Any, views: Views, deadline: Deadline, extra: dict[str, Any] | None = None) -> Self:
-        engine = self._engine(X)
-        seeds = self._read_seeds(views)
-        with engine.limits():
-            if seeds is None:
-                self._fit_on(engine, X, views, deadline, extra or {})
-            else:
-                self._fit_on(engine, X, self._with_seeds(views, seeds), deadline, self._of_seeds(views, seeds))
-                self.group_names_ = seeds.group_names()
-        self._fold_in_lacking(views, (extra or {}).get("labels"))
-        return self
+    def _steps(self) -> MixtureSteps:
+        kind = BackgroundSteps if self._background() else MixtureSteps
+        weights = self.view_weights_ if self._takes_weights else {}
+        return kind(self._n_columns(), self.algorithm == "fast", weights, self._vector_views(), self._joint)
 
-    def _fold_in_lacking(self, views: Any, labels: np.ndarray | None) -> None:
-        """Give objects in memory that lack a view, but those with a label, the mixture that new ones would get."""
-        if not self._joint or isinstance(views, LazyViews):
-            return
-        free = ~views.present.all(axis=1) & (True if labels is None else labels < 0)
-        if free.any():
-            vars(self)[self._mixture][free] = self._mixtures(views[free])
+    def _n_columns(self) -> int:
+        """Number of groups that objects are mixtures of."""
+        return int(self.n_components)
 
-    # -- guided by seeds
+    def _known_labels(self, extra: Mapping[str, Any]) -> np.ndarray | None:
+        """Labels of objects; those of pseudo-objects are none."""
+        return extra.get("labels") if self.seeds is None else None
+
+    # -- seeds of topics
 
     def _read_seeds(self, views: Any) -> Seeds | None:
         """Seeds of topics as columns of the views; None where there are none."""
@@ -669,51 +419,15 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         start = seeds.start(views, self._steps().width, base_seed(self.random_state))
         return {"labels": seeds.labels(len(views)), "start": start}
 
-    def _known_labels(self, extra: Mapping[str, Any]) -> np.ndarray | None:
-        """Labels of objects; those of pseudo-objects are none."""
-        return extra.get("labels") if self.seeds is None else None
-
-    def _fit_on(self: Self, engine: Engine, X: Any, views: Any, deadline: Deadline, extra: dict[str, Any]) -> Self:
-        phases = [time.monotonic()]
-        seed = base_seed(self.random_state)
-        # a resumed fit must start at the same place: with a checkpoint the start takes the time that it needs
-        ready = NO_DEADLINE if self._of_kind(Checkpoint) else deadline.share(self._start_share)
-        labels = self._known_labels(extra)
-        vectors = self._weigh_vectors(views, seed, labels, ready.share(EVIDENCE_SHARE))
-        steps = self._checked_steps()
-        make, carried = self._begin_all(views, FitContext(seed, labels, ready, vectors, engine, extra.get("start")))
-        extra = {**carried, **extra}
-        holder = self._hold(views, engine, steps.width, extra)
-        dtype = floating_type(views)
-
-        def begin(restart: int) -> tuple[Tree, int]:
-            here = seed + RESTART * restart
-            return tree_map(lambda array: holder.ops.asarray(array, dtype), make(here)), here
-
-        def reconstruct(state: State) -> dict[str, Any]:
-            return self._attributes(state, holder)
-
-        phases.append(time.monotonic())
-        n_init = 1 if self._fixed_start() else self.n_init
-        fit = self._run_loop(X, views, steps, holder, begin, extra, reconstruct, deadline, n_init=n_init)
-        phases.append(time.monotonic())
-        holder.release()
-        for name in ("batch_counts_", "n_batches_"):
-            self.__dict__.pop(name, None)
-        self._keep(self._attributes(fit.state, holder))
-        phases.append(time.monotonic())
-        self.fit_seconds_ = dict(zip(PHASES, np.diff(phases).tolist()))
-        self.history_ = fit.history
-        self.n_iter_ = fit.n_iter
-        self.stopped_by_ = fit.stopped_by
-        return self
+    # -- the start
 
     def _begin_all(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
-        """As `_begin`, with the means and the noise of Gaussian views."""
-        make, carried = self._begin(views, context)
+        """As `_begin`, with the weights, means and noise of Gaussian views."""
         vectors = self._vector_views()
         if not vectors:
-            return make, carried
+            return self._begin(views, context)
+        evidence = replace(context, deadline=context.deadline.share(0.5))
+        make, carried = self._begin(views, replace(context, vectors=self._weigh_vectors(views, evidence)))
         given = initial_arrays(self.init, None, list(views.names)).get("topic_feature", {})
 
         def make_all(here: int) -> Tree:
@@ -721,6 +435,76 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             return {**make(here), **gaussian_start(views, vectors, given, width, here, spread="start" not in carried)}
 
         return make_all, carried
+
+    def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
+        """Function from seed to shared parameters (NumPy arrays), and arrays that the blocks carry."""
+        arrays = self._initial_arrays(views, context)
+        carried: dict[str, Any] = {}
+        if "memberships" in arrays:
+            carried["start"] = arrays["memberships"]
+            if isinstance(self.init, Mapping):
+                shape = (len(views), self._n_columns())
+                carried["start"] = as_distributions("memberships", arrays["memberships"], shape)
+        return lambda here: self._as_shared(self._start_topics(arrays, views, here)), carried
+
+    def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
+        """Arrays to start from, by the keys of `init`: given, or those of a factorization."""
+        if context.start is not None or isinstance(self.init, Mapping) or not self._fixed_start():
+            return initial_arrays(self.init, self._start_names, list(views.names))
+        leading, weights = self._leading_views(views), self._weights_of(views)
+        if leading:
+            start = cluster_vectors(views.select(*leading), self._n_columns(), context.seed)
+            return {"memberships": softened(np.concatenate(over_rows(views, partial(placed, start=start))))}
+        names = [name for name in self._count_views(views.names) if weights.get(name, 1.0) > 0]
+        return factorized_arrays(views.select(*names), self._n_columns(), context.seed, weights)
+
+    def _fixed_start(self) -> bool:
+        """Whether every start would be the same, so that one is enough."""
+        if isinstance(self.init, Mapping):
+            return {"memberships", "topic_feature"} <= given_keys(self.init)
+        return self.init == "nmf" or (self.init == "auto" and bool(self._background()))
+
+    def _start_topics(self, arrays: dict[str, Any], views: Any, seed: int) -> dict[str, np.ndarray]:
+        """Topics over the views of counts: given or random; each view with its share of the mass, where joint."""
+        counts, given = self._counts_of(views), arrays.get("topic_view")
+        if counts is None:
+            return {}
+        n_topics = dict.fromkeys(counts.names, self._n_columns())
+        topics = random_topics(arrays.get("topic_feature", {}), n_topics, counts.n_features, seed)
+        if not self._joint:
+            return topics
+        if given is not None and np.shape(given)[1:] == (len(views.names),):  # Gaussian views have no share
+            given = np.asarray(given)[:, [views.names.index(name) for name in counts.names]]
+        shares = view_shares(counts, self._n_columns(), given)
+        return {name: np.maximum(part * shares[:, v], FEATURE_FLOOR) for v, (name, part) in enumerate(topics.items())}
+
+    def _as_shared(self, topics: dict[str, np.ndarray]) -> Tree:
+        """Shared parameters of topics (features x topics), over the background where there is one."""
+        background = self._background()
+        return with_background(topics, background, joint=self._joint) if background else {"profiles": topics}
+
+    # -- the background
+
+    def _background(self) -> dict[str, np.ndarray]:
+        """Fitted background as columns (features x 1), empty where there is none."""
+        return {name: part[:, None] for name, part in vars(self).get("background_", {}).items()}
+
+    def _move_background(self, views: Any, weight: float) -> None:
+        """Bring the background to that of some objects, by so much; where a view of theirs is empty, it stays."""
+        counts = self._counts_of(views)
+        if counts is None or (not self.background and not self.background_):
+            return
+        parts = over_rows(counts, _feature_sums)
+        sums = {name: np.sum([part[name] for part in parts], axis=0) for name in counts.names}
+        even = {name: np.ones_like(part) for name, part in sums.items()}
+        known = self.background_ or _scaled(even, self.background, self._joint)
+        share = sum(part.sum() for part in known.values()) / (1 if self._joint else len(known))
+        fresh = _scaled(sums, share, self._joint)
+        self.background_ = {
+            name: (1 - weight) * part + weight * fresh[name] if name in fresh else part for name, part in known.items()
+        }
+
+    # -- fitted attributes
 
     def _attributes(self, state: State, holder: Holder) -> dict[str, Any]:
         shared = tree_map(holder.ops.to_numpy, state.shared)
@@ -738,24 +522,42 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             attributes[self._mixture] = attributes[self._mixture][: -len(self.seeds)]
         return attributes
 
-    def _keep(self, attributes: dict[str, Any]) -> None:
-        for name, value in attributes.items():
-            setattr(self, name, value)
+    def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
+        """Fitted attributes that the shared parameters (NumPy arrays) make."""
+        topics = topics_of(shared)
+        if not self._joint:
+            return {"topic_feature_": {name: part.T for name, part in topics.items()}}
+        n_views = len(self.view_names_)
+        if not topics:  # nothing to have a share of
+            return {"topic_feature_": {}, "topic_view_": np.full((self._n_columns(), n_views), 1 / n_views)}
+        by_view, known = split_by_view(topics)
+        shares = np.zeros((len(known), n_views))
+        shares[:, [self.view_names_.index(name) for name in by_view]] = known
+        return {"topic_feature_": by_view, "topic_view_": shares}
 
-    def _checked_steps(self) -> MixtureSteps:
-        return self._steps()
+    def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        """Fitted profiles (features x columns) over some of the views."""
+        background, parts = self._background(), self._topics(names)
+        if background:
+            parts = over_background(parts, background, joint=self._joint)
+        if self._joint:  # a subset of views: each topic's distribution over what is there
+            total = sum(self._shares_over_background(name) for name in names)
+            parts = {name: part / np.maximum(total, FEATURE_FLOOR) for name, part in parts.items()}
+        return {name: np.maximum(part, FEATURE_FLOOR) for name, part in parts.items()}
 
-    # -- folding in
+    def _topics(self, names: Iterable[str]) -> dict[str, np.ndarray]:
+        """Fitted topics (features x topics) over some of the views, each with the share of its view where joint."""
+        topics = {name: self.topic_feature_[name].T for name in names}
+        if not self._joint:
+            return topics
+        return {name: part * self.topic_view_[:, self.view_names_.index(name)] for name, part in topics.items()}
 
-    def _fitted_steps(self) -> Any:
-        """Steps as wide as what was fitted: parameters may have been set anew since."""
-        return replace(self._steps(), width=self._n_features_out)
-
-    def _fitted(self, views: Views, engine: Engine, some: Mapping[str, np.ndarray] = EVERY_FEATURE) -> Tree:
-        """Shared parameters for fold-in; where `some` has a view of counts, of these features."""
-        dtype = floating_type(views)
-        shared = {"profiles": self._profiles(self._count_views(views.names), some), **self._fitted_means(views.names)}
-        return tree_map(lambda part: engine.asarray(part, dtype), shared)
+    def _shares_over_background(self, view: str) -> np.ndarray:
+        """Share of a view in each topic and the background, of a model whose topics are joint."""
+        background, shares = self._background(), self.topic_view_[:, self.view_names_.index(view)]
+        if not background:
+            return shares
+        return (1 - sum(part.sum() for part in background.values())) * shares + background[view].sum()
 
     def _fitted_means(self, names: Iterable[str]) -> Tree:
         """Means and noise of those of some views that are Gaussian."""
@@ -764,8 +566,73 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             "means": {name: self.topic_feature_[name].T for name in vectors},
             "log_variance": {name: np.log([self.noise_variance_[name]]) for name in vectors},
             "explained": {name: self.variance_explained_[name] for name in vectors},
-            "members": {name: self._group_means(name).T for name in vectors},
+            "members": {name: self.group_means_[name].T for name in vectors},
         }
+
+    def _restored(self) -> Tree:
+        """Shared parameters (NumPy arrays) from the fitted attributes."""
+        topics = self._topics(self._count_views(self.view_names_))
+        shared = self._as_shared({name: np.maximum(part, FEATURE_FLOOR) for name, part in topics.items()})
+        return {**shared, **self._fitted_means(self.view_names_)}
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(next(iter(self.topic_feature_.values())))
+
+    # -- inspection
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: topics of several views, by their profiles."""
+        groups = [str(k) for k in range(self._n_features_out)]
+        kept = self.__dict__.get(self._mixture)  # a copy that travels to a cluster has none
+        training = Training()
+        if isinstance(kept, dict):  # by view
+            mean: Any = sum(kept.values()) / len(kept)
+            training = Training(mean, dict(kept), mean.argmax(axis=1))
+        elif kept is not None:
+            training = Training(kept, codes=kept.argmax(axis=1))
+        return Inspection(
+            self,
+            "cluster" if is_clusterer(self) else "topic",
+            groups,
+            list(range(len(groups))),
+            self._view_inputs(),
+            training,
+            history=self.history_,
+            likelihoods=dict(vars(self).get("likelihood_", {})),
+            variance_explained=dict(vars(self).get("variance_explained_", {})),
+            probabilities=True,
+            _features=lambda view: self._as_features(view, self.topic_feature_[view]),
+            _memberships=self.transform,
+            _profiles=lambda: self._profiles(self._count_views(self.view_names_)),
+        )
+
+    def _as_features(self, view: str, weights: np.ndarray) -> Features:
+        """Describe groups by distributions over the features of a view, or by the means of vectors."""
+        if view in self._vector_views():
+            weights = self.group_means_[view]
+            return Features(weights, False, DEVIATION, deviations=deviations_of(weights, *self.column_moments_[view]))
+        background, shares = None, self._view_shares(view)
+        if self._background():
+            over = None if shares is None else self._shares_over_background(view)
+            background = Features(self._profiles((view,))[view].T, True, view_shares=over)
+        return Features(weights, True, "p(feature)", with_background=background, view_shares=shares)
+
+    def _view_shares(self, view: str) -> np.ndarray | None:
+        """Share of a view in each group, where a group is one distribution over all views."""
+        return self.topic_view_[:, self.view_names_.index(view)] if self._joint else None
+
+    # -- folding in
+
+    def _fitted_steps(self) -> Any:
+        """Steps as wide as what was fitted: parameters may have been set anew since."""
+        return replace(self._steps(), width=self._n_features_out)
+
+    def _fitted(self, views: Views, engine: Engine) -> Tree:
+        """Shared parameters for fold-in."""
+        dtype = floating_type(views)
+        shared = {"profiles": self._profiles(self._count_views(views.names)), **self._fitted_means(views.names)}
+        return tree_map(lambda part: engine.asarray(part, dtype), shared)
 
     def _fold_in(self, block: Block, steps: MixtureSteps, shared: Tree, engine: Engine) -> np.ndarray:
         return fold_rows(steps, block, None, shared, engine)
@@ -778,10 +645,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         engine, steps = self._engine(X), self._fitted_steps()
         mixtures = np.full((len(views), steps.width), 1.0 / steps.width, floating_type(views))
         for rows, part in self._alike(views):
-            some = _few_features(part, self._count_views(part.names))
-            shared = self._fitted(part, engine, some)
-            part = part.map({name: partial(_with_features, features=features) for name, features in some.items()})
-            blocks = self._each_block(part, engine, steps.width)
+            shared, blocks = self._fitted(part, engine), self._each_block(part, engine, steps.width)
             with engine.limits():
                 mixtures[rows] = np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
         return engine.asarray(mixtures) if engine.tensors else mixtures
@@ -797,15 +661,6 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             return
         for rows, had in presence_patterns(views.present):
             yield rows, views[rows].select(*(views.names[v] for v in had))
-
-    def _token_score(self, X: Any) -> float:
-        """Mean log-likelihood per token (unit of mass), mixtures folded in; 0 where X holds nothing."""
-        check_is_fitted(self, "topic_feature_")
-        views = self._new_views(X)
-        on_cluster = isinstance(views, LazyViews) and views.is_dask
-        sums = over_rows(views, self._traveling()._likelihood if on_cluster else self._likelihood)
-        total, mass = np.sum(sums, axis=0)
-        return float(total / mass) if mass else 0.0
 
     def _likelihood(self, views: Views, first: int) -> tuple[float, float]:
         """Log-likelihood and mass of some rows."""
@@ -825,137 +680,53 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         parts += [steps.weights.get(name, 1.0) * block.present[name].sum() for name in steps.vectors(block)]
         return float(sum(parts))
 
-    # -- learning online
 
-    def _known_views(self, X: Any) -> Any:
-        """Views of a minibatch: the first one of a new model says what the views are."""
-        return self._new_views(X) if self._has_learned() else self._fit_views(X)
-
-    def _has_learned(self) -> bool:
-        return "topic_feature_" in self.__dict__
-
-    def _learn_stream(self, views: Any, extra: dict[str, Any] | None = None) -> None:
-        """Learn from one minibatch; of lazy views, every part is one."""
-        if not isinstance(views, LazyViews):
-            return self._learn_batch(views, extra or {})
-        self._read_seeds(views)
-        first = 0
-        for part in views.parts():
-            here = {name: array[first : first + len(part)] for name, array in (extra or {}).items()}
-            self._learn_batch(self._numbers(part, False), here)
-            first += len(part)
-        return None
-
-    def _learn_batch(self, views: Views, extra: dict[str, Any]) -> None:
-        """Online EM: fold the batch in, then move the running expected counts towards its own.
-
-        Batch t weighs (10 + t) ** -learning_decay; the first one of a new model is learned on its own for
-        some sweeps. After `fit`, what was learned counts like the batches before the first.
-        """
-        if list(views.names) != self.view_names_:
-            missing = ", ".join(repr(name) for name in self.view_names_ if name not in views)
-            raise ViewsError(f"partial_fit needs every view of the first batch, but X lacks {missing}.")
-        first = not self._has_learned()
-        ids = self._ids_of(views)  # pseudo-objects have none
-        seeds = self._read_seeds(views)
-        if seeds is not None:
-            extra = self._of_seeds(views, seeds) if first else {"labels": seeds.labels(len(views))}
-            views = self._with_seeds(views, seeds)
-        seed = base_seed(self.random_state) if first else 0
-        labels = self._known_labels(extra)
-        vectors = self._weigh_vectors(views, seed, labels) if first else ()
-        steps, engine = self._checked_steps(), self._engine()
-        steps = steps if first else self._fitted_steps()
-        dtype = floating_type(views)
-
-        def on_engine(tree: Tree) -> Tree:
-            return tree_map(lambda array: engine.asarray(array, dtype), tree)
-
-        if first:
-            context = FitContext(seed, labels, NO_DEADLINE, vectors, engine, extra.get("start"))
-            make, carried = self._begin_all(views, context)
-            holder = MemoryHolder(list(self._each_block(views, engine, steps.width, {**carried, **extra})), engine)
-            shared = on_engine(make(seed))
-            state = State(holder.start(steps, shared, seed, 0), shared)
-            for _ in range(FIRST_SWEEPS):
-                sweep(steps, holder, state)
-            shared = state.shared
-        else:
-            holder = MemoryHolder(list(self._each_block(views, engine, steps.width, extra)), engine)
-            shared = on_engine(self._restored())
-        stats: Tree = {}
-        mixtures: list[Tree] = []
-        for block in holder.blocks:
-            rows: Tree = {"mixture": engine.asarray(self._fold_in(block, steps, shared, engine))}
-            rows, _ = steps.row_step(block, rows, shared, engine, stats)
-            mixtures.append(rows)
-        pulls = steps.pulls(stats, shared)
-        old = {name: shared[name] for name in pulls}
-        counts = tree_map(lambda value, pull: engine.to_numpy(value * pull) / len(views), old, pulls)
-        moments = tree_map(lambda part: engine.to_numpy(part) / len(views), stats.get("moments", {}))
-        known = self.__dict__.get("batch_counts_")
-        if first or known is None:
-            self.n_batches_, self.history_ = 0, {"objective": []}
-            self.__dict__.pop("fit_seconds_", None)
-        if not first:
-            if known is None:
-                known = steps.as_counts(tree_map(engine.to_numpy, old), counts)
-                if moments:
-                    known["moments"] = as_moments(tree_map(engine.to_numpy, shared), moments, steps.spread_cost)
-            weight = self._batch_weight()
-            before = known.get("moments", {})
-            known = {name: known[name] for name in counts}
-            counts = tree_map(lambda a, b: (1 - weight) * a + weight * b, known, counts)
-            moments = tree_map(lambda a, b: (1 - weight) * a + weight * b, before, moments)
-        self.batch_counts_ = {**counts, "moments": moments} if moments else counts
-        new = steps.update(shared, tree_map(lambda c, o: engine.asarray(c, dtype) / o, counts, old), engine)
-        if moments:
-            new = {**new, **update_means(shared, moments, engine, steps.spread_cost)}
-        self._keep(self._attributes(State(mixtures, new), holder))
-        self._object_ids = ids
-        if seeds is not None and first:
-            self.group_names_ = seeds.group_names()
-        self.n_batches_ += 1
-        self.n_iter_ = self.n_batches_
-        self.history_.setdefault("objective", []).append(float(stats["objective"]))
-
-    def _batch_weight(self) -> float:
-        """Weight of the next minibatch; the offset weakens the first ones, as in scikit-learn's LDA."""
-        return float((10.0 + vars(self).get("n_batches_", 0)) ** -self.learning_decay)
-
-    def _restored(self) -> Tree:
-        """Shared parameters (NumPy arrays) from the fitted attributes."""
-        names = self.view_names_
-        return {"profiles": self._profiles(self._count_views(names)), **self._fitted_means(names)}
+def _feature_sums(views: Views, first: int) -> dict[str, np.ndarray]:
+    return {name: np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() for name, X in views.items()}
 
 
-class WeightedModel(MixtureModel):
-    """A model in which views count differently: `view_weights`; where nothing is said 1, or what vectors are worth."""
+def _scaled(sums: Mapping[str, np.ndarray], share: float, joint: bool) -> dict[str, np.ndarray]:
+    """Frequencies that add up to a share, of each view or (`joint`) of all; none of views without any."""
+    masses = {name: part.sum() for name, part in sums.items()}
+    masses = dict.fromkeys(masses, sum(masses.values())) if joint else masses
+    return {name: share * part / masses[name] for name, part in sums.items() if masses[name] > 0}
 
-    view_weights: Any
-    _fitted_state = {"view_weights_": rules.by_view(rules.weight())}
 
-    def _fit_views(self, X: Any) -> Any:
-        views = super()._fit_views(X)
-        given = None if self._learns_weights() else self.view_weights
-        weights = per_view("view_weights", given, self.view_names_)
-        self.view_weights_ = dict(zip(self.view_names_, weights.tolist()))
-        return views
+def split_by_view(parts: Tree) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Topics over all views as p(feature | topic, view) by view (topics x features) and p(view | topic)."""
+    shares = np.column_stack([part.sum(axis=0, dtype=np.float64) for part in parts.values()])
+    if len(parts) == 1:
+        return {name: part.T for name, part in parts.items()}, np.ones_like(shares)
+    topics = {
+        name: (part / np.maximum(shares[:, v], FEATURE_FLOOR)).astype(part.dtype).T
+        for v, (name, part) in enumerate(parts.items())
+    }
+    return topics, shares / shares.sum(axis=1, keepdims=True)
 
-    def _unweighted_views(self) -> tuple[str, ...]:
-        if self.view_weights is None or self._learns_weights():
-            return self._vector_views()
-        given = self.view_weights if isinstance(self.view_weights, Mapping) else self.view_names_
-        return tuple(name for name in self._vector_views() if name not in given)
 
-    def _weights_of(self, views: Any) -> dict[str, float]:
-        return {name: self.view_weights_[name] for name in views.names}
+def background_rule(*, joint: bool) -> rules.Rule:
+    """What a background must look like: shares of the features of each view of counts that add up to less than 1."""
+    inside = rules.by_view(rules.floats("features of {view}", low=0, high=1), some=True)
 
-    def _leading_views(self, views: Any) -> tuple[str, ...]:
-        if any(self.view_weights_[name] for name in self._count_views(views.names)):
-            return ()
-        return tuple(name for name in self._vector_views() if self.view_weights_[name])
+    def visit(checker: rules.Checker, value: Any, where: str) -> None:
+        checker.check(inside, value, where)
+        if not value:
+            return
+        if set(value) != set(checker.state.get("view_names_", [])) - vectors_of(checker):
+            checker.refuse(where, "has other views than those of counts")
+        sums = [float(part.sum()) for part in value.values()]
+        if not all(0 < total < 1 for total in ([sum(sums)] if joint else sums)):
+            checker.refuse(where, "has shares that do not add up to a number between 0 and 1")
 
-    def _learns_weights(self) -> bool:
-        """Whether weights are to be learned from labels: by a classifier, later in its fit."""
-        return isinstance(self.view_weights, str) and self.view_weights == LEARNED
+    return rules.optional(rules.custom(visit))
+
+
+def topic_counts_rule() -> rules.Rule:
+    """What the running counts of minibatches must look like: of topics over a background, or of profiles."""
+    counts = rules.floats("features of {view}", "topics", low=0)
+    plain, over = batch_rule("topics", profiles=counts), batch_rule("topics", topics=counts)
+
+    def visit(checker: rules.Checker, value: Any, where: str) -> None:
+        checker.check(over if checker.state.get("background_") else plain, value, where)
+
+    return rules.optional(rules.custom(visit), needed=plain.needed)

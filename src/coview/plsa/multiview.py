@@ -3,64 +3,69 @@
     p(f | d, v) = sum_z p(z|d) sum_y p(y|z,v) p(f|y,v),     maximize sum_v w_v sum_df x_vdf log p(f | d, v)
 
 Zhuang, Karypis, Ning, He and Shi (2012). The profile of a cluster is a mixture of topics, F B^T with F = p(f|y,v)
-(features x topics) and B = p(y|z,v) (clusters x topics). With H = R^T mixture (see `mixture.py`), one sweep is
+(features x topics) and B = p(y|z,v) (clusters x topics). With H = R^T mixture (see `steps.py`), one sweep is
 
     F <- columns(F * H B),     B <- rows(B * H^T F)
 
 which is exact EM for the latent pair (y, z): sums over topics are taken before the pass over the data, so that a sweep
 costs non-zeros x clusters, however many topics there are, and p(y, z | f, d, v) is never built.
 
-A Gaussian view (`gaussian.py`) has no topics between its features and the clusters: the profile of a cluster is its
+A Gaussian view (`dense.py`) has no topics between its features and the clusters: the profile of a cluster is its
 mean vector. Objects are to have one cluster: that the vectors of several are far from each other costs something.
 
-Dual PLSA (`dual.py`) has one set of topics for all views, as if they were one view side by side.
+Dual PLSA,  p(f | d) = sum_z p(z|d) sum_y p(y|z) p(f|y),  has one set of topics for all views, as if they were one view
+side by side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, ClusterMixin, is_classifier
+from sklearn.preprocessing import normalize
 
 from coview.classification.naive_bayes import NaiveBayesStart, label_start
 from coview.classification.view_evidence import LEARNED, learned_view_weights
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.held import HeldViews
-from coview.engines.passes import named
+from coview.engines.passes import named, over_rows
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Tree
+from coview.exceptions import ParameterError
 from coview.inspection import Inspection, Topics
-from coview.plsa.factors import (
-    EVERY_FEATURE,
-    FEATURE_FLOOR,
-    ROW_FLOOR,
+from coview.plsa.dense import SPREAD_COST, cluster_vectors, vectors_of_classes
+from coview.plsa.minibatches import has_learned, known_views, learn_stream
+from coview.plsa.mixture import RESTART, MixtureModel, split_by_view, topic_rules
+from coview.plsa.starts import (
+    SEED_PARAMETERS,
+    FitContext,
     as_distributions,
-    column_shares,
+    consensus_start,
     given_keys,
     initial_arrays,
-    random_matrix,
+    likeliest_start,
     random_topics,
-    row_shares,
     softened,
+    view_shares,
+)
+from coview.plsa.steps import (
+    FEATURE_FLOOR,
+    ROW_FLOOR,
+    MixtureSteps,
+    column_shares,
+    random_matrix,
+    row_shares,
     stream_of,
     update_columns,
-    view_shares,
     with_masses,
 )
-from coview.plsa.gaussian import SPREAD_COST
-from coview.plsa.likeliest_start import consensus_start, likeliest_start
-from coview.plsa.likelihood import batch_rule, explained_rule, group_means_rule, topic_rule
-from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
-from coview.plsa.plsa import split_by_view
-from coview.plsa.row_mass import common_masses, with_masses_of
-from coview.plsa.seeds import SEED_PARAMETERS
-from coview.plsa.vector_start import cluster_vectors, vectors_of_classes
 from coview.utils import fitted_state as rules
-from coview.utils.docs import shared_parameters
-from coview.utils.messages import did_you_mean, listed
+from coview.utils.docs import parameters_of, shared_parameters
+from coview.utils.messages import listed, short
 from coview.utils.parameters import MAPPING, NONE, TRUTH, by_view, integer, number, one_of
 from coview.validation import (
     LabeledScoreMixin,
@@ -70,10 +75,17 @@ from coview.validation import (
     encode_labels,
     warn_of_lone_labels,
 )
+from coview.views.arrays import for_sklearn
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["ClusterModel", "ClusterSteps", "MultiViewPLSA", "MultiViewPLSAClassifier", "topic_rules"]
+__all__ = ["ClusterSteps", "DualPLSA", "DualPLSAClassifier", "MultiViewPLSA", "MultiViewPLSAClassifier", "uneven"]
+
+
+if TYPE_CHECKING:
+    Mixin = MixtureModel
+else:
+    Mixin = object
 
 
 @dataclass(frozen=True)
@@ -86,7 +98,6 @@ class ClusterSteps(MixtureSteps):
     """
 
     spread_cost: ClassVar[float] = SPREAD_COST
-    joint: bool = False
 
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Take the start of this restart, where each has its own."""
@@ -132,66 +143,50 @@ def with_profiles(features: Tree, clusters: Tree) -> Tree:
     return {"feature_topic": features, "cluster_topic": clusters, "profiles": profiles}
 
 
-def topic_rules(topics: str) -> dict[str, rules.Rule | None]:
-    """Return what the fitted topics must look like; `topics` says whether views share them or have their own."""
+def _rules(topics: str) -> dict[str, rules.Rule | None]:
+    """What the fitted topics must look like; `topics` says whether views share them or have their own."""
     return {
-        "topic_feature_": rules.by_view(topic_rule(topics, "features of {view}")),
-        "cluster_topic_": rules.by_view(rules.shares("clusters", topics)),
-        "batch_counts_": batch_rule(
+        **topic_rules(
             "clusters",
+            topics,
             feature_topic=rules.floats("features of {view}", topics, low=0),
             cluster_topic=rules.floats("clusters", topics, low=0),
         ),
+        "cluster_topic_": rules.by_view(rules.shares("clusters", topics)),
     }
 
 
-class ClusterModel(WeightedModel):
-    """Base of dual and multi-view PLSA, clusterers and classifiers."""
+_SHARED = {**_rules("topics"), "topic_view_": rules.shares("topics", "views")}
+_OF_CLUSTERS = {"labels_": rules.integers("objects", below="clusters")}
+_OF_CLASSES = {
+    "classes_": rules.labels("clusters"),
+    "transduction_": rules.values("objects"),
+    "row_masses_": rules.mapping(rules.number(1e-60, 1e60)),
+}
 
-    _joint = False  # all views share their topics (dual PLSA)
-    _group_rows = ("cluster_topic_",)
+
+# -- what the four models share
+
+
+class _ClusterTopics(Mixin):
+    """What dual and multi-view PLSA have beside `MixtureModel`: groups that are mixtures of topics."""
+
     _own_starts = False  # each restart begins elsewhere, and not only with other topics
-    n_components: Any
-    memberships_: np.ndarray
+    _group_rows = ("cluster_topic_",)
     cluster_topic_: dict[str, np.ndarray]
-    topic_view_: np.ndarray
-    _fitted_state = {
-        **topic_rules("topics of {view}"),
-        "variance_explained_": explained_rule("clusters"),
-        "group_means_": group_means_rule("clusters"),
-        "memberships_": rules.shares("objects", "clusters"),
-    }
-
-    def _n_columns(self) -> int:
-        """Number of clusters or classes."""
-        raise NotImplementedError
-
-    def _first_memberships(self, views: Any, context: FitContext) -> Any:
-        """Where the objects start by the model's own strategy: objects x clusters, or a function of some rows."""
-        raise NotImplementedError
 
     def _steps(self) -> ClusterSteps:
-        alternating = self.algorithm == "fast"
-        return ClusterSteps(self._n_columns(), alternating, self.view_weights_, self._vector_views(), joint=self._joint)
+        fast = self.algorithm == "fast"
+        return ClusterSteps(self._n_columns(), fast, self.view_weights_, self._vector_views(), self._joint)
 
     def _topic_counts(self) -> dict[str, int]:
         """Number of topics of each view of counts; Gaussian views have none."""
         counts, names = self.n_components, self._count_views(self.view_names_)
         if not isinstance(counts, Mapping):
             return dict.fromkeys(names, counts)
-        if self._joint:
-            raise ValueError(
-                f"{type(self).__name__} has one set of topics for all views: n_components must be a number."
-            )
-        for view in counts:
-            if view not in self.view_names_:
-                raise ValueError(
-                    f"n_components names view {view!r}, but the views are {listed(self.view_names_)}."
-                    f"{did_you_mean(view, self.view_names_)}"
-                )
-        for view in names:
-            if view not in counts:
-                raise ValueError(f"n_components has no value for view {view!r}.")
+        if self._joint or not set(names) <= set(counts) <= set(self.view_names_):
+            known = "be a number" if self._joint else f"name the views {listed(names)}"
+            raise ParameterError(f"must {known}, got {short(counts)}.", parameter="n_components")
         return {view: counts[view] for view in names}
 
     def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
@@ -215,7 +210,7 @@ class ClusterModel(WeightedModel):
                 if name in given:
                     clusters[name] = as_distributions("cluster_topic", given[name], (n_columns, count))
                 else:
-                    clusters[name] = random_matrix(stream, 0, n_columns, count, np.float64)
+                    clusters[name] = random_matrix(stream, 0, n_columns, count)
             if self._joint:
                 shares = view_shares(views, next(iter(n_topics.values())), arrays.get("topic_view"))
                 features = {name: part * shares[:, v] for v, (name, part) in enumerate(features.items())}
@@ -255,19 +250,8 @@ class ClusterModel(WeightedModel):
         topics, shares = split_by_view(shared["feature_topic"])
         return {"topic_feature_": topics, "cluster_topic_": clusters, "topic_view_": shares}
 
-    def _feature_topic(
-        self, names: tuple[str, ...], some: Mapping[str, np.ndarray] = EVERY_FEATURE
-    ) -> dict[str, np.ndarray]:
-        """Fitted topics (features x topics) over some of the views; where `some` has a view, of these features."""
-        if not self._joint:
-            return {name: self._topics_of(name, some) for name in names}
-        weights = self.topic_view_[:, [self.view_names_.index(name) for name in names]]
-        return {name: self._topics_of(name, some) * weights[:, v] for v, name in enumerate(names)}
-
-    def _profiles(
-        self, names: tuple[str, ...], some: Mapping[str, np.ndarray] = EVERY_FEATURE
-    ) -> dict[str, np.ndarray]:
-        profiles = {n: part @ self.cluster_topic_[n].T for n, part in self._feature_topic(names, some).items()}
+    def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        profiles = {name: part @ self.cluster_topic_[name].T for name, part in self._topics(names).items()}
         if self._joint:  # a subset of views: each cluster's distribution over what is there
             total = sum(self.cluster_topic_[n] @ self.topic_view_[:, self.view_names_.index(n)] for n in names)
             profiles = {name: part / np.maximum(total, FEATURE_FLOOR) for name, part in profiles.items()}
@@ -276,7 +260,7 @@ class ClusterModel(WeightedModel):
     def _restored(self) -> Tree:
         names = self._count_views(self.view_names_)
         return {
-            "feature_topic": self._feature_topic(names),
+            "feature_topic": self._topics(names),
             "cluster_topic": {name: self.cluster_topic_[name] for name in names},
             "profiles": self._profiles(names),
             **self._fitted_means(self.view_names_),
@@ -359,8 +343,285 @@ class _Starts:
         return parts[0] if len(parts) == 1 else np.stack(parts, axis=1)
 
 
+class _TopicClusters(ClusterMixin, _ClusterTopics):
+    """The clusterers."""
+
+    _own_starts = True
+    _parameters = {
+        **SEED_PARAMETERS,
+        "n_components": by_view(integer()),
+        "init": one_of("likeliest", "consensus", "random") | MAPPING,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        n_components: Any = 32,
+        *,
+        view_weights: Any = None,
+        seeds: Any = None,
+        seed_strength: float = 0.03,
+        max_iter: int = 150,
+        tol: float = 1e-5,
+        n_init: int = 1,
+        init: Any = "likeliest",
+        likelihood: Any = "auto",
+        algorithm: str = "fast",
+        engine: Any = "auto",
+        n_jobs: int | None = None,
+        learning_decay: float = 0.7,
+        random_state: Any = None,
+        verbose: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.view_weights = view_weights
+        self.seeds = seeds
+        self.seed_strength = seed_strength
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.init = init
+        self.likelihood = likelihood
+        self.algorithm = algorithm
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.learning_decay = learning_decay
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def partial_fit(self, X: Any, y: Any = None) -> Any:
+        """Update the model with one minibatch (online EM); every batch must have the views of the first."""
+        learn_stream(self, known_views(self, X))
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the most likely cluster of each object from some or all of the fitted views."""
+        return self._mixtures(X).argmax(axis=1)
+
+    def _n_columns(self) -> int:
+        return int(self.n_clusters)
+
+    def _fit_views(self, X: Any) -> Any:
+        views = super()._fit_views(X)
+        check_enough_objects(len(views), self._n_columns())
+        return views
+
+    def _first_vectors(self, views: Any, context: FitContext) -> Any:
+        return cluster_vectors(views, self.n_clusters, context.seed)
+
+    def _first_memberships(self, views: Any, context: FitContext) -> Any:
+        ready = context.deadline
+        if self.init == "consensus":
+            counts = self._counts_of(views)
+            return consensus_start(counts, self.n_clusters, context.seed, self._weights_of(counts), deadline=ready)
+        weights, vectors = self._weights_of(views), self._vector_views()
+        return likeliest_start(
+            views,
+            self.n_clusters,
+            context.seed,
+            weights,
+            self.n_jobs,
+            gaussian=vectors,
+            deadline=ready,
+            engine=context.engine,
+        )
+
+
+class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type: ignore[misc]  # scores accuracy
+    """The classifiers."""
+
+    row_masses_: dict[str, float]
+    _parameters = {
+        "view_weights": by_view(number()) | one_of(LEARNED) | NONE,
+        "unit_mass": TRUTH | one_of("auto"),
+        "n_components": by_view(integer()),
+        "init": one_of("co_em", "naive_bayes", "random") | MAPPING,
+    }
+
+    def __init__(
+        self,
+        n_components: Any = 32,
+        *,
+        view_weights: Any = None,
+        unit_mass: bool | str = "auto",
+        max_iter: int = 150,
+        tol: float = 1e-5,
+        n_init: int = 1,
+        init: Any = "co_em",
+        likelihood: Any = "auto",
+        algorithm: str = "fast",
+        engine: Any = "auto",
+        n_jobs: int | None = None,
+        learning_decay: float = 0.7,
+        random_state: Any = None,
+        verbose: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.view_weights = view_weights
+        self.unit_mass = unit_mass
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.init = init
+        self.likelihood = likelihood
+        self.algorithm = algorithm
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.learning_decay = learning_decay
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # proportions of features tell classes apart here, not distances: blobs are no fair test
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Any:  # type: ignore[override]  # labels are needed
+        """Learn from labeled and unlabeled objects; -1, None or NaN in y marks unlabeled objects."""
+        deadline = self._deadline()
+        views = self._fit_views(X)
+        codes, self.classes_ = encode_labels(y, len(views))
+        warn_of_lone_labels(codes, self.classes_)
+        self._learn_weights(views, codes, deadline.share(self._start_share))
+        self._fit(X, views, deadline, {"labels": codes})
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+        """Update the model with one minibatch (online EM); -1, None or NaN in y marks unlabeled objects.
+
+        The first batch of a new model must name all classes and should hold labeled objects of each; every batch has
+        the views of the first.
+        """
+        new = not has_learned(self)
+        if new and classes is None:
+            raise ValueError(
+                "classes must be passed in the first call to partial_fit: list every class that may occur."
+            )
+        classes = classes if new else self.classes_
+        views = known_views(self, X)
+        codes, self.classes_ = encode_labels(y, len(views), classes)
+        if new:
+            self._learn_weights(views, codes)
+        learn_stream(self, views, {"labels": codes})
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Compute class probabilities from some or all of the fitted views; rows sum to one."""
+        return self._mixtures(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the most likely class of each object from some or all of the fitted views."""
+        return named(self.classes_, self._mixtures(X).argmax(axis=1))
+
+    def _keep_labels(self) -> None:
+        self.transduction_ = named(self.classes_, self.memberships_.argmax(axis=1))
+
+    def _n_columns(self) -> int:
+        return len(self.classes_)
+
+    def _fit_views(self, X: Any) -> Any:
+        views = super()._fit_views(X)
+        counts = self._counts_of(views)
+        self.row_masses_ = {} if counts is None else common_masses(counts, self.unit_mass)
+        return with_masses_of(views, self.row_masses_)
+
+    def _new_views(self, X: Any) -> Any:
+        return with_masses_of(super()._new_views(X), self.row_masses_)
+
+    def _learn_weights(self, views: Any, codes: np.ndarray, deadline: Deadline = NO_DEADLINE) -> None:
+        if self.view_weights == LEARNED:
+            seed = base_seed(self.random_state)
+            self.view_weights_ = learned_view_weights(
+                views, codes, len(self.classes_), seed, deadline, self._vector_views()
+            )
+
+    def _first_vectors(self, views: Any, context: FitContext) -> Any:
+        assert context.labels is not None
+        return vectors_of_classes(views, context.labels, len(self.classes_), context.seed)
+
+    def _first_memberships(self, views: Any, context: FitContext) -> Any:
+        assert context.labels is not None
+        n_classes, used = len(self.classes_), [name for name in views.names if self.view_weights_[name] > 0]
+        counts, odds = views.select(*self._count_views(used)), None
+        held = HeldViews.on_device(counts, context.engine, n_classes)
+        if context.vectors:
+            vectors = views.select(*context.vectors)
+            odds, held = vectors_of_classes(vectors, context.labels, n_classes, context.seed).log_odds, None
+        if self.init == "naive_bayes":
+            start = NaiveBayesStart.learned(counts, context.labels, n_classes, odds=odds)
+        else:
+            names = (*counts.names, *context.vectors)
+            start = label_start(
+                views.select(*names), context.labels, n_classes, context.deadline, held, odds, counts.names
+            )
+        return start if held is None else start(counts, held)
+
+
+# -- objects of very different lengths
+
+
+def common_masses(views: Any, unit_mass: bool | str) -> dict[str, float]:
+    """Mass that rows of each view are brought to; none where they stay as they are.
+
+    Parameters
+    ----------
+    views : Views or LazyViews
+        Views of counts.
+    unit_mass : bool or "auto"
+        "auto" scales where the masses of the objects, of all views together, differ by more than their mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> common_masses(Views(words=np.diag([1.0, 2.0, 60.0])), "auto")
+    {'words': 2.0}
+    >>> common_masses(Views(words=np.diag([1.0, 2.0, 3.0])), "auto")
+    {}
+    """
+    if not unit_mass:
+        return {}
+    masses = np.concatenate(over_rows(views, _row_masses))
+    total = masses.sum(axis=1)
+    if not (total > 0).any() or (unit_mass == "auto" and not uneven(total)):
+        return {}
+    filled = {name: column[column > 0] for name, column in zip(views.names, masses.T)}
+    return {name: float(np.median(column)) for name, column in filled.items() if column.size}
+
+
+def uneven(masses: np.ndarray) -> bool:
+    """Tell whether masses of objects, but for those that have none, differ so widely that a few decide on all.
+
+    Examples
+    --------
+    >>> uneven(np.array([1.0, 2.0, 60.0])), uneven(np.array([1.0, 2.0, 3.0])), uneven(np.zeros(2))
+    (True, False, False)
+    """
+    some = masses[masses > 0]
+    return bool(some.size) and bool(some.std() > some.mean())
+
+
+def with_masses_of(views: Any, masses: Mapping[str, float]) -> Any:
+    """Views, in memory or lazy, whose rows have these masses; empty rows and other views stay."""
+    scaled = {name: partial(_with_mass, mass=mass) for name, mass in masses.items() if name in views.names}
+    return views.map(scaled) if scaled else views
+
+
+def _row_masses(views: Views, first: int) -> np.ndarray:
+    return np.column_stack([np.asarray(matrix.sum(axis=1, dtype=np.float64)).ravel() for matrix in views.values()])
+
+
+def _with_mass(matrix: Any, mass: float) -> Any:
+    shares = normalize(matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64), norm="l1")
+    return for_sklearn(shares * shares.dtype.type(mass))
+
+
+# -- the models
+
+
 @shared_parameters
-class MultiViewPLSA(ClusterMixin, ClusterModel):
+class MultiViewPLSA(_TopicClusters, MixtureModel):
     """Cluster objects with several views: topics for each view, one clustering for all.
 
     Parameters
@@ -413,101 +674,12 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     (5,)
     """
 
-    _own_starts = True
     _takes_vectors = True
-    _fitted_state = {"labels_": rules.integers("objects", below="clusters")}
-
-    _parameters = {
-        **SEED_PARAMETERS,
-        "n_components": by_view(integer()),
-        "init": one_of("likeliest", "consensus", "random") | MAPPING,
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        n_components: Any = 32,
-        *,
-        view_weights: Any = None,
-        seeds: Any = None,
-        seed_strength: float = 0.03,
-        max_iter: int = 150,
-        tol: float = 1e-5,
-        n_init: int = 1,
-        init: Any = "likeliest",
-        likelihood: Any = "auto",
-        algorithm: str = "fast",
-        engine: Any = "auto",
-        n_jobs: int | None = None,
-        learning_decay: float = 0.7,
-        random_state: Any = None,
-        verbose: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.view_weights = view_weights
-        self.seeds = seeds
-        self.seed_strength = seed_strength
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.init = init
-        self.likelihood = likelihood
-        self.algorithm = algorithm
-        self.engine = engine
-        self.n_jobs = n_jobs
-        self.learning_decay = learning_decay
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
-        """Cluster the objects of X; y is ignored."""
-        deadline = self._deadline()
-        self._fit(X, self._fit_views(X), deadline)
-        self.labels_ = self.memberships_.argmax(axis=1)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
-        """Update the model with one minibatch (online EM); every batch must have the views of the first."""
-        self._learn_stream(self._known_views(X))
-        self.labels_ = self.memberships_.argmax(axis=1)
-        return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the most likely cluster of each object from some or all of the fitted views."""
-        return self._mixtures(X).argmax(axis=1)
-
-    def _n_columns(self) -> int:
-        return self.n_clusters
-
-    def _fit_views(self, X: Any) -> Any:
-        views = super()._fit_views(X)
-        check_enough_objects(len(views), self._n_columns())
-        return views
-
-    def _first_vectors(self, views: Any, context: FitContext) -> Any:
-        return cluster_vectors(views, self.n_clusters, context.seed)
-
-    def _first_memberships(self, views: Any, context: FitContext) -> Any:
-        ready = context.deadline
-        if self.init == "consensus":
-            counts = self._counts_of(views)
-            return consensus_start(counts, self.n_clusters, context.seed, self._weights_of(counts), deadline=ready)
-        weights, vectors = self._weights_of(views), self._vector_views()
-        return likeliest_start(
-            views,
-            self.n_clusters,
-            context.seed,
-            weights,
-            self.n_jobs,
-            gaussian=vectors,
-            deadline=ready,
-            engine=context.engine,
-        )
+    _fitted_state = {**_rules("topics of {view}"), **_OF_CLUSTERS}
 
 
 @shared_parameters
-class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):  # type: ignore[misc]  # scores accuracy
+class MultiViewPLSAClassifier(_TopicClasses, MixtureModel):  # type: ignore[misc]
     """Classify objects with several views from few labels: labeled objects keep their class, the others are inferred.
 
     Parameters
@@ -518,8 +690,8 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     view_weights : float, {view: float}, None or "auto", default=None
         Weight of each view; 1 by default. Vectors beside counts are weighed by default: as one token where they know
         nothing of the classes, and else as up to one for each column, fewer the more the columns' noise goes together
-        (`coview.plsa.vector_weight`). "auto" leaves out views that share nothing with the others, unless held-out
-        labels can be told from them (`coview.classification.view_evidence`).
+        (`coview.plsa.dense`). "auto" leaves out views that share nothing with the others, unless held-out labels can be
+        told from them (`coview.classification.view_evidence`).
     unit_mass : bool or "auto", default="auto"
         Bring the rows of each view to the same sum, so that a long text counts no more than a short one. "auto" does so
         where the sums of the objects differ widely, by a standard deviation above their mean: there a few long texts
@@ -569,136 +741,89 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     True
     """
 
-    row_masses_: dict[str, float]
     _takes_vectors = True
-    _fitted_state = {
-        "classes_": rules.labels("clusters"),
-        "transduction_": rules.values("objects"),
-        "row_masses_": rules.mapping(rules.number(1e-60, 1e60)),
-    }
-    _parameters = {
-        "view_weights": by_view(number()) | one_of(LEARNED) | NONE,
-        "unit_mass": TRUTH | one_of("auto"),
-        "n_components": by_view(integer()),
-        "init": one_of("co_em", "naive_bayes", "random") | MAPPING,
-    }
+    _fitted_state = {**_rules("topics of {view}"), **_OF_CLASSES}
 
-    def __init__(
-        self,
-        n_components: Any = 32,
-        *,
-        view_weights: Any = None,
-        unit_mass: bool | str = "auto",
-        max_iter: int = 150,
-        tol: float = 1e-5,
-        n_init: int = 1,
-        init: Any = "co_em",
-        likelihood: Any = "auto",
-        algorithm: str = "fast",
-        engine: Any = "auto",
-        n_jobs: int | None = None,
-        learning_decay: float = 0.7,
-        random_state: Any = None,
-        verbose: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.view_weights = view_weights
-        self.unit_mass = unit_mass
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.init = init
-        self.likelihood = likelihood
-        self.algorithm = algorithm
-        self.engine = engine
-        self.n_jobs = n_jobs
-        self.learning_decay = learning_decay
-        self.random_state = random_state
-        self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # proportions of features tell classes apart here, not distances: blobs are no fair test
-        tags.classifier_tags.poor_score = True
-        return tags
+@parameters_of(MultiViewPLSA)
+class DualPLSA(_TopicClusters, MixtureModel):
+    """Cluster the objects of one view with separate topics and clusters; several views are concatenated.
 
-    def fit(self, X: Any, y: Any) -> MultiViewPLSAClassifier:
-        """Learn from labeled and unlabeled objects; -1, None or NaN in y marks unlabeled objects."""
-        deadline = self._deadline()
-        views = self._fit_views(X)
-        codes, self.classes_ = encode_labels(y, len(views))
-        warn_of_lone_labels(codes, self.classes_)
-        self._learn_weights(views, codes, deadline.share(self._start_share))
-        self._fit(X, views, deadline, {"labels": codes})
-        self.transduction_ = named(self.classes_, self.memberships_.argmax(axis=1))
-        return self
+    Parameters
+    ----------
+    <same: n_clusters>
+    n_components : int, default=32
+        Number of topics, shared by all views. Topics are cheap: a sweep costs non-zeros x clusters, however many.
+    <same: view_weights, seeds, seed_strength, max_iter, tol, n_init, init>
+    likelihood : {"auto", "multinomial"}, default="auto"
+        All views are counts here: they share their topics.
+    <same: algorithm, engine, n_jobs, learning_decay, random_state, verbose>
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> MultiViewPLSAClassifier:
-        """Update the model with one minibatch (online EM); -1, None or NaN in y marks unlabeled objects.
+    Attributes
+    ----------
+    <same: labels_, memberships_, group_names_>
+    cluster_topic_ : dict of ndarray (n_clusters, n_components)
+        ``p(topic | cluster, view)`` by view, the same for all of them.
+    <same: topic_feature_>
+    topic_view_ : ndarray (n_components, n_views)
+        ``p(view | topic)``: how much of each topic lies in each view.
+    <same: view_weights_, history_, fit_seconds_, n_iter_, stopped_by_>
+    <shared: fitted views>
 
-        The first batch of a new model must name all classes and should hold labeled objects of each; every batch has
-        the views of the first.
-        """
-        if self._has_learned():
-            classes = self.classes_
-        elif classes is None:
-            raise ValueError(
-                "classes must be passed in the first call to partial_fit: list every class that may occur."
-            )
-        new = not self._has_learned()
-        views = self._known_views(X)
-        codes, self.classes_ = encode_labels(y, len(views), classes)
-        if new:
-            self._learn_weights(views, codes)
-        self._learn_stream(views, {"labels": codes})
-        self.transduction_ = named(self.classes_, self.memberships_.argmax(axis=1))
-        return self
+    Examples
+    --------
+    >>> from coview import DualPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.metrics import clustering_accuracy
+    >>> data = make_topic_views(n_objects=150, n_views=1, n_clusters=3, random_state=0)
+    >>> model = DualPLSA(n_clusters=3, n_components=6, random_state=0).fit(data.views["view0"])
+    >>> clustering_accuracy(data.target, model.labels_) > 0.95
+    True
+    """
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Compute class probabilities from some or all of the fitted views; rows sum to one."""
-        return self._mixtures(X)
+    _joint = True
+    _takes_vectors = False
+    _fitted_state = {**_SHARED, **_OF_CLUSTERS}
+    _parameters = {"likelihood": one_of("auto", "multinomial")}
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the most likely class of each object from some or all of the fitted views."""
-        memberships = self._mixtures(X)
-        return named(self.classes_, memberships.argmax(axis=1))
 
-    def _n_columns(self) -> int:
-        return len(self.classes_)
+@parameters_of(MultiViewPLSAClassifier)
+class DualPLSAClassifier(_TopicClasses, MixtureModel):  # type: ignore[misc]
+    """Classify the objects of one view from few labels; several views are concatenated.
 
-    def _fit_views(self, X: Any) -> Any:
-        views = super()._fit_views(X)
-        counts = self._counts_of(views)
-        self.row_masses_ = {} if counts is None else common_masses(counts, self.unit_mass)
-        return with_masses_of(views, self.row_masses_)
+    Parameters
+    ----------
+    n_components : int, default=32
+        Number of topics, shared by all views. Topics are cheap: a sweep costs non-zeros x classes, however many.
+    <same: view_weights, unit_mass, max_iter, tol, n_init, init>
+    likelihood : {"auto", "multinomial"}, default="auto"
+        All views are counts here: they share their topics.
+    <same: algorithm, engine, n_jobs, learning_decay, random_state, verbose>
 
-    def _new_views(self, X: Any) -> Any:
-        return with_masses_of(super()._new_views(X), self.row_masses_)
+    Attributes
+    ----------
+    <same: classes_, transduction_, memberships_>
+    cluster_topic_ : dict of ndarray (n_classes, n_components)
+        ``p(topic | class, view)`` by view, the same for all of them.
+    <same: topic_feature_>
+    topic_view_ : ndarray (n_components, n_views)
+        ``p(view | topic)``: how much of each topic lies in each view.
+    <same: view_weights_, row_masses_, history_, fit_seconds_, n_iter_, stopped_by_>
+    <shared: fitted views>
 
-    def _learn_weights(self, views: Any, codes: np.ndarray, deadline: Deadline = NO_DEADLINE) -> None:
-        if self._learns_weights():
-            seed = base_seed(self.random_state)
-            self.view_weights_ = learned_view_weights(
-                views, codes, len(self.classes_), seed, deadline, self._vector_views()
-            )
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import DualPLSAClassifier
+    >>> from coview.datasets import make_topic_views
+    >>> data = make_topic_views(n_objects=150, n_views=1, n_clusters=3, random_state=0)
+    >>> y = np.where(np.arange(150) < 9, data.target, -1)
+    >>> model = DualPLSAClassifier(n_components=6, random_state=0).fit(data.views["view0"], y)
+    >>> bool(np.mean(model.transduction_ == data.target) > 0.95)
+    True
+    """
 
-    def _first_vectors(self, views: Any, context: FitContext) -> Any:
-        assert context.labels is not None
-        return vectors_of_classes(views, context.labels, len(self.classes_), context.seed)
-
-    def _first_memberships(self, views: Any, context: FitContext) -> Any:
-        assert context.labels is not None
-        n_classes, used = len(self.classes_), [name for name in views.names if self.view_weights_[name] > 0]
-        counts, odds = views.select(*self._count_views(used)), None
-        held = HeldViews.on_device(counts, context.engine, n_classes)
-        if context.vectors:
-            vectors = views.select(*context.vectors)
-            odds, held = vectors_of_classes(vectors, context.labels, n_classes, context.seed).log_odds, None
-        if self.init == "naive_bayes":
-            start = NaiveBayesStart.learned(counts, context.labels, n_classes, odds=odds)
-        else:
-            names = (*counts.names, *context.vectors)
-            start = label_start(
-                views.select(*names), context.labels, n_classes, context.deadline, held, odds, counts.names
-            )
-        return start if held is None else start(counts, held)
+    _joint = True
+    _takes_vectors = False
+    _fitted_state = {**_SHARED, **_OF_CLASSES}
+    _parameters = {"likelihood": one_of("auto", "multinomial")}

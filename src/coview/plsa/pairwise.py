@@ -2,8 +2,9 @@
 
     maximize  sum_v t_v L_v  -  sum_(v<w) coupling_vw sum_ij (S^v_ij - S^w_ij)^2,   S^v_ij = exp(-|P_i - P_j|^2 / sigma)
 
-L_v is the log-likelihood of PLSA in view v, P = p(y|d,v) by rows, and ij runs over sampled pairs (`pairs.py`). Jiang,
-Liu, Li, Li and Lu (2012). Views need not share their topics: only who is near whom counts. With the row statistic
+L_v is the log-likelihood of PLSA in view v, P = p(y|d,v) by rows, and ij runs over sampled pairs, in both orders, that
+lie inside a block of rows: time and memory grow with the number of pairs. Jiang, Liu, Li, Li and Lu (2012). Views need
+not share their topics: only who is near whom counts. With the row statistic
 n = P * R F and g = t n / P - coupling dR/dP, the published step (eq. 13 and 17) is
 
     P <- rows(P * g)  =  P + s P * (g - m),     m_i = sum_k P_ik g_ik,  s_i = 1 / m_i
@@ -26,34 +27,88 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClusterMixin
-from sklearn.utils.validation import check_is_fitted
 
-from coview.clustering.consensus import consensus, fold_in_consensus
 from coview.engines.deadline import Deadline
 from coview.engines.passes import blockwise
 from coview.engines.protocol import Block, Engine, Holder
 from coview.engines.state import State, Tree
 from coview.inspection import Inspection
-from coview.plsa.alignment import align_topics, topic_overlap
-from coview.plsa.by_view import ByViewModel, ByViewSteps, has_data, pair_couplings
-from coview.plsa.factors import ROW_FLOOR, random_matrix
-from coview.plsa.likeliest_start import likeliest_arrays
+from coview.plsa.co_plsa import ByView, ByViewSteps, has_data, pair_couplings
 from coview.plsa.link import LinkPLSA
-from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel, fold_rows
-from coview.plsa.pairs import Masses, Partners, median_distance
+from coview.plsa.mixture import RESTART, MixtureModel
+from coview.plsa.starts import FitContext, align_topics, likeliest_arrays, topic_overlap
+from coview.plsa.steps import ROW_FLOOR, MixtureSteps, fold_rows, random_matrix, type_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.parameters import MAPPING, NONE, integer, number, one_of
-from coview.validation import base_seed, check_enough_objects
+from coview.utils.parameters import MAPPING, number, one_of
+from coview.validation import check_enough_objects
+from coview.views.views import Views
 
 __all__ = ["PairSteps", "PairwiseCoPLSA"]
 
 AUTO = 0.3  # coupling="auto", in units of an object's mass per partner
 HALVINGS = 60
-SHORT = 0.9  # of the largest feasible step
-WARM_SWEEPS = 20  # before pairs count
-AGREED = 0.9  # share of the time budget that is left when the views have to agree on clusters
-_SAMPLE = 2048  # rows whose distances give the median
+WARM_SWEEPS = 20  # of link-PLSA, before pairs count
+
+
+# -- pairs of objects
+
+
+@dataclass(frozen=True)
+class Partners:
+    """Draws a share of the pairs of a block, each once: partners of each row (rows x most of a row, -1 = none)."""
+
+    seed: int
+    fraction: float = 0.05
+
+    def __call__(self, views: Views) -> np.ndarray:
+        from coview.kernels.pairs import draw_partners  # numba, only when it is needed
+
+        n = len(views)
+        every = n * (n - 1) // 2
+        total = min(int(np.ceil(self.fraction * every - 1e-9)), every)
+        # row i owns as many pairs as objects follow it on a half circle; see the kernel
+        owned = np.full(n, n // 2)
+        if n % 2 == 0:
+            owned[n // 2 :] -= 1
+        exact = owned * (total / max(every, 1))
+        counts = np.floor(exact + 1e-9).astype(np.int64)
+        order = np.random.default_rng(self.seed).permutation(n)
+        order = order[np.argsort(-(exact - counts)[order], kind="stable")]
+        counts[order[: total - int(counts.sum())]] += 1
+        out = np.empty((n, int(counts.max(initial=0))), dtype=np.int32)
+        draw_partners(self.seed, counts, out)
+        return out
+
+
+@dataclass(frozen=True)
+class Masses:
+    """Sum of each object's values, views weighted: what the blocks carry for weights in units of it.
+
+    Examples
+    --------
+    >>> Masses({"words": 0.5, "links": 2.0})(Views(words=np.array([[1.0, 3.0]]), links=np.array([[4.0]])))
+    array([10.])
+    """
+
+    shares: dict[str, float]
+
+    def __call__(self, views: Views) -> np.ndarray:
+        sums = [self.shares[name] * np.asarray(matrix.sum(axis=1)).ravel() for name, matrix in views.items()]
+        return np.asarray(np.sum(sums, axis=0, dtype=np.float64))
+
+
+def median_distance(mixtures: np.ndarray) -> float:
+    """Median squared distance of two rows (objects x views x topics) in the same view; 1 where all are alike.
+
+    Examples
+    --------
+    >>> median_distance(np.array([[[1.0, 0.0]], [[0.0, 1.0]]]))
+    2.0
+    """
+    gaps = mixtures - np.roll(mixtures, 1, axis=0)
+    median = float(np.median((gaps * gaps).sum(axis=2)))
+    return median if median > 0 else 1.0
 
 
 # -- the steps
@@ -69,15 +124,14 @@ class PairSteps(ByViewSteps):
 
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Given rows, or the same random mixture in every view; even where an object lacks the view."""
-        dtype = next(iter(shared["profiles"].values())).dtype
         have = ops.to_numpy(block.extra["have"])
         if "start" in block.extra:
             table = np.array(ops.to_numpy(block.extra["start"]), dtype=np.float64)
         else:
-            table = np.tile(random_matrix(seed, block.start, block.stop, self.width, np.float64), len(block.views))
+            table = np.tile(random_matrix(seed, block.start, block.stop, self.width), len(block.views))
         views = table.reshape(len(block), len(block.views), self.width)
         views[~have] = 1.0 / self.width
-        return self.normalize_rows({"mixture": ops.asarray(table, dtype)})
+        return self.normalize_rows({"mixture": ops.asarray(table, type_of(shared))})
 
     def row_step(
         self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
@@ -158,7 +212,7 @@ class _Move:
         room = mean - lowest
         free = (lowest >= 0) & (mean > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            length = xp.where(free, 1.0 / mean, xp.where(room > 0, SHORT / room, 0.0))
+            length = xp.where(free, 1.0 / mean, xp.where(room > 0, 0.9 / room, 0.0))
         change = self.P * (self.slope - mean[:, None]) * length[:, None]
         before = self.pairs.part(self.v)
         for _ in range(HALVINGS):
@@ -183,7 +237,7 @@ class _Move:
 
 
 @shared_parameters
-class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
+class PairwiseCoPLSA(ClusterMixin, ByView, MixtureModel):
     """Cluster objects with two or more views: topics for each view, aligned through pairs of objects.
 
     Two objects that are near each other in the topics of one view should be so in those of another, and two that are
@@ -203,21 +257,14 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         Width of the similarity. "median" takes the median squared distance of mixtures at the start.
     pair_fraction : float, default=0.05
         Share of the pairs of objects in the regularizer. Pairs are drawn once per fit, inside blocks of rows.
-    n_pairs : int or None, default=None
-        Number of pairs, in place of `pair_fraction`.
-    consensus : {"alignment", "mvc"}, default="alignment"
-        How views make one clustering: the mean of their mixtures, or the pattern that explains their labels
-        (see `ConsensusClustering`).
     <shared: max_iter, tol>
     n_init : int, default=1
-        Number of starts; the one with the highest objective is kept. Unless ``init="random"``, these are starts of the
-        models that `init` names.
-    init : {"likeliest", "link", "plsa", "random"} or dict, default="likeliest"
-        Where to start: some sweeps of `LinkPLSA` on all views that begin at the likeliest of several clusterings (a
-        consensus of k-means, k-means side by side, neighbor graphs), the same from a random start, some of PLSA on each
-        view, or one random mixture per object in all views and random topics. A dict holds any of
-        ``memberships_by_view`` (``{view: array}``, or one array for all views) and ``topic_feature`` (``{view:
-        array}``) in the shapes of the fitted attributes; the rest is random.
+        Number of starts; the one with the highest objective is kept.
+    init : {"likeliest", "random"} or dict, default="likeliest"
+        Where to start: some sweeps of `LinkPLSA` on all views that begin at the likeliest of several clusterings, or
+        one random mixture per object in all views and random topics. A dict holds any of ``memberships_by_view``
+        (``{view: array}``, or one array for all views) and ``topic_feature`` (``{view: array}``) in the shapes of the
+        fitted attributes; the rest is random.
     algorithm : {"fast", "published"}, default="fast"
         "fast" shortens the published step of the mixtures until the objective does not fall, updates topics from fresh
         mixtures, and adds momentum. "published" is the paper's fixed-point step, from one expectation for both; it may
@@ -235,8 +282,6 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         ``p(topic | object, view)`` of the training objects, by view; even where an object lacks the view. Topics are
         numbered so that topic k goes with topic k of the other views.
     <shared: topic_feature_>
-    cluster_mapping_ : dict of ndarray (n_clusters, n_clusters)
-        With ``consensus="mvc"``: share of each view's topics in each cluster.
     sigma_ : float
         Width of the similarity.
     <shared: view_weights_>
@@ -275,16 +320,15 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     _fitted_state = {
         "labels_": rules.integers("objects", below="topics"),
         "labels_by_view_": rules.by_view(rules.integers("objects", low=-1, below="topics")),
-        "cluster_mapping_": rules.optional(rules.by_view(rules.shares("topics", "topics"))),
+        "memberships_": None,
+        "memberships_by_view_": rules.by_view(rules.shares("objects", "topics")),
         "sigma_": rules.number(0.0),
     }
     _parameters = {
         "coupling": one_of("auto") | number() | MAPPING,
         "sigma": one_of("median") | number(above=0),
         "pair_fraction": number(above=0, most=1),
-        "n_pairs": integer() | NONE,
-        "consensus": one_of("alignment", "mvc"),
-        "init": one_of("likeliest", "link", "plsa", "random") | MAPPING,
+        "init": one_of("likeliest", "random") | MAPPING,
     }
 
     def __init__(
@@ -295,8 +339,6 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         view_weights: Any = None,
         sigma: Any = "median",
         pair_fraction: float = 0.05,
-        n_pairs: int | None = None,
-        consensus: str = "alignment",
         max_iter: int = 200,
         tol: float = 1e-5,
         n_init: int = 1,
@@ -312,8 +354,6 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         self.view_weights = view_weights
         self.sigma = sigma
         self.pair_fraction = pair_fraction
-        self.n_pairs = n_pairs
-        self.consensus = consensus
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -323,27 +363,6 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def fit(self, X: Any, y: Any = None) -> PairwiseCoPLSA:
-        """Cluster the objects of X, which has at least two views; y is ignored."""
-        deadline = self._deadline()
-        early = deadline.share(AGREED) if self.consensus == "mvc" else deadline
-        self._fit(X, self._fit_views(X), early, {"have": has_data})
-        mixtures, weights = self.memberships_by_view_, self.view_weights_
-        self.labels_by_view_ = {name: _likeliest(part) for name, part in mixtures.items()}
-        self.__dict__.pop("cluster_mapping_", None)
-        if self.consensus == "mvc":
-            votes = [np.asarray(labels) for labels in self.labels_by_view_.values()]
-            seed, width = base_seed(self.random_state), self.n_clusters
-            pattern = consensus(votes, width, seed=seed, weights=list(weights.values()), deadline=deadline)
-            # with a column for topics that no training object prefers
-            full = [np.pad(mapping, ((0, 0), (0, width - mapping.shape[1]))) for mapping in pattern.mappings]
-            self.cluster_mapping_ = dict(zip(self.view_names_, full))
-            self.labels_ = pattern.memberships.argmax(axis=1)
-        else:
-            blend: Any = sum(weights[name] * part for name, part in mixtures.items())
-            self.labels_ = blend.argmax(axis=1)
-        return self
 
     def transform(self, X: Any) -> np.ndarray:
         """Compute the topic mixtures of objects from some or all of the fitted views, with fixed topics.
@@ -357,45 +376,42 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         """Compute one topic mixture per view that X has, but those of weight 0; uniform if an object lacks the view."""
         return super().transform_by_view(X)
 
-    @blockwise
     def predict(self, X: Any) -> np.ndarray:
         """Predict the cluster of each object from some or all of the fitted views."""
-        check_is_fitted(self, "topic_feature_")
-        if "cluster_mapping_" not in vars(self):  # topics of all views are clusters
-            return self._mixtures(X).argmax(axis=1)
-        parts = self._mixtures_by_view(X)
-        mappings = [self.cluster_mapping_[name] for name in parts]
-        weights = [self.view_weights_[name] for name in parts]
-        votes = [_likeliest(part) for part in parts.values()]
-        return fold_in_consensus(votes, mappings, weights=weights).argmax(axis=1)
+        return self._mixtures(X).argmax(axis=1)
 
     # -- pieces
 
-    def _n_topics(self) -> int:
+    def _n_columns(self) -> int:
         return self.n_clusters
+
+    def _carried(self) -> dict[str, Any]:
+        return {"have": has_data}
+
+    def _keep_labels(self) -> None:
+        mixtures, weights = self.memberships_by_view_, self.view_weights_
+        self.labels_by_view_ = {name: _likeliest(part) for name, part in mixtures.items()}
+        blend: Any = sum(weights[name] * part for name, part in mixtures.items())
+        self.labels_ = blend.argmax(axis=1)
 
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)
-        check_enough_objects(len(views), self._n_topics())
+        check_enough_objects(len(views), self.n_clusters)
         return views
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: topics of the views are clusters, numbered alike in all views."""
         answer = super()._inspect()
-        mapped = "cluster_mapping_" in vars(self)  # then a cluster is a pattern of topics, and not one of them
         labels = self.__dict__.get("labels_")  # a copy that travels to a cluster has none
         return replace(
             answer,
-            kind="cluster",
             training=replace(answer.training, codes=None if labels is None else np.asarray(labels)),
             view_weights=self.view_weights_,
-            probabilities=not mapped,
-            _predict=self.predict if mapped else None,
         )
 
     def _steps(self) -> PairSteps:
         return PairSteps(
-            self._n_topics(),
+            self.n_clusters,
             self.algorithm == "fast",
             self.view_weights_,
             pairs=pair_couplings(AUTO if self._relative() else self.coupling, self.view_names_),
@@ -405,16 +421,12 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         return isinstance(self.coupling, str)  # "auto"
 
     def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
-        partners = self._partners(len(views), context.seed)
         make, carried = super()._begin(views, context)
         sigma = np.array([self._start_sigma(carried.get("start"), len(views), context.seed)])
-        carried["partners"] = partners
+        carried["partners"] = Partners(context.seed, float(self.pair_fraction))
         if self._relative():
             carried["mass"] = Masses(self.view_weights_)
         return lambda here: {**make(here), "sigma": sigma}, carried
-
-    def _partners(self, n_rows: int, seed: int) -> Partners:
-        return Partners(seed, float(self.pair_fraction), self.n_pairs, n_rows)
 
     def _start_sigma(self, start: np.ndarray | None, n_rows: int, seed: int) -> float:
         """Sigma as given, or the median squared distance of two rows at the start (None: a random mixture)."""
@@ -422,49 +434,38 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         if sigma != "median":
             return float(sigma)
         if start is None:
-            return median_distance(random_matrix(seed, 0, min(n_rows, _SAMPLE), width, np.float64)[:, None])
-        rows = np.random.default_rng(seed).permutation(n_rows)[:_SAMPLE]
+            return median_distance(random_matrix(seed, 0, min(n_rows, 2048), width)[:, None])
+        rows = np.random.default_rng(seed).permutation(n_rows)[:2048]
         return median_distance(start[rows].reshape(len(rows), -1, width))
 
-    def _warm_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
-        """Mixtures and topics by view after some sweeps of link-PLSA, of `n_init` starts the one that is highest then.
+    def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
+        """Mixtures and topics after some sweeps of link-PLSA, of `n_init` starts the one that is highest then."""
+        if self.init != "likeliest":
+            return super()._initial_arrays(views, context)
+        ordered = views.select(*sorted(views.names))  # their order in the data does not matter
+        models: list[LinkPLSA] = []
+        for restart in range(self.n_init):
+            if models and context.deadline.is_over():
+                break
+            mine = context.deadline.share(1 / (self.n_init - restart))
+            init = likeliest_arrays(
+                ordered,
+                self.n_clusters,
+                context.seed + RESTART * restart,
+                {},
+                self.n_jobs,
+                deadline=mine.share(0.5),
+                engine=context.engine,
+            )
+            models.append(self._warm_fit(views, init, context.seed, mine))
+        best = max(models, key=lambda one: one.history_["objective"][-1])
+        return {"memberships_by_view": best.memberships_, "topic_feature": best.topic_feature_}
 
-        Of one view (``init="plsa"``) that is PLSA.
-        """
-        if self.init == "random":
-            return {}
-        groups = [(name,) for name in views.names] if self.init == "plsa" else [views.names]
-        mixtures: dict[str, np.ndarray] = {}
-        topics: dict[str, np.ndarray] = {}
-        for g, names in enumerate(groups):
-            part = views.select(*names)
-            if self.init == "likeliest":
-                ordered = part.select(*sorted(names))  # their order in the data does not matter
-                seeds = [context.seed + RESTART * restart for restart in range(self.n_init)]
-                models: list[LinkPLSA] = []
-                for restart, seed in enumerate(seeds):
-                    if models and context.deadline.is_over():
-                        break
-                    mine = context.deadline.share(1 / (len(seeds) - restart))
-                    ready = mine.share(0.5)
-                    start = likeliest_arrays(
-                        ordered, self.n_clusters, seed, {}, self.n_jobs, deadline=ready, engine=context.engine
-                    )
-                    models.append(self._warm_fit(part, start, 1, context.seed, mine))
-                model = max(models, key=lambda one: one.history_["objective"][-1])
-            else:
-                mine = context.deadline.share(1 / (len(groups) - g))
-                model = self._warm_fit(part, "random", self.n_init, context.seed, mine)
-            mixtures.update(dict.fromkeys(names, model.memberships_))
-            topics.update(model.topic_feature_)
-        return {"memberships_by_view": mixtures, "topic_feature": topics}
-
-    def _warm_fit(self, views: Any, init: Any, n_init: int, seed: int, deadline: Deadline) -> LinkPLSA:
+    def _warm_fit(self, views: Any, init: Any, seed: int, deadline: Deadline) -> LinkPLSA:
         return LinkPLSA(
             self.n_clusters,
             likelihood="multinomial",
             init=init,
-            n_init=n_init,
             max_iter=WARM_SWEEPS,
             tol=0,
             engine=self.engine,

@@ -1,7 +1,7 @@
 """Voting PLSA: views cluster by themselves, objects on which they agree teach the rest.
 
 1. PLSA with the same number of topics on each view: every view votes for the likeliest topic of each object.
-2. Topics of the views are matched one to one (`alignment.py`). An object on which enough of its views agree is a seed.
+2. Topics of the views are matched one to one (`align_topics`). An object on which enough of its views agree is a seed.
 3. A constrained PLSA over all views, p(f|d,v) = sum_z p(z|d) p(f|z,v): seeds hold their cluster alone, p(z|d) of the
    others is learned. Its log-likelihood never falls.
 
@@ -19,11 +19,10 @@ from sklearn.base import ClusterMixin
 
 from coview.engines.state import Tree
 from coview.inspection import Inspection, one_hot
-from coview.plsa.alignment import align_topics, topic_overlap
-from coview.plsa.by_view import has_data
-from coview.plsa.factors import FEATURE_FLOOR, softened
-from coview.plsa.mixture import FitContext, MixtureSteps, WeightedModel
+from coview.plsa.co_plsa import has_data
+from coview.plsa.mixture import MixtureModel
 from coview.plsa.plsa import PLSA
+from coview.plsa.starts import FitContext, align_topics, softened, topic_overlap, topics_from
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import number
@@ -33,7 +32,7 @@ __all__ = ["VotingPLSA"]
 
 
 @shared_parameters
-class VotingPLSA(ClusterMixin, WeightedModel):
+class VotingPLSA(ClusterMixin, MixtureModel):
     """Cluster objects with several views: objects on which the views agree are seeds for the others.
 
     Parameters
@@ -86,7 +85,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
 
     _takes_lazy = False  # objects vote together
     _start_share = 0.8  # the fits of the views alone are most of the work
-    memberships_: np.ndarray
+    init = "random"
 
     _fitted_state = {
         "labels_": rules.integers("objects", below="topics"),
@@ -124,13 +123,6 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> VotingPLSA:
-        """Cluster the objects of X from the votes of the views; y is ignored."""
-        deadline = self._deadline()
-        self._fit(X, self._fit_views(X), deadline)
-        self.labels_ = self.memberships_.argmax(axis=1)
-        return self
-
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most likely cluster of each object from some or all of the fitted views."""
         return self._mixtures(X).argmax(axis=1)
@@ -141,15 +133,15 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         """Answer `inspect`: its topics are clusters."""
         answer = super()._inspect()
         votes = {view: one_hot(codes, len(answer.groups)) for view, codes in self.labels_by_view_.items()}
-        return replace(answer, kind="cluster", training=replace(answer.training, memberships_by_view=votes))
+        return replace(answer, training=replace(answer.training, memberships_by_view=votes))
 
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)
         check_enough_objects(len(views), self.n_clusters)
         return views
 
-    def _steps(self) -> MixtureSteps:
-        return MixtureSteps(self.n_clusters, self.algorithm == "fast", self.view_weights_)
+    def _n_columns(self) -> int:
+        return self.n_clusters
 
     def _fixed_start(self) -> bool:
         return True
@@ -166,7 +158,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         mean[self.seeds_] = np.eye(self.n_clusters)[winners[self.seeds_]]
         mean[~have.any(axis=1)] = 1.0
         start = softened(mean / mean.sum(axis=1, keepdims=True))
-        counts = {name: np.maximum(np.asarray(matrix.T @ start), FEATURE_FLOOR) for name, matrix in views.items()}
+        counts = {name: part.T for name, part in topics_from(views, start).items()}
         profiles = {name: part / part.sum(axis=0) for name, part in counts.items()}
         labels = np.where(self.seeds_, winners, -1)
         return lambda here: {"profiles": profiles}, {"labels": labels, "start": start}

@@ -14,7 +14,7 @@ Three scalings, all of columns about their means and of total variance as many a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,7 @@ from coview.preprocessing.base import PerViewTransformer, float_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import by_view, one_of
-from coview.utils.warn import warn_user
-from coview.views.arrays import holds_measurements, looks_counted
+from coview.views.arrays import looks_counted
 from coview.views.views import Views, n_present
 
 __all__ = [
@@ -37,8 +36,6 @@ __all__ = [
     "column_scales",
     "scaled",
     "scaling_by_default",
-    "vector_norms",
-    "warn_of_other_scale",
 ]
 
 SCALINGS = {"standard": 1.0, "pareto": 0.5, "centered": 0.0}  # power of the deviation that a column is divided by
@@ -203,44 +200,6 @@ def _moments(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 # -- vectors of another length than those of the fit
-
-
-def vector_norms(matrix: Any) -> list[float] | None:
-    """Return the least and the largest length of the rows of a view that holds vectors; None of other views.
-
-    Vectors are dense rows of two or more real numbers; rows of zeros lack the view.
-
-    Examples
-    --------
-    >>> vector_norms(np.array([[0.0, 0.0], [3.0, -4.0], [0.6, 0.8]])), vector_norms(np.eye(3))
-    ([1.0, 5.0], None)
-    """
-    if not isinstance(matrix, np.ndarray) or matrix.shape[1] < 2 or matrix.dtype.kind != "f":
-        return None
-    lengths = _norms(matrix)
-    return [float(lengths.min()), float(lengths.max())] if lengths.size and holds_measurements(matrix) else None
-
-
-def warn_of_other_scale(fitted: Mapping[str, Sequence[float]], new: Mapping[str, Any]) -> None:
-    """Warn of views whose new vectors are mostly five times longer or shorter than any of those of the fit.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warn_of_other_scale({"vec": [7.0, 12.0]}, {"vec": np.array([[0.6, 0.8]])})
-    >>> print(caught[0].message)
-    View 'vec' has vectors about 1 long, but 7 to 12 in fit. Scale them as those of the fit were.
-    """
-    for view, (low, high) in fitted.items():
-        lengths = _norms(new[view]) if isinstance(new.get(view), np.ndarray) else np.empty(0)
-        if lengths.size and not low / 5 <= np.median(lengths) <= high * 5:
-            warn_user(
-                f"View {view!r} has vectors about {np.median(lengths):.3g} long, but {low:.3g} to {high:.3g} in fit. "
-                "Scale them as those of the fit were.",
-                UserWarning,
-                inside=True,
-            )
 
 
 def _norms(matrix: np.ndarray) -> np.ndarray:

@@ -108,7 +108,7 @@ feature_names_in_ : ndarray
     "vector_weights": """view_weights : float, {view: float} or None, default=None
     Weight of each view; 1 by default. Vectors beside counts are weighed by default: as one token where they know
     nothing, and else as up to one for each column, fewer the more the columns' noise goes together
-    (`coview.plsa.vector_weight`).""",
+    (`coview.plsa.dense`).""",
 }
 
 _LINE = re.compile(r"^( *)<(shared|same): ([^>]+)>$", re.M)

@@ -44,6 +44,9 @@ class WholeFitMixin:
 
     _parameters: Mapping[str, Constraints] = SHARED
 
+    def _check_order(self, X: Any, y: Any) -> None:
+        """Refuse labels that are known to be in another order than the rows of X."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for name in _FITS:
@@ -56,6 +59,7 @@ def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
         before = dict(vars(self))
+        self._check_order(options.get("X", args[0] if args else None), options.get("y", args[1] if args[1:] else None))
         # a stream checks them once; what was fitted comes last
         if fit.__name__ not in _BATCHES or not any(name.endswith("_") for name in reversed(before)):
             check_parameters(self)

@@ -1,0 +1,123 @@
+"""Online EM of the PLSA family: `partial_fit` folds a batch in, then moves the running expected counts towards its own.
+
+Batch t weighs (10 + t) ** -learning_decay; the offset weakens the first ones, as in scikit-learn's LDA. The first batch
+of a new model is learned on its own for some sweeps. After `fit`, what was learned counts like the batches before the
+first (Cappe and Moulines, 2009).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coview.engines.deadline import NO_DEADLINE
+from coview.engines.loop import sweep
+from coview.engines.memory import MemoryHolder
+from coview.engines.protocol import floating_type
+from coview.engines.state import State, Tree, tree_map
+from coview.exceptions import ViewsError
+from coview.plsa.dense import as_moments, update_means
+from coview.plsa.starts import FitContext
+from coview.validation import base_seed
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
+
+__all__ = ["has_learned", "known_views", "learn_stream"]
+
+FIRST_SWEEPS = 10  # of the first batch: what it teaches is all there is to fold the second one into
+
+
+def has_learned(model: Any) -> bool:
+    """Tell whether a model has been fitted to anything."""
+    return "topic_feature_" in vars(model)
+
+
+def known_views(model: Any, X: Any) -> Any:
+    """Views of a batch: the first one of a new model says what the views are."""
+    return model._new_views(X) if has_learned(model) else model._fit_views(X)
+
+
+def learn_stream(model: Any, views: Any, extra: dict[str, Any] | None = None) -> None:
+    """Learn from one minibatch; of lazy views, every part is one."""
+    extra = extra or {}
+    if not isinstance(views, LazyViews):
+        return _learn_batch(model, model._prepared(views), {**model._carried(), **extra})
+    model._read_seeds(views)
+    first = 0
+    for part in views.parts():
+        here = {name: array[first : first + len(part)] for name, array in extra.items()}
+        _learn_batch(model, model._prepared(model._numbers(part, False)), {**model._carried(), **here})
+        first += len(part)
+    return None
+
+
+def _learn_batch(model: Any, views: Views, extra: dict[str, Any]) -> None:
+    missing = [name for name in model.view_names_ if name not in views]
+    if missing:
+        raise ViewsError(
+            f"partial_fit needs every view of the first batch, but X lacks {', '.join(map(repr, missing))}."
+        )
+    first, known = not has_learned(model), vars(model).get("batch_counts_")
+    if first or known is None:
+        model.n_batches_, model.history_ = 0, {"objective": []}
+        vars(model).pop("fit_seconds_", None)
+    weight = 1.0 if first else (10.0 + model.n_batches_) ** -model.learning_decay
+    if "background" in vars(model):
+        vars(model).setdefault("background_", {})
+        model._move_background(views, weight)
+    ids, seeds = model._ids_of(views), model._read_seeds(views)  # pseudo-objects have no ids
+    if seeds is not None:
+        extra = model._of_seeds(views, seeds) if first else {"labels": seeds.labels(len(views))}
+        views = model._with_seeds(views, seeds)
+    engine, dtype = model._engine(), floating_type(views)
+
+    def on_engine(tree: Tree) -> Tree:
+        return tree_map(lambda array: engine.asarray(array, dtype), tree)
+
+    if first:
+        seed = base_seed(model.random_state)
+        labels = model._known_labels(extra)
+        context = FitContext(seed, labels, NO_DEADLINE, engine=engine, start=extra.get("start"))
+        make, carried = model._begin_all(views, context)
+        steps, extra = model._steps(), {**carried, **extra}
+        shared = on_engine(make(seed))
+    else:
+        steps, shared = model._fitted_steps(), on_engine(model._restored())
+    holder = MemoryHolder(list(model._each_block(views, engine, steps.width, extra)), engine)
+    if first:
+        state = State(holder.start(steps, shared, seed, 0), shared)
+        for _ in range(FIRST_SWEEPS):
+            sweep(steps, holder, state)
+        shared = state.shared
+    stats: Tree = {}
+    mixtures: list[Tree] = []
+    for block in holder.blocks:
+        rows: Tree = {"mixture": engine.asarray(model._fold_in(block, steps, shared, engine))}
+        rows, _ = steps.row_step(block, rows, shared, engine, stats)
+        mixtures.append(rows)
+    pulls = steps.pulls(stats, shared)
+    old = {name: shared[name] for name in pulls}
+    new: Tree = tree_map(lambda value, pull: engine.to_numpy(value * pull) / len(views), old, pulls)
+    if "moments" in stats:
+        new["moments"] = tree_map(lambda part: engine.to_numpy(part) / len(views), stats["moments"])
+    if not first:
+        if known is None:
+            known = steps.as_counts(tree_map(engine.to_numpy, old), new)
+            if "moments" in new:
+                known["moments"] = as_moments(tree_map(engine.to_numpy, shared), new["moments"], steps.spread_cost)
+        new = tree_map(lambda b, a: (1 - weight) * a + weight * b, new, known)
+    model.batch_counts_ = new
+    learned = steps.update(
+        shared,
+        {name: tree_map(lambda c, o: engine.asarray(c, dtype) / o, new[name], part) for name, part in old.items()},
+        engine,
+    )
+    if "moments" in new:
+        learned |= update_means(shared, new["moments"], engine, steps.spread_cost)
+    vars(model).update(model._attributes(State(mixtures, learned), holder))
+    model._object_ids = ids
+    if seeds is not None and first:
+        model.group_names_ = seeds.group_names()
+    model.n_batches_ += 1
+    model.n_iter_ = model.n_batches_
+    model.history_.setdefault("objective", []).append(float(stats["objective"]))
+    model._keep_labels()
