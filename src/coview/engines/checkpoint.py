@@ -115,8 +115,7 @@ def _packed_state(state: State, holder: Holder, path: Path) -> dict[str, Any]:
 
 def _unpacked(tree: dict[str, Any], holder: Holder, path: Path) -> Fit:
     rest = {name: value for name, value in tree.items() if name not in ("rows", "shared", "behind")}
-    behind = tree.get("behind")  # files of earlier versions have none
-    before = None if behind is None else _unpacked_state(behind, holder, path)
+    before = None if tree["behind"] is None else _unpacked_state(tree["behind"], holder, path)
     return Fit(_unpacked_state(tree, holder, path), behind=before, **rest)
 
 
