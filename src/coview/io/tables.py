@@ -134,10 +134,11 @@ def _read_by_polars(path: Path, kind: str, sep: str | None) -> Any:
     frame = read(infer_schema_length=None)  # a column is one of numbers only if all of its cells are
     # looking for dates in all rows takes ten times as long
     head = read(n_rows=100, try_parse_dates=True, ignore_errors=True)
+    dtype: Any
     for name, dtype in head.schema.items():
         if dtype.is_temporal() and frame[name].dtype == polars.String:
             with suppress(polars.exceptions.PolarsError):  # a column of texts, in which some are dates
-                frame = frame.with_columns(polars.col(name).str.strptime(dtype))  # type: ignore[arg-type]
+                frame = frame.with_columns(polars.col(name).str.strptime(dtype))
     return frame
 
 
