@@ -24,7 +24,6 @@ from coview.exceptions import CoviewError, DataFileError, ViewsError
 from coview.io import tables
 from coview.io.formats import EXTENSIONS
 from coview.io.views_folder import read_views
-from coview.online.readers import read_stream
 
 WORDS = np.array([[1, 0, 2], [0, 3, 0]])
 
@@ -410,7 +409,7 @@ def test_a_parquet_file_that_states_much_is_refused(tmp_path, kind):
         before, stated, after = (tmp_path / "v.parquet").read_bytes().rpartition(b"\x80\xd1\xca\x08")
         (tmp_path / "v.parquet").write_bytes(before + b"\x82\x80\x80\x00" * bool(stated) + after)
         assert stated and pl.read_parquet(tmp_path / "v.parquet")["c"].list.len().to_list() == [9_000_000]
-    for reader in (read, tables.read_table, lambda path: list(read_stream(path))):
+    for reader in (read, tables.read_table):
         with pytest.raises(DataFileError, match=r"rows x \d columns, \d+(\.\d)? MB of memory, in"):
             reader(tmp_path / "v.parquet")
 
