@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 
 from coview.kernels.compiling import njit
 
-__all__ = ["LINE", "addresses", "array_at", "ask", "ask_for", "ask_for_line", "borrowed", "empty_rows", "prefetch_row"]
+__all__ = ["LINE", "addresses", "array_at", "ask", "ask_for_line", "borrowed", "empty_rows", "prefetch_row"]
 
 LINE = 64  # bytes of a cache line: one hint brings them
 
@@ -88,24 +88,16 @@ def ask(builder, pointer, cache):
     builder.call(hint, [pointer, i32(0), i32(cache), i32(1)])
 
 
-def _hint_into(cache):
-    """Return a function of kernels that asks for the cache line at an address."""
+@intrinsic
+def ask_for_line(typing, address):
+    """Ask for the cache line at an address, into the first cache: it is needed next."""
+    signature = types.void(address)
 
-    @intrinsic
-    def hint(typing, address):
-        signature = types.void(address)
+    def code(context, builder, signature, arguments):
+        ask(builder, builder.inttoptr(arguments[0], ir.IntType(8).as_pointer()), 3)
+        return context.get_dummy_value()
 
-        def code(context, builder, signature, arguments):
-            ask(builder, builder.inttoptr(arguments[0], ir.IntType(8).as_pointer()), cache)
-            return context.get_dummy_value()
-
-        return signature, code
-
-    return hint
-
-
-_hint_second = _hint_into(2)
-ask_for_line = _hint_into(3)  # into the first cache: it is needed next
+    return signature, code
 
 
 @intrinsic
@@ -122,10 +114,3 @@ def prefetch_row(typing, matrix, row, column):
         return context.get_dummy_value()
 
     return signature, code
-
-
-@njit(inline="always")
-def ask_for(first, last):
-    """Ask for the memory from one address up to another, into the second cache: the first has room for few rows."""
-    for address in range(first, last, LINE):
-        _hint_second(address)

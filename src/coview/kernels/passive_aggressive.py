@@ -164,7 +164,7 @@ def _dot(places, like, v, i, following):
     ahead = np.int64(array_at(places[0, v], like[0], 1 << 40)[np.uint64(following)]) - np.int64(j)
     s0 = s1 = s2 = s3 = n0 = n1 = n2 = n3 = 0.0
     while j + _4 <= stop:
-        ask_for_line(places[1, v] + (np.int64(j) + ahead) * like[0].itemsize)
+        ask_for_line(places[1, v] + (np.int64(j) + ahead) * like[0].itemsize)  # type: ignore[call-arg]
         ask_for_line(places[2, v] + (np.int64(j) + ahead) * like[1].itemsize)
         x0, x1 = np.float64(values[j]), np.float64(values[j + _1])
         x2, x3 = np.float64(values[j + _2]), np.float64(values[j + _3])
