@@ -461,7 +461,7 @@ def test_some_rows_of_a_shard_leave_the_others_untouched(tmp_path):
     np.save(file, bad)
     lazy = open_shards(tmp_path / "s")
     assert lazy[[9, 0]] == X[[9, 0]]
-    with pytest.raises(DataFileError, match="has NaN"):
+    with pytest.raises(DataFileError, match="contains NaN"):
         lazy[[9, 4]]
 
 

@@ -121,7 +121,7 @@ def test_values_that_are_no_finite_numbers_are_refused():
     online = to_river(Classifier(), views=["words"])
     for label in ("ham", "spam"):
         online.learn_one({"words": {"a": 1.0}}, label)
-    with pytest.raises(ViewsError, match="View 'words' has NaN"):
+    with pytest.raises(ViewsError, match="View 'words' cannot be used: Input contains NaN"):
         online.learn_one({"words": {"a": 1.0, "b": float("nan")}}, "ham")
 
 

@@ -90,7 +90,7 @@ def test_vectors_of_different_lengths_are_refused(make):
         ),
         ([[1.0, 2.0], 3.0], "takes numbers, dates, text, categories, booleans and vectors of one length"),
         ([[1.0, 2.0], ["a", "b"]], "must hold vectors of numbers, but row 1"),
-        ([[1.0, 2.0], [np.nan, 1.0]], "View 'v' has NaN"),
+        ([[1.0, 2.0], [np.nan, 1.0]], "View 'v' cannot be used: Input contains NaN"),
         ([[[1.0]], [[2.0]]], "takes numbers, dates"),
         ([[], [1.0]], "row 0 has 0 numbers and row 1 .counting from 0. has 1"),
     ],
