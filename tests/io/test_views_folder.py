@@ -378,7 +378,7 @@ def test_some_rows_of_a_shard_leave_the_others_untouched(tmp_path):
     exchange(tmp_path / "s", "00000-00.npy", bad)
     lazy = open_shards(tmp_path / "s")
     assert lazy[[9, 0]] == X[[9, 0]]
-    with pytest.raises(DataFileError, match="has NaN"):
+    with pytest.raises(DataFileError, match="contains NaN"):
         lazy[[9, 4]]
 
 

@@ -8,7 +8,6 @@ Objects of one file resemble one another, so honest splits keep the files (`grou
 from __future__ import annotations
 
 import ast
-import gc
 import hashlib
 import importlib.util
 import json
@@ -16,7 +15,7 @@ import platform
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -258,11 +257,10 @@ def build_corpus(
     labels: Mapping[str, Sequence[str]], roots: Mapping[str, Path], min_df: int = MIN_DF, max_df: float = MAX_DF
 ) -> dict[str, np.ndarray]:
     """Read all labels' folders and return the corpus as plain arrays, in the order of the objects' names."""
-    with _without_cycle_search():
-        objects = {
-            label: [item for folder in folders for item in read_objects(roots[folder.split("/")[0]], folder)]
-            for label, folders in labels.items()
-        }
+    objects = {
+        label: [item for folder in folders for item in read_objects(roots[folder.split("/")[0]], folder)]
+        for label, folders in labels.items()
+    }
     chosen = choose(objects)
     target_names = sorted({label for label, _ in chosen})  # a later release may have moved a subpackage away
     arrays = {
@@ -297,18 +295,6 @@ def choose(objects: Mapping[str, Iterable[SourceObject]], per_label: int = PER_L
         group.sort(key=lambda item: hashlib.sha256(item.name.encode()).hexdigest())
     chosen = [(label, item) for label, group in kept.items() for item in group[:per_label]]
     return sorted(chosen, key=lambda pair: pair[1].name)
-
-
-@contextmanager
-def _without_cycle_search() -> Iterator[None]:
-    """Pause the cyclic garbage collector: syntax trees have no cycles, and searching them is a third of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _as_bunch(arrays: Mapping[str, np.ndarray], versions: dict[str, str]) -> Bunch:

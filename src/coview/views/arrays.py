@@ -188,6 +188,7 @@ def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndar
     if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
         return sparse.csr_array(native.sparse.to_coo()), columns, index
     for column in frame.iter_columns():
+        check_width(column)
         if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
             raise ViewsError(
                 f"View {name!r} has column {column.name!r} of type {column.dtype}, which is not numeric. Turn text "
