@@ -62,7 +62,7 @@ def test_the_size_that_was_used_last_is_kept_longest():
 
 @large
 def test_an_engine_with_a_limit_keeps_no_memory_between_arrays():
-    engine = CpuEngine(1, memory_limit="4 GB")
+    engine = CpuEngine(1, memory_limit=4_000_000_000)
     engine.row_shares(np.full(SHAPE, 0.025, np.float32), np.ones(SHAPE, np.float32), 1e-12)
     again = pickle.loads(pickle.dumps(engine))
     again.row_shares(np.full(SHAPE, 0.025, np.float32), np.ones(SHAPE, np.float32), 1e-12)

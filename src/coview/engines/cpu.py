@@ -17,7 +17,6 @@ from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import randomized_svd
 
-from coview.engines.memory import bytes_of
 from coview.engines.pages import LargePages
 from coview.engines.pair_field import HostPairField, PairField
 from coview.engines.reference import ReferenceEngine
@@ -149,21 +148,21 @@ class CpuEngine(ReferenceEngine):
     ----------
     n_jobs : int or None, default=None
         Number of threads; None takes all cores that threadpoolctl allows.
-    memory_limit : int, str or None, default=None
-        Most memory that the process may take while it fits rows that are read when needed (a sharded folder): bytes,
-        or text such as "2 GB". None reads blocks of a fixed number of rows.
+    memory_limit : int or None, default=None
+        Most bytes that the process may take while it fits rows that are read when needed (a sharded folder). None reads
+        blocks of a fixed number of rows.
 
     Examples
     --------
-    >>> CpuEngine(memory_limit="1.5 GB").memory_limit
+    >>> CpuEngine(memory_limit=1_500_000_000).memory_limit
     1500000000
     """
 
     name = "cpu"
 
-    def __init__(self, n_jobs: int | None = None, memory_limit: int | str | None = None) -> None:
+    def __init__(self, n_jobs: int | None = None, memory_limit: int | None = None) -> None:
         self.team = Team(thread_count(n_jobs))
-        self.memory_limit = None if memory_limit is None else bytes_of(memory_limit)
+        self.memory_limit = memory_limit
         self._pages = LargePages(handed_on=memory_limit is None)
 
     def limits(self) -> AbstractContextManager[Any]:

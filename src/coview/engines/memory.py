@@ -1,8 +1,7 @@
-"""Rows of a fit in this process's memory; amounts of memory as people write them and as the process takes them."""
+"""Rows of a fit in this process's memory, and how much of it the process takes."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,8 @@ import numpy as np
 
 from coview.engines.protocol import Block, Engine, RowSteps, Steps
 from coview.engines.state import Tree, tree_map
-from coview.exceptions import EngineError
 
-__all__ = ["MemoryHolder", "bytes_of", "resident"]
-
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-_USUAL = 300 * 2**20  # an interpreter with scipy and numba loaded, where the system does not tell
+__all__ = ["MemoryHolder", "resident"]
 
 
 class MemoryHolder:
@@ -64,17 +58,6 @@ class MemoryHolder:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def bytes_of(amount: int | float | str) -> int:
-    """Bytes of an amount such as 2_000_000_000, "2 GB" or "512 MiB"."""
-    if isinstance(amount, (int, float)) and not isinstance(amount, bool) and amount > 0:
-        return int(amount)
-    if isinstance(amount, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*", amount)
-        if match and match[2].upper() in _UNITS and float(match[1]) > 0:
-            return int(float(match[1]) * _UNITS[match[2].upper()])
-    raise EngineError(f"memory_limit must be a number of bytes or text such as '2 GB', got {amount!r}.")
-
-
 def resident() -> int:
     """Bytes of memory that this process takes now."""
     status = Path("/proc/self/status")
@@ -82,4 +65,4 @@ def resident() -> int:
         for line in status.read_text().splitlines():
             if line.startswith("VmRSS"):
                 return int(line.split()[1]) * 1024
-    return _USUAL
+    return 300 * 2**20  # an interpreter with scipy and numba loaded, where the system does not tell

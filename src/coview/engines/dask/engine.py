@@ -10,7 +10,7 @@ A worker that is lost takes its parts' row state along. Dask makes it again, exa
 a future that depends on the one before and on the parameters of its sweep, and the scheduler remembers how released
 results came about as long as something that depends on them is wanted. So everything that goes to the cluster is a
 task, never scattered: scattered data that is lost cannot be made again. The scheduler keeps the parameters of each
-sweep since the start, or, with a `folder` that all workers see, since the last copy of the row states there.
+sweep since the start.
 """
 
 from __future__ import annotations
@@ -19,12 +19,9 @@ import asyncio
 import itertools
 import os
 import threading
-import time
-import uuid
 import warnings
-import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -36,26 +33,15 @@ from coview.engines.dask import work
 from coview.engines.protocol import Extra, Gate, RowSteps, Steps, floating_type, row_bytes
 from coview.engines.state import Tree
 from coview.exceptions import EngineError
-from coview.utils.atomic import remove_files
 from coview.views.lazy import LazyViews
 from coview.views.sources import MemorySource
 
-__all__ = ["QUIET", "DaskEngine", "DaskHolder", "default_client"]
+__all__ = ["DaskEngine", "DaskHolder", "default_client"]
 
 _FAN_IN = 4  # statistics added up by one task
-_MOST_GROUPS, _GROUP_BYTES = 4, 256 << 20  # for each thread, of large data: what a lost worker had goes to several
-_NEVER = "3650 days"  # without a sign of life, as while a laptop sleeps, a worker of this process is not taken for dead
-_PATIENCE = 600  # seconds to wait for a worker, which may have to be started elsewhere, or for any task to be at work
+_PATIENCE = 600  # seconds to wait for a worker, which may have to be started elsewhere
+_GLANCE = 15  # seconds between looks at a task that is waited for
 _KNOCK = 5  # seconds in which a worker that can be reached answers
-_GLANCE = 15  # seconds between looks at a cluster that is waited for
-
-# without what Dask does beside the work in every process of a cluster: it looks at what each thread is doing, a hundred
-# times a second, and at its own clock and memory. Where workers take all cores, a fit takes up to a tenth longer for it
-QUIET = {
-    "distributed.worker.profile.enabled": False,
-    "distributed.admin.tick.interval": "1s",
-    "distributed.admin.system-monitor.interval": "10s",
-}
 
 _own: dict[int, Any] = {}  # by process, since none survives a fork: the local cluster where there is no client
 _starting = threading.Lock()
@@ -71,31 +57,20 @@ class DaskEngine(CpuEngine):
         Pickles leave it out.
     worker_engine : {"cpu", "cuda", "reference"}, default="cpu"
         What each worker computes its rows with.
-    folder : path or None, default=None
-        Folder that all workers see, for copies of the row state every `store_every` sweeps. Without one, lost rows are
-        made again from the start of the fit, for which the scheduler keeps the parameters of all sweeps until its end:
-        give a folder for long fits of large models.
-    store_every : int, default=5
-        Sweeps between two copies.
-
     Examples
     --------
     >>> from coview import DaskEngine, PLSA
-    >>> model = PLSA(8, engine=DaskEngine(store_every=10))
+    >>> model = PLSA(8, engine=DaskEngine(worker_engine="cuda"))
     """
 
     name = "dask"
 
-    def __init__(
-        self, client: Any = None, worker_engine: str = "cpu", folder: str | Path | None = None, store_every: int = 5
-    ) -> None:
+    def __init__(self, client: Any = None, worker_engine: str = "cpu") -> None:
         if worker_engine not in ("cpu", "cuda", "reference"):
             raise EngineError(f"worker_engine must be 'cpu', 'cuda' or 'reference', got {worker_engine!r}.")
-        if store_every < 1:
-            raise EngineError(f"store_every must be at least 1, got {store_every}.")
         _load()
         super().__init__()  # what is small is done here; only a fit's rows are on the cluster
-        self.client, self.worker_engine, self.folder, self.store_every = client, worker_engine, folder, store_every
+        self.client, self.worker_engine = client, worker_engine
 
     def __deepcopy__(self, memo: Any) -> DaskEngine:
         return self  # a client cannot be copied, and `clone` means this cluster
@@ -105,7 +80,7 @@ class DaskEngine(CpuEngine):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # nor can it be pickled: the copy works on the cluster that is there when it is asked
-        return type(self), (None, self.worker_engine, self.folder, self.store_every)
+        return type(self), (None, self.worker_engine)
 
     def hold(self, views: Any, width: int, extra: Extra, gate: Gate, most: int | None = None) -> DaskHolder:
         """Spread the rows over the workers."""
@@ -127,13 +102,8 @@ def default_client() -> Any:
 
 
 def _start_local_cluster(distributed: Any) -> Any:
-    import dask
-
     # workers in this process: their kernels run without Python's lock, and a script needs no guard for them
-    with dask.config.set(QUIET):
-        cluster = distributed.LocalCluster(
-            threads_per_worker=1, processes=False, dashboard_address=None, scheduler_kwargs={"worker_ttl": _NEVER}
-        )
+    cluster = distributed.LocalCluster(threads_per_worker=1, processes=False, dashboard_address=None)
     # what the caller computes with Dask besides goes on where it went before
     return distributed.Client(cluster, set_as_default=False)
 
@@ -146,23 +116,6 @@ def _load() -> Any:
             "engine='dask' needs dask and distributed, which are not installed. Run: pip install \"coview[dask]\"."
         ) from None
     return distributed
-
-
-class RowFiles:
-    """Files of every part's row state; removed when no state needs them any more."""
-
-    def __init__(self, paths: list[str]) -> None:
-        self.paths = paths
-        self._end = weakref.finalize(self, remove_files, paths)
-
-
-@dataclass
-class SpreadRows:
-    """Row state on the cluster: one future per group of parts."""
-
-    futures: list[Any]
-    n_steps: int = 0  # row steps since the start or the last copy
-    files: list[RowFiles] = field(default_factory=list)  # what Dask reads if it has to make the state again
 
 
 class DaskHolder:
@@ -183,14 +136,12 @@ class DaskHolder:
         _wait_for_worker(client)
         threads = _threads(client)
         self.near = _is_near(client)
-        wanted = len(threads) * _groups_per_thread(row_bytes(views) * len(views) / len(threads))
         if not isinstance(views, LazyViews):
-            views = LazyViews.from_views(views, -(-len(views) // wanted))
+            views = LazyViews.from_views(views, -(-len(views) // len(threads)))
         self.views, self.extra, self.gate = views, extra, gate
         ends = np.cumsum(views.lengths)
         self.cuts = [(int(end) - rows, int(end)) for end, rows in zip(ends, views.lengths)]
-        self.name, self.copies = uuid.uuid4().hex[:12], itertools.count()
-        self.groups = _neighbors(views.nbytes, wanted)
+        self.groups = _neighbors(views.nbytes, len(threads))
         self.homes = [threads[g * len(threads) // len(self.groups)] for g in range(len(self.groups))]
         self.parts = [self._load_group(g) for g in range(len(self.groups))]
 
@@ -200,40 +151,37 @@ class DaskHolder:
 
     # -- what the loop asks
 
-    def start(self, steps: RowSteps, shared: Tree, seed: int, restart: int) -> SpreadRows:
+    def start(self, steps: RowSteps, shared: Tree, seed: int, restart: int) -> list[Any]:
         more = {"shared": self._send(shared), "steps": steps, "seed": seed, "restart": restart}
-        return SpreadRows(self._finished(self._each(work.start, self.parts, engine=self.worker_engine, **more)))
+        return self._finished(self._each(work.start, self.parts, engine=self.worker_engine, **more))
 
-    def step(self, steps: RowSteps, rows: SpreadRows, shared: Tree) -> tuple[SpreadRows, Tree]:
+    def step(self, steps: RowSteps, rows: list[Any], shared: Tree) -> tuple[list[Any], Tree]:
         done = self._pass(work.row_step, steps, rows, shared)
         states, stats = self._each(itemgetter(0), done), self._sum(self._each(itemgetter(1), done))
-        return self._copied(SpreadRows(self._finished(states), rows.n_steps + 1, rows.files)), stats
+        return self._finished(states), stats
 
-    def objective(self, steps: Steps, rows: SpreadRows, shared: Tree) -> float:
+    def objective(self, steps: Steps, rows: list[Any], shared: Tree) -> float:
         return float(np.sum(self._gathered(self._pass(work.objective, steps, rows, shared))))
 
-    def combine(self, function: Callable[..., Tree], *rows: SpreadRows) -> SpreadRows:
-        states = self._each(work.combine, *(part.futures for part in rows), function=function)
-        files = [file for part in rows for file in part.files]
-        return SpreadRows(self._finished(states), max(part.n_steps for part in rows), files)
+    def combine(self, function: Callable[..., Tree], *rows: list[Any]) -> list[Any]:
+        return self._finished(self._each(work.combine, *rows, function=function))
 
-    def total(self, function: Callable[..., np.ndarray], *rows: SpreadRows) -> np.ndarray:
-        totals = self._each(work.total, *(part.futures for part in rows), function=function)
-        return np.sum(self._gathered(totals), axis=0)
+    def total(self, function: Callable[..., np.ndarray], *rows: list[Any]) -> np.ndarray:
+        return np.sum(self._gathered(self._each(work.total, *rows, function=function)), axis=0)
 
-    def pack(self, rows: SpreadRows, path: Path) -> Any:
-        groups = self._gathered(self._each(work.to_host, rows.futures, engine=self.worker_engine))
+    def pack(self, rows: list[Any], path: Path) -> Any:
+        groups = self._gathered(self._each(work.to_host, rows, engine=self.worker_engine))
         return [part for group in groups for part in group]  # by part: the next cluster may have other groups
 
-    def unpack(self, tree: Any, path: Path) -> SpreadRows:
+    def unpack(self, tree: Any, path: Path) -> list[Any]:
         groups = [[tree[i] for i in group] for group in self.groups]
-        return SpreadRows(self._finished(self._each(work.to_engine, groups, engine=self.worker_engine)))
+        return self._finished(self._each(work.to_engine, groups, engine=self.worker_engine))
 
     def release(self) -> None:
         """Forget the data on the workers; row states stay until nobody asks for them."""
         self.parts = []
 
-    def collect(self, rows: SpreadRows, name: str) -> Any:
+    def collect(self, rows: list[Any], name: str) -> Any:
         """Return a dask array over all rows: it stays on the cluster until it is computed.
 
         Of a cluster that was started here, which is in this process and nobody else's, an array in memory.
@@ -241,12 +189,12 @@ class DaskHolder:
         import dask
         import dask.array as da
 
-        first = self._submit(0, work.shape_of, rows.futures[0], name, self.worker_engine)
+        first = self._submit(0, work.shape_of, rows[0], name, self.worker_engine)
         ((shape, dtype),) = self._gathered([first])
         pick = dask.delayed(work.pick)
         arrays = [
             da.from_delayed(pick(future, number, name, self.worker_engine), (self.views.lengths[i], *shape), dtype)
-            for future, group in zip(rows.futures, self.groups)
+            for future, group in zip(rows, self.groups)
             for number, i in enumerate(group)
         ]
         whole = da.concatenate(arrays)
@@ -265,9 +213,9 @@ class DaskHolder:
         """Run something about every group: its entry in each of the columns, and what is the same for all."""
         return [self._submit(g, task, *entries, **more) for g, entries in enumerate(zip(*columns))]
 
-    def _pass(self, task: Callable[..., Any], steps: RowSteps, rows: SpreadRows, shared: Tree) -> list[Any]:
+    def _pass(self, task: Callable[..., Any], steps: RowSteps, rows: list[Any], shared: Tree) -> list[Any]:
         more = {"shared": self._send(shared), "steps": steps, "engine": self.worker_engine}
-        return self._each(task, self.parts, rows.futures, **more)
+        return self._each(task, self.parts, rows, **more)
 
     def _send(self, shared: Tree) -> Any:
         """Parameters as a task of their own: sent once, the workers get them from each other.
@@ -288,32 +236,15 @@ class DaskHolder:
         return self.client.gather(self._finished(futures), direct=direct)
 
     def _finished(self, futures: list[Any]) -> list[Any]:
-        """Wait for tasks, as long as the cluster is at work; what went wrong in one is raised."""
+        """Wait for tasks; what went wrong in one is raised."""
         for future in futures:  # each asks its own client; distributed.wait asks the one that is the default
-            idle_since = None
-            while not future.done():
-                try:
+            while not future.done():  # a future whose worker was lost is not always told of its next result
+                with suppress(TimeoutError):
                     future.exception(timeout=_GLANCE)
-                except TimeoutError:
-                    idle_since = self._look(idle_since)
         for future in futures:
             if future.status != "finished":
                 future.result()
         return futures
-
-    def _look(self, idle_since: float | None) -> float | None:
-        """Refuse to wait on for a cluster that does nothing; says since when it has done nothing, as far as seen."""
-        _wait_for_worker(self.client)
-        if any(self.client.processing().values()):
-            return None
-        now = time.monotonic()
-        if idle_since is not None and now - idle_since > _PATIENCE:
-            raise EngineError(
-                f"No worker of the Dask cluster at {self.client.scheduler.address} has worked on anything for "
-                f"{_PATIENCE} seconds, and the fit is not done. Restart the cluster and fit again; with "
-                "a Checkpoint, a fit goes on where it was."
-            )
-        return now if idle_since is None else idle_since
 
     def _load_group(self, g: int) -> Any:
         group = self.groups[g]
@@ -330,17 +261,6 @@ class DaskHolder:
         else:
             parts = work.PartsToRead(self.views, group)
         return self._submit(g, work.prepare, parts, offsets, extras, self.gate, self.worker_engine, *self.sizes)
-
-    def _copied(self, rows: SpreadRows) -> SpreadRows:
-        """Have the workers write a copy, if there is a folder and it is time; the state is then read from there."""
-        if self.ops.folder is None or rows.n_steps < self.ops.store_every:
-            return rows
-        stem = Path(self.ops.folder).resolve() / f"{self.name}-{next(self.copies)}"
-        files = RowFiles([f"{stem}-{i}.rows" for i in range(len(self.groups))])
-        self._finished(self._each(work.write_copy, rows.futures, files.paths, engine=self.worker_engine))
-        return SpreadRows(
-            self._finished(self._each(work.read_copy, files.paths, engine=self.worker_engine)), 0, [files]
-        )
 
 
 def _wait_for_worker(client: Any) -> None:
@@ -379,11 +299,6 @@ def _threads(client: Any) -> list[str]:
     """Address of the worker of each thread of the cluster, those of one worker beside each other."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
     return [address for address in sorted(workers) for _ in range(workers[address]["nthreads"])]
-
-
-def _groups_per_thread(size: float) -> int:
-    """How many groups the rows of a thread make, given their bytes."""
-    return int(np.clip(size // _GROUP_BYTES, 1, _MOST_GROUPS))
 
 
 def _neighbors(sizes: Sequence[int], count: int) -> list[range]:

@@ -31,13 +31,11 @@ __all__ = [
     "objective",
     "pick",
     "prepare",
-    "read_copy",
     "row_step",
     "same",
     "shape_of",
     "start",
     "total",
-    "write_copy",
 ]  # fmt: skip
 
 
@@ -202,20 +200,6 @@ def to_host(rows: GroupRows, engine: str) -> GroupRows:
 def to_engine(rows: GroupRows, engine: str) -> GroupRows:
     """Row state as the worker's engine likes it."""
     return tree_map(_engine(engine).asarray, rows)
-
-
-def write_copy(rows: GroupRows, path: str, engine: str) -> None:
-    """Write a copy of a group's row state, beside and then into place."""
-    from coview.utils.archive import write_archive
-
-    write_archive(path, to_host(rows, engine), kind="rows", version=1)
-
-
-def read_copy(path: str, engine: str) -> GroupRows:
-    """Read a copy of a group's row state."""
-    from coview.utils.archive import read_archive
-
-    return to_engine(read_archive(path, kind="rows", newest=1)[0], engine)
 
 
 def pick(rows: GroupRows, number: int, name: str, engine: str) -> np.ndarray:
