@@ -4,9 +4,9 @@ A sweep is the row step over every block, then one shared step. The loop knows n
 where the rows are: a holder passes over them.
 
 Momentum: with M one sweep, t_(k+1) = M(t_k + b_k (t_k - t_(k-1))), b_k = k / (k + 3) (Nesterov, 1983; of
-factorizations: Ang and Gillis, 2019), with a safeguard that keeps the ascent. It begins once a plain sweep gains little, so that the early climb, which decides on which hill the fit
-ends, is that of plain sweeps; and it begins anew where the objective ahead is lower than at the last sweep: that sweep
-is not counted, and the next one is plain.
+factorizations: Ang and Gillis, 2019), with a safeguard that keeps the ascent. It begins once a plain sweep gains
+little, so that the early climb, which decides on which hill the fit ends, is that of plain sweeps; and it begins anew
+where the objective ahead is lower than at the last sweep: that sweep is not counted, and the next one is plain.
 """
 
 from __future__ import annotations
