@@ -21,7 +21,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection, describe
 from coview.inspection.known import note_views, warns_of_unknown
 from coview.utils import fitted_state as rules
-from coview.utils.fitting import WholeFitMixin
+from coview.utils.fitting import WholeFitMixin, own_method
 from coview.utils.front import public
 from coview.utils.messages import listed
 from coview.utils.warn import is_own_work
@@ -63,7 +63,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        method = vars(cls).get("predict")
+        method = own_method(cls, "predict")
         if isfunction(method):
             cls.predict = warns_of_unknown(method)
         elif method is not None:  # of `available_if`, which hands on a function

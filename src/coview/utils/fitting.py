@@ -14,7 +14,7 @@ from coview.utils.parameters import SHARED, Constraints, check_parameters
 from coview.utils.progress import progress
 from coview.utils.warn import working
 
-__all__ = ["WholeFitMixin"]
+__all__ = ["WholeFitMixin", "own_method"]
 
 _BATCHES = ("partial_fit", "predict_then_learn")  # a moment's work each
 _FITS = ("fit", *_BATCHES, "fit_transform")
@@ -50,9 +50,22 @@ class WholeFitMixin:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for name in _FITS:
-            method = vars(cls).get(name)
+            method = own_method(cls, name)
             if isfunction(method):
                 setattr(cls, name, _whole(method))
+
+
+def own_method(cls: type, name: str) -> Any:
+    """Return a method that a class defines itself or takes from a mixin of coview, which is not wrapped yet; or None.
+
+    Examples
+    --------
+    >>> own_method(WholeFitMixin, "fit") is None
+    True
+    """
+    owner = next((base for base in cls.__mro__ if name in vars(base)), object)
+    mixed_in = owner.__module__.startswith("coview.") and not issubclass(owner, WholeFitMixin)
+    return vars(owner)[name] if owner is cls or mixed_in else None
 
 
 def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:

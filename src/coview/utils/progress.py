@@ -7,6 +7,7 @@ nor in a script that did not ask: notebooks and the command line show progress b
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -21,7 +22,7 @@ __all__ = ["counted", "in_notebook", "is_shown", "on_terminal", "print_line", "p
 
 PATIENCE = 2.0  # seconds of work before anything is shown that was not asked for
 INTERVAL = 5.0  # seconds between two printed lines; a tenth of the time so far where that is more
-REDRAWN = 0.2  # seconds between two drawings of a line in place
+REDRAWN = 0.5  # seconds between two drawings of a line in place
 
 Item = TypeVar("Item")
 
@@ -96,62 +97,23 @@ class _Silent(_Line):
         pass
 
 
-class _TerminalDisplay:
-    """A bar of rich, redrawn in place."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-        from rich.table import Column
-
-        text = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
-        self.bar = Progress(
-            text,
-            BarColumn(bar_width=20),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-            auto_refresh=False,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        self.task: Any = None
-
-    def interval(self, seconds: float) -> float:
-        return REDRAWN
-
-    def draw(self, line: _Line) -> None:
-        self._show(line, line.text, line.share)
-
-    def end(self, line: _Line) -> None:
-        self._show(line, line.text, 1.0)
-        self.bar.stop()
-
-    def _show(self, line: _Line, text: str, share: float | None) -> None:
-        if self.task is None:
-            self.bar.start()
-            self.task = self.bar.add_task(text, total=None)
-            self.bar.tasks[0].start_time = self.bar.get_time() - line.seconds
-        self.bar.update(self.task, description=text, completed=share or 0.0, total=None if share is None else 1.0)
-        self.bar.refresh()
-
-
-class _NotebookDisplay:
-    """Plain text that is written over itself."""
+class _RedrawnDisplay:
+    """A line that is written over itself, on terminals and in notebooks."""
 
     width = 0
 
     def interval(self, seconds: float) -> float:
-        return 1.0
+        return REDRAWN
 
-    def draw(self, line: _Line) -> None:
-        self._write(_timed(line), "")
-
-    def end(self, line: _Line) -> None:
-        self._write(_timed(line), "\n")
-
-    def _write(self, text: str, end: str) -> None:
+    def draw(self, line: _Line, end: str = "") -> None:
+        share = line.share
+        done = _timed(line) if share is None else f"{_timed(line)} {share:.0%}"
+        text = done[: shutil.get_terminal_size().columns - 1]
         print("\r" + text.ljust(self.width), end=end, file=sys.stderr, flush=True)
         self.width = len(text)
+
+    def end(self, line: _Line) -> None:
+        self.draw(line, "\n")
 
 
 class _PlainDisplay:
@@ -176,7 +138,7 @@ def _timed(line: _Line) -> str:
 
 
 def _display() -> Any:
-    return _TerminalDisplay() if on_terminal() else _NotebookDisplay() if in_notebook() else _PlainDisplay()
+    return _RedrawnDisplay() if on_terminal() or in_notebook() else _PlainDisplay()
 
 
 _line: ContextVar[_Line | None] = ContextVar("coview_progress_line", default=None)
@@ -284,9 +246,7 @@ def counted(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
 
 def print_line(text: str) -> None:
     """Print a line that stays, above the one that is redrawn."""
-    text = printable(text, lines=True)
     line = _line.get()
-    if line is not None and isinstance(line.display, _TerminalDisplay):
-        line.display.bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
-        return
-    print("\r" + text if in_notebook() else text, file=sys.stderr, flush=True)
+    width = line.display.width if line is not None and isinstance(line.display, _RedrawnDisplay) else 0
+    text = printable(text, lines=True)
+    print("\r" + text.ljust(width) if width or in_notebook() else text, file=sys.stderr, flush=True)
