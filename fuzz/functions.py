@@ -28,7 +28,6 @@ from coview import (
     metrics,
     name_groups,
     refit_stability,
-    seeds_from_objects,
     select_clusters,
     set_group_names,
     solve_labels,
@@ -41,7 +40,7 @@ from fuzz.estimators import VALUES, not_finite_in
 SECONDS = 30  # of the processor, that a case may take
 # NaN where there is nothing relevant, no pair of words or no feature: that is what they say of themselves
 MAY_BE_NAN = (
-    "average_precision",
+    "mean_average_precision",
     "topic_coherence",
     "topic_coherence of texts",
     "topic_diversity",
@@ -65,14 +64,11 @@ def calls() -> dict[str, Call]:
     clusters = SphericalKMeans(3, random_state=0).fit(X)
     weights = topics.topic_feature_[X.names[0]]
     scores = np.random.default_rng(0).random((4, 6))
-    ranks = {"a": {"d1": 0.5, "d2": 0.6, "d3": 0.1}, "b": {"d1": 0.2, "d2": 0.7, "d3": 0.3}}
     found: dict[str, Call] = {
-        "average_precision": (
-            metrics.average_precision,
+        "mean_average_precision": (
+            metrics.mean_average_precision,
             {"scores": scores, "relevant": scores > 0.5, "at": 3, "cutoff": "rank"},
         ),
-        "average_rank": (metrics.average_rank, {"table": ranks}),
-        "rank_tests": (metrics.rank_tests, {"table": ranks}),
         "clustering_accuracy": (metrics.clustering_accuracy, {"y_true": y, "y_pred": y}),
         "expected_calibration_error": (
             metrics.expected_calibration_error,
@@ -85,21 +81,10 @@ def calls() -> dict[str, Call]:
         "pairwise_f1": (metrics.pairwise_f1, {"y_true": y, "y_pred": y}),
         "topic_coherence": (
             metrics.topic_coherence,
-            {"topics": weights, "reference": words, "measure": "npmi", "n_features": 5, "window": None},
-        ),
-        "topic_coherence of texts": (
-            metrics.topic_coherence,
-            {
-                "topics": [["a", "b"], ["c", "d"]],
-                "reference": ["a b c", "d a b"],
-                "measure": "c_v",
-                "n_features": 2,
-                "window": 5,
-            },
+            {"topics": weights, "reference": words, "measure": "npmi", "n_features": 5},
         ),
         "topic_diversity": (metrics.topic_diversity, {"topics": weights, "n_features": 5}),
         "topic_exclusivity": (metrics.topic_exclusivity, {"topics": weights, "n_features": 5}),
-        "topic_stability": (metrics.topic_stability, {"topics": weights, "others": [weights], "n_features": 5}),
         "suggest_labels": (suggest_labels, {"model": classes, "X": X, "n": 3}),
         "select_clusters": (
             partial(select_clusters, n_jobs=1, time_budget=2),
@@ -111,7 +96,6 @@ def calls() -> dict[str, Call]:
         "inspect": (inspect, {"model": topics}),
         "name_groups": (name_groups, {"model": topics, "X": X, "namer": None, "n_words": 2, "n_objects": 1}),
         "set_group_names": (set_group_names, {"model": topics, "names": {0: "a"}}),
-        "seeds_from_objects": (seeds_from_objects, {"X": X, "objects": {"a": [0]}, "views": None}),
         "as_views": (as_views, {"X": X}),
     }
     edits: dict[str, dict[str, Any]] = {
