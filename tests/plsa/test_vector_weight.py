@@ -94,6 +94,12 @@ def test_vectors_of_noise_count_as_one_token(width):
     assert worth(GOOD, vectors_of(TARGET, 0.0, width), labels(6)) == 1.0
 
 
+@pytest.mark.parametrize("unit", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("quality", [0.3, 0.6])
+def test_vectors_with_other_groups_than_the_words_count_as_one_token(quality, unit):
+    assert worth(unit * words_of(TARGET, quality), vectors_of(OTHER)) == 1.0
+
+
 def test_labels_against_a_view_decide():
     words = words_of(OTHER, 0.6)
     assert worth(words, vectors_of(OTHER)) > 0.8 * WIDTH
@@ -190,8 +196,9 @@ def test_vectors_of_noise_do_not_drag_the_words_down(model, y):
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
-def test_vectors_with_other_groups_than_the_labels_do_not_drag_the_words_down(kind):
-    (model, y), words = MODELS[-1], kind(words_of(TARGET, 0.3))
+@pytest.mark.parametrize(("model", "y"), MODELS, ids=NAMES)
+def test_vectors_with_other_groups_do_not_drag_the_words_down(model, y, kind):
+    words = kind(words_of(TARGET, 0.3))
     alone = hits(model, Views(words=words), y)
     assert hits(model, Views(words=words, vector=4 * vectors_of(OTHER)), y) >= alone - 0.02
 

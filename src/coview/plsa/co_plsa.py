@@ -292,19 +292,18 @@ class CoSteps(ByViewSteps):
             self._add_statistics(block, new, objective, shared, ops, stats)
         return {"mixture": new}, stats
 
-    def fold_step(self, block: Block, rows: Tree, shared: Tree, ops: Engine, number: int) -> tuple[Tree, np.ndarray]:
-        """One row step of new objects, and the most that each could gain by it and all others; at rest it stays.
+    def _step_from(self, ahead: Any, mixture: Any, block: Block, shared: Tree, ops: Engine) -> tuple[Any, np.ndarray]:
+        """Rows one step from ahead, and the most that each could gain by it and all others; at rest they stay ahead.
 
         A short step is no sign of rest, as entries near zero grow by a factor: what counts is by how much the objective
         can rise at all, relative to the mass of the object's data.
         """
         have, names = block.extra["have"], list(block.views)
-        pulls, _ = self._pulls(block, rows["mixture"], shared, ops)
-        moved, added = self._moved(rows["mixture"], pulls, have, names, ops)
-        old, new, slopes = ops.to_numpy(rows["mixture"]), ops.to_numpy(moved), [ops.to_numpy(part) for part in pulls]
+        pulls, _ = self._pulls(block, ahead, shared, ops)
+        moved, added = self._moved(ahead, pulls, have, names, ops)
+        old, new, slopes = ops.to_numpy(ahead), ops.to_numpy(moved), [ops.to_numpy(part) for part in pulls]
         gain = self._possible_gain(old, new, np.stack(slopes), added, ops.to_numpy(have), names)
-        new = np.where((gain > self.fold_in_tol)[:, None], new, old)
-        return {"mixture": ops.asarray(new)}, gain
+        return ops.asarray(np.where((gain > self.fold_in_tol)[:, None], new, old)), gain
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
         """Log-likelihood of the block less coupling times divergence."""

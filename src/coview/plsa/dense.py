@@ -55,7 +55,9 @@ Weight.     Between two classes with means d apart and noise of covariance S aro
 
             So a vector is worth w* tokens, a token the mean c of all entries above 0 of the counts. Without labels
             classes are clusters of the vectors. A view that knows nothing would drag the counts down: it weighs one
-            token where held-out labels do not gain by it or, without labels, where held-out vectors have no clusters.
+            token where held-out labels do not gain by it or, without labels, where held-out vectors have no clusters,
+            or these are others than those of the counts: groups by half of the features, by EM from the clusters, lose
+            half of what they foretell of the other half where the vectors take part.
 """
 
 from __future__ import annotations
@@ -692,7 +694,7 @@ def vector_weights(
                 assert codes is not None
                 tokens[name] = vectors_of_classes(views.select(name), codes, n_groups, seed).tokens[name]
             elif np.isnan(gain):  # there are no labels, or too few to hold some out
-                tokens[name] = _worth_of_clusters(some.select(name), n_groups, seed)
+                tokens[name] = _worth_of_clusters(some.select(*counts, name), n_groups, seed)
     return token or 1.0, tokens
 
 
@@ -717,26 +719,47 @@ def _gain_of_classes(
     return float(np.concatenate(gains).mean()) if gains else np.nan
 
 
-def _worth_of_clusters(vectors: Views, n_groups: int, seed: int) -> float:
-    """Tokens that vectors are worth by clusters of half of them; 1 where most of the others have no denser place there.
+def _worth_of_clusters(some: Views, n_groups: int, seed: int) -> float:
+    """Tokens that vectors (the last view) are worth by clusters of half of them; 1 where these do not help.
 
-    The mean density would not do: a few vectors that lie far out are near a cluster of their own wherever there are
-    none.
+    They do where most of the other vectors have a denser place there, and counts do not lose. The mean density would
+    not do: a few vectors that lie far out are near a cluster of their own wherever there are none.
     """
-    (name,) = vectors.names
-    vectors = vectors[np.random.default_rng(seed).permutation(np.flatnonzero(vectors.present[:, 0]))]
-    half = len(vectors) // 2
+    name = some.names[-1]
+    some = some[np.random.default_rng(seed).permutation(np.flatnonzero(some.present[:, -1]))]
+    vectors, half = some.select(name), len(some) // 2
     k = min(n_groups, half // 10)  # clusters of ten objects at least, on average
     if k < 2:
         return 1.0
-    clusters = cluster_vectors(vectors[:half], k, seed)(vectors[:half]).argmax(axis=1)
-    start = vectors_of_classes(vectors[:half], clusters, k, seed)
+    clusters = cluster_vectors(vectors[:half], k, seed)(vectors).argmax(axis=1)
+    start = vectors_of_classes(vectors[:half], clusters[:half], k, seed)
     worth, scale = start.tokens[name], start.scales[name]
     if scale == 0:  # vectors that are all alike
         return 1.0
     squares = ((as_dense(vectors[name]) - start.offsets[name]) ** 2).sum(axis=1)
     single = worth / (2 * squares[:half].mean())
-    shares = np.bincount(clusters, minlength=k) / half
+    shares = np.bincount(clusters[:half], minlength=k) / half
     around = logsumexp(start.log_odds(vectors[half:]) + np.log(np.maximum(shares, LEAST)), axis=1)
     gains = around + (single - scale) * squares[half:] + worth / 2 * np.log(scale / single)
-    return worth if (2 * np.mean(gains > 0) - 1) * np.sqrt(len(gains)) >= SURE else 1.0
+    dense = (2 * np.mean(gains > 0) - 1) * np.sqrt(len(gains)) >= SURE
+    return worth if dense and not _counts_lose(some, clusters, start, k) else 1.0
+
+
+def _counts_lose(some: Views, clusters: np.ndarray, start: VectorStart, k: int) -> bool:
+    """Whether groups by counts and vectors foretell held-out counts less than half as well as those by counts alone."""
+    names, half = some.names[:-1], len(some) // 2
+    seen = some.map(dict.fromkeys(names, lambda matrix: matrix[:, ::2]))
+    gains = np.zeros(len(some) - half)
+    for share, odds in ((1.0, start.log_odds), (-0.5, None)):
+        model = NaiveBayesStart.learned(seen.select(*names), clusters, k, scaled=True, odds=odds)
+        for _ in range(10):
+            model = model.refined(seen, np.full(len(some), -1))
+        members = model(seen)
+        for name, scale in model.scales.items():
+            rest = some[name][:, 1::2]
+            log_prob = np.log1p(scale * np.asarray(rest[:half].T @ members[:half]).T)
+            sums = rest[half:].T @ np.ones(len(gains))
+            log_prob -= (log_prob @ sums / max(sums.sum(), LEAST))[:, None]  # 0 on average where groups say nothing
+            gains += share * scale * ((rest[half:] @ log_prob.T) * members[half:]).sum(axis=1)
+    gains = gains.round(6)  # what rounding leaves of no gain is none
+    return bool(gains.mean() * np.sqrt(len(gains)) < -SURE * (gains.std() or 1.0))

@@ -16,9 +16,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, is_clusterer
 from sklearn.utils.validation import check_is_fitted
 
@@ -645,10 +647,24 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         engine, steps = self._engine(X), self._fitted_steps()
         mixtures = np.full((len(views), steps.width), 1.0 / steps.width, floating_type(views))
         for rows, part in self._alike(views):
-            shared, blocks = self._fitted(part, engine), self._each_block(part, engine, steps.width)
+            model, part = self._of_features(part)
+            shared, blocks = model._fitted(part, engine), self._each_block(part, engine, steps.width)
             with engine.limits():
                 mixtures[rows] = np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
         return engine.asarray(mixtures) if engine.tensors else mixtures
+
+    def _of_features(self: Self, views: Views) -> tuple[Self, Views]:
+        """The model and views of the features that the objects have, where few: laying out all would take the time."""
+        few = {}
+        for name in () if self._background() else self._count_views(views.names):
+            matrix = views[name]
+            if sparse.issparse(matrix) and 0 < 4 * matrix.nnz <= matrix.shape[1]:
+                few[name] = np.unique(matrix.indices)
+        if not few:
+            return self, views
+        light = copy.copy(self)
+        light.topic_feature_ = self.topic_feature_ | {name: self.topic_feature_[name][:, few[name]] for name in few}
+        return light, views.map({name: itemgetter((slice(None), features)) for name, features in few.items()})
 
     def _alike(self, views: Views) -> Iterator[tuple[np.ndarray, Views]]:
         """Objects by the views that they have, and these views of them; those without any are left out.

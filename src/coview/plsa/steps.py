@@ -139,7 +139,7 @@ class MixtureSteps:
         return [name for name in self.gaussian if name in block.views or PRODUCTS + name in block.extra]
 
     def fold_step(self, block: Block, rows: Tree, shared: Tree, ops: Engine, number: int) -> tuple[Tree, np.ndarray]:
-        """Row step `number` of new objects, and how far each was from rest: by how much its largest entry moved.
+        """Row step `number` of new objects, and how far each was from rest: here by how much its largest entry moved.
 
         A step is taken from ahead of where an object stands (Nesterov's momentum), and the momentum of an object begins
         anew where the step leads back (O'Donoghue and Candes, 2015). It takes a fifth of a weight at most: a weight
@@ -149,12 +149,16 @@ class MixtureSteps:
         pace = rows.get("pace", mixture[:, :1] * 0)
         if "behind" in rows:
             ahead = ops.xp.maximum(mixture + pace / (pace + 3) * (mixture - rows["behind"]), STAYS * mixture)
-            ahead = ahead / ahead.sum(1)[:, None]
-        new = self.row_step(block, {"mixture": ahead}, shared, ops, None)[0]["mixture"]
-        step, moved = new - ahead, new - mixture
-        leads_on = (step * moved).sum(1)[:, None] >= 0
-        unrest = np.maximum(*(np.abs(ops.to_numpy(part)).max(axis=1, initial=0.0) for part in (step, moved)))
+            ahead = self.normalize_rows({"mixture": ahead})["mixture"]
+        new, unrest = self._step_from(ahead, mixture, block, shared, ops)
+        leads_on = ((new - ahead) * (new - mixture)).sum(1)[:, None] >= 0
         return {"mixture": new, "behind": mixture, "pace": (pace + 1) * leads_on}, unrest
+
+    def _step_from(self, ahead: Any, mixture: Any, block: Block, shared: Tree, ops: Engine) -> tuple[Any, np.ndarray]:
+        """Rows one step from ahead of where they stand, and how far each was from rest."""
+        new = self.row_step(block, {"mixture": ahead}, shared, ops, None)[0]["mixture"]
+        steps = (np.abs(ops.to_numpy(new - part)).max(axis=1, initial=0.0) for part in (ahead, mixture))
+        return new, np.maximum(*steps)
 
     def settled_rows(self, block: Block, start: Any, shared: Tree, ops: Engine) -> Any:
         """Mixtures of new objects after all steps of fold-in, where the engine takes them at once; None elsewhere."""
