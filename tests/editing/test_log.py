@@ -41,11 +41,8 @@ def test_names_that_were_found_are_those_of_groups_as_they_are():
     found = {"edit": "names", "names": {"0": "a", "1": "b", "2": "c", "3": "d"}, "by_hand": False}
     changes = [{"edit": "merge", "groups": [0, 1], "name": None}, {"edit": "rename", "group": 2, "name": "e"}]
     assert EditedGroups(range(5), [found, *changes]).names == {2: "e", 3: "d"}
-    assert EditedGroups(range(5), [found, {"edit": "split", "group": 3, "into": [3, 5]}]).names == {
-        0: "a",
-        1: "b",
-        2: "c",
-    }
+    split = {"edit": "split", "group": 3, "into": [3, 5]}
+    assert EditedGroups(range(5), [found, split]).names == {0: "a", 1: "b", 2: "c"}
     by_hand = {"edit": "names", "names": {"0": "a", "1": "x"}, "by_hand": True}
     assert EditedGroups(range(5), [found, by_hand]).by_hand == {1}
 
