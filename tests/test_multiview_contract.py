@@ -350,16 +350,6 @@ def test_a_fit_that_fails_leaves_the_model_of_the_fit_before(name):
     assert inspect(model).groups == groups and list(inspect(model).views) == ["words", "links"]
 
 
-@pytest.mark.parametrize("name", [name for name, cls in estimators().items() if hasattr(cls(), "set_output")])
-def test_frames_have_the_ids_of_the_objects_as_their_index(name):
-    X, y = corpus()
-    X = Views(X, ids=[f"p{i}" for i in range(len(X))])
-    model = make(name).set_output(transform="pandas").fit(X, y)
-    for rows in (X, X[[4, 2]]):
-        frame = model.transform(rows)
-        assert frame.index.tolist() == rows.ids.tolist() and all(type(key) is str for key in frame.index)
-
-
 WEIGHED = [name for name, cls in estimators().items() if "view_weights" in cls().get_params()]
 
 

@@ -42,9 +42,9 @@ def main() -> None:
         row = int(np.flatnonzero(corpus.test_target == k)[0])
         image = corpus.test[[row]].select("image")
         beside = set(names[corpus.test["text"][[row]].indices].tolist())
-        mixture = retriever.model_.transform(image)[0]
+        mixture = retriever.models_[0].transform(image)[0]
         best = np.argsort(-mixture)[:2]
-        topics = retriever.model_.top_features("text", 3)
+        topics = retriever.models_[0].top_features("text", 3)
         cells = [
             str(category),
             " ".join(corpus.texts[row].replace("|", " ").split()[:10]) + " ...",

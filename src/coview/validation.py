@@ -441,7 +441,7 @@ def _classes_of(labels: np.ndarray, values: np.ndarray, semi_supervised: bool) -
     if semi_supervised and classes.tolist() == [1] and labels.dtype.kind in "iuf" and (labels == UNLABELED).any():
         raise ParameterError(
             "holds only -1 and 1, but -1 marks an unlabeled object for semi-supervised estimators, so only one class "
-            "is left. Write the classes as 0 and 1, or choose supervised methods.",
+            "is left. Write the classes as 0 and 1.",
             parameter="y",
         )
     return classes

@@ -65,7 +65,6 @@ def test_a_model_names_the_objects_of_its_fit(make, tmp_path):
         DualPLSA(3, 3, random_state=0),
         MultiViewPLSA(3, 3, random_state=0),
         CoPLSA(3, random_state=0),
-        SphericalKMeans(3, random_state=0),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coview.editing.log import Groups, check_record, describe_record
+from coview.editing.log import EditedGroups, check_record, describe_record
 from coview.exceptions import ParameterError
 
 
@@ -17,7 +17,7 @@ def test_each_edit_does_what_it_says_to_the_numbers():
         {"edit": "rename", "group": 4, "name": "boats"},
         {"edit": "reduce", "n": 2, "groups": [[4, 6, 7]]},
     ]
-    groups = Groups(range(6), records)
+    groups = EditedGroups(range(6), records)
     assert list(groups.columns) == [1, 2, 4] and groups.shown == [1, 4] and groups.names == {4: "boats"}
     assert groups.whereabouts() == {
         0: "dropped",
@@ -34,16 +34,17 @@ def test_each_edit_does_what_it_says_to_the_numbers():
 
 def test_a_merged_group_keeps_the_name_that_one_of_them_was_given():
     records = [{"edit": "rename", "group": 2, "name": "b"}, {"edit": "merge", "groups": [0, 2], "name": None}]
-    assert Groups(range(3), records).names == {0: "b"}
+    assert EditedGroups(range(3), records).names == {0: "b"}
 
 
 def test_names_that_were_found_are_those_of_groups_as_they_are():
     found = {"edit": "names", "names": {"0": "a", "1": "b", "2": "c", "3": "d"}, "by_hand": False}
     changes = [{"edit": "merge", "groups": [0, 1], "name": None}, {"edit": "rename", "group": 2, "name": "e"}]
-    assert Groups(range(5), [found, *changes]).names == {2: "e", 3: "d"}
-    assert Groups(range(5), [found, {"edit": "split", "group": 3, "into": [3, 5]}]).names == {0: "a", 1: "b", 2: "c"}
+    assert EditedGroups(range(5), [found, *changes]).names == {2: "e", 3: "d"}
+    split = {"edit": "split", "group": 3, "into": [3, 5]}
+    assert EditedGroups(range(5), [found, split]).names == {0: "a", 1: "b", 2: "c"}
     by_hand = {"edit": "names", "names": {"0": "a", "1": "x"}, "by_hand": True}
-    assert Groups(range(5), [found, by_hand]).by_hand == {1}
+    assert EditedGroups(range(5), [found, by_hand]).by_hand == {1}
 
 
 MERGED = {"edit": "merge", "groups": [0, 1], "name": "pets"}
@@ -66,14 +67,14 @@ NOISE = {"edit": "noise", "group": 2}
 )
 def test_what_cannot_be_is_refused(before, record, sentence):
     with pytest.raises(ParameterError, match=sentence):
-        Groups(range(4), [*before, check_record(record)])
+        EditedGroups(range(4), [*before, check_record(record)])
 
 
 def test_the_last_group_stays():
     one_left = [{"edit": "merge", "groups": [0, 1, 2], "name": None}]
     for record in ({"edit": "drop", "group": 0}, {"edit": "noise", "group": 0}):
         with pytest.raises(ParameterError, match="Group 0 is the last one"):
-            Groups(range(3), [*one_left, record])
+            EditedGroups(range(3), [*one_left, record])
 
 
 @pytest.mark.parametrize(
@@ -116,9 +117,9 @@ def test_what_is_no_edit_is_refused_in_a_sentence(record):
 
 def test_a_group_whose_parts_are_all_dropped_is_dropped():
     split = {"edit": "split", "group": 1, "into": [1, 3]}
-    one = Groups(range(3), [split, {"edit": "drop", "group": 3}])
+    one = EditedGroups(range(3), [split, {"edit": "drop", "group": 3}])
     assert one.columns == {0: [(0, 0)], 1: [(0, 1)], 2: [(0, 2)]} and one.dropped == [set(), {1}]
-    both = Groups(range(3), [split, {"edit": "drop", "group": 3}, {"edit": "drop", "group": 1}])
+    both = EditedGroups(range(3), [split, {"edit": "drop", "group": 3}, {"edit": "drop", "group": 1}])
     assert both.columns == {0: [(0, 0)], 2: [(0, 2)]} and both.dropped[0] == {1}
 
 

@@ -238,9 +238,9 @@ def test_clone_and_second_fit_begin_anew():
     ("model", "X", "sentence"),
     [
         (NeighborViews("cites"), make(), "no view of links 'cites'; the views are 'words', 'links'"),
-        (NeighborViews(hops=0), make(), "hops must be an integer from 1 to 1000, got 0"),
-        (NeighborViews(restart=1), make(), "restart must be a number of at least 0 and below 1, got 1"),
-        (NeighborViews(tol=-0.1), make(), "tol must be a number of at least 0 and below 1, got -0.1"),
+        (NeighborViews(hops=0), make(), "'hops' parameter of NeighborViews"),
+        (NeighborViews(restart=1), make(), "'restart' parameter of NeighborViews"),
+        (NeighborViews(tol=-0.1), make(), "'tol' parameter of NeighborViews"),
         (NeighborViews(views="image"), make(), "cannot smooth 'image'"),
         (NeighborViews(), make().select("links"), "nothing to smooth"),
         (NeighborViews(), make()[:5], "has 12 columns for 5 objects"),

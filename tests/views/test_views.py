@@ -467,7 +467,7 @@ def test_views_do_not_become_one_matrix_by_accident():
             {"words": np.ones((3, 1)), "links": np.ones((2, 1))},
             "Views must have the same rows: 'words' has 3, 'links' has 2.",
         ),
-        ({"a": [[1.0, np.nan]]}, "View 'a' cannot be used: Input contains NaN."),
+        ({"a": [[1.0, np.nan]]}, "View 'a' cannot be used: Input contains NaN. Fill or drop such values; mark rows"),
         ({"a": [[1.0], [-np.inf]]}, "View 'a' cannot be used: Input contains infinity"),
         ({"a": [[np.inf, -np.inf]]}, "View 'a' cannot be used: Input contains infinity"),
         (

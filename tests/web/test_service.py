@@ -227,7 +227,7 @@ def test_components_say_what_they_are_about(small):
     asked, target = service.read_query(views["image"][[0]].toarray()[0].tolist(), "image", "words")
     parts = service.why(asked, target, ["object 0"])[0]["parts"]
     assert all(part["name"].startswith("component") and len(part["about"]) == 4 for part in parts)
-    weights = service.searcher.retriever.model_.projections_["words"][:, int(parts[0]["name"].split()[1])]
+    weights = service.searcher.retriever.models_[0].projections_["words"][:, int(parts[0]["name"].split()[1])]
     strongest = views.feature_names["words"][np.argmax(parts[0]["side"] * weights)]
     assert parts[0]["about"][0] == strongest
 
@@ -284,9 +284,9 @@ def test_a_text_in_a_named_view_finds_what_python_finds():
 
 
 def test_hits_carry_the_number_and_the_name_of_their_group(retriever, small):
-    names = inspect(retriever.model_).group_names
+    names = inspect(retriever.models_[0]).group_names
     hits = Service(retriever).search_texts(["wordaa"], "words", "image", 60)["hits"][0]
-    codes = inspect(retriever.model_).read(small[0]).codes
+    codes = inspect(retriever.models_[0]).read(small[0]).codes
     assert [hit["group"] for hit in hits] == [codes[int(hit["id"].split()[1])] for hit in hits]
     assert [hit["group_name"] for hit in hits] == [names[hit["group"]] for hit in hits]
 

@@ -67,7 +67,6 @@ NAMED = 0.5  # share of the columns that must be named like objects, and of obje
 DIMENSIONS = 64  # of a view before it is smoothed
 HOPS, RESTART = 20, 0.12
 NAMED_LINKS = "the parameter links names them"  # why links are used that no view speaks for
-SUFFIX = "_near"  # of a smoothed view's name
 
 
 @dataclass(frozen=True)

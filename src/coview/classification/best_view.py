@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import silhouette_score
-from sklearn.model_selection import check_cv, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
 from coview.classification.wrapper import SingleViewWrapper, in_type_of
@@ -15,6 +15,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.folds import list_splits
 from coview.utils.inner import fitting
 from coview.utils.parameters import integer
 from coview.validation import base_seed
@@ -171,8 +172,7 @@ class BestView(SingleViewWrapper):
         counts = np.unique(target[known], return_counts=True)[1]
         if len(counts) == 1 or min(self.cv, counts.max()) == 1:
             return float(model.score(take_rows(matrix, known), target[known]))
-        folds = check_cv(min(self.cv, int(counts.max())), target[known], classifier=True)
-        splits = folds.split(known, target[known])
+        splits = list_splits(min(self.cv, int(counts.max())), target[known], classifier=True)
         pairs = [(np.concatenate([known[train], others]), known[test]) for train, test in splits]
         return float(np.mean(cross_val_score(clone(model), matrix, target, cv=pairs)))
 

@@ -256,7 +256,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         engine = local_engine(engine)
         with engine.limits():
             labels = [
-                _Assignment(engine, self.maps_, self.cluster_centers_)(self._steps().joined(block, engine))["labels"]
+                _Nearest(engine, self.maps_, self.cluster_centers_)(self._steps().joined(block, engine))["labels"]
                 for block in self._blocks(views, engine)
             ]
         return np.concatenate(labels).astype(np.int64, copy=False)
@@ -332,7 +332,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         if sum(map(len, placed)) < self.n_clusters:  # too few to start from
             placed = [_placed(part, self.maps_, local) for part in joined]
         self.cluster_centers_ = local.kmeans_centers(placed, self.n_clusters, self.n_init, seed)
-        return holder.collect(holder.combine(_Assignment(local, self.maps_, self.cluster_centers_), rows), "labels")
+        return holder.collect(holder.combine(_Nearest(local, self.maps_, self.cluster_centers_), rows), "labels")
 
     def _describe_clusters(self, views: Any, sample: Views, seed: int) -> None:
         some, labels = views, self.labels_
@@ -465,7 +465,7 @@ def _placed_known(rows: Tree, maps: np.ndarray, ops: Engine) -> Any:
 
 
 @dataclass(frozen=True)
-class _Assignment:
+class _Nearest:
     """Nearest center of each row."""
 
     ops: Any

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.classification.wrapper import last_step
-from coview.editing.log import LARGEST, Groups, Record, check_record, describe_record
+from coview.editing.log import LARGEST, EditedGroups, Record, check_record, describe_record
 from coview.editing.moves import NO_GROUP, Moves, find_moves
 from coview.engines.callbacks import models_inside
 from coview.exceptions import ParameterError, ViewsError
@@ -118,7 +118,7 @@ def _check_log(checker: rules.Checker, value: Any, where: str) -> None:
         try:
             records = [check_record(record) for record in value]
             numbers = np.asarray(state["inner_numbers_"]).tolist()
-            groups = Groups(numbers, records)
+            groups = EditedGroups(numbers, records)
             models = [inspect(model) for model in (state["estimator_"], *(each["model"] for each in state["splits_"]))]
             n = n_training(models[0])
         except Exception as error:  # whatever a model does that is not whole
@@ -700,8 +700,8 @@ class EditedModel(MultiViewEstimator):
     # -- what the edited model says
 
     @property
-    def _groups(self) -> Groups:
-        return Groups(self.inner_numbers_.tolist(), self.edits_)
+    def _groups(self) -> EditedGroups:
+        return EditedGroups(self.inner_numbers_.tolist(), self.edits_)
 
     @property
     def _models(self) -> list[Inspection]:
@@ -760,7 +760,7 @@ class EditedModel(MultiViewEstimator):
             return self._sort(inner, groups, self._ask(groups, objects), None)
         return self._sort(inner, groups, self._ask(groups, objects, reading.memberships), reading.codes)
 
-    def _ask(self, groups: Groups, objects: Any, known: np.ndarray | None = None) -> list[Any]:
+    def _ask(self, groups: EditedGroups, objects: Any, known: np.ndarray | None = None) -> list[Any]:
         """What the model inside (`known` without drops) and those of the splits say of objects."""
         said: list[Any] = [] if known is None or groups.dropped[0] else [known]
         for model, gone in list(zip(self._models, groups.dropped))[len(said) :]:
@@ -784,7 +784,7 @@ class EditedModel(MultiViewEstimator):
 
     @staticmethod
     def _sort(
-        inner: Inspection, groups: Groups, said: Sequence[Any], codes: np.ndarray | None
+        inner: Inspection, groups: EditedGroups, said: Sequence[Any], codes: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Memberships and numbers of the groups of objects, by what the models say and their groups in the one inside.
 

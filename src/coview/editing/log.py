@@ -35,7 +35,7 @@ import numpy as np
 from coview.exceptions import ParameterError
 from coview.utils.messages import did_you_mean, listed, printable, quantity, short
 
-__all__ = ["EDITS", "LARGEST", "Groups", "Record", "check_record", "describe_record"]
+__all__ = ["EDITS", "LARGEST", "EditedGroups", "Record", "check_record", "describe_record"]
 
 Record = dict[str, Any]
 Column = tuple[int, int]  # of a model: 0 is the one inside, those of splits follow
@@ -52,7 +52,7 @@ EDITS: dict[str, tuple[str, ...]] = {  # what each edit says beside its name
 LARGEST = 10**9  # number of a group: a file must not ask for more
 
 
-class Groups:
+class EditedGroups:
     """The groups after some edits.
 
     Parameters
@@ -80,7 +80,7 @@ class Groups:
 
     Examples
     --------
-    >>> groups = Groups([0, 1, 2], [{"edit": "merge", "groups": [0, 2], "name": "pets"}])
+    >>> groups = EditedGroups([0, 1, 2], [{"edit": "merge", "groups": [0, 2], "name": "pets"}])
     >>> groups.columns, groups.names, groups.gone
     ({0: [(0, 0), (0, 2)], 1: [(0, 1)]}, {0: 'pets'}, {2: 'merged into 0'})
     >>> memberships = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])

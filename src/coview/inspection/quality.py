@@ -86,7 +86,7 @@ def group_quality(inspection: Inspection, views: Views, codes: np.ndarray | None
         if view not in views or views.n_features[view] < n_features:
             continue
         weights, occurs = np.maximum(features.weights, 0.0), _occurrences(views, view)
-        if _excludes(occurs):
+        if _excludes(occurs) or not len(weights):
             continue
         columns["group"] += [str(key) for key in inspection.groups]
         columns["name"] += inspection.group_names

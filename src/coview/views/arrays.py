@@ -87,9 +87,9 @@ def _advise(name: str, words: str) -> dict[str, Any]:
     """What to do about data that scikit-learn refuses in these words."""
     if "NaN" in words or "infinity" in words:
         return {
-            "python": f"Fill or drop them; mark rows that lack the whole view by present={{{name!r}: mask}}, or join "
-            "with Views.align.",
-            "cli": "Fill or drop them, or leave all cells of a row empty where the object lacks the view.",
+            "python": f"Fill or drop such values; mark rows that lack the whole view by present={{{name!r}: mask}}, or "
+            "join with Views.align.",
+            "cli": "Fill or drop such values, or leave all cells of a row empty where the object lacks the view.",
         }
     return RAW_TABLE if "convert" in words or "numeric" in words else {}
 
