@@ -422,7 +422,7 @@ def linked_candidates(candidates: list[Candidate], names: Sequence[str], steps: 
     last = steps.steps[-1][1]
     n_clusters = candidates[0].estimator.get_params()["n_clusters"]
     some = [name for name in last.smoothed_views_ if name in names] or list(last.smoothed_views_)
-    near = tuple(f"{name}{last.suffix}" for name in some)
+    near = tuple(f"{name}_near" for name in some)
     model = SphericalKMeans(n_clusters, n_init=SMOOTH_STARTS, random_state=seed)
     sources = (last.links, *some)
     smooth = Candidate("smoothed", model, SMOOTH_PRIOR, views=near, most=MOST_ROWS, sources=sources)

@@ -320,7 +320,7 @@ class AutoClustering(BaseConsensus):
             used |= set(self.view_names_ if name in self._as_given() else inner.views) - set(inner.unused_views)
         for steps in (one for one in self.preparation_ if isinstance(one, Pipeline)):
             last = steps.steps[-1][1]
-            near = [view for view in last.smoothed_views_ if f"{view}{last.suffix}" in used]
+            near = [view for view in last.smoothed_views_ if f"{view}_near" in used]
             used |= {last.links, *near} if near else set()
         return [view for view in self.view_names_ if view not in used]
 

@@ -33,6 +33,7 @@ def to_mudata(X: Any, model: Any = None, *, key: str = "coview") -> Any:
         adds nothing.
     key : str, default="coview"
         Name of what is added; what is there under this name is replaced.
+
     Returns
     -------
     MuData or AnnData

@@ -57,6 +57,7 @@ class DaskEngine(CpuEngine):
         Pickles leave it out.
     worker_engine : {"cpu", "cuda", "reference"}, default="cpu"
         What each worker computes its rows with.
+
     Examples
     --------
     >>> from coview import DaskEngine, PLSA
