@@ -38,12 +38,10 @@ def cpu_seconds(call: Callable[[], Any]) -> float:
 
 def compiled(partners: np.ndarray, P: list[np.ndarray], sigma: float) -> tuple[float, np.ndarray]:
     """Value, and gradient for the first view, by coview's kernels."""
-    from coview.plsa.pairs import PairField
-
-    from coview.engines.threads import Team
+    from coview import CpuEngine
 
     have, weights = np.ones((len(partners), 2), dtype=bool), np.array([[0.0, 1.0], [1.0, 0.0]])
-    field = PairField(partners, have, weights, sigma, P, Team(1))
+    field = CpuEngine(1).pair_field(partners, have, weights, sigma, P)
     return field.part(0), field.gradient(0, P[0])
 
 

@@ -75,7 +75,7 @@ VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 HEAVY = {  # numbers that are fine as such, but ask for much work or memory
     "n_components", "n_clusters", "max_iter", "n_init", "n_words", "power_iter", "hops", "bins",
-    "points", "grid", "n_models", "rank", "max_side", "max_features",
+    "points", "grid", "rank", "max_side", "max_features",
 }  # fmt: skip
 
 

@@ -173,7 +173,9 @@ def run_case(case: FunctionCase) -> str:
     except NotFittedError as error:
         return "" if argument == "model" else described(error)
     except Exception as error:
-        return "" if is_ours(error) else described(error)
+        measure = calls()[name][0].__module__.startswith("coview.metrics")  # NumPy's and SciPy's sentences will do
+        fine = is_ours(error) or (measure and isinstance(error, (TypeError, ValueError)))
+        return "" if fine else described(error)
     if not isinstance(answer, (np.ndarray, float)):
         return ""
     if name in MAY_BE_NAN:

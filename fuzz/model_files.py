@@ -470,9 +470,6 @@ def subjects() -> dict[str, Callable[[], Subject]]:
         "PLSA of a batch": lambda: coview.PLSA(3, **seed).partial_fit(X),
         "DualPLSAClassifier of few labels": lambda: coview.DualPLSAClassifier(3, **short).fit(X, few),
         "MultiViewPLSA of a batch": lambda: coview.MultiViewPLSA(3, 4, **short).fit(X).partial_fit(X),
-        "PairwiseCoPLSA by consensus": lambda: coview.PairwiseCoPLSA(
-            3, consensus="mvc", pair_fraction=0.2, **short
-        ).fit(X),
         "SpectralClusteringViews stacked": lambda: coview.SpectralClusteringViews(
             3, method="stacked", n_neighbors=8, **seed
         ).fit(X),

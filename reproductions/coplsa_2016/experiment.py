@@ -31,7 +31,6 @@ from coview import (
     inspect,
 )
 from coview.inspection import Inspection
-from coview.kernels.simplex import l1_rows
 from coview.metrics import mean_average_precision
 from coview.plsa.co_plsa import CoSteps
 from coview.plsa.steps import ROW_FLOOR
@@ -48,12 +47,37 @@ class AlternatingL1Steps(CoSteps):
     """Steps of L1 as published: equation 13 for the mixtures of one modality after the other."""
 
     def _moved(
-        self, old: np.ndarray, pulls: np.ndarray, have: np.ndarray, names: list[str], ops: Any
+        self, old: np.ndarray, pulls: list[np.ndarray], have: np.ndarray, names: list[str], ops: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        new, counts, weights = np.array(old), np.ascontiguousarray(pulls * self._by_view(old)), self._couplings(names)
+        new, couplings = np.array(old), self._couplings(names)
         for v, _ in self._ordered(names):
-            l1_rows(counts[v], new, v, weights[v], have, False, ROW_FLOOR, 0, len(old))
+            own, others = self._columns(v), [w for w in range(len(names)) if w != v]
+            near = np.stack([new[:, self._columns(w)] for w in others])
+            weights = have[:, others].T * couplings[v, others][:, None]
+            moved = np.maximum(_l1_rows(pulls[v] * old[:, own], near, weights), ROW_FLOOR)
+            new[:, own] = np.where(have[:, [v]], moved / moved.sum(axis=1, keepdims=True), old[:, own])
         return new, np.zeros(len(old))
+
+
+def _l1_rows(counts: np.ndarray, near: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Mixtures h that maximize sum_k counts log h - sum_w weights |h - near|, by bisection of their multiplier."""
+    order = np.argsort(near, axis=0)
+    places = np.concatenate([np.zeros((1, *counts.shape)), np.take_along_axis(near, order, 0)])
+    steps = np.take_along_axis(np.broadcast_to(weights[:, :, None], near.shape), order, 0)
+    total = weights.sum(axis=0)[:, None]
+    slopes = np.concatenate([np.zeros((1, *counts.shape)), 2 * np.cumsum(steps, axis=0)]) - total
+    low, high = -total, counts.sum(axis=1, keepdims=True) + total
+
+    def at(multiplier: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            free = np.where(multiplier + slopes > 0, counts / (multiplier + slopes), np.inf)
+        return np.maximum(free, places).min(axis=0)
+
+    for _ in range(60):
+        middle = (low + high) / 2
+        above = at(middle).sum(axis=1, keepdims=True) > 1
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return at(high)
 
 
 class AlternatingL1(CoPLSA):

@@ -32,7 +32,7 @@ COMMANDS = {
     "negative values": ([*FIT, "--view", "a=negative.npy", "--set", "likelihood=multinomial"], "--step Codebook"),
     "no number": ([*FIT, "--view", "a=nan.npy"], "leave all cells of a row empty"),
     "two views in a file": ([*FIT, "--view", "a=two.npz"], "Give it alone, by --data"),
-    "text in a matrix": ([*FIT, "--view", "a=text.csv"], "--text NAME=COLUMN"),
+    "text in a matrix": ([*FIT, "--view", "a=text.csv"], "has column 'body' of type String"),
     "no such column": (
         [*FIT, "--table", "text.csv", "--text", "w=bdy"],
         "--text w=bdy: text.csv has no column 'bdy'; its columns are 'id', 'body', 'year'. Did you mean 'body'?",
@@ -59,8 +59,7 @@ COMMANDS = {
     ),
     "another separator": ([*FIT, "--table", "text.csv", "--sep", ";", "--text", "w=body"], "--sep SIGN"),
     "numbers for text": ([*FIT, "--table", "text.csv", "--text", "w=year"], "use --columns in place of --text"),
-    "clusters to compare": (["compare", "--data", "views"], "Pass it, for example --clusters 7."),
-    "labels to compare": (["compare", "--data", "views", "--task", "few_labels"], "Give --labels."),
+    "labels to compare": (["compare", "--data", "views", "--task", "few_labels"], "Give --labels"),
     "label of a stream": (["stream", "rows.jsonl", "--labels", "x"], '--labels, or pass --labels ""'),
     "update of a stream": (["stream", "rows.jsonl", "--labels", "kind", "--update", "paper"], "Use --update exact"),
 }

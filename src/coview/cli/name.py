@@ -114,7 +114,7 @@ def _of_file(names: Path) -> dict[str, str]:
     from coview.utils.missing import is_gap
 
     table = read_table(names)
-    known = list(table)
+    known = list(table.columns)
     for column in ("group", "name"):
         if column not in known:
             raise ValueError(f"{names} has no column {column!r}, only {listed(known)}.{did_you_mean(column, known)}")

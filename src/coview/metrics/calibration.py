@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ParameterError
-from coview.utils.missing import label_array
+from coview.metrics.labels import as_labels
 from coview.validation import check_count
 
 __all__ = ["expected_calibration_error"]
@@ -44,9 +44,9 @@ def expected_calibration_error(y_true: Any, probabilities: Any, *, classes: Any 
     >>> round(expected_calibration_error([0] * 5 + [1] * 5, sure, n_bins=1), 2)
     0.4
     """
-    labels = label_array(y_true)
+    labels = as_labels("y_true", y_true)
     shares = np.asarray(probabilities, dtype=np.float64)
-    known = np.unique(labels) if classes is None else label_array(classes)
+    known = np.unique(labels) if classes is None else as_labels("classes", classes)
     if shares.shape != (len(labels), len(known)):
         raise ParameterError(
             f"must have one row for each of the {len(labels)} labels and one column for each of the {len(known)} "

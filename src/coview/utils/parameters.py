@@ -81,9 +81,16 @@ class _DictByView(Options):
         return "a dict of such values by view"
 
 
+class _Count(Interval):
+    """Integers that count what can be in memory: none is beyond 32 bits."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        return super().is_satisfied_by(val) and val < 2**31
+
+
 def integer(least: int = 1, most: int | None = None) -> Constraints:
     """Return the integers from one on, or up to another."""
-    return Constraints([Interval(Integral, least, most, closed="left" if most is None else "both")])
+    return Constraints([_Count(Integral, least, most, closed="left" if most is None else "both")])
 
 
 def number(

@@ -140,8 +140,9 @@ def check_same_order(X: Any, values: Any, name: str) -> None:
 
 
 def _index_of(values: Any) -> list[Any] | None:
-    """Index of a pandas Series or frame; None of anything else."""
-    return values.index.tolist() if type(values).__module__.partition(".")[0] == "pandas" else None
+    """Index of a pandas Series or frame; None of anything else, as of pandas' own arrays."""
+    index = getattr(values, "index", None) if type(values).__module__.partition(".")[0] == "pandas" else None
+    return None if index is None else index.tolist()
 
 
 def as_ids(ids: Any, n_rows: int) -> np.ndarray | None:
