@@ -31,7 +31,6 @@ from coview import (
     inspect,
 )
 from coview.inspection import Inspection
-from coview.kernels.simplex import l1_rows
 from coview.metrics import mean_average_precision
 from coview.plsa.co_plsa import CoSteps
 from coview.plsa.steps import ROW_FLOOR
@@ -48,12 +47,27 @@ class AlternatingL1Steps(CoSteps):
     """Steps of L1 as published: equation 13 for the mixtures of one modality after the other."""
 
     def _moved(
-        self, old: np.ndarray, pulls: np.ndarray, have: np.ndarray, names: list[str], ops: Any
+        self, old: np.ndarray, pulls: list[np.ndarray], have: np.ndarray, names: list[str], ops: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        new, counts, weights = np.array(old), np.ascontiguousarray(pulls * self._by_view(old)), self._couplings(names)
+        new, weight = np.array(old), self._couplings(names).max()
+        tables = self._by_view(new)
         for v, _ in self._ordered(names):
-            l1_rows(counts[v], new, v, weights[v], have, False, ROW_FLOOR, 0, len(old))
+            tables[v] = _near(pulls[v] * tables[v], tables[1 - v], weight)
         return new, np.zeros(len(old))
+
+
+def _near(counts: np.ndarray, other: np.ndarray, weight: float) -> np.ndarray:
+    """Rows h with the largest ``sum(counts log h) - weight |h - other|``, by bisection; `other` where nothing counts."""
+    mass = counts.sum(axis=1, keepdims=True)
+    low, high = np.full_like(mass, -weight), mass + weight
+    for _ in range(60):
+        middle = (low + high) / 2
+        rows = np.maximum(other, counts / np.maximum(middle + weight, 1e-300))
+        rows = np.where(middle > weight, np.minimum(rows, counts / np.maximum(middle - weight, 1e-300)), rows)
+        over = rows.sum(axis=1, keepdims=True) > 1
+        low, high = np.where(over, middle, low), np.where(over, high, middle)
+    rows = np.where(mass > 0, rows, other).clip(ROW_FLOOR)
+    return rows / rows.sum(axis=1, keepdims=True)
 
 
 class AlternatingL1(CoPLSA):
