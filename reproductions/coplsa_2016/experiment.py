@@ -57,7 +57,7 @@ class AlternatingL1Steps(CoSteps):
 
 
 def _near(counts: np.ndarray, other: np.ndarray, weight: float) -> np.ndarray:
-    """Rows h with the largest ``sum(counts log h) - weight |h - other|``, by bisection; `other` where nothing counts."""
+    """Rows h with the largest ``sum(counts log h) - weight |h - other|``, by bisection; `other` where there is none."""
     mass = counts.sum(axis=1, keepdims=True)
     low, high = np.full_like(mass, -weight), mass + weight
     for _ in range(60):
