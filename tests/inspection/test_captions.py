@@ -64,7 +64,8 @@ def test_only_the_column_that_is_chosen_is_read_as_a_whole():
     title = [f"how object {i} came to be" for i in range(600)]
     notes = Unread([f"object {i} came a long way" for i in range(600)])
     table = {"body": [f"{text} fox" for text in BODY] * 10, "title": title, "notes": notes}
-    model = make_pipeline(TextViews({"words": "body"}, min_df=1), PLSA(2, max_iter=2, random_state=0)).fit(table)
+    front = TextViews({"words": "body"}, min_df=1, max_df=1.0)
+    model = make_pipeline(front, PLSA(2, max_iter=2, random_state=0)).fit(table)
     assert _texts(inspect(model), table, np.array([0, 599])) == [title[0], title[-1]]
     assert Service(model, model[0].transform(table), table=table).caption(599) == title[-1]
 

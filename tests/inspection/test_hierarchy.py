@@ -203,7 +203,7 @@ def test_series_in_another_order_are_refused():
         lambda: TableViews(text={"words": "body"}).fit(table, shuffled),
         lambda: TableViews(columns={"kind": ["kind"]}).fit(table, shuffled),
     ):
-        with pytest.raises(ViewsError, match="but in another order"):
+        with pytest.raises(ViewsError, match="are in another order than"):
             ask()
 
 

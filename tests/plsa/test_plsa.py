@@ -445,3 +445,15 @@ def test_a_view_that_is_absent_is_as_one_that_is_not_given(model):
     if not isinstance(model, DualPLSAClassifier):
         lacking = present[:, 0] & ~present[:, 1]
         assert_allclose(model.score(some[lacking]), model.score(X.select("words")[lacking]))
+
+
+@pytest.mark.parametrize("model", [PLSA(3, max_iter=5, random_state=0), LinkPLSA(3, max_iter=5, random_state=0)])
+def test_objects_with_few_of_many_features_are_folded_in_by_these_alone(model):
+    rng = np.random.default_rng(0)
+    X = Views(words=rng.poisson(0.1, (40, 200)), links=rng.poisson(0.1, (40, 90)))
+    model = model.fit(X)
+    one = X[[7]].map(sparse.csr_array)
+    light, few = model._of_features(one)
+    assert few.n_features == {name: np.count_nonzero(X[name][7]) for name in X.names}
+    assert {name: part.shape[1] for name, part in light.topic_feature_.items()} == few.n_features
+    assert_allclose(model.transform(one), model.transform(X[[7]]), atol=1e-10)

@@ -246,7 +246,7 @@ def test_an_unseeded_fit_is_what_it_was():
         ({"a": {"words": {"goal": -1}}}, "positive weights, got -1"),
         ({1.5: ["goal"]}, "names or numbers of topics from 0 to 2 as keys, got 1.5"),
         (["moon", "motors"], "has the name 'motors', none of whose words is a feature"),
-        ("moon", "seeds must be"),
+        ("moon", "'seeds' parameter of LinkPLSA must be"),
     ],
 )
 def test_seeds_that_cannot_be_are_refused(seeds, message):

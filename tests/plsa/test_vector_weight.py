@@ -255,9 +255,10 @@ def test_a_weight_that_is_given_is_kept():
 
 
 def test_a_view_of_learned_weight_zero_makes_no_start():
-    X, y = Views(words=words_of(TARGET, 0.06), vector=vectors_of(OTHER)), labels(6)
+    words, tags = words_of(TARGET, 0.3), words_of(TARGET, 0.3, seed=5)
+    X, y = Views(words=words, tags=tags, vector=vectors_of(OTHER)), labels(6)
     learned = MultiViewPLSAClassifier(4, view_weights="auto", random_state=0).fit(X, y)
-    assert learned.view_weights_ == {"words": 1.0, "vector": 0.0}
+    assert learned.view_weights_ == {"words": 1.0, "tags": 1.0, "vector": 0.0}
     given = MultiViewPLSAClassifier(4, view_weights=learned.view_weights_, random_state=0).fit(X, y)
     assert_allclose(learned.memberships_, given.memberships_)
 

@@ -356,7 +356,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
                     steps,
                     holder,
                     lambda restart: (shared, 0),
-                    {},
+                    extra,
                     lambda state: {"cluster_centers_": _by_class(state.shared, engine)},
                     deadline,
                     watchers=(monitor,),

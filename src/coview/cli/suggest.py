@@ -38,8 +38,8 @@ def suggest(
     writes has them too, below: fill in the column "label" at its top, and pass the file to coview fit and to the next
     coview suggest as --labels.
 
-    Columns say why: "uncertainty" of the model, "disagreement" of the views, "coverage" (share of what needs a label
-    that this one would tell of), each from 0 to 1, and "why" in words.
+    Columns say why: "uncertainty" of the model and "coverage" (share of what needs a label that this one would tell
+    of), each from 0 to 1.
     """
     run_to_table(ctx, config, as_json, run_suggest, _in_file)
 

@@ -523,7 +523,7 @@ class EditedModel(MultiViewEstimator):
         check_is_fitted(self)
         inner = inspect(self.estimator_)
         since = len(other.edits_)
-        undone = "" if self.edits_[:since] == other.edits_ else f"undo {quantity(since, 'edit')}"
+        undone = "" if self.edits_[:since] == other.edits_ else f"undo {quantity(since - len(self.edits_), 'edit')}"
         edits = undone or "; ".join(self.log()[since:])
         if X is None or (not _reads(inner) and self.was_fitted_on(X)):
             known = [one._read_training(inner) for one in (other, self)]

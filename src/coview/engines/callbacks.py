@@ -132,7 +132,8 @@ class LoopMixin(CallbackSupportMixin):
 
     def __sklearn_clone__(self) -> Any:
         copy = super().__sklearn_clone__()  # type: ignore[misc]
-        copy._callbacks = self._callbacks
+        # a file holds the state of one fit: those of a search would take it from each other
+        copy._callbacks = tuple(one for one in self._callbacks if not isinstance(one, Checkpoint))
         return copy
 
     def _engine(self, X: Any = None) -> Engine:

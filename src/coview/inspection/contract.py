@@ -892,8 +892,8 @@ class Inspection:
         >>> X = Views(words=words, vector=vectors, ids=["a", "b", "c"], feature_names={"words": ["fox", "sea"]})
         >>> for group in inspect(LinkPLSA(2, random_state=0).fit(X)).explain(X, n_features=1):
         ...     print(group.name, group.features["words"][0][0], sorted(group.nearest["vector"]))
-        sea sea ['c']
         fox fox ['a', 'b']
+        sea sea ['c']
         """
         check_count("n_features", n_features, 0)
         check_count("n_objects", n_objects, 0)

@@ -306,7 +306,7 @@ def make_bins(values: Any, n_objects: int, by: str = "value", n_bins: int | None
     cells = [None if isinstance(cell, str) and not cell.strip() else cell for cell in as_table({by: values}).cells(by)]
     _check_length(len(cells), n_objects)
     if all(cell is None for cell in cells):
-        raise ViewsError(f"by has no value: all {n_objects:,} of them are missing.")
+        raise ViewsError(f"{by!r} has no value: all {n_objects:,} of them are missing.")
     dates, shortest = _as_dates(cells, by)
     if dates is not None:
         periods = PERIODS[PERIODS.index(shortest) :]

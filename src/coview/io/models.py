@@ -118,7 +118,7 @@ def save(model: Any, path: str | Path) -> None:
     if packer.left_out:
         warnings.warn(
             f"save left out {', '.join(dict.fromkeys(packer.left_out))}: functions, callbacks and engine objects are "
-            "not written. The loaded model will use the defaults; set them again with set_params.",
+            "not written. The loaded model will use the defaults; set them again with set_params or set_callbacks.",
             UserWarning,
             stacklevel=2,
         )

@@ -292,18 +292,23 @@ class CoSteps(ByViewSteps):
             self._add_statistics(block, new, objective, shared, ops, stats)
         return {"mixture": new}, stats
 
-    def _step_from(self, ahead: Any, mixture: Any, block: Block, shared: Tree, ops: Engine) -> tuple[Any, np.ndarray]:
+    def _step_from(
+        self, ahead: Any, mixture: Any, block: Block, shared: Tree, ops: Engine
+    ) -> tuple[Any, Any, np.ndarray]:
         """Rows one step from ahead, and the most that each could gain by it and all others; at rest they stay ahead.
 
         A short step is no sign of rest, as entries near zero grow by a factor: what counts is by how much the objective
-        can rise at all, relative to the mass of the object's data.
+        can rise at all, relative to the mass of the object's data. Views that an object lacks say not where it leads.
         """
         have, names = block.extra["have"], list(block.views)
         pulls, _ = self._pulls(block, ahead, shared, ops)
         moved, added = self._moved(ahead, pulls, have, names, ops)
         old, new, slopes = ops.to_numpy(ahead), ops.to_numpy(moved), [ops.to_numpy(part) for part in pulls]
-        gain = self._possible_gain(old, new, np.stack(slopes), added, ops.to_numpy(have), names)
-        return ops.asarray(np.where((gain > self.fold_in_tol)[:, None], new, old)), gain
+        there = ops.to_numpy(have)
+        gain = self._possible_gain(old, new, np.stack(slopes), added, there, names)
+        new = np.where((gain > self.fold_in_tol)[:, None], new, old)
+        along = (new - old) * (new - ops.to_numpy(mixture)) * np.repeat(there, self.width, axis=1)
+        return ops.asarray(new), ops.asarray(along.sum(axis=1)), gain
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
         """Log-likelihood of the block less coupling times divergence."""

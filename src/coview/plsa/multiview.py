@@ -513,7 +513,7 @@ class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most likely class of each object from some or all of the fitted views."""
-        codes = self._mixtures(X).argmax(axis=1)
+        codes = self._mixtures(X).argmax(axis=1)  # first: it says when the model is not fitted
         return named(self.classes_, codes)
 
     def _keep_labels(self) -> None:

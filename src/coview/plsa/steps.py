@@ -150,15 +150,16 @@ class MixtureSteps:
         if "behind" in rows:
             ahead = ops.xp.maximum(mixture + pace / (pace + 3) * (mixture - rows["behind"]), STAYS * mixture)
             ahead = self.normalize_rows({"mixture": ahead})["mixture"]
-        new, unrest = self._step_from(ahead, mixture, block, shared, ops)
-        leads_on = ((new - ahead) * (new - mixture)).sum(1)[:, None] >= 0
-        return {"mixture": new, "behind": mixture, "pace": (pace + 1) * leads_on}, unrest
+        new, along, unrest = self._step_from(ahead, mixture, block, shared, ops)
+        return {"mixture": new, "behind": mixture, "pace": (pace + 1) * (along[:, None] >= 0)}, unrest
 
-    def _step_from(self, ahead: Any, mixture: Any, block: Block, shared: Tree, ops: Engine) -> tuple[Any, np.ndarray]:
-        """Rows one step from ahead of where they stand, and how far each was from rest."""
+    def _step_from(
+        self, ahead: Any, mixture: Any, block: Block, shared: Tree, ops: Engine
+    ) -> tuple[Any, Any, np.ndarray]:
+        """Rows one step from ahead of where they stand, how far it leads on, and how far each was from rest."""
         new = self.row_step(block, {"mixture": ahead}, shared, ops, None)[0]["mixture"]
         steps = (np.abs(ops.to_numpy(new - part)).max(axis=1, initial=0.0) for part in (ahead, mixture))
-        return new, np.maximum(*steps)
+        return new, ((new - ahead) * (new - mixture)).sum(1), np.maximum(*steps)
 
     def settled_rows(self, block: Block, start: Any, shared: Tree, ops: Engine) -> Any:
         """Mixtures of new objects after all steps of fold-in, where the engine takes them at once; None elsewhere."""

@@ -402,6 +402,13 @@ def column_groups(groups: Any) -> dict[str, list[Any]]:
 
 def _find_categories(name: Any, values: np.ndarray) -> list[str]:
     categories = sorted({str(value) for value in values})
+    words = [category for category in categories if not _is_number(category)]
+    if words and len(words) < len(categories) / 2:  # a column of numbers with a word in it, rather than categories
+        warn_user(
+            f"Column {name!r} is read as categories, because it holds {short(words[0])} among numbers. Leave such cells "
+            "empty to have numbers.",
+            UserWarning,
+        )
     # 20 rows and 9 of 10: fewer may differ by chance, and more say nothing that two objects share
     if len(values) >= 20 and len(categories) > 0.9 * len(values):
         warn_user(

@@ -148,7 +148,7 @@ def make_report(
     held_out : bool or "auto", default="auto"
         Without `y_fit`: fit a copy of the model with a quarter of the labels hidden (of the objects, where it takes no
         labels), and judge its views, and a classifier itself, on those. "auto" does so where the sweeps of the fit took
-        less than 20 seconds, and gives the copy of a model that has a `time_budget` 10 seconds.
+        less than 20 seconds, and gives the copy of the model 10 seconds.
     stability : bool, default=False
         Fit five copies of a topic model or clusterer with other seeds, and show for each group how much of it they find
         again; X must be the objects of the fit. It takes as long as five fits; see `coview.refit_stability`.

@@ -104,7 +104,10 @@ def default_client() -> Any:
 
 def _start_local_cluster(distributed: Any) -> Any:
     # workers in this process: their kernels run without Python's lock, and a script needs no guard for them
-    cluster = distributed.LocalCluster(threads_per_worker=1, processes=False, dashboard_address=None)
+    kept = {"worker_ttl": "3650 days"}  # without a sign of life, as while a laptop sleeps, none is taken for dead
+    cluster = distributed.LocalCluster(
+        threads_per_worker=1, processes=False, dashboard_address=None, scheduler_kwargs=kept
+    )
     # what the caller computes with Dask besides goes on where it went before
     return distributed.Client(cluster, set_as_default=False)
 
