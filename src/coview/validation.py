@@ -36,7 +36,6 @@ __all__ = [
     "check_sample_weight",
     "checked_random_state",
     "encode_labels",
-    "is_plus_minus_one",
     "labeled",
     "minus_one_is_unlabeled",
     "per_view",
@@ -241,18 +240,6 @@ def encode_labels(
             UserWarning,
         )
     return codes, names
-
-
-def is_plus_minus_one(y: Any) -> bool:
-    """Tell whether the labels are the numbers -1 and 1, both of them and nothing else.
-
-    Examples
-    --------
-    >>> is_plus_minus_one([1, -1, 1]), is_plus_minus_one([1, -1, None]), is_plus_minus_one([1, 0])
-    (True, False, False)
-    """
-    labels = _as_column(y)
-    return labels.dtype.kind in "iuf" and np.unique(labels).tolist() == [UNLABELED, 1]
 
 
 def unlabeled_rows(y: Any, *, semi_supervised: bool = True) -> np.ndarray:

@@ -8,11 +8,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from coview import Views, load, save
+from coview import Checkpoint, Views, load, save
 from coview.assignment.label_program import solve_labels
 from coview.assignment.ontology import Ontology
 from coview.assignment.seeded_kmeans import SeededKMeansClassifier
 from coview.datasets import make_topic_views
+from coview.exceptions import ModelFileError
 
 COMBINATIONS = ("sum", "product", "max_agree", "co_train")
 TREE = Ontology.from_tree({"left": ["a", "b"], "right": ["c", "d"]})
@@ -353,3 +354,17 @@ def test_labels_that_the_ontology_lacks_are_named():
         SeededKMeansClassifier(ontology=TREE).fit(X, [None] * len(X))
     with pytest.raises(ValueError, match="2 for 120 objects"):
         SeededKMeansClassifier(ontology=TREE).fit(X, ["a", "b"])
+
+
+def test_a_checkpoint_of_other_labels_is_refused(tmp_path):
+    X, y, _ = corpus(quality=0.2)
+
+    def fail(sweep):
+        if sweep.number == 2:
+            raise ConnectionError
+
+    model = SeededKMeansClassifier(random_state=0, max_iter=4, tol=0)
+    with pytest.raises(ConnectionError):
+        model.set_callbacks(Checkpoint(tmp_path / "fit.ckpt", every=1), fail).fit(X, y)
+    with pytest.raises(ModelFileError, match=r"fit\.ckpt"):
+        model.fit(X, np.where(y >= 0, (y + 1) % (y.max() + 1), y))

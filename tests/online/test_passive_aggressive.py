@@ -376,3 +376,15 @@ def test_a_grid_search_over_views_works():
     X, y = corpus(2)
     search = GridSearchCV(Classifier(random_state=0), {"C": [0.01, 1.0], "coupling": [0.0, 0.5]}, cv=3).fit(X, y)
     assert search.best_score_ > 0.9
+
+
+@pytest.mark.parametrize("weight", [-1, np.nan, "much"])
+def test_a_weight_of_a_class_is_a_number_that_is_not_negative(weight):
+    with pytest.raises(ValueError, match="class_weight of 0"):
+        MultiViewPassiveAggressiveClassifier(class_weight={0: weight}).fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_parameters_set_between_batches_are_checked():
+    model = MultiViewPassiveAggressiveClassifier().partial_fit(np.eye(4), [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="'loss' parameter"):
+        model.set_params(loss="none").partial_fit(np.eye(4), [0, 1, 0, 1])

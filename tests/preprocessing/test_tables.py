@@ -192,3 +192,9 @@ def test_vectors_are_no_items_and_the_parameter_is_named(vectors):
     with pytest.raises(ViewsError, match=r"TableViews.columns=.... in place of text=") as refused:
         TableViews("cites").fit(table)
     assert "use --columns in place of --text." in refused.value.worded("cli")
+
+
+def test_a_word_among_numbers_is_told_of():
+    table = {"lines": [str(i) for i in range(30)] + ["many"], "kind": ["a", "b", "1"] * 10 + ["a"]}
+    with pytest.warns(UserWarning, match="'lines' is read as categories, because it holds 'many' among numbers"):
+        TableViews(columns={"lines": ["lines"], "kind": ["kind"]}).fit(table)

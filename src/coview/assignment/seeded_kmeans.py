@@ -28,7 +28,8 @@ from coview.assignment.ontology import Ontology
 from coview.base import MultiViewEstimator
 from coview.classification.view_evidence import LEARNED, learned_view_weights
 from coview.engines.callbacks import LoopMixin, with_callbacks
-from coview.engines.deadline import START_SHARE, Deadline
+from coview.engines.checkpoint import Checkpoint
+from coview.engines.deadline import NO_DEADLINE, START_SHARE, Deadline
 from coview.engines.loop import Options, run
 from coview.engines.memory import MemoryHolder
 from coview.engines.protocol import Block, Engine, floating_type
@@ -329,7 +330,9 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
 
     @with_callbacks
     def _fit(self, X: Any, views: Views, targets: LabelTargets, deadline: Deadline) -> SeededKMeansClassifier:
-        engine, ready = self._engine(), deadline.share(START_SHARE)
+        engine = self._engine()
+        # a resumed fit must begin where the first one did: with a checkpoint the start takes the time that it needs
+        ready = NO_DEADLINE if self._of_kind(Checkpoint) else deadline.share(START_SHARE)
         self.classes_ = targets.classes
         carried = {"given": targets.given, "code": targets.codes}
         folds = targets.codes, max(2, round(1 / self.validation_fraction)), base_seed(self.random_state)
@@ -356,7 +359,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
                     steps,
                     holder,
                     lambda restart: (shared, 0),
-                    extra,
+                    carried,
                     lambda state: {"cluster_centers_": _by_class(state.shared, engine)},
                     deadline,
                     watchers=(monitor,),

@@ -302,6 +302,8 @@ class FolderSource(Source):
                 array = np.load(path, mmap_mode="r", allow_pickle=False)
                 if array.shape != shape:
                     raise ValueError(f"its shape is {array.shape}, but {shape} is needed")
+                if array.dtype.kind not in "iu" and name.endswith(("indices", "indptr")):
+                    raise ValueError(f"its type is {array.dtype}, but integers are needed")
                 self._stamps[file] = now, array.dtype, array.offset
             before, dtype, offset = self._stamps[file]
             if now != before:

@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 
 from coview.kernels.compiling import njit
 
-__all__ = ["LINE", "addresses", "array_at", "ask", "ask_for_line", "borrowed", "empty_rows", "prefetch_row"]
+__all__ = ["LINE", "addresses", "array_at", "ask", "ask_for_line", "borrowed", "empty_rows"]
 
 LINE = 64  # bytes of a cache line: one hint brings them
 
@@ -95,22 +95,6 @@ def ask_for_line(typing, address):
 
     def code(context, builder, signature, arguments):
         ask(builder, builder.inttoptr(arguments[0], ir.IntType(8).as_pointer()), 3)
-        return context.get_dummy_value()
-
-    return signature, code
-
-
-@intrinsic
-def prefetch_row(typing, matrix, row, column):
-    """Ask for the cache line of matrix[row, column] (2-D, C order), which will be read soon."""
-    signature = types.void(matrix, row, column)
-
-    def code(context, builder, signature, arguments):
-        array_type = signature.args[0]
-        array = context.make_array(array_type)(context, builder, arguments[0])
-        indices = [context.cast(builder, arguments[i], signature.args[i], types.intp) for i in (1, 2)]
-        pointer = cgutils.get_item_pointer(context, builder, array_type, array, indices, wraparound=False)
-        ask(builder, builder.bitcast(pointer, ir.IntType(8).as_pointer()), 3)
         return context.get_dummy_value()
 
     return signature, code

@@ -41,7 +41,7 @@ from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import short
 from coview.utils.parameters import MAPPING, NONE, TRUTH, number, one_of
-from coview.validation import LabeledScoreMixin, base_seed, check_count
+from coview.validation import LabeledScoreMixin, base_seed, check_count, check_number
 from coview.validation import encode_labels as encode_any_labels
 from coview.views.arrays import LARGEST, SINGLE_LARGEST, SMALLEST, check_magnitude, largest
 from coview.views.inputs import ViewInput
@@ -281,7 +281,9 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
             factors = compute_class_weight("balanced", classes=self.classes_, y=self.classes_[codes[codes >= 0]])
         else:
             given = self.class_weight or {}
-            factors = np.array([given.get(label, 1.0) for label in self.classes_.tolist()])
+            factors = np.array(
+                [check_number(f"class_weight of {label!r}", given.get(label, 1.0)) for label in self.classes_.tolist()]
+            )
         # the intercept is a feature of value 1 in the sum that is divided by the number of views
         intercept = 1.0 / len(self.view_names_) ** 2 if self.fit_intercept else 0.0
         chosen = LOSSES.index(self.loss), UPDATES.index(self.update)

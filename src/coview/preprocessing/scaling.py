@@ -200,9 +200,3 @@ def _moments(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 # -- vectors of another length than those of the fit
-
-
-def _norms(matrix: np.ndarray) -> np.ndarray:
-    """Lengths of some rows of a matrix that are not zero."""
-    lengths = np.linalg.norm(matrix[:: max(len(matrix) // 2000, 1)], axis=1)
-    return lengths[lengths > 0]

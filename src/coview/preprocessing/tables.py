@@ -405,8 +405,8 @@ def _find_categories(name: Any, values: np.ndarray) -> list[str]:
     words = [category for category in categories if not _is_number(category)]
     if words and len(words) < len(categories) / 2:  # a column of numbers with a word in it, rather than categories
         warn_user(
-            f"Column {name!r} is read as categories, because it holds {short(words[0])} among numbers. Leave such cells "
-            "empty to have numbers.",
+            f"Column {name!r} is read as categories, because it holds {short(words[0])} among numbers. Leave such cells"
+            " empty to have numbers.",
             UserWarning,
         )
     # 20 rows and 9 of 10: fewer may differ by chance, and more say nothing that two objects share

@@ -73,9 +73,8 @@ def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
         before = dict(vars(self))
         self._check_order(options.get("X", args[0] if args else None), options.get("y", args[1] if args[1:] else None))
-        # a stream checks them once; what was fitted comes last
-        if fit.__name__ not in _BATCHES or not any(name.endswith("_") for name in reversed(before)):
-            check_parameters(self)
+        if fit.__name__ != "predict_then_learn" or not any(name.endswith("_") for name in reversed(before)):
+            check_parameters(self)  # row by row, a stream checks them once; what was fitted comes last
         try:
             if fit.__name__ in _BATCHES:
                 return fit(self, *args, **options)
@@ -86,7 +85,7 @@ def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
             for name in now.keys() - before.keys():
                 del now[name]
             # what scikit-learn's callbacks keep in private attributes during a fit is gone for good
-            now.update({name: value for name, value in before.items() if name in now or name.endswith("_")})
+            now.update({name: value for name, value in before.items() if name in now or "callback" not in name})
             raise
 
     return fit_or_restore
