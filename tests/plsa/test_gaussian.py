@@ -288,7 +288,6 @@ def test_learned_weights_do_not_depend_on_where_vectors_lie(far):
     model = MultiViewPLSAClassifier(4, view_weights="auto", max_iter=10, random_state=0)
     drawn, moved = (clone(model).fit(Views(words=words, vector=VECTORS + by), y) for by in (0.0, far))
     assert moved.view_weights_ == pytest.approx(drawn.view_weights_)
-    assert drawn.view_weights_["vector"] == 1.0
     assert accuracy(drawn) > 0.9
 
 

@@ -13,6 +13,7 @@ import copy
 import inspect as signatures
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -523,7 +524,8 @@ class EditedModel(MultiViewEstimator):
         check_is_fitted(self)
         inner = inspect(self.estimator_)
         since = len(other.edits_)
-        undone = "" if self.edits_[:since] == other.edits_ else f"undo {quantity(since - len(self.edits_), 'edit')}"
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self.edits_, other.edits_)))
+        undone = "" if same == since else f"undo {quantity(since - same, 'edit')}"
         edits = undone or "; ".join(self.log()[since:])
         if X is None or (not _reads(inner) and self.was_fitted_on(X)):
             known = [one._read_training(inner) for one in (other, self)]

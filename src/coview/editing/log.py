@@ -119,7 +119,7 @@ class EditedGroups:
     @property
     def whole(self) -> bool:
         """Whether all groups are those of the model inside, as they were."""
-        return not self.noise and self.columns == {number: [(0, j)] for j, number in enumerate(self.columns)}
+        return not self.noise and list(self.columns.values()) == [[(0, j)] for j in range(self.widths[0])]
 
     def whereabouts(self) -> dict[int, str]:
         """Return what each number that a group ever had is now."""
