@@ -94,7 +94,7 @@ def dask(size: str, k: int, folder: str) -> dict[str, Any]:
 def disk(size: str, k: int, folder: str) -> dict[str, Any]:
     """A fit from disk, under a limit of a third of the data where that is more than the process itself takes."""
     from coview import PLSA, CpuEngine
-    from coview.engines.memory import resident
+    from coview.engines.disk import resident
 
     X = shards(size, folder)
     PLSA(k, max_iter=1, random_state=0).fit(X[:1000])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from coview.engines.select import select_engine
+from coview.engines.protocol import select_engine
 from coview.plsa.divergences import DIVERGENCES, step_rows
 
 pytestmark = pytest.mark.no_cover
@@ -387,9 +387,10 @@ def test_coupled_mixtures_are_those_of_the_reference(engine, divergence, n_views
 
 
 @pytest.mark.parametrize("n_views", [2, 3])
-def test_pairs_on_torch_have_the_value_and_gradient_of_the_processor(n_views, monkeypatch):
-    engine_of("torch")
-    monkeypatch.setattr("coview.kernels.torch_pairs._VALUES", 300)  # several pieces of a few rows
+@pytest.mark.parametrize("name", ["cpu", "torch"])
+def test_pairs_have_the_value_and_gradient_of_the_reference(name, n_views, monkeypatch):
+    if engine_of(name).name == "cuda":
+        monkeypatch.setattr("coview.kernels.torch_pairs._VALUES", 300)  # several pieces of a few rows
     rng = np.random.default_rng(n_views)
     n, k = 60, 4
     partners = (np.arange(n)[:, None] + 1 + rng.permuted(np.tile(np.arange(12), (n, 1)), axis=1)[:, :7]) % n
@@ -398,7 +399,7 @@ def test_pairs_on_torch_have_the_value_and_gradient_of_the_processor(n_views, mo
     couplings = np.ones((n_views, n_views)) - np.eye(n_views)
     mixtures, other = rng.dirichlet(np.ones(k), (n_views, n)), rng.dirichlet(np.ones(k), n)
     found = []
-    for ops in map(engine_of, ["torch", "cpu"]):
+    for ops in map(engine_of, [name, "reference"]):
         parts = [ops.asarray(part) for part in mixtures]
         field = ops.pair_field(ops.asarray(partners.astype(np.int32)), ops.asarray(have), couplings, 0.3, parts)
         similar = field.similarities(1, ops.asarray(other))

@@ -20,9 +20,8 @@ from coview.clustering.cca import CCAClustering
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.clustering.spherical_kmeans import SphericalKMeans
 from coview.datasets import make_topic_views
-from coview.engines.callbacks import LoopMixin
-from coview.engines.deadline import NO_DEADLINE, Deadline, largest_in_time
-from coview.engines.memory import MemoryHolder
+from coview.engines.loop import NO_DEADLINE, Deadline, LoopMixin, largest_in_time
+from coview.engines.protocol import Holder
 from coview.metrics import normalized_mutual_info
 from coview.views.lazy import LazyViews
 from coview.views.sources import MemorySource
@@ -63,8 +62,8 @@ def clock(monkeypatch):
     def rows(holder, *rest):
         return holder.stops[-1] / 1000
 
-    clock.charge(MemoryHolder, "step", lambda *args: rows(*args))
-    clock.charge(MemoryHolder, "objective", lambda *args: 0.5 * rows(*args))
+    clock.charge(Holder, "step", lambda *args: rows(*args))
+    clock.charge(Holder, "objective", lambda *args: 0.5 * rows(*args))
     clock.charge(KMeans, "fit", lambda model, X, *rest: X.shape[0] / 1000)
     clock.charge(consensus_module, "_move_pattern", lambda *args: 0.05)
     for model in (SpectralClusteringViews, SphericalKMeans, CCAClustering):

@@ -40,7 +40,7 @@ _MODULES = {
     "coview.preprocessing.weighting": ("TfidfViews", "UnitRows"),
     "coview.online.readers": ("read_stream",),
     "coview.online.stream": ("StreamResult", "evaluate_stream"),
-    "coview.engines.callbacks": ("TimeBudget",),
+    "coview.engines.loop": ("TimeBudget",),
     "coview.engines.checkpoint": ("Checkpoint",),
     "coview.engines.cpu": ("CpuEngine",),
     "coview.engines.dask.engine": ("DaskEngine",),
@@ -99,11 +99,11 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.editing.edited import EditedModel as EditedModel
     from coview.editing.edited import edit as edit
     from coview.editing.moves import Moves as Moves
-    from coview.engines.callbacks import TimeBudget as TimeBudget
     from coview.engines.checkpoint import Checkpoint as Checkpoint
     from coview.engines.cpu import CpuEngine as CpuEngine
     from coview.engines.cuda import CudaEngine as CudaEngine
     from coview.engines.dask.engine import DaskEngine as DaskEngine
+    from coview.engines.loop import TimeBudget as TimeBudget
     from coview.inspection import Inspection as Inspection
     from coview.inspection import inspect as inspect
     from coview.inspection.naming import GroupCard as GroupCard

@@ -461,7 +461,7 @@ def test_few_held_out_labels_say_nothing_of_calibration(counts):
 def test_the_best_on_held_out_labels_is_fitted_in_time(counts, monkeypatch):
     """The clock goes on by a second at every fit: one fold of both and one last fit is all that there is time for."""
     clock = Clock()
-    monkeypatch.setattr("coview.engines.deadline.time.monotonic", clock)
+    monkeypatch.setattr("coview.engines.loop.time.monotonic", clock)
     slow = [("nothing", Ticking(DUMMY, clock, 1.0)), ("linear", Ticking(LINEAR, clock, 1.0))]
     model = AutoClassifier(slow, cv=5, time_budget=4.0, random_state=0).fit(counts.views, few(counts.target, 5))
     assert "linear" in model.estimators_ and clock.now <= 4.0
@@ -469,7 +469,7 @@ def test_the_best_on_held_out_labels_is_fitted_in_time(counts, monkeypatch):
 
 def test_the_best_is_fitted_before_one_of_more_weight_that_there_is_no_time_for(counts, monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("coview.engines.deadline.time.monotonic", clock)
+    monkeypatch.setattr("coview.engines.loop.time.monotonic", clock)
 
     def with_priors(*given):
         candidates, skipped = given_pipelines(*given)

@@ -35,7 +35,7 @@ from coview.auto.candidates import GRAPH_PRIORS, Candidate, TimedFit, default_ca
 from coview.auto.clustering import Judged, _why_dropped
 from coview.auto.objects import Objects
 from coview.datasets import make_topic_views
-from coview.engines.deadline import Deadline
+from coview.engines.loop import Deadline
 from coview.exceptions import EngineError, ParameterError, ViewsError
 from coview.inspection.choice import describe_choice
 from coview.metrics import normalized_mutual_info

@@ -11,7 +11,7 @@ import coview
 from coview import AutoClassifier, Views
 from coview.auto.cross_validation import deal_folds
 from coview.auto.labels_along_links import FEWEST, FOLDS, HOPS, RESTART, labels_along_links
-from coview.engines.deadline import Deadline
+from coview.engines.loop import Deadline
 
 N, K = 360, 3
 

@@ -10,7 +10,7 @@ from coview.auto.clustering import AutoClustering
 from coview.auto.number import LARGE, SMALL, choose_number, reproduced_information
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.datasets import make_blobs_views, make_topic_views
-from coview.engines.deadline import NO_DEADLINE, Deadline
+from coview.engines.loop import NO_DEADLINE, Deadline
 from coview.views.views import Views
 
 

@@ -246,7 +246,7 @@ def test_where_all_objects_have_labels_nothing_is_left_to_share_out():
 
 
 def test_lazy_rows_start_where_rows_in_memory_do(monkeypatch):
-    monkeypatch.setattr("coview.engines.passes._ROWS", 37)
+    monkeypatch.setattr("coview.engines.protocol._ROWS", 37)
     X, y = labeled_corpus()
     codes = few_labels(y)
     lazy = label_start(LazyViews.from_views(X, 37), codes, 3)

@@ -10,7 +10,7 @@ from coview import MultiViewPLSAClassifier, SeededKMeansClassifier, Views
 from coview.classification import view_evidence
 from coview.classification.view_evidence import held_out_agreement, learned_view_weights
 from coview.datasets import make_topic_views
-from coview.engines.deadline import Deadline
+from coview.engines.loop import Deadline
 from coview.views.lazy import LazyViews
 
 

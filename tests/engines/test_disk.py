@@ -27,8 +27,7 @@ from coview import (
 from coview.classification.naive_bayes import MultiViewNaiveBayes
 from coview.datasets import make_topic_views
 from coview.engines.cpu import CpuEngine
-from coview.engines.disk import DiskHolder, TreeStore
-from coview.engines.memory import resident
+from coview.engines.disk import DiskHolder, TreeStore, resident
 from coview.exceptions import EngineError, ViewsError
 
 DATA = make_topic_views(n_objects=700, n_clusters=3, random_state=0)
@@ -183,7 +182,7 @@ import numpy as np
 from scipy import sparse
 from coview import PLSA, Views, read_views, write_views
 from coview.engines.cpu import CpuEngine
-from coview.engines.memory import resident
+from coview.engines.disk import resident
 from pathlib import Path
 
 def stream():

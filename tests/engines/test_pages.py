@@ -6,8 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from coview.engines.cpu import CpuEngine
-from coview.engines.pages import LargePages
+from coview.engines.cpu import CpuEngine, LargePages
 
 SHAPE = (1 << 15, 40)  # of 5 MB in float32
 large = pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="the system has no large pages")

@@ -3,8 +3,8 @@
 import pytest
 
 from coview.engines.cpu import CpuEngine
+from coview.engines.protocol import select_engine
 from coview.engines.reference import ReferenceEngine
-from coview.engines.select import select_engine
 from coview.exceptions import EngineError
 
 

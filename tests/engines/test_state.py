@@ -1,6 +1,6 @@
 """Trees of arrays, leaf by leaf."""
 
-from coview.engines.state import tree_leaves, tree_map
+from coview.engines.protocol import tree_leaves, tree_map
 
 
 def test_map_keeps_the_shape_and_pairs_the_leaves():

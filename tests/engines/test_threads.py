@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from coview.engines.threads import Team, balanced_chunks, few_threads, thread_count, thread_pools
+from coview.engines.cpu import Team, balanced_chunks
+from coview.engines.protocol import few_threads, thread_count, thread_pools
 
 
 @settings(max_examples=50, deadline=None)

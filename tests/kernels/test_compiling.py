@@ -1,4 +1,4 @@
-"""Kernels compile wherever they are: with a cache, with a damaged one, with a temporary one, with none."""
+"""Kernels compile wherever they are: with a cache, with a damaged one, with none."""
 
 from __future__ import annotations
 
@@ -19,45 +19,33 @@ def triple(x):
 
 
 @pytest.fixture
-def only_temporary(tmp_path, monkeypatch):
-    implementation = compiling._lenient_cache()._impl_class
-    monkeypatch.setattr(implementation, "_locator_classes", implementation._locator_classes[-1:])
-    monkeypatch.setattr(compiling.tempfile, "tempdir", str(tmp_path))
-    return compiling._temporary_folder()
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiling.numba.config, "CACHE_DIR", str(tmp_path))
+    return tmp_path
 
 
 def kernel():
     return compiling.njit(cache=True)(triple)
 
 
-def test_a_temporary_folder_of_the_user_serves_where_no_other_can_be_written(only_temporary):
+def test_kernels_are_kept_in_the_folder_that_is_named(folder):
     first, second = kernel(), kernel()
     assert (first(2), second(2)) == (6, 6)
     assert first.stats.cache_misses and second.stats.cache_hits
-    assert only_temporary.stat().st_mode & 0o077 == 0
-    assert str(only_temporary) in compiling.cache_note(first)
+    assert Path(first.stats.cache_path).is_relative_to(folder)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="there are no modes here")
-def test_a_folder_that_others_can_write_is_not_trusted(only_temporary):
-    only_temporary.mkdir()
-    only_temporary.chmod(0o777)
+def test_nothing_is_kept_where_nothing_can_be_written(folder):
+    (folder / "coview").write_text("a file in its place")
     one = kernel()
-    assert one(2) == 6
-    assert one.stats.cache_path is None and os.listdir(only_temporary) == []
-    assert "in every process" in compiling.cache_note(one)
-
-
-def test_nothing_is_kept_where_nothing_can_be_written(only_temporary):
-    only_temporary.write_text("a file in its place")
-    assert kernel()(2) == 6
+    assert one(2) == 6 and one.stats.cache_path is None
 
 
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 @pytest.mark.parametrize("keep", [0, 10, -1])
-def test_a_cache_that_is_cut_short_is_written_anew(only_temporary, suffix, keep):
+def test_a_cache_that_is_cut_short_is_written_anew(folder, suffix, keep):
     kernel()(2)
-    (file,) = only_temporary.rglob(f"*{suffix}")
+    (file,) = folder.rglob(f"*{suffix}")
     file.write_bytes(file.read_bytes()[:keep])
     again = kernel()
     assert again(2) == 6 and not again.stats.cache_hits
@@ -65,7 +53,20 @@ def test_a_cache_that_is_cut_short_is_written_anew(only_temporary, suffix, keep)
     assert later(2) == 6 and later.stats.cache_hits
 
 
-def test_a_full_disk_does_not_stop_a_kernel(only_temporary, monkeypatch):
+def test_a_file_that_another_process_wrote_for_other_types_is_not_used(folder):
+    """Two processes that compile at once may give two signatures the same file: the last one to write keeps it."""
+    kernel()(2)
+    (whole,) = folder.rglob("*.nbc")
+    kernel()(2.5)
+    (other,) = (file for file in folder.rglob("*.nbc") if file != whole)
+    whole.write_bytes(other.read_bytes())
+    found = kernel()
+    assert found(2) == 6 and not found.stats.cache_hits
+    later = kernel()
+    assert later(2) == 6 and later.stats.cache_hits
+
+
+def test_a_full_disk_does_not_stop_a_kernel(folder, monkeypatch):
     def fail(*_):
         raise OSError("No space left on device")
 
@@ -74,39 +75,38 @@ def test_a_full_disk_does_not_stop_a_kernel(only_temporary, monkeypatch):
     assert one(2) == 6
 
 
-def test_an_engine_works_where_no_folder_can_be_written():
+def test_compiling_is_told_once_and_only_where_it_happens(folder, monkeypatch, capfd):
+    monkeypatch.setattr(compiling, "_is_told", False)
+    one = kernel()
+    one(2), one(2.5)
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line == "coview: compiling kernels for this machine (once, takes a few seconds) ..."
+    monkeypatch.setattr(compiling, "_is_told", False)
+    kernel()(2)
+    assert capfd.readouterr().err == ""
+
+
+def test_an_engine_works_where_no_folder_can_be_written(tmp_path):
     script = (
-        "from numba.core import caching\n"
-        "nothing = classmethod(lambda cls, function, file: None)\n"
-        "for locator in caching.CompileResultCacheImpl._locator_classes:\n"
-        "    locator.from_function = nothing\n"
         "import numpy as np\n"
         "from scipy import sparse\n"
         "from coview.engines.cpu import CpuEngine\n"
         "ops = CpuEngine(n_jobs=1)\n"
         "ops.log_likelihood(ops.prepare(sparse.csr_array(np.eye(4))), np.ones((4, 2)), np.ones((4, 2)))\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    (tmp_path / "file").write_text("")
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "file")}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
     (line,) = done.stderr.splitlines()
     assert "compiling kernels" in line and "in every process" in line
-
-
-def test_a_numba_that_is_made_otherwise_inside_keeps_its_own_cache(tmp_path, monkeypatch):
-    def changed():
-        raise ImportError("no CompileResultCacheImpl in numba")
-
-    monkeypatch.setattr(compiling, "_lenient_cache", changed)
-    monkeypatch.setattr(compiling.numba.config, "CACHE_DIR", str(tmp_path))
-    one = kernel()
-    assert one(2) == 6 and str(one.stats.cache_path).startswith(str(tmp_path))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the user's cache is found by HOME")
 def test_environments_of_a_user_share_kernels_that_are_the_same(tmp_path):
     script = (
         "import numpy as np\n"
-        "from coview.kernels.shares import column_scale as kernel\n"
+        "from coview.kernels.ratio import column_scale as kernel\n"
         "kernel(np.ones((3, 2)), np.ones(2), 0.0, 0, 3)\n"
         "print(sum(kernel.stats.cache_hits.values()), kernel.stats.cache_path)\n"
     )
@@ -132,6 +132,7 @@ def test_environments_of_a_user_share_kernels_that_are_the_same(tmp_path):
     assert (first[0], second[0], other[0]) == (0, 1, 0)
     assert first[1] == second[1] != other[1]
     assert Path(first[1]).is_relative_to(tmp_path / "home")
+    assert Path(first[1]).parent.stat().st_mode & 0o077 == 0  # what lies there is executed
 
 
 def test_only_the_newest_sets_of_kernels_are_kept(tmp_path):
@@ -143,30 +144,9 @@ def test_only_the_newest_sets_of_kernels_are_kept(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a", "b"]
 
 
-def test_functions_that_are_no_kernels_of_coview_are_not_shared(tmp_path, monkeypatch):
-    monkeypatch.setattr(compiling, "_shared_folder", lambda: tmp_path / "shared")
-    monkeypatch.setattr(compiling.numba.config, "CACHE_DIR", "")
-    kernel()
-    assert not (tmp_path / "shared").exists()
-
-
-def test_kernels_in_a_named_folder_are_compiled_again_when_any_of_them_changes(only_temporary, monkeypatch):
-    """A kernel may hold parts of other files, and numba asks for its own file alone."""
+def test_kernels_are_compiled_again_when_any_of_them_changes(folder, monkeypatch):
+    """A kernel may hold parts of other files, and numba looks at its own file alone."""
     assert kernel()(2) == 6
-    known = kernel()
-    assert known(2) == 6 and known.stats.cache_hits
     monkeypatch.setattr(compiling, "_content", lambda: "other kernels")
     changed = kernel()
     assert changed(2) == 6 and changed.stats.cache_misses and not changed.stats.cache_hits
-
-
-def test_the_folder_that_numba_is_told_of_has_the_same_stamp(tmp_path, monkeypatch):
-    import numba
-
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    (locator,) = [
-        each
-        for each in compiling._lenient_cache()._impl_class._locator_classes
-        if each.__name__.strip("_") == "UserProvidedCacheLocator"
-    ]
-    assert compiling._content() in locator.from_function(triple, __file__).get_source_stamp()

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from coview import Views
-from coview.engines import pair_field as pair_module
-from coview.engines.pair_field import HostPairField
-from coview.engines.threads import Team
+from coview import CpuEngine, Views
+from coview.engines.pair_field import PairField
+from coview.engines.reference import ReferenceEngine
 from coview.plsa.pairwise import Partners
 
 
@@ -25,16 +24,16 @@ def pairs_of(partners):
     return [(min(i, j), max(i, j)) for i, row in enumerate(partners.tolist()) for j in row if j >= 0]
 
 
-def problem(n=9, views=3, K=4, seed=0, missing=0.0, fraction=0.6, team=1):
+def problem(n=9, views=3, K=4, seed=0, missing=0.0, fraction=0.6):
     rng = np.random.default_rng(seed)
     mixtures = [rng.dirichlet(np.full(K, 0.7), n) for _ in range(views)]
     have = rng.random((n, views)) >= missing
     upper = np.triu(rng.random((views, views)), 1)
     partners = partners_of(n, fraction, seed)
-    return partners, have, upper + upper.T, 0.4, mixtures, Team(team)
+    return partners, have, upper + upper.T, 0.4, mixtures
 
 
-def dense_value(partners, have, weights, sigma, mixtures, team=None):
+def dense_value(partners, have, weights, sigma, mixtures):
     """Sum over ordered pairs of objects, from N x N matrices."""
     n = len(partners)
     chosen = np.zeros((n, n), dtype=bool)
@@ -80,14 +79,15 @@ def test_the_seed_decides():
 @settings(deadline=None, max_examples=25)
 def test_the_value_is_that_of_whole_similarity_matrices(seed, views, missing):
     parts = problem(seed=seed, views=views, missing=missing)
-    assert_allclose(HostPairField(*parts).value(), dense_value(*parts), rtol=1e-12, atol=1e-14)
+    for engine in (CpuEngine(1), ReferenceEngine()):
+        assert_allclose(PairField(engine, *parts).value(), dense_value(*parts), rtol=1e-12, atol=1e-14)
 
 
 @given(seed=st.integers(0, 10_000), views=st.integers(2, 3), missing=st.sampled_from([0.0, 0.3]))
 @settings(deadline=None, max_examples=25)
 def test_the_gradient_is_that_of_finite_differences(seed, views, missing):
     parts = problem(n=6, K=3, seed=seed, views=views, missing=missing)
-    field, mixtures, step = HostPairField(*parts), parts[4], 1e-6
+    fields, mixtures, step = [PairField(ops, *parts) for ops in (CpuEngine(1), ReferenceEngine())], parts[4], 1e-6
     for v in range(views):
         expected = np.zeros_like(mixtures[v])
         for place in np.ndindex(*expected.shape):
@@ -97,38 +97,40 @@ def test_the_gradient_is_that_of_finite_differences(seed, views, missing):
                 moved[v][place] += sign * step
                 ends.append(dense_value(*parts[:4], moved))
             expected[place] = (ends[0] - ends[1]) / (2 * step)
-        assert_allclose(field.gradient(v, mixtures[v]), expected, rtol=1e-6, atol=1e-7)
+        for field in fields:
+            assert_allclose(field.gradient(v, mixtures[v]), expected, rtol=1e-6, atol=1e-7)
 
 
 def test_the_gradient_of_the_paper():
     """Eq. 14, ordered pairs: -(8 / sigma) sum_j S (S - S') (P_i - P_j)."""
-    partners, have, _, sigma, (P, Q), team = problem(views=2, fraction=1.0)
-    field = HostPairField(partners, have, np.array([[0.0, 1.0], [1.0, 0.0]]), sigma, [P, Q], team)
+    partners, have, _, sigma, (P, Q) = problem(views=2, fraction=1.0)
+    field = PairField(CpuEngine(1), partners, have, np.array([[0.0, 1.0], [1.0, 0.0]]), sigma, [P, Q])
     S, T = (np.exp(-((A[:, None] - A[None]) ** 2).sum(axis=2) / sigma) for A in (P, Q))
     expected = -8 / sigma * np.einsum("ij,ijk->ik", S * (S - T), P[:, None] - P[None])
     assert_allclose(field.gradient(0, P), expected, rtol=1e-11, atol=1e-14)
 
 
 def test_similarities_of_a_missing_view_are_marked():
-    partners, have, weights, sigma, mixtures, team = problem(missing=0.5, seed=3)
-    field = HostPairField(partners, have, weights, sigma, mixtures, team)
+    partners, have, weights, sigma, mixtures = problem(missing=0.5, seed=3)
+    field = PairField(CpuEngine(1), partners, have, weights, sigma, mixtures)
     for v in range(3):
         lacking = ~(have[:, v][:, None] & have[partners, v]) | (partners < 0)
         assert_array_equal(field.similar[v] == -1, lacking)
 
 
-def test_the_number_of_threads_changes_nothing(monkeypatch):
-    monkeypatch.setattr(pair_module, "_CHUNK", 40)
-    one, three = (HostPairField(*problem(n=60, team=size)) for size in (1, 3))
-    assert len(one.chunks) > 1
-    assert one.value() == pytest.approx(three.value(), rel=1e-12)
+def test_chunks_and_threads_change_nothing(monkeypatch):
     P = problem(n=60)[4][1]
-    assert_allclose(one.gradient(1, P), three.gradient(1, P), rtol=1e-10, atol=1e-12)
+    whole = PairField(CpuEngine(1), *problem(n=60))
+    monkeypatch.setattr("coview.engines.cpu._PAIRS", 40)
+    one, three = (PairField(CpuEngine(size), *problem(n=60)) for size in (1, 3))
+    for field in (one, three):
+        assert field.value() == pytest.approx(whole.value(), rel=1e-12)
+        assert_allclose(field.gradient(1, P), whole.gradient(1, P), rtol=1e-10, atol=1e-12)
 
 
 def test_single_precision_is_near_double():
-    partners, have, weights, sigma, mixtures, team = problem(n=40)
+    partners, have, weights, sigma, mixtures = problem(n=40)
     small = [P.astype(np.float32) for P in mixtures]
-    double, single = (HostPairField(partners, have, weights, sigma, part, team) for part in (mixtures, small))
+    double, single = (PairField(CpuEngine(1), partners, have, weights, sigma, part) for part in (mixtures, small))
     assert_allclose(single.value(), double.value(), rtol=1e-5)
     assert_allclose(single.gradient(0, small[0]), double.gradient(0, mixtures[0]), rtol=1e-4, atol=1e-5)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from coview import PLSA, LazyViews, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier, TimeBudget, Views
-from coview.engines.deadline import Deadline
+from coview.engines.loop import Deadline
 from coview.metrics import clustering_accuracy
 from coview.plsa.dense import vector_weights, vectors_of_classes
 from coview.plsa.starts import most_likely

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from coview import PLSA, Checkpoint, TimeBudget, Views
 from coview.datasets import make_topic_views
-from coview.engines.deadline import NO_DEADLINE
+from coview.engines.loop import NO_DEADLINE
 from coview.exceptions import ParameterError
 from coview.metrics import clustering_accuracy
 from coview.plsa.voting import VotingPLSA
@@ -72,12 +72,12 @@ def test_each_stage_gets_what_the_ones_before_left(monkeypatch):
     class Watched(PLSA):
         def _fit_until(self, X, deadline):
             given.append(deadline.left())
-            clock.now += (40, 260)[len(given) - 1]
+            clock.now += (40, 261)[len(given) - 1]
             return super()._fit_until(X, NO_DEADLINE)  # it does not look at the clock
 
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr("coview.plsa.voting.PLSA", Watched)
-    monkeypatch.setattr("coview.engines.deadline.time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr("coview.engines.loop.time", SimpleNamespace(monotonic=lambda: clock.now))
     model = VotingPLSA(3, max_iter=5, tol=0, random_state=0).set_callbacks(TimeBudget(300)).fit(corpus().views)
     assert given == pytest.approx([120, 200])  # of the 240 s for both views, half; then what the first left
     assert (model.n_iter_, model.stopped_by_) == (1, "time")

@@ -122,7 +122,7 @@ def test_starts_and_candidates_are_told():
         told.append((text, done, total))
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("utils.progress", "engines.callbacks", "auto.clustering"):
+        for name in ("utils.progress", "engines.loop", "auto.clustering"):
             patch.setattr(f"coview.{name}.tell", remember)
         AutoClustering(3, random_state=0).fit(DATA.views)
         MultiViewPLSA(3, max_iter=2, tol=0, random_state=0).fit(DATA.views)

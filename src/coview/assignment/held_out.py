@@ -26,11 +26,8 @@ import numpy as np
 
 from coview.assignment.decision_rules import DecisionRule
 from coview.assignment.label_sets import agrees
-from coview.engines.deadline import NO_DEADLINE, Deadline
-from coview.engines.loop import Options, run
-from coview.engines.memory import MemoryHolder
-from coview.engines.protocol import Block, Engine
-from coview.engines.state import Sweep, Tree
+from coview.engines.loop import NO_DEADLINE, Deadline, Options, Sweep, run
+from coview.engines.protocol import Block, Engine, Holder, Tree
 from coview.utils.folds import deal_folds
 from coview.utils.warn import warn_user
 
@@ -66,7 +63,7 @@ def best_sweeps(
             return not any(rows["flips"].any() for rows in sweep.state.rows)
 
         options = Options(max_iter, 0.0, deadline=deadline.share(1 / (n_folds - fold)), callbacks=[look])
-        run(steps, MemoryHolder(part, engine), partial(_begin, shared), options)
+        run(steps, Holder(part, engine), partial(_begin, shared), options)
         curves.append(curve)
     if not curves:
         _warn_of_few("early_stopping", "the fit is not stopped early")

@@ -27,7 +27,8 @@ from scipy import optimize, sparse
 
 from coview.assignment.constraint_graph import candidate_sets, count_tables, plan_tree
 from coview.assignment.ontology import Ontology
-from coview.engines.threads import Team, thread_count
+from coview.engines.cpu import Team
+from coview.engines.protocol import thread_count
 from coview.kernels import labels as kernels
 from coview.validation import check_number, check_option
 from coview.views.views import presence_patterns

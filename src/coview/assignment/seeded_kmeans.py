@@ -27,13 +27,9 @@ from coview.assignment.label_sets import LabelTargets, check_ontology, consisten
 from coview.assignment.ontology import Ontology
 from coview.base import MultiViewEstimator
 from coview.classification.view_evidence import LEARNED, learned_view_weights
-from coview.engines.callbacks import LoopMixin, with_callbacks
 from coview.engines.checkpoint import Checkpoint
-from coview.engines.deadline import NO_DEADLINE, START_SHARE, Deadline
-from coview.engines.loop import Options, run
-from coview.engines.memory import MemoryHolder
-from coview.engines.protocol import Block, Engine, floating_type
-from coview.engines.state import Sweep, Tree
+from coview.engines.loop import NO_DEADLINE, START_SHARE, Deadline, LoopMixin, Options, Sweep, run, with_callbacks
+from coview.engines.protocol import Block, Engine, Holder, Tree, floating_type
 from coview.exceptions import ParameterError
 from coview.inspection import SHARPNESS, Features, Inspection, LabelVerdict, Training, describe, one_hot, shares_of
 from coview.utils import fitted_state as rules
@@ -348,7 +344,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
             if self.early_stopping:
                 most, curve = best_sweeps(steps, blocks, engine, *folds, self.max_iter, ready)
             monitor = SweepMonitor(self.tol > 0, most)
-            holder, shared = MemoryHolder(blocks, engine), steps.seeds(blocks, engine)
+            holder, shared = Holder(blocks, engine), steps.seeds(blocks, engine)
             if most == 0:  # held-out objects advise against any sweep
                 fit = run(steps, holder, lambda restart: (shared, 0), Options(0))
                 monitor.reason = "held_out"

@@ -45,9 +45,8 @@ from coview.clustering.anchor_graphs import AnchorGraphClustering
 from coview.clustering.cca import CCAClustering
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.clustering.spherical_kmeans import SphericalKMeans, unit_side_by_side
-from coview.engines.callbacks import TimeBudget, models_inside
-from coview.engines.deadline import Deadline, largest_in_time
-from coview.engines.passes import over_rows
+from coview.engines.loop import Deadline, TimeBudget, largest_in_time, models_inside
+from coview.engines.protocol import over_rows
 from coview.exceptions import ParameterError
 from coview.inspection import inspect, one_hot
 from coview.plsa.link import LinkPLSA

@@ -78,8 +78,8 @@ from coview.base import MultiViewEstimator
 from coview.classification.view_evidence import STRANGERS, strange_views
 from coview.classification.wrapper import in_type_of
 from coview.clustering.relations import RELATIONS, check_alignment
-from coview.engines.deadline import NO_DEADLINE, Deadline
-from coview.engines.threads import few_threads
+from coview.engines.loop import NO_DEADLINE, Deadline
+from coview.engines.protocol import few_threads
 from coview.exceptions import InterruptedFitWarning
 from coview.inspection import Inspection
 from coview.inspection.adapters import unused_views

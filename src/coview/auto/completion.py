@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.engines.deadline import NO_DEADLINE, Deadline, largest_in_time
+from coview.engines.loop import NO_DEADLINE, Deadline, largest_in_time
 from coview.inspection import one_hot
 from coview.views.arrays import unit_rows
 from coview.views.views import Views

@@ -37,7 +37,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from coview.clustering.affinity import FEW, Scaling, nearest
-from coview.engines.deadline import NO_DEADLINE, Deadline, largest_in_time
+from coview.engines.loop import NO_DEADLINE, Deadline, largest_in_time
 from coview.metrics import normalized_mutual_info
 from coview.views.arrays import for_sklearn, take_rows
 from coview.views.views import Views

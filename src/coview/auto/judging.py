@@ -24,7 +24,7 @@ from coview.auto.evidence import reliabilities
 from coview.auto.pipelines import PipelineCandidate, comparable, needed_view
 from coview.auto.pooling import combine, fit_weights
 from coview.auto.subsets import ASKED
-from coview.engines.deadline import NO_DEADLINE, Deadline
+from coview.engines.loop import NO_DEADLINE, Deadline
 from coview.utils.progress import tell
 from coview.views.views import Views
 

@@ -28,7 +28,7 @@ from coview.auto.links import links_among
 from coview.auto.pipelines import comparable
 from coview.classification.label_spreading import spread
 from coview.classification.view_evidence import held_out_agreement
-from coview.engines.deadline import NO_DEADLINE, Deadline
+from coview.engines.loop import NO_DEADLINE, Deadline
 from coview.views.views import Views
 
 __all__ = ["LabelsAlongLinks", "labels_along_links"]

@@ -26,7 +26,7 @@ from sklearn.metrics import adjusted_mutual_info_score
 
 from coview.clustering.affinity import unit_length
 from coview.clustering.spectral import SpectralClusteringViews, kmeans_of_parts, nearest_center
-from coview.engines.deadline import Deadline, largest_in_time
+from coview.engines.loop import Deadline, largest_in_time
 from coview.utils.progress import tell
 from coview.utils.sampling import sample_positions
 from coview.views.views import Views

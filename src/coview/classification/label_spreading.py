@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.classification.wrapper import in_type_of
 from coview.clustering.view_graphs import NeighborGraphEstimator, added_up
-from coview.engines.threads import few_threads
+from coview.engines.protocol import few_threads
 from coview.inspection import Inspection
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.utils import fitted_state as rules

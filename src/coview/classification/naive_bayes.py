@@ -21,9 +21,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.held import HeldViews
-from coview.engines.passes import over_rows
+from coview.engines.loop import NO_DEADLINE, Deadline
+from coview.engines.protocol import over_rows
 from coview.inspection import Features, Inspection
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters

@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.neighbors import NearestCentroid
 
 from coview.clustering.relations import relate_views
-from coview.engines.deadline import NO_DEADLINE, Deadline
+from coview.engines.loop import NO_DEADLINE, Deadline
 from coview.preprocessing.weighting import TfidfViews
 from coview.utils.remembered import remembered
 from coview.utils.sampling import sample_positions

@@ -214,7 +214,7 @@ def about_here() -> dict[str, Any]:
     from coview._version import __version__
     from coview.catalog import ESTIMATORS
     from coview.datasets.python_packages import user_cache
-    from coview.engines.threads import thread_count
+    from coview.engines.protocol import thread_count
 
     versions = {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")}
     optional = ("matplotlib", "pandas", "polars", "mudata", "torch", "dask", "usearch", "skimage", "fastapi")

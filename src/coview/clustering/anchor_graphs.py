@@ -32,9 +32,17 @@ from sklearn.utils.validation import check_is_fitted
 from coview.base import MultiViewEstimator, NumbersGate
 from coview.clustering.affinity import METRICS, Scaling
 from coview.engines.passes import blockwise
-from coview.engines.protocol import Block, Engine, floating_type, make_blocks, row_bytes
-from coview.engines.select import hold, local_engine, select_engine
-from coview.engines.state import Tree
+from coview.engines.protocol import (
+    Block,
+    Engine,
+    Tree,
+    floating_type,
+    local_engine,
+    make_blocks,
+    make_holder,
+    row_bytes,
+    select_engine,
+)
 from coview.inspection import Inspection, numbered
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.utils import fitted_state as rules
@@ -317,7 +325,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
     def _fit_rows(self, views: Any, sample: Views, gate: NumbersGate, seed: int, engine: Engine) -> np.ndarray:
         """Join all objects to the anchors, cut the graphs, and cluster the rows of their vectors."""
         steps = self._steps()
-        holder = hold(views, engine, self.n_dimensions, {}, gate)
+        holder = make_holder(views, engine, self.n_dimensions, {}, gate)
         tell("nearest anchors")
         shared: Tree = {}
         rows = holder.start(steps, shared, seed, 0)

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.base import MultiViewEstimator
 from coview.clustering.spectral import nearest_center
 from coview.decomposition.cca import COMMON_SPACE, CommonSpace, MultiViewCCA, common_space
-from coview.engines.threads import few_threads
+from coview.engines.protocol import few_threads
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, near_centers
 from coview.utils import fitted_state as rules

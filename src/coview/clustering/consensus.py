@@ -23,10 +23,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.held import HeldViews
-from coview.engines.protocol import floating_type
-from coview.engines.threads import few_threads
+from coview.engines.loop import NO_DEADLINE, Deadline
+from coview.engines.protocol import few_threads, floating_type
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training, conventional_weights, numbered, one_hot
 from coview.utils import fitted_state as rules

@@ -32,7 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.clustering.affinity import Graph, drawn_vectors, leading_vectors, unit_length
 from coview.clustering.view_graphs import NeighborGraphEstimator, added_up
-from coview.engines.threads import few_threads
+from coview.engines.protocol import few_threads
 from coview.inspection import Inspection, numbered
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.utils import fitted_state as rules

@@ -28,7 +28,7 @@ from coview.base import MultiViewEstimator
 from coview.classification.wrapper import last_step
 from coview.editing.log import LARGEST, EditedGroups, Record, check_record, describe_record
 from coview.editing.moves import NO_GROUP, Moves, find_moves
-from coview.engines.callbacks import models_inside
+from coview.engines.loop import models_inside
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import NAMED_BY_FEATURES, Features, Inspection, Reading, Training, inspect, one_hot
 from coview.inspection.adapters import unused_views

@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.engines.passes import over_rows
-from coview.engines.protocol import Holder
-from coview.engines.state import Fit, State, tree_map
+from coview.engines.protocol import Fit, Holder, State, over_rows, tree_map
 from coview.exceptions import DataFileError, ModelFileError
 from coview.utils.archive import read_archive, write_archive
 from coview.utils.messages import cut

@@ -1,9 +1,18 @@
-"""The CPU engine: numba kernels over CSR for rows and CSC for features, on this machine's cores."""
+"""The CPU engine: numba kernels over CSR for rows and CSC for features, on this machine's cores.
+
+Rows are cut into chunks by the data alone, and what chunks give is added in their order: results do not depend on the
+number of threads. What kernels gather rows from begins at a cache line, large factors in large pages.
+"""
 
 from __future__ import annotations
 
+import math
+import mmap
+import os
+import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
@@ -17,18 +26,16 @@ from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import randomized_svd
 
-from coview.engines.pages import LargePages
-from coview.engines.pair_field import HostPairField, PairField
+from coview.engines.protocol import few_threads, thread_count, thread_pools
 from coview.engines.reference import ReferenceEngine
-from coview.engines.threads import Team, balanced_chunks, few_threads, thread_count, thread_pools
 from coview.exceptions import EngineError
 from coview.kernels import anchors as anchor_kernels
-from coview.kernels import announce, folding, shares, simplex, simplex_l1
+from coview.kernels import folding, pairs, simplex, simplex_l1
 from coview.kernels import ratio as kernels
 from coview.kernels.memory import LINE
 from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, unit_rows
 
-__all__ = ["CpuEngine", "CpuMatrix"]
+__all__ = ["CpuEngine", "CpuMatrix", "LargePages", "Team", "balanced_chunks"]
 
 # rows per block: with fewer, each block goes over all features for few non-zeros; with more, the part of the row factor
 # that the feature side gathers from leaves the cache. Not by the size of the data, which is another one on disk
@@ -41,11 +48,120 @@ _LIGHT = 2048  # non-zeros below which fold-in is no work for another thread: th
 _LEAST = 16  # non-zeros of a row per tile: with fewer, going over the rows again costs more than the cache gives
 _SMALL, _DENSE_SHARE = 300, 20  # matrices, or shares of the vectors, from which on Lanczos is quicker than all vectors
 _SOLVED = 4096  # rows per chunk of a solver, and of arrays that are made on the way
+_PAIRS = 65_536  # pairs below which another thread costs more than it gives
+_SUMS = 4  # gradients of pairs that are summed, one per chunk of rows: each takes the memory of the mixtures
 _PIECE = 64  # MiB of distances at a time, which is also quicker than more
+_LARGE = 4 << 20  # bytes of a large array
+_PAGE = 2 << 20  # bytes of a large page
+_SIZES, _KEPT = 8, 2  # sizes of which memory waits for the next array, and how many pieces of each
+
+
+def balanced_chunks(indptr: np.ndarray, least: int = 65_536, most: int = 16) -> list[tuple[int, int]]:
+    """Cut rows into runs of about equal numbers of non-zeros; depends on the data alone, never on the threads."""
+    # a run below `least` non-zeros takes less than a millisecond or two: handing it to another thread costs more
+    n_rows, nnz = len(indptr) - 1, int(indptr[-1] - indptr[0])
+    pieces = max(1, min(most, nnz // least, n_rows))
+    targets = indptr[0] + (nnz * np.arange(1, pieces)) // pieces
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(indptr, targets), [n_rows]]))
+    return [(a, b) for a, b in pairwise(cuts.tolist())]
+
+
+class Team:
+    """A pool of threads that is started when first needed; pickles as its size."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._pool: ThreadPoolExecutor | None = None
+        self._process = 0  # whose threads they are: a forked child has none of its parent's
+
+    def map(self, work: Callable[[int, int], Any], chunks: list[tuple[int, int]]) -> list[Any]:
+        """Call work(start, stop) for each chunk; return the results in the order of the chunks."""
+        if self.size == 1 or len(chunks) == 1:
+            return [work(start, stop) for start, stop in chunks]
+        if self._pool is None or self._process != os.getpid():
+            self._process = os.getpid()
+            self._pool = ThreadPoolExecutor(self.size, thread_name_prefix="coview")
+        return list(self._pool.map(lambda chunk: work(*chunk), chunks))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Team, (self.size,)
+
+
+class LargePages:
+    """Memory of large factors: makes empty arrays, and reuses the memory of a large one once nothing refers to it.
+
+    Parameters
+    ----------
+    handed_on : bool, default=True
+        Whether memory waits for the next array of its size. It counts as taken until the system wants it back, which a
+        limit of memory does not allow.
+
+    Examples
+    --------
+    >>> pages = LargePages()
+    >>> pages.empty((3, 2), np.float32).shape
+    (3, 2)
+    """
+
+    def __init__(self, handed_on: bool = True) -> None:
+        self._handed_on = handed_on
+        self._free: dict[int, list[mmap.mmap]] = {}
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Return an array of any content that begins at a cache line, a large one at a large page."""
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        memory = self._memory(size) if size >= _LARGE else None
+        if memory is None:
+            return _empty_rows(shape, dtype)
+        room = np.frombuffer(memoryview(memory), dtype=np.uint8)
+        if self._handed_on:
+            weakref.finalize(room, _set_free, self._free, size, memory).atexit = False
+        start = -room.ctypes.data % _PAGE
+        return room[start : start + size].view(dtype).reshape(shape)
+
+    def _memory(self, size: int) -> mmap.mmap | None:
+        """Return memory for `size` bytes and up to a page before them, used or new; None where there is none."""
+        # rows gathered from 15 MB in pages of 4 KiB miss the processor's table of pages nearly every time. A system
+        # gives large pages to new memory alone: what NumPy's allocator hands out again has the pages that it had
+        if "MADV_HUGEPAGE" not in vars(mmap):
+            return None
+        try:
+            return self._free[size].pop()
+        except LookupError:
+            pass
+        try:
+            memory = mmap.mmap(-1, size + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            memory.madvise(mmap.MADV_HUGEPAGE)
+        except OSError:  # no memory, or a system without large pages
+            return None
+        return memory
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LargePages, (self._handed_on,)
+
+
+def _empty_rows(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Return an empty array that begins at a cache line."""
+    # NumPy's own begin 16 bytes after a page, mostly: rows of 256 bytes then lie in five lines instead of four
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    room = np.empty(size + LINE, dtype=np.uint8)
+    start = -room.ctypes.data % LINE
+    return room[start : start + size].view(dtype).reshape(shape)
+
+
+def _set_free(free: dict[int, list[mmap.mmap]], size: int, memory: mmap.mmap) -> None:
+    """Keep memory for the next array of its size; until then the system may take its pages back."""
+    waiting = free[size] = free.pop(size, [])  # the newest last
+    for oldest in list(free)[:-_SIZES]:
+        free.pop(oldest, None)
+    if len(waiting) < _KEPT:
+        with suppress(AttributeError, OSError):  # older systems take no pages back
+            memory.madvise(mmap.MADV_FREE)
+        waiting.append(memory)
 
 
 class CpuMatrix:
-    """Rows of one view: CSR or dense as given, CSR and CSC made when a kernel or the feature side first needs them."""
+    """Rows of one view: CSR or dense as given; CSR and CSC are made when a kernel first needs them."""
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
@@ -57,7 +173,7 @@ class CpuMatrix:
 
     @property
     def is_dense(self) -> bool:
-        """Whether the rows are dense and no kernel has asked for their non-zeros yet."""
+        """Whether the rows are dense; no longer once a kernel needed their non-zeros."""
         return not sparse.issparse(self.matrix)
 
     @property
@@ -70,6 +186,7 @@ class CpuMatrix:
     def squares(self) -> np.ndarray:
         """Squared length of each row, in float64."""
         rows = self.matrix
+        # by chunks: a copy of all rows in float64 would double the memory
         if sparse.issparse(rows):
             values = np.square(rows.data, dtype=np.float64)
             return np.asarray(sparse.csr_array((values, rows.indices, rows.indptr), rows.shape).sum(axis=1)).ravel()
@@ -80,7 +197,7 @@ class CpuMatrix:
         return out
 
     def tiles(self, row_bytes: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Where each row begins and ends in each tile of columns; one tile where the feature factor is small."""
+        """Return where each row begins and ends in each tile of columns; one tile if the feature factor is small."""
         wanted = -(-self.shape[1] * row_bytes // _TILE)
         count = int(min(wanted, self.csr.nnz // (_LEAST * max(self.shape[0], 1))))
         if count < 2 or not self.csr.has_sorted_indices:
@@ -90,7 +207,7 @@ class CpuMatrix:
             cuts = np.empty((count + 1, self.shape[0]), dtype=self.csr.indptr.dtype)
             indptr, indices, _ = self.row_parts[0]
             kernels.tile_cuts(indptr, indices, edges, cuts)
-            self._cuts[count] = [(_fixed(a), _fixed(b)) for a, b in pairwise(cuts)]
+            self._cuts[count] = [(_as_input(a), _as_input(b)) for a, b in pairwise(cuts)]
         return self._cuts[count]
 
     @cached_property
@@ -103,33 +220,42 @@ class CpuMatrix:
         return _parts(csc), balanced_chunks(csc.indptr)
 
 
-def _ahead(factor: np.ndarray) -> int:
-    """Non-zeros to look ahead: enough that a row has come when it is read, few enough that the cache holds them all."""
+def _prefetch_distance(factor: np.ndarray) -> int:
+    """Return how many non-zeros ahead a row of the factor is asked for."""
+    # enough that a row has come when it is read, few enough that the first cache holds them all
     size = factor.shape[1] * factor.itemsize
     return 16 if size <= 384 else 8 if size <= 1024 else 4
 
 
 def _bounds(indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return _fixed(indptr[:-1]), _fixed(indptr[1:])
+    return _as_input(indptr[:-1]), _as_input(indptr[1:])
 
 
 def _even_chunks(n_rows: int, size: int = _ROWS) -> list[tuple[int, int]]:
     return [(i, min(i + size, n_rows)) for i in range(0, n_rows, size)]
 
 
+def _pair_chunks(partners: np.ndarray) -> list[tuple[int, int]]:
+    """Cut rows of pairs evenly, into as many chunks as there may be sums of gradients."""
+    pieces = int(np.clip(partners.size // _PAIRS, 1, _SUMS))
+    return list(pairwise(np.linspace(0, len(partners), pieces + 1).astype(int).tolist()))
+
+
 def _parts(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Arrays of a compressed matrix, always read-only: one compiled kernel serves memory maps too."""
-    return _fixed(matrix.indptr), _fixed(matrix.indices), _fixed(matrix.data)
+    """Return the arrays of a compressed matrix, as kernels take them."""
+    return _as_input(matrix.indptr), _as_input(matrix.indices), _as_input(matrix.data)
 
 
-def _fixed(array: np.ndarray) -> np.ndarray:
-    """Fixed array in one piece that begins at a whole number: one that came over the network may not."""
+def _as_input(array: np.ndarray) -> np.ndarray:
+    """Return an array as kernels take it: read-only, contiguous and aligned."""
+    # one type for all inputs, so that each kernel is compiled once: memory maps are read-only, and what came over the
+    # network may begin at any byte
     flags = array.flags
     return frozen(array if flags.c_contiguous and flags.aligned else np.require(array, requirements=("C", "A")))
 
 
 def _check_factors(X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> None:
-    """Refuse factors that do not fit a matrix: kernels do not look where they read."""
+    """Raise where factors do not fit a matrix: kernels read without checking bounds."""
     _check_length(A, X.shape[0], "rows")
     _check_length(B, X.shape[1], "features")
     if A.shape[1] != B.shape[1]:
@@ -149,8 +275,8 @@ class CpuEngine(ReferenceEngine):
     n_jobs : int or None, default=None
         Number of threads; None takes all cores that threadpoolctl allows.
     memory_limit : int or None, default=None
-        Most bytes that the process may take while it fits rows that are read when needed (a sharded folder). None reads
-        blocks of a fixed number of rows.
+        Most bytes that the process may take while it fits lazy rows (a sharded folder). None reads blocks of a fixed
+        number of rows.
 
     Examples
     --------
@@ -166,7 +292,7 @@ class CpuEngine(ReferenceEngine):
         self._pages = LargePages(handed_on=memory_limit is None)
 
     def limits(self) -> AbstractContextManager[Any]:
-        # one BLAS thread: its products would be added up in another order with more
+        # one BLAS thread: with more, its products would be added up in another order
         return thread_pools().limit(limits={"blas": 1, "openmp": self.team.size})
 
     def prepare(self, matrix: Any) -> CpuMatrix:
@@ -174,14 +300,17 @@ class CpuEngine(ReferenceEngine):
 
     def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
         size = max(_FEWEST, min(_MOST, _TILE // max(1, n_components * itemsize)))
-        # a small rest would go through all features for few non-zeros: it is shared out
+        # a small last block would go through all features for few non-zeros: its rows go to the others
         return max(size, -(-n_rows // max(1, n_rows // size)))
 
     def asarray(self, array: Any, dtype: Any = None) -> np.ndarray:
         return np.ascontiguousarray(array, dtype=dtype)
 
-    def placed(self, array: np.ndarray) -> np.ndarray:
-        """Return an array to gather rows from: where it does not begin at a cache line, a copy that does."""
+    def to_numpy(self, array: Any) -> np.ndarray:
+        return np.asarray(array)
+
+    def align(self, array: np.ndarray) -> np.ndarray:
+        """Return an array that begins at a cache line, for gathering its rows; a copy if it does not."""
         array = self.asarray(array)
         if array.ctypes.data % LINE == 0:
             return array
@@ -192,10 +321,10 @@ class CpuEngine(ReferenceEngine):
     def ratio_rows(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, float]:
         _check_factors(X, A, B)
         (_, indices, counts), chunks = X.row_parts
-        A, B, out = _fixed(A), _fixed(B), self._pages.empty(A.shape, A.dtype)
-        kernel, ahead = kernels.ratio, _ahead(B)
-        announce(kernel)
+        A, B, out = _as_input(A), _as_input(B), self._pages.empty(A.shape, A.dtype)
+        kernel, ahead = kernels.ratio, _prefetch_distance(B)
         total = 0.0
+        # one pass per tile of B, each over all chunks: chunks of one tile gather from the same part of B
         for t, tile in enumerate(X.tiles(B.shape[1] * B.itemsize)):
 
             def work(i: int, j: int, tile: Any = tile, add: bool = t > 0) -> float:
@@ -210,14 +339,14 @@ class CpuEngine(ReferenceEngine):
         bounds = _bounds(indptr)
         out = self._pages.empty(B.shape, B.dtype) if into is None else into
         add = into is not None
-        A, B, ahead = _fixed(A), _fixed(B), _ahead(A)
+        A, B, ahead = _as_input(A), _as_input(B), _prefetch_distance(A)
         self.team.map(lambda i, j: kernels.ratio(*bounds, indices, counts, B, A, out, i, j, add, False, ahead), chunks)
         return out
 
     def row_shares(self, old: np.ndarray, pull: np.ndarray, floor: float) -> np.ndarray:
-        old, pull, out = _fixed(old), _fixed(pull), self._pages.empty(old.shape, old.dtype)
+        old, pull, out = _as_input(old), _as_input(pull), self._pages.empty(old.shape, old.dtype)
         floor = old.dtype.type(floor)
-        self.team.map(lambda i, j: shares.row_shares(old, pull, out, floor, i, j), _even_chunks(len(old)))
+        self.team.map(lambda i, j: kernels.row_shares(old, pull, out, floor, i, j), _even_chunks(len(old)))
         return out
 
     def settled_rows(
@@ -236,15 +365,14 @@ class CpuEngine(ReferenceEngine):
         for X, profiles, weight in parts:
             _check_factors(X, out, profiles)
             entries, _ = X.row_parts
-            views.append((*entries, kind(weight), _fixed(profiles)))
+            views.append((*entries, kind(weight), _as_input(profiles)))
             bounds[1:] += np.cumsum(np.diff(entries[0]))
         room = _COPIES // max(1, width * out.itemsize)
-        announce(folding.settle_rows)
 
         def work(first: int, stop: int) -> None:
             size = max(room, int(np.diff(bounds[first : stop + 1]).max()))
             copies, masses = np.empty((size, width), out.dtype), np.empty(size, out.dtype)
-            while first < stop:  # as many objects as there is room for
+            while first < stop:  # as many objects at a time as the copies have room for
                 last = min(int(np.searchsorted(bounds, bounds[first] + size, side="right")) - 1, stop)
                 begins = bounds[first:last] - bounds[first]
                 ends = begins.copy()
@@ -262,28 +390,28 @@ class CpuEngine(ReferenceEngine):
     ) -> dict[str, np.ndarray]:
         totals = np.zeros(next(iter(old.values())).shape[1])
         for name, part in sums.items():
-            totals += self._column_products(_fixed(old[name]), part)
+            totals += self._column_products(_as_input(old[name]), part)
         empty = totals <= 0
         scale = 1.0 / np.where(empty, 1.0, totals)
         for name, part in sums.items():
-            factors, least = _fixed(scale.astype(part.dtype)), part.dtype.type(floor)
-            self.team.map(partial(shares.column_scale, part, factors, least), _even_chunks(len(part)))
-            if empty.any():
+            factors, least = _as_input(scale.astype(part.dtype)), part.dtype.type(floor)
+            self.team.map(partial(kernels.column_scale, part, factors, least), _even_chunks(len(part)))
+            if empty.any():  # a topic without mass keeps its profile: a division by 0 would end it for good
                 part[:, empty] = old[name][:, empty]
         return sums
 
     def _column_products(self, old: np.ndarray, part: np.ndarray) -> np.ndarray:
-        """Multiply in place; column sums by fixed chunks, added in order."""
+        """Multiply `part` by `old` in place and return the column sums."""
+        # by fixed chunks that are added in order, in float64: the same sums with any number of threads
         chunks = _even_chunks(len(part))
         partial = np.zeros((len(chunks), part.shape[1]))
-        self.team.map(lambda i, j: shares.column_products(old, part, partial[i // _ROWS], i, j), chunks)
+        self.team.map(lambda i, j: kernels.column_products(old, part, partial[i // _ROWS], i, j), chunks)
         return partial.sum(axis=0)
 
     def log_likelihood(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         _check_factors(X, A, B)
         parts, chunks = X.row_parts
-        A, B, out = _fixed(A), _fixed(B), np.empty(A.shape[0])
-        announce(kernels.log_likelihood)
+        A, B, out = _as_input(A), _as_input(B), np.empty(A.shape[0])
         self.team.map(lambda i, j: kernels.log_likelihood(*parts, A, B, out, i, j), chunks)
         return out
 
@@ -295,7 +423,7 @@ class CpuEngine(ReferenceEngine):
             self.team.map(lambda i, j: np.matmul(rows[i:j], W, out=out[i:j]), _even_chunks(len(out), _CHUNK))
             return out
         parts, chunks = X.row_parts
-        W = _fixed(W)
+        W = _as_input(W)
         self.team.map(lambda i, j: kernels.project(*parts, W, out, i, j), chunks)
         return out
 
@@ -311,17 +439,16 @@ class CpuEngine(ReferenceEngine):
             self.team.map(add, _even_chunks(len(out), _CHUNK))
             return out
         parts, chunks = X.feature_parts
-        W = _fixed(W)
+        W = _as_input(W)
         self.team.map(lambda i, j: kernels.accumulate(*parts, W, out, i, j), chunks)
         return out
 
     def quadratic_shares(
         self, old: np.ndarray, counts: np.ndarray, slope: np.ndarray, curvature: np.ndarray, floor: float
     ) -> np.ndarray:
-        old, counts, slope, out = _fixed(old), _fixed(counts), _fixed(slope), np.empty_like(old)
-        curvature = _fixed(curvature.astype(np.float64, copy=False))
-        kernel: Any = simplex.quadratic_rows
-        announce(kernel)
+        old, counts, slope, out = _as_input(old), _as_input(counts), _as_input(slope), np.empty_like(old)
+        curvature = _as_input(curvature.astype(np.float64, copy=False))
+        kernel: Any = simplex.quadratic_rows  # whose types no checker understands
         self.team.map(
             lambda i, j: kernel(counts, old, slope, curvature, out, floor, i, j), _even_chunks(len(old), _CHUNK)
         )
@@ -343,10 +470,25 @@ class CpuEngine(ReferenceEngine):
     def each_chunk(self, work: Callable[[int, int], Any], n_rows: int, width: int) -> None:
         self.team.map(work, _even_chunks(n_rows, _SOLVED))
 
-    def pair_field(
-        self, partners: np.ndarray, have: np.ndarray, couplings: np.ndarray, sigma: float, mixtures: list[np.ndarray]
-    ) -> PairField:
-        return HostPairField(partners, have, couplings, sigma, mixtures, self.team)
+    def pair_similarities(
+        self, mixture: np.ndarray, have: np.ndarray, partners: np.ndarray, sigma: float
+    ) -> np.ndarray:
+        mixture, have, out = np.ascontiguousarray(mixture), np.ascontiguousarray(have), np.empty(partners.shape)
+        self.team.map(
+            lambda i, j: pairs.similarities(mixture, have, partners, sigma, out, i, j), _pair_chunks(partners)
+        )
+        return out
+
+    def pair_gaps(self, own: np.ndarray, other: np.ndarray) -> float:
+        return float(np.sum(self.team.map(lambda i, j: pairs.gap_squares(own, other, i, j), _pair_chunks(own))))
+
+    def pair_gradient(self, mixture: np.ndarray, partners: np.ndarray, pulls: np.ndarray) -> np.ndarray:
+        mixture, chunks = np.ascontiguousarray(mixture), _pair_chunks(partners)
+        # a row adds to its partners too, which may be in any chunk: each has a sum of its own
+        sums = np.zeros((len(chunks), *mixture.shape))
+        places = {start: place for place, (start, _) in enumerate(chunks)}
+        self.team.map(lambda i, j: pairs.add_gradient(mixture, partners, pulls, sums[places[i]], i, j), chunks)
+        return sums.sum(axis=0)
 
     def vector_products(self, X: CpuMatrix, W: np.ndarray, exact: bool = False) -> np.ndarray:
         _check_length(W, X.shape[1], "features")
@@ -392,7 +534,7 @@ class CpuEngine(ReferenceEngine):
         return randomized_svd(X.matrix, count, n_iter=4, random_state=seed)[2]
 
     def leading_pairs(self, matrices: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        each = [(r, r + 1) for r in range(len(matrices))]
+        each = [(r, r + 1) for r in range(len(matrices))]  # one thread per matrix, as BLAS has one
         values, vectors = zip(*self.team.map(lambda r, _: _leading_pairs(matrices[r], count), each))
         return np.stack(values), np.stack(vectors)
 
@@ -420,7 +562,6 @@ class CpuEngine(ReferenceEngine):
         positions = np.empty((n, n_repeats, n_nearest), dtype=np.int32)
         weights = np.empty((n, n_repeats, n_nearest), dtype=P.dtype)
         squares, lengths = (anchors**2).sum(axis=2), (P**2).sum(axis=1)
-        announce(anchor_kernels.nearest_anchors)
 
         def work(i: int, j: int) -> None:
             for r in range(n_repeats):
@@ -431,13 +572,13 @@ class CpuEngine(ReferenceEngine):
         return positions, weights
 
     def anchor_gram(self, positions: np.ndarray, weights: np.ndarray, into: np.ndarray) -> np.ndarray:
-        positions, weights = _fixed(positions), _fixed(weights)
+        positions, weights = _as_input(positions), _as_input(weights)
         each = [(r, r + 1) for r in range(len(into))]
         self.team.map(lambda r, _: anchor_kernels.add_gram(positions, weights, r, into[r]), each)
         return into
 
     def anchor_embedding(self, positions: np.ndarray, weights: np.ndarray, maps: np.ndarray) -> np.ndarray:
-        positions, weights, maps = _fixed(positions), _fixed(weights), _fixed(maps)
+        positions, weights, maps = _as_input(positions), _as_input(weights), _as_input(maps)
         out = np.empty((len(positions), maps.shape[0] * maps.shape[2]), dtype=maps.dtype)
         chunks = _even_chunks(len(out), _CHUNK)
         self.team.map(lambda i, j: anchor_kernels.place_rows(positions, weights, maps, out, i, j), chunks)
@@ -447,7 +588,7 @@ class CpuEngine(ReferenceEngine):
         labels = np.empty(len(rows), dtype=np.int32)
         chunks = _even_chunks(len(rows), _CHUNK)
         sums = np.zeros((len(chunks), len(centers), rows.shape[1] + 1))
-        squares, lengths, rows = (centers**2).sum(axis=1), (rows**2).sum(axis=1), _fixed(rows)
+        squares, lengths, rows = (centers**2).sum(axis=1), (rows**2).sum(axis=1), _as_input(rows)
 
         def work(i: int, j: int) -> float:
             products = rows[i:j] @ centers.T
@@ -462,10 +603,11 @@ def _leading_pairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarr
     size = len(matrix)
     if size > _SMALL and _DENSE_SHARE * count < size:
         try:
+            # a start of its own, since ARPACK would draw one from a global state
             start = np.random.default_rng(0).uniform(0.5, 1.5, size)
             values, vectors = eigsh(matrix, count, which="LA", v0=start, tol=1e-6, ncv=2 * count + 20)
             order = np.argsort(values, kind="stable")
             return values[order], vectors[:, order]
         except ArpackError:
-            pass  # did not converge: the whole decomposition does
+            pass  # no convergence, which the whole decomposition below does not depend on
     return eigh(matrix, subset_by_index=(size - count, size - 1), check_finite=False)

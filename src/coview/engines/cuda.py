@@ -19,7 +19,6 @@ import numpy as np
 from scipy import sparse
 
 from coview.engines.cpu import CpuEngine
-from coview.engines.pair_field import DevicePairField, PairField
 from coview.engines.reference import ReferenceEngine
 from coview.exceptions import EngineError
 
@@ -152,8 +151,6 @@ class CudaEngine(ReferenceEngine):
         A torch device; "cpu" works too, slowly.
     precision : {"single", "mixed"}, default="single"
         "mixed" gathers half-precision copies of the factors; the factors themselves stay in float32.
-    tensors : bool, default=False
-        Whether `transform`, `predict_proba` and their like return torch tensors on the device.
 
     Examples
     --------
@@ -164,7 +161,7 @@ class CudaEngine(ReferenceEngine):
     name = "cuda"
     xp = torch
 
-    def __init__(self, device: str = "cuda", precision: str = "single", tensors: bool = False) -> None:
+    def __init__(self, device: str = "cuda", precision: str = "single") -> None:
         if precision not in _PRECISIONS:
             raise EngineError(f"precision must be 'single' or 'mixed', got {precision!r}.")
         if str(device).startswith("cuda") and not torch.cuda.is_available():
@@ -176,11 +173,10 @@ class CudaEngine(ReferenceEngine):
             )
         self.device = torch.device(device)
         self.precision = precision
-        self.tensors = tensors
 
     def __reduce__(self) -> tuple[Any, ...]:
         # copies and pickles are new engines of the same settings: what is on the device stays with this one
-        return CudaEngine, (str(self.device), self.precision, self.tensors)
+        return CudaEngine, (str(self.device), self.precision)
 
     @cached_property
     def _kernels(self) -> Any:
@@ -342,11 +338,18 @@ class CudaEngine(ReferenceEngine):
         for part in _runs(n_rows, width):
             work(part.start, min(part.stop, n_rows))
 
-    def pair_field(
-        self, partners: Any, have: Any, couplings: np.ndarray, sigma: float, mixtures: list[Any]
-    ) -> PairField:
-        kernels = torch_pairs if self._kernels is None else self._kernels.pairs
-        return DevicePairField(partners, have, couplings, sigma, mixtures, kernels)
+    @property
+    def _pairs(self) -> Any:
+        return torch_pairs if self._kernels is None else self._kernels.pairs
+
+    def pair_similarities(self, mixture: Any, have: Any, partners: Any, sigma: float) -> Any:
+        return self._pairs.similarities(mixture, have, partners, sigma)
+
+    def pair_gaps(self, own: Any, other: Any) -> Any:
+        return self._pairs.gap_squares(own, other)  # stays on the device: reading each would wait for it
+
+    def pair_gradient(self, mixture: Any, partners: Any, pulls: Any) -> Any:
+        return self._pairs.gradient(mixture, partners, pulls)
 
     def vector_products(self, X: Rows, W: Any, exact: bool = False) -> Any:
         return self.project(X, W.to(torch.float64 if exact else X.values.dtype)).to(W.dtype)

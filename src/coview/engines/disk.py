@@ -21,14 +21,25 @@ from typing import Any
 import numpy as np
 
 from coview.engines.cpu import CpuMatrix
-from coview.engines.memory import resident
-from coview.engines.protocol import Block, Engine, Extra, Gate, RowSteps, Steps, floating_type, make_block, row_bytes
-from coview.engines.state import Tree, tree_leaves, tree_map
+from coview.engines.protocol import (
+    Block,
+    Engine,
+    Extra,
+    Gate,
+    Holder,
+    Steps,
+    Tree,
+    floating_type,
+    make_block,
+    row_bytes,
+    tree_leaves,
+    tree_map,
+)
 from coview.exceptions import EngineError
 from coview.utils.atomic import remove_files
 from coview.views.lazy import LazyViews
 
-__all__ = ["DiskHolder", "StoredTree", "TreeStore"]
+__all__ = ["DiskHolder", "StoredTree", "TreeStore", "resident"]
 
 _LEAST = 64  # rows of a block: with fewer, a sweep is all overhead
 _PARAMETERS = 6  # most copies at the height of a sweep: old, statistics, new, one in passing, two that momentum keeps
@@ -71,8 +82,8 @@ class StoredTree:
         return tree_map(lambda path: np.load(path, allow_pickle=False), self.paths)
 
 
-class DiskHolder:
-    """Holds a fit whose rows are lazy; a row state is a list of stored trees."""
+class DiskHolder(Holder):
+    """Rows of a fit that are lazy; a row state is a list of stored trees."""
 
     def __init__(
         self, views: LazyViews, engine: Engine, width: int, extra: Extra, gate: Gate, most: int | None = None
@@ -90,13 +101,13 @@ class DiskHolder:
     def stops(self) -> list[int]:
         return [stop for _, stop in self.cuts]
 
-    def start(self, steps: RowSteps, shared: Tree, seed: int, restart: int) -> list[StoredTree]:
+    def start(self, steps: Any, shared: Tree, seed: int, restart: int) -> list[StoredTree]:
         return [
             self.store.put(tree_map(self.ops.to_numpy, steps.start(block, shared, seed, restart, self.ops)))
             for block in self._blocks(starting=True)
         ]
 
-    def step(self, steps: RowSteps, rows: list[StoredTree], shared: Tree) -> tuple[list[StoredTree], Tree]:
+    def step(self, steps: Any, rows: list[StoredTree], shared: Tree) -> tuple[list[StoredTree], Tree]:
         stats: Tree = {}
         new = []
         for block, old in zip(self._blocks(), rows):
@@ -181,3 +192,13 @@ def _rows_within(limit: int, most: int, views: LazyViews, width: int, itemsize: 
             f"{size * per_row / 1e6:.0f} MB. Allow at least {need / 1e6:.0f} MB."
         )
     return size
+
+
+def resident() -> int:
+    """Return the bytes of memory that this process takes now."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) * 1024
+    return 300 * 2**20  # an interpreter with scipy and numba loaded, where the system does not tell

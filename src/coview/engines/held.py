@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.engines.protocol import Block, Engine, Handle, floating_type, row_bytes
-from coview.engines.select import select_engine
+from coview.engines.protocol import Block, Engine, Handle, floating_type, row_bytes, select_engine
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 

@@ -1,4 +1,4 @@
-"""One pass over rows that may be lazy: a function of some rows at a time, on the cluster where they are dask's."""
+"""Answers of a fitted model for lazy rows: some rows at a time, on the cluster where they are dask's."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from coview.engines.protocol import over_rows
 from coview.views.arrays import from_tensor, is_dask_collection, is_tensor
 from coview.views.coerce import as_views
-from coview.views.lazy import LazyViews, stack_views
+from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["blockwise", "named", "over_rows", "sample_rows"]
-
-_ROWS = 8192
-_PIECES = 32
+__all__ = ["blockwise", "named"]
 
 
 def blockwise(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,31 +75,3 @@ def _answer(model: Any, name: str, args: Any, kwargs: Any, rows: Views, first: i
 def _has_dask(X: Any) -> bool:
     parts = X.values() if isinstance(X, dict) else X if isinstance(X, (list, tuple)) else [X]
     return any(is_dask_collection(part) for part in parts)
-
-
-def over_rows(views: Any, function: Callable[[Views, int], Any]) -> list[Any]:
-    """Call function(rows, first row) for all rows, some at a time and in order; the results come back as a list.
-
-    Examples
-    --------
-    >>> over_rows(Views(x=np.ones((3, 2))), lambda part, first: float(part["x"].sum()))
-    [6.0]
-    """
-    if not isinstance(views, LazyViews):
-        return [function(views, 0)]
-    if views.is_dask:
-        import dask
-
-        firsts = np.cumsum([0, *views.lengths[:-1]]).tolist()
-        call = dask.delayed(function)
-        return list(dask.compute(*(call(part, first) for part, first in zip(views.delayed_parts(), firsts))))
-    return [function(views[first : first + _ROWS], first) for first in range(0, len(views), _ROWS)]
-
-
-def sample_rows(views: LazyViews, most: int) -> Views:
-    """About `most` rows in even runs from all over the views, in memory."""
-    if len(views) <= most:
-        return views[: len(views)]
-    run = max(most // _PIECES, 1)
-    firsts = np.linspace(0, len(views) - run, _PIECES).astype(int)
-    return stack_views([views[first : first + run] for first in np.unique(firsts).tolist()])

@@ -1,12 +1,15 @@
-"""The protocols of a fit: blocks of rows, the steps of a model, holders of the rows.
+"""What a fit is made of: an engine, blocks of rows, the state of a model, and the holder of its rows.
 
-A model sees an engine and plain arrays, never NumPy, numba or torch by name: the same row step runs on each engine.
-What an engine offers is said by `ReferenceEngine`, from which the others are derived.
+A model sees an engine and plain arrays, never NumPy, numba or torch by name, so that one row step runs on every engine.
+`ReferenceEngine` says what an engine offers, and the other engines are derived from it; `select_engine` finds one by
+name. The state of a model is a tree: a dict of arrays, or of such dicts.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,8 +18,9 @@ import numpy as np
 
 from coview.engines.reference import Handle
 from coview.engines.reference import ReferenceEngine as Engine
-from coview.engines.state import Tree
-from coview.views.lazy import LazyViews
+from coview.exceptions import EngineError
+from coview.views.arrays import is_tensor
+from coview.views.lazy import LazyViews, stack_views
 from coview.views.sources import memory_size
 from coview.views.views import Views
 
@@ -24,19 +28,112 @@ __all__ = [
     "Block",
     "Engine",
     "Extra",
+    "Fit",
     "Gate",
     "Handle",
     "Holder",
-    "RowSteps",
+    "State",
     "Steps",
+    "Tree",
+    "few_threads",
     "floating_type",
+    "local_engine",
     "make_block",
     "make_blocks",
+    "make_holder",
+    "over_rows",
     "row_bytes",
+    "sample_rows",
+    "select_engine",
+    "thread_count",
+    "thread_pools",
+    "tree_leaves",
+    "tree_map",
 ]
 
+Tree = dict[str, Any]
+Rows = Any  # row state of every block, in the holder's own form
 Extra = Mapping[str, Any]  # what blocks carry: arrays over all rows, or functions of some rows (Views)
 Gate = Callable[[Views], Views]
+
+_ROWS = 8192  # of lazy views in memory at a time, in passes that no engine makes
+_RUNS = 32  # of neighboring rows in a sample: reading single rows from a file takes far longer
+SMALL = 60_000  # objects x clusters: up to that size one thread is quicker than several, which wait for each other
+_NAMES = "'auto', 'cpu', 'cuda', 'dask', 'reference' or an engine object"
+_known: tuple[int, Any] = (0, None)  # how many modules were loaded, and the thread pools found then
+
+
+def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """Apply a function to the leaves of trees (dicts and lists) of one shape."""
+    if isinstance(tree, dict):
+        return {key: tree_map(function, value, *(other[key] for other in others)) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [tree_map(function, *parts) for parts in zip(tree, *others)]
+    return function(tree, *others)
+
+
+def tree_leaves(tree: Any) -> Iterator[Any]:
+    """Yield the leaves of a tree of dicts and lists."""
+    if isinstance(tree, dict):
+        tree = tree.values()
+    elif not isinstance(tree, list):
+        yield tree
+        return
+    for part in tree:
+        yield from tree_leaves(part)
+
+
+@dataclass
+class State:
+    """Current state of a fit: the row state of every block, in its holder's form, and the shared parameters."""
+
+    rows: Rows
+    shared: Tree
+
+
+@dataclass
+class Fit:
+    """A fit from one start, so far; what a checkpoint stores."""
+
+    state: State
+    history: dict[str, list[float]] = field(default_factory=lambda: {"objective": [], "seconds": []})
+    n_iter: int = 0
+    converged: bool = False
+    stopped_by: str = "max_iter"
+    pace: int = 0  # sweeps since momentum began
+    behind: State | None = None  # the state one sweep before, where momentum is on
+
+    @property
+    def objective(self) -> float:
+        return self.history["objective"][-1] if self.history["objective"] else -np.inf
+
+
+class Steps(Protocol):
+    """A batch model as the loop sees it: pure functions of plain dicts of arrays.
+
+        start(block, shared, seed, restart, ops)    -> rows           row state of one block
+        row_step(block, rows, shared, ops, stats)   -> rows, stats    of the block alone; adds to stats, if not None
+        shared_step(stats, shared, ops)             -> shared         summed statistics to new shared parameters
+        objective(block, rows, shared, ops)         -> float          of the rows as given: what must never fall
+        normalize_rows(rows), normalize_shared(shared)                back onto the simplexes after an extrapolation
+
+    `row_step` puts the objective of the state that it was *given* into stats["objective"]: it falls out of the pass
+    over the data anyway, so that watching a fit costs nothing. A model without iterations needs the first two alone.
+    """
+
+    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree: ...
+
+    def row_step(
+        self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
+    ) -> tuple[Tree, Tree | None]: ...
+
+    def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree: ...
+
+    def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float: ...
+
+    def normalize_rows(self, rows: Tree) -> Tree: ...
+
+    def normalize_shared(self, shared: Tree) -> Tree: ...
 
 
 @dataclass
@@ -53,7 +150,7 @@ class Block:
         return self.stop - self.start
 
     def take(self, rows: np.ndarray, engine: Engine) -> Block:
-        """Block of some of the rows (sorted positions within this block)."""
+        """Return the block of some of the rows (sorted positions within this block)."""
         return Block(
             0,
             len(rows),
@@ -63,91 +160,13 @@ class Block:
         )
 
 
-class RowSteps(Protocol):
-    """What is done with the rows of a block, where nothing goes on until it converges; see `Steps`."""
-
-    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree: ...
-
-    def row_step(
-        self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
-    ) -> tuple[Tree, Tree | None]: ...
-
-
-class Steps(RowSteps, Protocol):
-    """A batch model as the loop sees it: pure functions over plain dicts of arrays.
-
-        start(block, shared, seed, restart, ops)    -> rows           row state of one block
-        row_step(block, rows, shared, ops, stats)   -> rows, stats    of the block alone; adds to stats, if not None
-        shared_step(stats, shared, ops)             -> shared         summed statistics to new shared parameters
-        objective(block, rows, shared, ops)         -> float          of the rows as given: what must never fall
-        normalize_rows(rows), normalize_shared(shared)                back onto the simplexes after an extrapolation
-
-    `row_step` puts the objective of the state that it was *given* into stats["objective"]: it falls out of the pass
-    over the data anyway, so that watching a fit costs nothing.
-    """
-
-    def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree: ...
-
-    def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float: ...
-
-    def normalize_rows(self, rows: Tree) -> Tree: ...
-
-    def normalize_shared(self, shared: Tree) -> Tree: ...
-
-
-Rows = Any  # row state of every block, in the holder's own form
-
-
-class Holder(Protocol):
-    """Who holds the rows: the blocks of a fit, their row state, and the passes over them.
-
-    The loop asks a holder, never the blocks themselves. A fit in memory, from disk and on a cluster differ here alone:
-
-        start(steps, shared, seed, restart)  -> rows          row state of every block, in a form of the holder's own
-        step(steps, rows, shared)            -> rows, stats   the row step of every block, statistics added up
-        objective(steps, rows, shared)       -> float         of all blocks
-        combine(function, *rows)             -> rows          function of the row states of one block each
-        total(function, *rows)               -> array         the same, added up over the blocks
-        pack(rows, path), unpack(tree, path)                  row state for a checkpoint at `path`, and back
-        release()                                             forget the data; row states stay
-        collect(rows, name)                  -> array         one array of the row state, over all rows
-
-    Functions that are handed in must be picklable: they may run elsewhere.
-    """
-
-    ops: Engine  # runs the shared step
-
-    @property
-    def stops(self) -> list[int]:
-        """Where each block ends: row states of one cut do not fit another."""
-
-    def start(self, steps: RowSteps, shared: Tree, seed: int, restart: int) -> Rows: ...
-
-    def step(self, steps: RowSteps, rows: Rows, shared: Tree) -> tuple[Rows, Tree]: ...
-
-    def objective(self, steps: Steps, rows: Rows, shared: Tree) -> float: ...
-
-    def combine(self, function: Callable[..., Tree], *rows: Rows) -> Rows: ...
-
-    def total(self, function: Callable[..., np.ndarray], *rows: Rows) -> np.ndarray: ...
-
-    def pack(self, rows: Rows, path: Path) -> Any: ...
-
-    def unpack(self, tree: Any, path: Path) -> Rows: ...
-
-    def release(self) -> None: ...
-
-    def collect(self, rows: Rows, name: str) -> Any: ...
-
-
 def make_block(views: Any, start: int, stop: int, engine: Engine, extra: Extra, gate: Gate | None = None) -> Block:
-    """Rows start to stop of views, in memory or lazy, as a block; slices of CSR share the memory of the whole.
+    """Make a block of the rows start to stop of views, in memory or lazy; slices of CSR share the memory of the whole.
 
-    Of `extra`, an array is cut like the rows; a function is asked for what the rows (as Views) carry. Lazy views are
-    let in by the gate, which checks and casts what was read.
+    Of `extra`, an array is cut like the rows, and a function is called with the rows (as Views).
     """
     part = views[start:stop]
-    if gate is not None:
+    if gate is not None:  # lazy rows were not seen before: they are checked and cast as they are read
         part = gate(part)
     carried = {
         name: engine.asarray(value(part) if callable(value) else value[start:stop]) for name, value in extra.items()
@@ -168,13 +187,207 @@ def make_blocks(views: Views, engine: Engine, rows_per_block: int, extra: Extra 
 
 
 def floating_type(views: Any) -> np.dtype:
-    """Floating type that all views are brought to: float32 where they all are, else float64."""
+    """Return the floating type that all views are brought to: float32 where they all are, else float64."""
     kinds = set(views.dtypes.values()) if isinstance(views, LazyViews) else {m.dtype for m in views.values()}
     return np.dtype(np.float32) if kinds == {np.dtype(np.float32)} else np.dtype(np.float64)
 
 
 def row_bytes(views: Any) -> float:
-    """Bytes that a row of all views takes in memory, on average."""
+    """Return the bytes that a row of all views takes in memory, on average."""
     if isinstance(views, LazyViews):
         return sum(views.nbytes) / len(views)
     return sum(map(memory_size, views.values())) / max(len(views), 1)
+
+
+class Holder:
+    """Blocks and row state of a fit in this process's memory; a row state is a list of trees, one per block.
+
+    The loop calls a holder, never the blocks themselves. Fits from disk (`DiskHolder`) and on a cluster (`DaskHolder`)
+    differ in these methods alone. Functions that are passed in must be picklable, since they may run elsewhere.
+
+    Parameters
+    ----------
+    blocks : list of Block
+        All rows of the fit.
+    ops : Engine
+        Engine of the row steps and of the shared step.
+    """
+
+    def __init__(self, blocks: list[Block], ops: Engine) -> None:
+        self.blocks, self.ops = blocks, ops
+
+    @property
+    def stops(self) -> list[int]:
+        """Where each block ends: row states of one cut do not fit another."""
+        return [block.stop for block in self.blocks]
+
+    def start(self, steps: Any, shared: Tree, seed: int, restart: int) -> Rows:
+        """Return the row state that a fit starts from."""
+        return [steps.start(block, shared, seed, restart, self.ops) for block in self.blocks]
+
+    def step(self, steps: Any, rows: Rows, shared: Tree) -> tuple[Rows, Tree]:
+        """Take the row step of every block; return the new row state and the summed statistics."""
+        stats: Tree = {}
+        for b, block in enumerate(self.blocks):  # in place, so that two whole row states are never held
+            rows[b], _ = steps.row_step(block, rows[b], shared, self.ops, stats)
+        return rows, stats
+
+    def objective(self, steps: Steps, rows: Rows, shared: Tree) -> float:
+        """Return the objective of all blocks."""
+        states = zip(self.blocks, rows, strict=True)
+        return float(sum(steps.objective(block, part, shared, self.ops) for block, part in states))
+
+    def combine(self, function: Callable[..., Tree], *rows: Rows) -> Rows:
+        """Return the row state that a function makes of several, block by block."""
+        return [function(*parts) for parts in zip(*rows)]
+
+    def total(self, function: Callable[..., np.ndarray], *rows: Rows) -> np.ndarray:
+        """Return the sum of a function of row states over the blocks."""
+        return np.sum([function(*parts) for parts in zip(*rows)], axis=0)
+
+    def pack(self, rows: Rows, path: Path) -> Any:
+        """Return a row state as NumPy arrays, for a checkpoint at `path`."""
+        return tree_map(self.ops.to_numpy, rows)
+
+    def unpack(self, tree: Any, path: Path) -> Rows:
+        """Return the row state of a checkpoint."""
+        return tree_map(self.ops.asarray, tree)
+
+    def release(self) -> None:
+        """Forget the data; row states stay."""
+        self.blocks = []
+
+    def collect(self, rows: Rows, name: str) -> Any:
+        """Return one array of the row state over all rows."""
+        parts = [self.ops.to_numpy(part[name]) for part in rows]
+        # no copy of a single block: nothing writes to the state any more
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def make_holder(views: Any, engine: Any, width: int, extra: Extra, gate: Gate, most: int | None = None) -> Holder:
+    """Make the holder of a fit's rows: on a cluster, from this machine's disk for lazy views, or in memory.
+
+    Blocks have at most `most` rows, if that is given.
+    """
+    if engine.name == "dask":
+        return engine.make_holder(views, width, extra, gate, most)
+    if isinstance(views, LazyViews):
+        from coview.engines.disk import DiskHolder
+
+        return DiskHolder(views, engine, width, extra, gate, most)
+    itemsize = next(views.values()).dtype.itemsize
+    size = min(engine.block_rows(width, itemsize, len(views), row_bytes(views)), most or len(views))
+    return Holder(list(make_blocks(views, engine, size, extra)), engine)
+
+
+def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any = None) -> Any:
+    """Return an engine by name ("auto", "cpu", "cuda", "dask", "reference"), or the engine object that was passed.
+
+    "auto" follows the data: dask collections are computed on their cluster, CUDA tensors on their GPU, all else here.
+    """
+    if not isinstance(engine, str):
+        if hasattr(engine, "ratio_rows") and hasattr(engine, "prepare"):
+            return engine
+        raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
+    device = "cuda"
+    if engine == "auto":
+        engine, device = _engine_of(data)
+    # imported here: numba takes a second to load, and torch and dask may be absent
+    if engine == "cpu":
+        from coview.engines.cpu import CpuEngine
+
+        return CpuEngine(n_jobs)
+    if engine == "cuda":
+        from coview.engines.cuda import CudaEngine
+
+        return CudaEngine(device)
+    if engine == "dask":
+        from coview.engines.dask.engine import DaskEngine
+
+        return DaskEngine()
+    if engine == "reference":
+        return Engine()
+    raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
+
+
+def _engine_of(data: Any) -> tuple[str, str]:
+    """Return the name of the engine that suits the data, and the device of CUDA tensors."""
+    if isinstance(data, LazyViews) and data.is_dask:
+        return "dask", ""
+    parts = list(data.values()) if isinstance(data, dict) else data if isinstance(data, (list, tuple)) else [data]
+    for part in parts:
+        home = type(part).__module__.split(".")[0]
+        if home == "dask":
+            return "dask", ""
+        if is_tensor(part) and part.is_cuda:
+            return "cuda", str(part.device)
+    return "cpu", ""
+
+
+def local_engine(engine: Any) -> Any:
+    """Return the engine that computes in this process, or in a worker's."""
+    return select_engine(engine.worker_engine, n_jobs=1) if engine.name == "dask" else engine
+
+
+def thread_pools() -> Any:
+    """Return the thread pools of the libraries loaded so far, as threadpoolctl's controller."""
+    global _known
+    from threadpoolctl import ThreadpoolController
+
+    # looking for them takes milliseconds, longer than a small prediction. They come with modules, so that they are
+    # looked for again only after something was imported
+    if _known[0] != len(sys.modules):
+        _known = len(sys.modules), ThreadpoolController()
+    return _known[1]
+
+
+def few_threads(n_objects: int, n_clusters: int) -> AbstractContextManager[Any]:
+    """Give BLAS and OpenMP one thread inside the block if the problem is small, otherwise as many as before.
+
+    Examples
+    --------
+    >>> with few_threads(300, 3):
+    ...     thread_count(None)
+    1
+    """
+    return thread_pools().limit(limits=1) if n_objects * n_clusters <= SMALL else nullcontext()
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads: `n_jobs` as joblib counts it (None = all cores), within threadpoolctl's limits."""
+    from joblib import cpu_count
+
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; use -1 for all cores.")
+    cores = cpu_count()
+    wanted = cores if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    limits = [pool["num_threads"] for pool in thread_pools().info() if pool["user_api"] == "openmp"]
+    return max(1, min([wanted, *limits]))
+
+
+def over_rows(views: Any, function: Callable[[Views, int], Any]) -> list[Any]:
+    """Call function(rows, first row) for all rows, some at a time and in order; the results come back as a list.
+
+    Examples
+    --------
+    >>> over_rows(Views(x=np.ones((3, 2))), lambda part, first: float(part["x"].sum()))
+    [6.0]
+    """
+    if not isinstance(views, LazyViews):
+        return [function(views, 0)]
+    if views.is_dask:  # the function goes to the rows, not the rows to this process
+        import dask
+
+        firsts = np.cumsum([0, *views.lengths[:-1]]).tolist()
+        call = dask.delayed(function)
+        return list(dask.compute(*(call(part, first) for part, first in zip(views.delayed_parts(), firsts))))
+    return [function(views[first : first + _ROWS], first) for first in range(0, len(views), _ROWS)]
+
+
+def sample_rows(views: LazyViews, most: int) -> Views:
+    """Read about `most` rows in even runs from all over the views."""
+    if len(views) <= most:
+        return views[: len(views)]
+    run = max(most // _RUNS, 1)
+    firsts = np.linspace(0, len(views) - run, _RUNS).astype(int)
+    return stack_views([views[first : first + run] for first in np.unique(firsts).tolist()])

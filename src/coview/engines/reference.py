@@ -13,8 +13,7 @@ from scipy.optimize import brentq, least_squares
 from scipy.special import wrightomega
 from sklearn.cluster import KMeans
 
-from coview.engines.pair_field import HostPairField, PairField
-from coview.engines.threads import Team
+from coview.engines.pair_field import PairField
 
 __all__ = ["Array", "Handle", "ReferenceEngine"]
 
@@ -31,7 +30,6 @@ class ReferenceEngine:
     """
 
     name = "reference"
-    tensors = False  # whether answers to users stay on the engine's device
     xp: Any = np  # module of the engine's arrays, NumPy or torch, for functions that both have and take by position
     memory_limit: int | None = None  # most bytes that this process may take
 
@@ -210,7 +208,30 @@ class ReferenceEngine:
         self, partners: Array, have: Array, couplings: Array, sigma: float, mixtures: list[Array]
     ) -> PairField:
         """Similarities of pairs of rows in every view, with the value and the gradient of what they cost."""
-        return HostPairField(partners, have, couplings, sigma, mixtures, Team(1))
+        return PairField(self, partners, have, couplings, sigma, mixtures)
+
+    def pair_similarities(self, mixture: Array, have: Array, partners: Array, sigma: float) -> Array:
+        """exp(-|P_i - P_j|^2 / sigma) of all pairs (float64); -1 where there is none, or where a row lacks the view."""
+        near = np.maximum(partners, 0)  # -1 would be the last row
+        squares = ((mixture[:, None] - mixture[near]) ** 2).sum(axis=2, dtype=np.float64)
+        return np.where((partners < 0) | ~have[:, None] | ~have[near], -1.0, np.exp(-squares / sigma))
+
+    def pair_gaps(self, own: Array, other: Array) -> float:
+        """Sum of squared differences of similarities, over the pairs that both have."""
+        both = (own >= 0) & (other >= 0)
+        return float(((own - other)[both] ** 2).sum())
+
+    def pair_gradient(self, mixture: Array, partners: Array, pulls: Array) -> Array:
+        """Sum over pairs of pull (P_i - P_j), for i and, with the other sign, for j (float64).
+
+        The pull is 0 where there is no pair.
+        """
+        gradient = np.zeros(mixture.shape)
+        for i, (near, weights) in enumerate(zip(partners, pulls)):
+            parts = weights[:, None] * (mixture[i] - mixture[near])
+            gradient[i] += parts.sum(axis=0)
+            np.subtract.at(gradient, near, parts)  # a partner may stand twice, as -1 does
+        return gradient
 
     def vector_products(self, X: Handle, W: Array, exact: bool = False) -> Array:
         """X @ W as an array of W's type, multiplied in the floating type of the rows, or in float64 where `exact`.

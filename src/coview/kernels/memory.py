@@ -7,9 +7,7 @@ small computation. Whoever passes addresses or arrays keeps them alive until the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -19,7 +17,7 @@ from numba.extending import intrinsic
 
 from coview.kernels.compiling import njit
 
-__all__ = ["LINE", "addresses", "array_at", "ask", "ask_for_line", "borrowed", "empty_rows"]
+__all__ = ["LINE", "addresses", "array_at", "ask", "ask_for_line", "borrowed"]
 
 LINE = 64  # bytes of a cache line: one hint brings them
 
@@ -29,17 +27,6 @@ def addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
     if not all(array.flags.c_contiguous for array in arrays):
         raise ValueError("Arrays that a kernel finds by their addresses must be C-contiguous.")
     return np.array([_address(array) for array in arrays], dtype=np.int64)
-
-
-def empty_rows(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Return an empty array that begins at a cache line, so that gathering its rows reads no line in vain.
-
-    NumPy's own begin 16 bytes after a page, mostly: rows of 256 bytes then lie in five lines each instead of four.
-    """
-    size = math.prod(shape) * np.dtype(dtype).itemsize
-    room = np.empty(size + LINE, dtype=np.uint8)
-    start = -_address(room) % LINE
-    return room[start : start + size].view(dtype).reshape(shape)
 
 
 @njit(cache=True)

@@ -1,14 +1,8 @@
-"""The pairwise regularizer over sampled pairs: similarities, value and gradient, in pairs x topics.
+"""Sampled pairs of rows: drawing them, their similarities, and the two sums of the pairwise regularizer.
 
-A block has n objects; `partners` (n x most pairs of a row) holds, for each object, those it is paired with, each pair
-once, with -1 in empty places. For a view with mixtures P (n x K), its pairs and another view w:
-
-    s_ij = exp(-|P_i - P_j|^2 / sigma)        -1 where i or j lacks the view
-    value = 2 sum_w weight_w sum_pairs (s_ij - s^w_ij)^2
-    gradient_i = -(8 / sigma) sum_j s_ij (P_i - P_j) sum_w weight_w (s_ij - s^w_ij)
-
-The factor 2 is that of the sum over ordered pairs. A call owns rows start to stop, and for the gradient, which also
-adds to the partners of these rows, a buffer of its own.
+`partners` (n x most pairs of a row) holds, for each row, those it is paired with, each pair once, with -1 in empty
+places; the formulas are those of `coview.engines.pair_field`. A call owns rows start to stop, and for the gradient,
+which also adds to the partners of these rows, a sum of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +14,7 @@ import numpy as np
 from coview.kernels.compiling import njit
 from coview.kernels.mixing import mix_bits
 
-__all__ = ["draw_partners", "pair_gradient", "pair_value", "similarities"]
+__all__ = ["add_gradient", "draw_partners", "gap_squares", "similarities"]
 
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
 
@@ -71,41 +65,28 @@ def similarities(P, have, partners, sigma, out, start, stop):
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
-def pair_value(own, others, weights, start, stop):
-    """Value of the pairs of rows start..stop; `others` is views x n x pairs, weight 0 leaves a view out."""
+def gap_squares(own, other, start, stop):
+    """Return the sum of (own - other)^2 over the pairs of rows start..stop that both have."""
     total = 0.0
-    for w in range(len(others)):
-        if weights[w] == 0:
-            continue
-        part = 0.0
-        for i in range(start, stop):
-            for c in range(own.shape[1]):
-                if own[i, c] >= 0 and others[w, i, c] >= 0:
-                    gap = own[i, c] - others[w, i, c]
-                    part += gap * gap
-        total += weights[w] * part
-    return 2.0 * total
+    for i in range(start, stop):
+        for c in range(own.shape[1]):
+            if own[i, c] >= 0 and other[i, c] >= 0:
+                gap = own[i, c] - other[i, c]
+                total += gap * gap
+    return total
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
-def pair_gradient(P, partners, own, others, weights, sigma, buffer, start, stop):
-    """Add the gradient of the pairs of rows start..stop with respect to P to the buffer (n x K, float64)."""
+def add_gradient(P, partners, pulls, out, start, stop):
+    """Add pull (P_i - P_j) of the pairs of rows start..stop to out[i], and subtract it from out[j] (float64)."""
     K = P.shape[1]
-    scale = -8.0 / sigma
     for i in range(start, stop):
         for c in range(partners.shape[1]):
-            s = own[i, c]
-            if s < 0:
-                continue
-            gap = 0.0
-            for w in range(len(others)):
-                if weights[w] != 0 and others[w, i, c] >= 0:
-                    gap += weights[w] * (s - others[w, i, c])
-            pull = scale * s * gap
-            if pull == 0:
+            pull = pulls[i, c]
+            if pull == 0:  # also where there is no pair: -1 is no row
                 continue
             j = np.int64(partners[i, c])
             for k in range(K):
                 part = pull * (P[i, k] - P[j, k])
-                buffer[i, k] += part
-                buffer[j, k] -= part
+                out[i, k] += part
+                out[j, k] -= part

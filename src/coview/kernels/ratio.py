@@ -1,4 +1,4 @@
-"""The one verb of the PLSA family: weigh the non-zeros of X by the current model and add up one factor's rows.
+"""The kernels of a sweep: weigh the non-zeros of X by the current model, add up one factor's rows, and normalize them.
 
 For a compressed matrix X (CSR with A = row factor and B = feature factor, or CSC with the two swapped), row i:
 
@@ -6,19 +6,8 @@ For a compressed matrix X (CSR with A = row factor and B = feature factor, or CS
     log-likelihood = sum_ij x_ij log s_j
 
 Four non-zeros are handled at a time, in vectors (`coview.kernels.lanes`); nothing of size non-zeros x topics exists.
-A call owns the rows start to stop.
-
-Each step weighs one group of four and adds up the group two steps before it: while the one waits for its sums and its
-division, the other has work. Rows of B come from far away (60,000 features with K = 64 are 15 MB), so each step also
-asks for the rows of a later group, a line at a time between the sums; asked for all at once, they wait for each other,
-which takes 1.2 x the time with K = 64 and 1.4 x with K = 128. B should begin at a cache line (`empty_rows`).
-Where B fills the last cache, `tile_cuts` cuts every row of X at the same columns: the rows are then passed over once
-per tile of B.
-
-What was tried and hardly helped after that, on a Neoverse N1 with 1 MB of second and 32 MB of last cache: tiles of B
-that fit the second; features or objects in an order that brings rows of B together (5 % if the order were known); hints
-into the second cache first, or line after line of one row; blocks of 128 bytes. With K = 20 the logarithm takes a fifth
-of a sweep.
+A call owns the rows start to stop. `row_shares` and the column kernels then make distributions of what was added up:
+multiply by the old factor, divide by the sum, floor.
 """
 
 from __future__ import annotations
@@ -30,7 +19,17 @@ import numpy as np
 from coview.kernels.compiling import njit
 from coview.kernels.lanes import ask_row, weigh_and_add, weighted_logs
 
-__all__ = ["accumulate", "fast_log", "log_likelihood", "project", "ratio", "tile_cuts"]
+__all__ = [
+    "accumulate",
+    "column_products",
+    "column_scale",
+    "fast_log",
+    "log_likelihood",
+    "project",
+    "ratio",
+    "row_shares",
+    "tile_cuts",
+]
 
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -213,3 +212,42 @@ def accumulate(indptr, indices, values, W, out, start, stop):
             x = values[j]
             for k in range(K):
                 out[i, k] += x * W[c, k]
+
+
+@njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
+def row_shares(old, pull, out, floor, start, stop):
+    """Rows start..stop of out: old * pull divided by its sum and floored; old where the sum is zero."""
+    K = old.shape[1]
+    for i in range(start, stop):
+        total = old.dtype.type(0)
+        for k in range(K):
+            value = old[i, k] * pull[i, k]
+            out[i, k] = value
+            total += value
+        if total > 0:
+            scale = old.dtype.type(1) / total
+            for k in range(K):
+                out[i, k] = max(out[i, k] * scale, floor)
+        else:
+            for k in range(K):
+                out[i, k] = old[i, k]
+
+
+@njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
+def column_products(old, sums, totals, start, stop):
+    """Multiply rows start..stop of sums by old, in place, and add the column sums to totals (float64)."""
+    K = old.shape[1]
+    for i in range(start, stop):
+        for k in range(K):
+            value = old[i, k] * sums[i, k]
+            sums[i, k] = value
+            totals[k] += np.float64(value)
+
+
+@njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
+def column_scale(sums, scale, floor, start, stop):
+    """Scale the columns of rows start..stop of sums, in place, and floor them."""
+    K = sums.shape[1]
+    for i in range(start, stop):
+        for k in range(K):
+            sums[i, k] = max(sums[i, k] * scale[k], floor)

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from coview.classification.wrapper import last_step
 from coview.editing.edited import EditedModel, edit
-from coview.engines.callbacks import TimeBudget, models_inside
+from coview.engines.loop import TimeBudget, models_inside
 from coview.inspection.contract import answers
 
 __all__ = ["copy_to_fit"]

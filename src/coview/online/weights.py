@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from coview.kernels import announce, rounds
 from coview.kernels import passive_aggressive as kernels
+from coview.kernels import rounds
 from coview.kernels.memory import addresses
 from coview.utils import fitted_state as rules
 from coview.views.views import Views
@@ -154,7 +154,6 @@ def learn_rows(
     pointers = addresses((*rows.indptrs, *rows.indices, *rows.values, *weights, *lags)).reshape(5, -1)
     like = np.empty(0, dtype=rows.indices[0].dtype), np.empty(0, dtype=rows.values[0].dtype)
     scratch = np.empty((rounds.ROWS, n_views)), np.empty((2, n_views), dtype=np.int64)
-    announce(kernels.learn_rows)
     state = (memory["bias"], codes, order, costs, options, n_rounds)
     moved = kernels.learn_rows(pointers, *like, *scratch, *state, scores, losses, gaps)
     return Outcome(scores, losses, gaps, moved, scratch[0][rounds.LARGEST_NORM])

@@ -48,8 +48,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from coview.engines.passes import blockwise
-from coview.engines.protocol import Block, Engine, Extra, Holder
-from coview.engines.state import State, Tree
+from coview.engines.protocol import Block, Engine, Extra, Holder, State, Tree
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Inspection
 from coview.plsa.dense import add_moments, far_from_zero, gaussian_objective, quadratic_of
@@ -236,7 +235,7 @@ class ByView(Mixin):
         total = shares.sum(axis=1, keepdims=True)
         mean = np.einsum("iv,ivk->ik", shares / np.where(total > 0, total, 1.0), parts)
         mixtures = np.where(total > 0, mean, 1.0 / parts.shape[2]).astype(table.dtype)
-        return engine.asarray(mixtures) if engine.tensors else mixtures
+        return mixtures
 
     def _likelihood(self, views: Views, first: int) -> tuple[float, float]:
         views, table = self._new_views(views), self._tables(views)

@@ -76,11 +76,8 @@ from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 
 from coview.classification.naive_bayes import LEAST, NaiveBayesStart, class_feature_counts, sum_entries
-from coview.engines.deadline import NO_DEADLINE, Deadline
-from coview.engines.passes import sample_rows
-from coview.engines.protocol import Block, Engine, floating_type
-from coview.engines.state import Tree
-from coview.engines.threads import few_threads
+from coview.engines.loop import NO_DEADLINE, Deadline
+from coview.engines.protocol import Block, Engine, Tree, few_threads, floating_type, sample_rows
 from coview.exceptions import ParameterError
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from coview.engines.deadline import NO_DEADLINE
-from coview.engines.loop import sweep
-from coview.engines.memory import MemoryHolder
-from coview.engines.protocol import floating_type
-from coview.engines.state import State, Tree, tree_map
+from coview.engines.loop import NO_DEADLINE, sweep
+from coview.engines.protocol import Holder, State, Tree, floating_type, tree_map
 from coview.exceptions import ViewsError
 from coview.plsa.dense import as_moments, update_means
 from coview.plsa.starts import FitContext
@@ -82,7 +79,7 @@ def _learn_batch(model: Any, views: Views, extra: dict[str, Any]) -> None:
         shared = on_engine(make(seed))
     else:
         steps, shared = model._fitted_steps(), on_engine(model._restored())
-    holder = MemoryHolder(list(model._each_block(views, engine, steps.width, extra)), engine)
+    holder = Holder(list(model._each_block(views, engine, steps.width, extra)), engine)
     if first:
         state = State(holder.start(steps, shared, seed, 0), shared)
         for _ in range(FIRST_SWEEPS):

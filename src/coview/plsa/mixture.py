@@ -25,13 +25,21 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, is_c
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.engines.callbacks import LoopMixin, with_callbacks
 from coview.engines.checkpoint import Checkpoint
-from coview.engines.deadline import NO_DEADLINE, START_SHARE, Deadline
-from coview.engines.passes import blockwise, over_rows
-from coview.engines.protocol import Block, Engine, Extra, Holder, floating_type
-from coview.engines.select import hold
-from coview.engines.state import State, Tree, tree_map
+from coview.engines.loop import NO_DEADLINE, START_SHARE, Deadline, LoopMixin, with_callbacks
+from coview.engines.passes import blockwise
+from coview.engines.protocol import (
+    Block,
+    Engine,
+    Extra,
+    Holder,
+    State,
+    Tree,
+    floating_type,
+    make_holder,
+    over_rows,
+    tree_map,
+)
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training
 from coview.inspection.features import DEVIATION, deviations_of, rank_features, top_features
@@ -376,7 +384,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
 
     def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
         """Hand the rows to who will hold them during a fit: this process, its disk or a cluster."""
-        return hold(views, engine, width, extra, self._gate(floating_type(views)), self._most_rows)
+        return make_holder(views, engine, width, extra, self._gate(floating_type(views)), self._most_rows)
 
     def _traveling(self) -> Any:
         """Return a copy to send to the workers of a cluster: what it learned, but nothing of the training rows."""
@@ -651,7 +659,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             shared, blocks = model._fitted(part, engine), self._each_block(part, engine, steps.width)
             with engine.limits():
                 mixtures[rows] = np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
-        return engine.asarray(mixtures) if engine.tensors else mixtures
+        return mixtures
 
     def _of_features(self: Self, views: Views) -> tuple[Self, Views]:
         """The model and views of the features that the objects have, where few: laying out all would take the time."""

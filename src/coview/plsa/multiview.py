@@ -30,11 +30,10 @@ from sklearn.preprocessing import normalize
 
 from coview.classification.naive_bayes import NaiveBayesStart, label_start
 from coview.classification.view_evidence import LEARNED, learned_view_weights
-from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.held import HeldViews
-from coview.engines.passes import named, over_rows
-from coview.engines.protocol import Block, Engine
-from coview.engines.state import Tree
+from coview.engines.loop import NO_DEADLINE, Deadline
+from coview.engines.passes import named
+from coview.engines.protocol import Block, Engine, Tree, over_rows
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, Topics
 from coview.plsa.dense import SPREAD_COST, cluster_vectors, vectors_of_classes

@@ -28,10 +28,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClusterMixin
 
-from coview.engines.deadline import Deadline
+from coview.engines.loop import Deadline
 from coview.engines.passes import blockwise
-from coview.engines.protocol import Block, Engine, Holder
-from coview.engines.state import State, Tree
+from coview.engines.protocol import Block, Engine, Holder, State, Tree
 from coview.inspection import Inspection
 from coview.plsa.co_plsa import ByView, ByViewSteps, has_data, pair_couplings
 from coview.plsa.link import LinkPLSA

@@ -44,14 +44,21 @@ from sklearn.preprocessing import normalize
 from coview.classification.naive_bayes import NaiveBayesStart
 from coview.clustering.consensus import ConsensusClustering, several_memberships, side_by_side_memberships
 from coview.clustering.spectral import SpectralClusteringViews
-from coview.engines.deadline import NO_DEADLINE, Deadline, largest_in_time
 from coview.engines.held import HeldViews
-from coview.engines.loop import sweep
-from coview.engines.memory import MemoryHolder
-from coview.engines.passes import over_rows, sample_rows
-from coview.engines.protocol import Engine, floating_type, make_blocks, row_bytes
-from coview.engines.select import select_engine
-from coview.engines.state import State, Tree, tree_map
+from coview.engines.loop import NO_DEADLINE, Deadline, largest_in_time, sweep
+from coview.engines.protocol import (
+    Engine,
+    Holder,
+    State,
+    Tree,
+    floating_type,
+    make_blocks,
+    over_rows,
+    row_bytes,
+    sample_rows,
+    select_engine,
+    tree_map,
+)
 from coview.exceptions import ParameterError
 from coview.inspection.names import same_word
 from coview.plsa.dense import cluster_vectors, gaussian_start
@@ -453,7 +460,7 @@ def most_likely(
                 means = gaussian_start(views, gaussian, {}, rows.shape[1], 0, spread=False)
             shared |= means
             shared = tree_map(lambda part: engine.asarray(part, dtype), shared)
-            holder = MemoryHolder([replace(b, extra={"start": rows[b.start : b.stop]}) for b in blocks], engine)
+            holder = Holder([replace(b, extra={"start": rows[b.start : b.stop]}) for b in blocks], engine)
             state = State(holder.start(steps, shared, 0, 0), shared)
             for _ in range(5):
                 sweep(steps, holder, state)

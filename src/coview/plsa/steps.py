@@ -26,8 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from coview.engines.loop import fold_in
-from coview.engines.protocol import Block, Engine
-from coview.engines.state import Tree
+from coview.engines.protocol import Block, Engine, Tree
 from coview.plsa.dense import (
     PRODUCTS,
     Quadratic,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClusterMixin
 
-from coview.engines.state import Tree
+from coview.engines.protocol import Tree
 from coview.inspection import Inspection, one_hot
 from coview.plsa.co_plsa import has_data
 from coview.plsa.mixture import MixtureModel

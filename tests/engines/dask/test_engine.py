@@ -226,7 +226,7 @@ def test_blocks_have_no_more_rows_than_the_model_allows():
 
 def test_a_thread_of_the_cluster_has_one_group_of_small_parts(threads):
     """However many parts there are: one task a sweep, one copy of the statistics."""
-    holder = DaskEngine(threads).hold(LazyViews.from_views(X, 50), 4, {}, lambda views: views)
+    holder = DaskEngine(threads).make_holder(LazyViews.from_views(X, 50), 4, {}, lambda views: views)
     assert [list(group) for group in holder.groups] == [list(range(6)), list(range(6, 12))]
     assert len(set(holder.homes)) == 2
     assert holder.stops == list(range(50, 601, 50))  # a checkpoint is by part: it fits any number of workers
@@ -263,7 +263,7 @@ def test_workers_that_do_not_all_answer_are_asked_through_the_scheduler(processe
 
 @pytest.mark.parametrize("count", [1, 4, 5, 17])
 def test_sums_of_any_number_of_groups_are_whole(threads, count):
-    holder = DaskEngine(threads).hold(X, 4, {}, lambda views: views)
+    holder = DaskEngine(threads).make_holder(X, 4, {}, lambda views: views)
     parts = np.random.default_rng(0).normal(size=(count, 3)).astype(np.float32)
     found = holder._sum([threads.submit(work.same, {"x": part}, pure=False) for part in parts])
     assert_allclose(found["x"], np.add.reduce(parts), rtol=1e-5, atol=1e-6)
@@ -294,23 +294,15 @@ def _askew(array):
     return askew
 
 
-def test_parameters_of_the_network_are_brought_to_where_kernels_are_fast():
-    fine = np.arange(6.0).reshape(2, 3)
-    tree = work.aligned({"profiles": {"a": _askew(fine), "b": fine}, "number": 0.5})
-    assert_array_equal(tree["profiles"]["a"], fine)
-    assert tree["profiles"]["a"].flags.aligned
-    assert tree["profiles"]["b"] is fine  # no copy where there is no need
-
-
 def test_a_worker_gathers_from_rows_that_begin_at_a_cache_line():
     """Else rows of 256 bytes lie in five lines instead of four, and a sweep takes a tenth longer."""
     fine = np.arange(640.0).reshape(10, 64)
     engine = CpuEngine(1)
-    placed = engine.placed(_askew(fine))
-    assert_array_equal(placed, fine)
-    assert placed.ctypes.data % 64 == 0
-    assert engine.placed(placed) is placed
-    seen = work._placed({"profiles": {"a": _askew(fine)}}, engine)
+    copy = engine.align(_askew(fine))
+    assert_array_equal(copy, fine)
+    assert copy.ctypes.data % 64 == 0
+    assert engine.align(copy) is copy  # no copy where there is no need
+    seen = work._receive({"profiles": {"a": _askew(fine)}}, engine)
     assert seen["profiles"]["a"].ctypes.data % 64 == 0
 
 
@@ -328,8 +320,9 @@ def test_kernels_meet_aligned_arrays_alone():
 
 
 def test_sums_leave_what_dask_may_need_again():
-    trees = [{"a": np.full(3, float(i)), "objective": float(i)} for i in range(4)]
-    whole = work.added(*trees)
+    trees = [{"a": _askew(np.full(3, float(i))), "objective": float(i)} for i in range(4)]
+    assert work.add(trees[1])["a"].flags.aligned  # also of a single one: a shared step writes to it
+    whole = work.add(*trees)
     assert_array_equal(whole["a"], np.full(3, 6.0))
     assert whole["objective"] == 6
     for i, tree in enumerate(trees):

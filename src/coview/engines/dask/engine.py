@@ -30,8 +30,7 @@ import numpy as np
 
 from coview.engines.cpu import CpuEngine
 from coview.engines.dask import work
-from coview.engines.protocol import Extra, Gate, RowSteps, Steps, floating_type, row_bytes
-from coview.engines.state import Tree
+from coview.engines.protocol import Extra, Gate, Holder, Steps, Tree, floating_type, row_bytes
 from coview.exceptions import EngineError
 from coview.views.lazy import LazyViews
 from coview.views.sources import MemorySource
@@ -83,7 +82,7 @@ class DaskEngine(CpuEngine):
         # nor can it be pickled: the copy works on the cluster that is there when it is asked
         return type(self), (None, self.worker_engine)
 
-    def hold(self, views: Any, width: int, extra: Extra, gate: Gate, most: int | None = None) -> DaskHolder:
+    def make_holder(self, views: Any, width: int, extra: Extra, gate: Gate, most: int | None = None) -> DaskHolder:
         """Spread the rows over the workers."""
         client = self.client if self.client is not None else default_client()
         return DaskHolder(client, self, views, width, extra, gate, most)
@@ -122,8 +121,8 @@ def _load() -> Any:
     return distributed
 
 
-class DaskHolder:
-    """Holds a fit whose rows are on a cluster."""
+class DaskHolder(Holder):
+    """Rows of a fit that are on a cluster; a row state is a list of futures, one per group."""
 
     def __init__(
         self,
@@ -155,11 +154,11 @@ class DaskHolder:
 
     # -- what the loop asks
 
-    def start(self, steps: RowSteps, shared: Tree, seed: int, restart: int) -> list[Any]:
+    def start(self, steps: Any, shared: Tree, seed: int, restart: int) -> list[Any]:
         more = {"shared": self._send(shared), "steps": steps, "seed": seed, "restart": restart}
         return self._finished(self._each(work.start, self.parts, engine=self.worker_engine, **more))
 
-    def step(self, steps: RowSteps, rows: list[Any], shared: Tree) -> tuple[list[Any], Tree]:
+    def step(self, steps: Any, rows: list[Any], shared: Tree) -> tuple[list[Any], Tree]:
         done = self._pass(work.row_step, steps, rows, shared)
         states, stats = self._each(itemgetter(0), done), self._sum(self._each(itemgetter(1), done))
         return self._finished(states), stats
@@ -217,7 +216,7 @@ class DaskHolder:
         """Run something about every group: its entry in each of the columns, and what is the same for all."""
         return [self._submit(g, task, *entries, **more) for g, entries in enumerate(zip(*columns))]
 
-    def _pass(self, task: Callable[..., Any], steps: RowSteps, rows: list[Any], shared: Tree) -> list[Any]:
+    def _pass(self, task: Callable[..., Any], steps: Any, rows: list[Any], shared: Tree) -> list[Any]:
         more = {"shared": self._send(shared), "steps": steps, "engine": self.worker_engine}
         return self._each(task, self.parts, rows, **more)
 
@@ -232,8 +231,8 @@ class DaskHolder:
         """Add up in a tree, always in the same order; the last few here, which saves workers one exchange."""
         while len(parts) > _FAN_IN:
             groups = [parts[i : i + _FAN_IN] for i in range(0, len(parts), _FAN_IN)]
-            parts = [self.client.submit(work.added, *group, pure=False) for group in groups]
-        return work.aligned(work.added(*self._gathered(parts, direct=self.near)))
+            parts = [self.client.submit(work.add, *group, pure=False) for group in groups]
+        return work.add(*self._gathered(parts, direct=self.near))
 
     def _gathered(self, futures: list[Any], direct: bool | None = None) -> list[Any]:
         """What tasks return, in this process; `direct`, from the workers themselves."""

@@ -1,8 +1,6 @@
 """What a worker of a cluster does with a group of parts: plain functions, called by name over the network.
 
-Row state of a group is a list (its parts) of lists (their blocks) of trees. Arrays that came over the network begin at
-any byte, in pages as they come. Gathering from such parameters takes up to half as long again: a worker first copies
-them to where its engine has its own (`_placed`).
+Row state of a group is a list (its parts) of lists (their blocks) of trees.
 """
 
 from __future__ import annotations
@@ -16,17 +14,15 @@ from typing import Any
 import numpy as np
 
 from coview.engines.cpu import CpuEngine
-from coview.engines.protocol import Block, Extra, Gate, RowSteps, Steps, make_block
+from coview.engines.protocol import Block, Extra, Gate, Steps, Tree, make_block, tree_leaves, tree_map
 from coview.engines.reference import ReferenceEngine
-from coview.engines.state import Tree, tree_leaves, tree_map
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
 __all__ = [
     "PartsToRead",
     "PreparedPart",
-    "added",
-    "aligned",
+    "add",
     "combine",
     "objective",
     "pick",
@@ -37,9 +33,6 @@ __all__ = [
     "start",
     "total",
 ]  # fmt: skip
-
-
-_ALIGNMENT = 16  # bytes: where NumPy's own arrays begin
 
 PartRows = list[Tree]  # one tree per block
 GroupRows = list[PartRows]
@@ -118,35 +111,28 @@ def same(tree: Tree) -> Tree:
     return tree
 
 
-def aligned(tree: Tree) -> Tree:
-    """Arrays that begin where NumPy's own do; copies of those that do not."""
-    return tree_map(lambda leaf: leaf.copy() if _is_askew(leaf) else leaf, tree)
+def _receive(shared: Tree, ops: Any) -> Tree:
+    """Bring parameters to the engine of this worker."""
+    # arrays that came over the network begin at any byte; gathering from such takes up to half as long again
+    return tree_map(ops.align if isinstance(ops, CpuEngine) else ops.asarray, shared)
 
 
-def _is_askew(leaf: Any) -> bool:
-    return isinstance(leaf, np.ndarray) and leaf.ctypes.data % _ALIGNMENT > 0
-
-
-def _placed(shared: Tree, ops: Any) -> Tree:
-    return tree_map(ops.placed, shared) if isinstance(ops, CpuEngine) else tree_map(ops.asarray, aligned(shared))
-
-
-def start(parts: list[PreparedPart], shared: Tree, steps: RowSteps, seed: int, restart: int, engine: str) -> GroupRows:
+def start(parts: list[PreparedPart], shared: Tree, steps: Any, seed: int, restart: int, engine: str) -> GroupRows:
     """Row state to begin with, block by block."""
     ops = _engine(engine)
-    shared = _placed(shared, ops)
+    shared = _receive(shared, ops)
     return [[steps.start(block, shared, seed, restart, ops) for block in part.blocks] for part in parts]
 
 
 def row_step(
-    parts: list[PreparedPart], rows: GroupRows, shared: Tree, steps: RowSteps, engine: str
+    parts: list[PreparedPart], rows: GroupRows, shared: Tree, steps: Any, engine: str
 ) -> tuple[GroupRows, Tree]:
     """New row state, and the group's statistics as NumPy arrays."""
     ops = _engine(engine)
     stats: Tree = {}
     new: GroupRows = []
     with ops.limits():
-        shared = _placed(shared, ops)
+        shared = _receive(shared, ops)
         for part, states in zip(parts, rows, strict=True):
             new.append([])
             for block, old in zip(part.blocks, _fitted(part, states, ops), strict=True):
@@ -160,7 +146,7 @@ def objective(parts: list[PreparedPart], rows: GroupRows, shared: Tree, steps: S
     ops = _engine(engine)
     value = 0.0
     with ops.limits():
-        shared = _placed(shared, ops)
+        shared = _receive(shared, ops)
         for part, states in zip(parts, rows, strict=True):
             for block, tree in zip(part.blocks, _fitted(part, states, ops), strict=True):
                 value += float(steps.objective(block, tree, shared, ops))
@@ -177,12 +163,11 @@ def total(*rows: GroupRows, function: Callable[..., np.ndarray]) -> np.ndarray:
     return np.sum([function(*trees) for parts in zip(*rows) for trees in zip(*parts)], axis=0)
 
 
-def added(first: Tree, *others: Tree) -> Tree:
-    """Sum of trees, from left to right; what is given stays as it is, since Dask may need it again."""
-    if not others:
-        return first
-    whole = tree_map(np.add, first, others[0])
-    for other in others[1:]:
+def add(first: Tree, *others: Tree) -> Tree:
+    """Add trees from left to right, in new arrays."""
+    # new, since Dask may need what is given again, and since it may be read-only and begin at any byte
+    whole = tree_map(np.array, first)
+    for other in others:
         whole = tree_map(_add_to, whole, other)
     return whole
 
