@@ -20,7 +20,7 @@ from coview.utils.inner import fitting
 from coview.utils.parameters import integer
 from coview.validation import base_seed
 from coview.views.arrays import for_sklearn, take_rows
-from coview.views.coerce import PLAIN
+from coview.views.views import PLAIN
 
 __all__ = ["BestView"]
 

@@ -38,16 +38,15 @@ from coview.inspection.memberships import label_codes
 from coview.plsa.link import LinkPLSA
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.fitting import same_work
 from coview.utils.inner import fitting
 from coview.utils.messages import cut, did_you_mean, listed, quantity, short
 from coview.utils.parameters import ESTIMATOR, NONE
-from coview.utils.warn import same_work, unwarned, warn_user
+from coview.utils.warn import unwarned, warn_user
 from coview.validation import check_count
 from coview.views.arrays import for_sklearn, take_rows
-from coview.views.base import NamedViews
-from coview.views.coerce import is_plain
 from coview.views.lazy import LazyViews
-from coview.views.views import Views
+from coview.views.views import NamedViews, Views, is_plain
 
 __all__ = ["EditedModel", "edit"]
 

@@ -16,8 +16,8 @@ import numpy as np
 from coview.engines.reference import Handle
 from coview.engines.reference import ReferenceEngine as Engine
 from coview.engines.state import Tree
+from coview.views.arrays import memory_size
 from coview.views.lazy import LazyViews
-from coview.views.sources import memory_size
 from coview.views.views import Views
 
 __all__ = [

@@ -22,8 +22,8 @@ from coview.inspection.contract import Features, Inspection, Training, answers, 
 from coview.inspection.memberships import both_sides, label_codes, near_centers, softmax
 from coview.utils.fitted_state import ask
 from coview.utils.messages import short
-from coview.views.coerce import PLAIN
 from coview.views.inputs import ViewInput
+from coview.views.views import PLAIN
 
 __all__ = ["conventional_weights", "describe", "inspect", "unused_views"]
 

@@ -29,7 +29,7 @@ from scipy import sparse
 from coview.exceptions import DataFileError
 from coview.utils.limits import text_array
 from coview.utils.messages import one_sentence
-from coview.views.sources import stored_values
+from coview.views.arrays import stored_values
 from coview.views.views import Views
 
 __all__ = [

@@ -31,11 +31,10 @@ from coview.io.shards import (
 from coview.utils.atomic import atomic_folder
 from coview.utils.messages import listed, one_sentence
 from coview.views.arrays import take_rows
-from coview.views.checks import is_list_of_views
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.sources import Source, ViewLayout
-from coview.views.views import Views
+from coview.views.views import Views, is_list_of_views
 
 __all__ = ["FolderSource", "read_views", "write_views"]
 

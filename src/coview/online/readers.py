@@ -28,8 +28,7 @@ from coview.online.hashing import WIDTH, hash_rows
 from coview.utils.messages import listed, not_text, one_sentence, quantity, short
 from coview.utils.text_files import json_rows
 from coview.validation import check_count
-from coview.views.coerce import PLAIN
-from coview.views.views import Views
+from coview.views.views import PLAIN, Views
 
 __all__ = ["Batch", "read_stream"]
 

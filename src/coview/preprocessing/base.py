@@ -18,10 +18,10 @@ from coview.utils.routing import metadata_of_rows
 from coview.utils.warn import warn_user
 from coview.validation import remember_columns
 from coview.views.arrays import check_magnitude, check_not_negative, filled_rows, take_rows
-from coview.views.coerce import as_views, is_plain
+from coview.views.coerce import as_views
 from coview.views.inputs import match_columns
 from coview.views.lazy import LazyViews
-from coview.views.views import Views
+from coview.views.views import Views, is_plain
 
 __all__ = ["PerViewTransformer", "ViewsTransformerMixin", "warn_of_emptied_rows"]
 

@@ -20,9 +20,8 @@ from coview.utils.inner import asking
 from coview.utils.messages import cut, did_you_mean, listed, short
 from coview.utils.parameters import COLUMNS, MAPPING, NONE, TRANSFORMER, frequency, one_of
 from coview.views.arrays import scatter_rows
-from coview.views.checks import check_same_order
 from coview.views.inputs import ViewInput
-from coview.views.views import Views
+from coview.views.views import Views, check_same_order
 
 __all__ = ["TextViews"]
 

@@ -22,7 +22,7 @@ from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import plain
 from coview.utils.messages import printable, quantity, short
 from coview.utils.progress import progress
-from coview.views.checks import check_same_order
+from coview.views.views import check_same_order
 
 __all__ = ["Report", "make_report", "table_columns"]
 
