@@ -70,7 +70,7 @@ def test_nonsense_is_refused_by_name_before_the_data_are_looked_at(name, value):
     ("parameter", "value", "sentence"),
     [
         ("tol", "a", "must be a float in the range [0.0, inf). Got 'a' instead."),
-        ("max_iter", 2.5, "must be an int in the range [1, inf). Got 2.5 instead."),
+        ("max_iter", 2.5, "must be an int in the range [1, 2147483647]. Got 2.5 instead."),
         ("init", "best", "must be a str among {'likeliest', 'consensus', 'random'} or an instance of "
          "'collections.abc.Mapping'. Got 'best' instead."),
         ("view_weights", "a", "must be a float in the range [0.0, inf), a dict of such values by view or None. Got "
@@ -87,7 +87,7 @@ def test_the_command_line_has_its_own_name_for_a_parameter():
     with pytest.raises(ParameterError) as caught:
         MultiViewPLSA(0).fit(np.eye(4))
     words = caught.value.worded("cli", lambda name: f"--{name}")
-    assert words.startswith("--n_clusters must be an int in the range [1, inf)")
+    assert words.startswith("--n_clusters must be an int in the range [1, 2147483647]")
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform", "fit_predict"])

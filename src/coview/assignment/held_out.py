@@ -31,7 +31,7 @@ from coview.engines.loop import Options, run
 from coview.engines.memory import MemoryHolder
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Sweep, Tree
-from coview.utils.folds import deal_folds
+from coview.utils.sampling import deal_folds
 from coview.utils.warn import warn_user
 
 if TYPE_CHECKING:

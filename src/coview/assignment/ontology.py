@@ -22,9 +22,9 @@ import numpy as np
 from coview.exceptions import DataFileError
 from coview.metrics.classification import check_acyclic
 from coview.utils.atomic import atomic_path
+from coview.utils.jsonable import parse_json
 from coview.utils.messages import listed, one_sentence, printable
-from coview.utils.missing import is_gap
-from coview.utils.text_files import parse_json
+from coview.validation import is_gap
 
 __all__ = ["Ontology"]
 

@@ -37,9 +37,8 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
 from coview.preprocessing.neighbors import NeighborViews
 from coview.utils import fitted_state as rules
-from coview.utils.folds import deal_folds
 from coview.utils.messages import listed
-from coview.utils.sampling import sample_positions
+from coview.utils.sampling import deal_folds, sample_positions
 from coview.views.arrays import sparse_in_single
 from coview.views.views import Views
 

@@ -15,9 +15,9 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.folds import list_splits
 from coview.utils.inner import fitting
 from coview.utils.parameters import integer
+from coview.utils.sampling import list_splits
 from coview.validation import base_seed
 from coview.views.arrays import for_sklearn, take_rows
 from coview.views.views import PLAIN

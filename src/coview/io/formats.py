@@ -15,8 +15,8 @@ from scipy import io, sparse
 from coview.exceptions import DataFileError
 from coview.io.tables import DELIMITERS, read_frame
 from coview.preprocessing.columns import find_missing, read_vectors
+from coview.utils.jsonable import json_rows
 from coview.utils.messages import not_text, one_sentence, short
-from coview.utils.text_files import json_rows
 from coview.views.arrays import frame_ids
 from coview.views.coerce import as_views
 from coview.views.views import Views

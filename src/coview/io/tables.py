@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from coview.exceptions import DataFileError
+from coview.io.delimited import find_delimiter, without_escape
 from coview.utils.messages import listed, one_sentence
-from coview.utils.spreadsheet import without_escape
-from coview.utils.text_files import find_delimiter
 
 __all__ = ["DELIMITERS", "MISSING_CELLS", "TABLES", "read_frame", "read_header", "read_table"]
 

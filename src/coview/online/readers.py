@@ -25,8 +25,8 @@ from sklearn.datasets import load_svmlight_file
 from coview.exceptions import DataFileError
 from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
+from coview.utils.jsonable import json_rows
 from coview.utils.messages import listed, not_text, one_sentence, quantity, short
-from coview.utils.text_files import json_rows
 from coview.validation import check_count
 from coview.views.views import PLAIN, Views
 

@@ -81,16 +81,9 @@ class _DictByView(Options):
         return "a dict of such values by view"
 
 
-class _Count(Interval):
-    """Integers that count what can be in memory: none is beyond 32 bits."""
-
-    def is_satisfied_by(self, val: Any) -> bool:
-        return super().is_satisfied_by(val) and val < 2**31
-
-
-def integer(least: int = 1, most: int | None = None) -> Constraints:
-    """Return the integers from one on, or up to another."""
-    return Constraints([_Count(Integral, least, most, closed="left" if most is None else "both")])
+def integer(least: int = 1, most: int = 2**31 - 1) -> Constraints:
+    """Return the integers from one up to another; by default those of 32 bits, which compiled code can hold."""
+    return Constraints([Interval(Integral, least, most, closed="both")])
 
 
 def number(
@@ -188,7 +181,7 @@ def check_value(name: str, value: Any, constraints: Constraints) -> Any:
     >>> check_value("n", 0, integer())
     Traceback (most recent call last):
     ...
-    coview.exceptions.ParameterError: n must be an int in the range [1, inf). Got 0 instead.
+    coview.exceptions.ParameterError: n must be an int in the range [1, 2147483647]. Got 0 instead.
     """
     _validate({name: constraints}, {name: value}, "")
     return value
