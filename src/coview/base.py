@@ -124,7 +124,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
 
     def _unused_views(self) -> list[str]:
         """Views that nothing is told by: those of weight 0; some models leave out others."""
-        return [view for view, weight in (rules.ask(self, "view_weights_") or {}).items() if weight == 0]
+        return [view for view, weight in (rules.find_attribute(self, "view_weights_") or {}).items() if weight == 0]
 
     def _opinions(self, by_view: Mapping[str, Any]) -> dict[str, Any]:
         """What the views say that the model uses."""

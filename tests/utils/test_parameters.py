@@ -17,13 +17,13 @@ from coview.utils.parameters import (
     SECONDS,
     SHARED,
     TRUTH,
-    by_view,
     check_parameters,
     check_value,
     frequency,
     integer,
     number,
     one_of,
+    one_or_by_view,
 )
 from coview.utils.parameters import _constraints_of as constraints_of
 
@@ -108,7 +108,7 @@ def test_every_way_to_fit_checks(method):
         (number(most=1), [0, 1], [-0.1, 1.1]),
         (number(below=1), [0, 0.99], [1, -0.1]),
         (one_of("a", None), ["a", None, np.str_("a")], ["b", 0, ["a"]]),
-        (by_view(number() | NONE), [1, {"words": 2, "links": None}, {}], [{"words": "a"}, [1]]),
+        (one_or_by_view(number() | NONE), [1, {"words": 2, "links": None}, {}], [{"words": "a"}, [1]]),
         (frequency(), [1, 0.5, 0.0, 1.0], [0, 1.5, -1, "auto"]),
         (TRUTH, [True, np.False_], [0, 1, None, "yes"]),
         (SECONDS, [1, 0.1, None], [0, -1, float("nan")]),

@@ -74,10 +74,10 @@ def class_scores(estimator: Any, views: Views, classes: np.ndarray) -> np.ndarra
 
     A class that the estimator has not met has the lowest score of the object.
     """
-    probabilities = rules.ask(estimator, "predict_proba")
+    probabilities = rules.find_attribute(estimator, "predict_proba")
     if probabilities is not None:
         known = _logarithms(probabilities(views))
-    elif (decision := rules.ask(estimator, "decision_function")) is not None:
+    elif (decision := rules.find_attribute(estimator, "decision_function")) is not None:
         known = np.asarray(decision(views), dtype=np.float64)
         known = np.column_stack([-known, known]) if known.ndim == 1 else known
     else:

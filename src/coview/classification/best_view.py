@@ -85,7 +85,7 @@ class BestView(SingleViewWrapper):
 
     _fitted_state = {
         "estimators_": rules.by_view(rules.estimator(features="features of {view}"), some=True),
-        "view_scores_": rules.by_view(rules.number(nan=True), some=True),
+        "view_scores_": rules.by_view(rules.real(nan=True), some=True),
         "best_view_": rules.custom(_check_best),
     }
     _parameters = {"cv": integer()}

@@ -123,7 +123,7 @@ class TableViews(RawTransformer):
         "text_": rules.or_none(rules.estimator(methods=["raw_texts", "view_inputs"])),
         "embeddings_": rules.or_none(rules.estimator(methods=["raw_texts", "view_inputs"])),
         "categories_": rules.mapping(rules.sequence(rules.text(), low=1)),
-        "medians_": rules.mapping(rules.number()),
+        "medians_": rules.mapping(rules.real()),
         "widths_": rules.mapping(rules.count(1, high=1 << 20)),
         "columns_": rules.custom(_check_columns),
         "vectorizers_": rules.mapping(rules.estimator(methods=["transform"])),

@@ -88,7 +88,7 @@ class TextViews(RawTransformer):
         "view_names_": rules.view_names(),
         "columns_": rules.by_view(rules.custom(check_column_name)),
         "vectorizers_": rules.by_view(rules.estimator(methods=["transform"])),
-        "stop_words_": rules.optional(rules.by_view(rules.plain())),
+        "stop_words_": rules.optional(rules.by_view(rules.anything())),
     }
     _parameters = {
         "columns": COLUMNS,

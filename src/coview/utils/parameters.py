@@ -46,7 +46,6 @@ __all__ = [
     "TRANSFORMER",
     "TRUTH",
     "Constraints",
-    "by_view",
     "check_parameters",
     "check_value",
     "frequency",
@@ -55,6 +54,7 @@ __all__ = [
     "number",
     "object_with",
     "one_of",
+    "one_or_by_view",
 ]
 
 
@@ -122,7 +122,7 @@ def object_with(*methods: str) -> Constraints:
     return Constraints([HasMethods(list(methods))])
 
 
-def by_view(constraints: Constraints) -> Constraints:
+def one_or_by_view(constraints: Constraints) -> Constraints:
     """Return one value for all views, or a dict of values by view."""
     return constraints | [_DictByView(constraints)]
 
@@ -154,7 +154,7 @@ SHARED: dict[str, Constraints] = {  # what these words mean in every estimator t
     "time_budget": SECONDS,
     "tol": number(),
     "verbose": Constraints(["verbose", None]),
-    "view_weights": by_view(number()) | NONE,
+    "view_weights": one_or_by_view(number()) | NONE,
     "views": TEXT | TEXTS | NONE,
 }
 
