@@ -22,7 +22,7 @@ from coview import (
     Views,
 )
 from coview.catalog import estimators
-from coview.views.coerce import is_plain
+from coview.views.views import is_plain
 
 pytestmark = pytest.mark.no_cover
 

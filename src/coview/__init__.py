@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from coview._version import __version__
 from coview.catalog import ESTIMATORS
-from coview.utils.front import hand_down
 
 _MODULES = {
     "coview.assignment.ontology": ("Ontology",),
@@ -70,9 +69,6 @@ def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"coview.{name}")
     raise AttributeError(f"module 'coview' has no attribute {name!r}")
-
-
-hand_down(__getattr__)
 
 
 def __dir__() -> list[str]:

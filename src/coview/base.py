@@ -6,9 +6,9 @@ The only module that touches what scikit-learn marks as its developers' interfac
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from inspect import isfunction
 from typing import Any, ClassVar
 
@@ -21,17 +21,15 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection, describe
 from coview.inspection.known import note_views, warns_of_unknown
 from coview.utils import fitted_state as rules
-from coview.utils.fitting import WholeFitMixin, own_method
-from coview.utils.front import public
+from coview.utils.fitting import WholeFitMixin, is_own_work, own_method
 from coview.utils.messages import listed
-from coview.utils.warn import is_own_work
 from coview.validation import remember_columns
 from coview.views.arrays import as_matrix, check_magnitude, fits_single, largest
-from coview.views.checks import check_same_order
-from coview.views.coerce import PLAIN, as_views, is_plain
+from coview.views.checks import as_feature_names
+from coview.views.coerce import as_views
 from coview.views.inputs import ViewInput, match_columns
 from coview.views.lazy import LazyViews
-from coview.views.views import Matrix, Views
+from coview.views.views import PLAIN, Matrix, Views, check_same_order, is_plain
 
 __all__ = ["MultiViewEstimator", "NumbersGate"]
 
@@ -69,6 +67,15 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         elif method is not None:  # of `available_if`, which hands on a function
             method.fn = warns_of_unknown(method.fn)
 
+    @property
+    def set_callbacks(self) -> Any:
+        """Only models that the loop fits take callbacks, such as a `TimeBudget`."""
+        # an AttributeError, so that scikit-learn's searches and pipelines see that there is no such method
+        raise AttributeError(
+            f"{type(self).__name__} takes no callbacks; models of the PLSA family and SeededKMeansClassifier do. "
+            "AutoClustering and AutoClassifier have a parameter time_budget."
+        )
+
     def _check_order(self, X: Any, y: Any) -> None:
         check_same_order(X, y, "y")
 
@@ -96,7 +103,8 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         -------
         Report
         """
-        page = public("make_report")(self, X, y, **options)
+        # reports stand above this module: the package's front, imported before it, loads them by name
+        page = sys.modules["coview"].make_report(self, X, y, **options)
         if path is not None:
             page.save(path)
         return page
@@ -116,7 +124,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
 
     def _unused_views(self) -> list[str]:
         """Views that nothing is told by: those of weight 0; some models leave out others."""
-        return [view for view, weight in (rules.ask(self, "view_weights_") or {}).items() if weight == 0]
+        return [view for view, weight in (rules.find_attribute(self, "view_weights_") or {}).items() if weight == 0]
 
     def _opinions(self, by_view: Mapping[str, Any]) -> dict[str, Any]:
         """What the views say that the model uses."""
@@ -211,7 +219,9 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         matrix, _, _ = as_matrix(PLAIN, X)
         remember_columns(self, X, reset=reset)
         names = vars(self).get("feature_names_in_")  # of a frame
-        return Views(matrix, feature_names=None if names is None else {PLAIN: names})
+        columns = {} if names is None else {PLAIN: as_feature_names(PLAIN, names, matrix.shape[1])}
+        # without the checks of `Views(...)`: of one matrix there is nothing to compare
+        return Views._trusted({PLAIN: matrix}, None, np.ones((matrix.shape[0], 1), dtype=bool), columns)
 
     def _look_at(self, views: Any) -> None:
         """Note what a fit depends on before any value is refused."""
@@ -233,10 +243,6 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     def _gate(self, dtype: Any, plain: bool = False, new: bool = False) -> NumbersGate:
         model, counts = type(self).__name__, self._models_counts
         return NumbersGate(model, counts, dtype, plain, new, self._real_views(), self._takes_vectors)
-
-
-def _as_type(matrix: Matrix, dtype: Any) -> Matrix:
-    return matrix.astype(dtype)
 
 
 @dataclass(frozen=True)
@@ -269,8 +275,7 @@ class NumbersGate:
             if self.counts and name not in self.real:
                 self._check_counts(name, matrix)
         dtypes = {name: self._dtype_of(name, matrix, most[name]) for name, matrix in views.items()}
-        cast = {name: partial(_as_type, dtype=dtype) for name, dtype in dtypes.items() if views[name].dtype != dtype}
-        return views.map(cast) if cast else views
+        return views._cast(dtypes)
 
     def _dtype_of(self, name: str, matrix: Matrix, most: float) -> Any:
         keeps = name in self.real and matrix.dtype == np.float32 and fits_single(matrix, most)
@@ -281,8 +286,8 @@ class NumbersGate:
         lowest = values.min() if values.size else 0
         if lowest < 0:
             problem = f"View {name!r} has negative values (minimum {lowest:.3g}), but {self.model} models counts."
-            if self.plain:
-                problem = f"Negative values in data passed to {self.model}: {problem}"
+            if self.plain:  # scikit-learn's checks of estimators look for these first words
+                problem = f"Negative values in data passed to {self.model}, which models counts (minimum {lowest:.3g})."
             if self.vectors and not self.new:
                 problem += f" Where it holds vectors, set likelihood={{{name!r}: 'gaussian'}}."
             if not self.vectors:

@@ -21,13 +21,13 @@ from sklearn.utils.validation import validate_data
 
 from coview.exceptions import LoneLabelWarning, ParameterError, ViewsError
 from coview.utils.messages import did_you_mean, listed, short
-from coview.utils.missing import is_gap, label_array
 from coview.utils.parameters import check_value, integer, number, one_of
 from coview.utils.warn import unwarned, warn_user
 
 __all__ = [
     "UNLABELED",
     "LabeledScoreMixin",
+    "as_label_array",
     "base_seed",
     "check_count",
     "check_enough_objects",
@@ -36,6 +36,7 @@ __all__ = [
     "check_sample_weight",
     "checked_random_state",
     "encode_labels",
+    "is_gap",
     "labeled",
     "minus_one_is_unlabeled",
     "per_view",
@@ -46,6 +47,50 @@ __all__ = [
 ]
 
 UNLABELED = -1
+
+
+def is_gap(label: Any) -> bool:
+    """Tell whether a label stands for "no label": None, NaN, pandas' NA, or an empty text.
+
+    An empty text is what a cell without label becomes in a file, and no name of a class.
+
+    Examples
+    --------
+    >>> is_gap(None), is_gap(float("nan")), is_gap(""), is_gap("a"), is_gap(0)
+    (True, True, True, False, False)
+    """
+    if isinstance(label, str):
+        return not label
+    # NA is known by its name, since pandas is not imported here and NA refuses to be compared
+    return label is None or type(label).__name__ == "NAType" or bool(label != label)
+
+
+def as_label_array(labels: Any) -> np.ndarray:
+    """Return labels as an array, each in its own type: NumPy would turn [1, "1"] and ["a", None] into texts.
+
+    Examples
+    --------
+    >>> as_label_array(["a", None])
+    array(['a', None], dtype=object)
+    """
+    if isinstance(labels, np.ma.MaskedArray) and np.ma.is_masked(labels):  # a masked label is none
+        whole = labels.data.astype(object)
+        whole[np.ma.getmaskarray(labels)] = None
+        return whole
+    library = type(labels).__module__.partition(".")[0]
+    # NumPy would turn whole numbers with gaps into floats
+    if library == "pandas" and labels.ndim == 1 and labels.dtype.kind in "iu" and labels.isna().any():
+        return np.asarray(labels.to_numpy(dtype=object, na_value=None))
+    if library == "polars" and type(labels).__name__ == "Series" and labels.null_count():
+        labels = labels.to_list()
+    if isinstance(labels, (list, tuple)):
+        kinds = {"text" if isinstance(label, str) else "gap" if label is None else "other" for label in labels}
+        if len(kinds) > 1:
+            return np.fromiter(labels, dtype=object, count=len(labels))
+    try:
+        return np.asarray(labels)
+    except ValueError as error:  # lists of different lengths
+        raise ViewsError(f"One label per object is needed, got {short(labels)}.") from error
 
 
 def base_seed(random_state: Any) -> int:
@@ -342,7 +387,7 @@ def _as_column(y: Any) -> np.ndarray:
             "This estimator requires y to be passed, but the target y is None. Pass one label per object, with None "
             "or NaN for unlabeled objects."
         )
-    labels = label_array(y)
+    labels = as_label_array(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         warn_user(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "

@@ -168,7 +168,7 @@ def test_bad_parameters_are_refused(settings, sentence):
 @pytest.mark.parametrize("model", [ConcatenatedViews(), BestView()], ids=["concatenated", "best"])
 def test_negative_values_are_refused_by_the_name_of_their_view(model):
     X, y = corpus()
-    with pytest.raises(ViewsError, match=r"View 'links' has negative values \(minimum -3\).*MultinomialNB"):
+    with pytest.raises(ViewsError, match=r"passed to MultinomialNB, .*view 'links' has a minimum of -3"):
         model.fit(Views(words=X["words"], links=X["links"] - 3), y)
 
 

@@ -21,9 +21,9 @@ from coview import (
 )
 from coview.cli.files import read_labels, write_table
 from coview.cli.main import main
+from coview.io.delimited import spreadsheet_cell
 from coview.io.tables import read_table
 from coview.model_selection.table import Comparison
-from coview.utils.spreadsheet import spreadsheet_cell
 
 ESCAPE = "\x1b[31m"  # would make the rest of a terminal red
 NASTY = [f"{ESCAPE}fox", "[/bold]sea", "ship\rsunk", "bell\x07", "\u202eright", "=cmd|' /C calc'!A0"]

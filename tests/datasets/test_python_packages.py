@@ -25,7 +25,7 @@ from coview.datasets.python_packages import (
     docstring_words,
     load_python_packages,
     package_root,
-    read_objects,
+    read_source_objects,
     split_name,
 )
 from coview.exceptions import DataFileError
@@ -45,7 +45,7 @@ def write(root: Path, path: str, source: str) -> None:
 
 
 def found(root: Path, folder: str = "pack") -> list[str]:
-    return [o.name for o in read_objects(root, folder)]
+    return [o.name for o in read_source_objects(root, folder)]
 
 
 def tokens_of(source: str) -> set[str]:
@@ -170,7 +170,7 @@ def test_folder_above_the_package_may_have_any_name(tmp_path):
 
 def test_names_and_files_are_relative_and_init_is_the_package(tmp_path):
     write(tmp_path, "pack/sub/__init__.py", function("kept"))
-    (only,) = read_objects(tmp_path, "pack")
+    (only,) = read_source_objects(tmp_path, "pack")
     assert (only.name, only.file) == ("pack.sub.kept", "pack/sub/__init__.py")
 
 

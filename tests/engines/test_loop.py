@@ -84,7 +84,7 @@ def test_a_callback_sees_each_sweep_and_can_stop():
 
 
 def test_a_callback_that_cannot_be_called_is_refused():
-    for wrong in ("loud", TimeBudget):
+    for wrong in ("loud", TimeBudget, [TimeBudget(1)]):
         with pytest.raises(TypeError, match="set_callbacks takes a TimeBudget, a Checkpoint, functions"):
             PLSA(2).set_callbacks(wrong)
     with pytest.raises(ValueError, match="every of a Checkpoint"):

@@ -40,7 +40,7 @@ class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     _fitted_state = {
         "_seen": rules.count(),
         **dict.fromkeys(
-            ("view_names_", "feature_names_", "topic_feature_", "history_", "n_features_in_"), rules.plain()
+            ("view_names_", "feature_names_", "topic_feature_", "history_", "n_features_in_"), rules.anything()
         ),
     }
 
@@ -67,7 +67,7 @@ class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
 
 class Wrapper(BaseEstimator):
-    _fitted_state = {"estimator_": rules.estimator(), "all_": rules.plain()}
+    _fitted_state = {"estimator_": rules.estimator(), "all_": rules.anything()}
 
     def __init__(self, estimator, others=None):
         self.estimator = estimator

@@ -21,8 +21,8 @@ from coview import Views, as_views, read_views, write_views
 from coview.exceptions import DataFileError, ViewsError
 from coview.io import views_folder
 from coview.io.shards import _compute_digest, compute_checksum
-from coview.views.coerce import is_plain
 from coview.views.lazy import LazyViews
+from coview.views.views import is_plain
 
 N = 23
 WORDS = np.array([[1, 0, 2], [0, 3, 0]])

@@ -160,7 +160,7 @@ def test_it_must_be_fitted_first(points):
         (
             Codebook(0),
             ValueError,
-            "must be an int in the range [1, inf) or a dict of such values by view. Got 0 instead.",
+            "must be an int in the range [1, 2147483647] or a dict of such values by view. Got 0 instead.",
         ),
         (Codebook(3, n_nearest=0), ValueError, "The 'n_nearest' parameter of Codebook must be an int"),
         (Codebook(3, softness=-1), ValueError, "The 'softness' parameter of Codebook must be a float"),

@@ -113,8 +113,8 @@ def test_they_work_together_in_a_pipeline():
 
 def test_negative_counts_are_refused():
     sentence = (
-        "View 'image' has negative values (minimum -1). Negative values in data passed to "
-        "TfidfViews are not counts. Turn the view into counts with Codebook(...)"
+        "Negative values in data passed to TfidfViews, which takes counts: view 'image' has a minimum of -1. Turn the "
+        "view into counts with Codebook(...)"
     )
     with pytest.raises(ViewsError, match=re.escape(sentence)):
         TfidfViews().fit(with_gap())

@@ -17,13 +17,13 @@ from coview.utils.parameters import (
     SECONDS,
     SHARED,
     TRUTH,
-    by_view,
     check_parameters,
     check_value,
     frequency,
     integer,
     number,
     one_of,
+    one_or_by_view,
 )
 from coview.utils.parameters import _constraints_of as constraints_of
 
@@ -70,7 +70,7 @@ def test_nonsense_is_refused_by_name_before_the_data_are_looked_at(name, value):
     ("parameter", "value", "sentence"),
     [
         ("tol", "a", "must be a float in the range [0.0, inf). Got 'a' instead."),
-        ("max_iter", 2.5, "must be an int in the range [1, inf). Got 2.5 instead."),
+        ("max_iter", 2.5, "must be an int in the range [1, 2147483647]. Got 2.5 instead."),
         ("init", "best", "must be a str among {'likeliest', 'consensus', 'random'} or an instance of "
          "'collections.abc.Mapping'. Got 'best' instead."),
         ("view_weights", "a", "must be a float in the range [0.0, inf), a dict of such values by view or None. Got "
@@ -87,7 +87,7 @@ def test_the_command_line_has_its_own_name_for_a_parameter():
     with pytest.raises(ParameterError) as caught:
         MultiViewPLSA(0).fit(np.eye(4))
     words = caught.value.worded("cli", lambda name: f"--{name}")
-    assert words.startswith("--n_clusters must be an int in the range [1, inf)")
+    assert words.startswith("--n_clusters must be an int in the range [1, 2147483647]")
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform", "fit_predict"])
@@ -108,7 +108,7 @@ def test_every_way_to_fit_checks(method):
         (number(most=1), [0, 1], [-0.1, 1.1]),
         (number(below=1), [0, 0.99], [1, -0.1]),
         (one_of("a", None), ["a", None, np.str_("a")], ["b", 0, ["a"]]),
-        (by_view(number() | NONE), [1, {"words": 2, "links": None}, {}], [{"words": "a"}, [1]]),
+        (one_or_by_view(number() | NONE), [1, {"words": 2, "links": None}, {}], [{"words": "a"}, [1]]),
         (frequency(), [1, 0.5, 0.0, 1.0], [0, 1.5, -1, "auto"]),
         (TRUTH, [True, np.False_], [0, 1, None, "yes"]),
         (SECONDS, [1, 0.1, None], [0, -1, float("nan")]),

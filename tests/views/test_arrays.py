@@ -74,7 +74,7 @@ def test_a_lazy_frame_is_known_without_resolving_it():
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_negative_values_are_refused_where_counts_are_needed(make):
-    with pytest.raises(ViewsError, match=r"View 'image' has negative values \(minimum -0.31\). .* PLSA are not counts"):
+    with pytest.raises(ViewsError, match=r"passed to PLSA, .* view 'image' has a minimum of -0.31\."):
         check_not_negative("image", make(np.array([[0.0, -0.31], [2.0, 0.0]])), "PLSA")
     check_not_negative("image", make(np.array([[0.0, 0.31]])), "PLSA")
     check_not_negative("image", make(np.zeros((2, 2))), "PLSA")

@@ -19,7 +19,7 @@ from coview import (
     suggest_labels,
 )
 from coview.exceptions import ViewsError
-from coview.views.checks import check_same_order
+from coview.views.views import check_same_order
 
 IDS = [f"p{i}" for i in range(24)]
 RNG = np.random.default_rng(0)

@@ -14,8 +14,8 @@ from scipy import sparse
 
 from coview import Views, as_views
 from coview.exceptions import ViewsError
-from coview.views.checks import is_anndata
-from coview.views.coerce import is_plain
+from coview.views.arrays import is_anndata
+from coview.views.views import is_plain
 
 A, B = np.eye(3), np.ones((3, 2))
 

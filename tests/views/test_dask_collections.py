@@ -15,8 +15,8 @@ from scipy import sparse
 
 from coview import Views, as_views, read_views, write_views
 from coview.exceptions import ViewsError
-from coview.views.coerce import is_plain
 from coview.views.lazy import LazyViews
+from coview.views.views import is_plain
 
 dask = pytest.importorskip("dask", reason="dask is not installed; views of dask collections are not tested")
 da = pytest.importorskip("dask.array", reason="dask.array cannot be imported: views of dask collections are not tested")

@@ -28,7 +28,7 @@ from coview.assignment.decision_rules import DecisionRule
 from coview.assignment.label_sets import agrees
 from coview.engines.loop import NO_DEADLINE, Deadline, Options, Sweep, run
 from coview.engines.protocol import Block, Engine, Holder, Tree
-from coview.utils.folds import deal_folds
+from coview.utils.sampling import deal_folds
 from coview.utils.warn import warn_user
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ import numpy as np
 from coview.exceptions import DataFileError
 from coview.metrics.classification import check_acyclic
 from coview.utils.atomic import atomic_path
-from coview.utils.messages import listed, one_sentence, printable
-from coview.utils.missing import is_gap
-from coview.utils.text_files import parse_json
+from coview.utils.jsonable import parse_json
+from coview.utils.messages import file_errors, listed, printable
+from coview.validation import is_gap
 
 __all__ = ["Ontology"]
 
@@ -159,7 +159,7 @@ class Ontology:
         path = Path(path)
         if not path.is_file():
             raise DataFileError(f"File not found: {str(path)!r}.")
-        with one_sentence(f"{path.name!r} holds no ontology", "Mend it."):
+        with file_errors(f"{path.name!r} holds no ontology", "Mend it."):
             content = parse_json(path.read_text(encoding="utf-8"))
             if not isinstance(content, dict) or not isinstance(content.get("labels"), list):
                 return cls.from_tree(content)

@@ -34,7 +34,7 @@ from coview.exceptions import ParameterError
 from coview.inspection import SHARPNESS, Features, Inspection, LabelVerdict, Training, describe, one_hot, shares_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.parameters import NONE, TRUTH, by_view, instance, number, one_of
+from coview.utils.parameters import NONE, TRUTH, instance, number, one_of, one_or_by_view
 from coview.validation import LabeledScoreMixin, base_seed, per_view, warn_of_lone_labels
 from coview.views.arrays import unit_rows
 from coview.views.views import Views
@@ -258,7 +258,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         "disagreement_cost": number(),
         "subset_cost": number(),
         "mutex_cost": number(),
-        "view_weights": by_view(number()) | one_of("held_out", LEARNED) | NONE,
+        "view_weights": one_or_by_view(number()) | one_of("held_out", LEARNED) | NONE,
         "early_stopping": TRUTH,
         "validation_fraction": number(above=0, most=0.5),
     }

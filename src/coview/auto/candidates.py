@@ -89,7 +89,7 @@ __all__ = [
 FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError)
 WEIGHTED, GIVEN = "tf-idf", "unit length"  # how counts are made comparable, and those that have weights already
 # what a fitted model keeps of how each view was; models of older files have nothing
-SCALING = rules.optional(rules.mapping(rules.one_of(WEIGHTED, GIVEN, *SCALINGS)))
+SCALING = rules.optional(rules.mapping(rules.choice(WEIGHTED, GIVEN, *SCALINGS)))
 # graphs of measurements fail less often than others, so they count for more by the same evidence
 GRAPH_PRIORS = {"measurements": 1.05, "counts": 1.0}
 # why measurements are left out beside counts

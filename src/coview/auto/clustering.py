@@ -195,8 +195,8 @@ class AutoClustering(BaseConsensus):
         "n_clusters_": rules.count(1, size="clusters"),
         "n_clusters_evidence_": rules.record(
             n_clusters=rules.sequence(rules.count(1), "numbers"),
-            information=rules.sequence(rules.number(), "numbers"),
-            reproduced=rules.sequence(rules.number(), "numbers"),
+            information=rules.sequence(rules.real(), "numbers"),
+            reproduced=rules.sequence(rules.real(), "numbers"),
         ),
         "links_": LINK_EVIDENCE,
         "view_relations_": RELATIONS,

@@ -37,9 +37,8 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
 from coview.preprocessing.neighbors import NeighborViews
 from coview.utils import fitted_state as rules
-from coview.utils.folds import deal_folds
 from coview.utils.messages import listed
-from coview.utils.sampling import sample_positions
+from coview.utils.sampling import deal_folds, sample_positions
 from coview.views.arrays import sparse_in_single
 from coview.views.views import Views
 
@@ -75,10 +74,10 @@ def class_scores(estimator: Any, views: Views, classes: np.ndarray) -> np.ndarra
 
     A class that the estimator has not met has the lowest score of the object.
     """
-    probabilities = rules.ask(estimator, "predict_proba")
+    probabilities = rules.find_attribute(estimator, "predict_proba")
     if probabilities is not None:
         known = _logarithms(probabilities(views))
-    elif (decision := rules.ask(estimator, "decision_function")) is not None:
+    elif (decision := rules.find_attribute(estimator, "decision_function")) is not None:
         known = np.asarray(decision(views), dtype=np.float64)
         known = np.column_stack([-known, known]) if known.ndim == 1 else known
     else:

@@ -108,8 +108,8 @@ LINK_EVIDENCE = rules.or_none(
     rules.record(
         view=rules.text(),
         n_links=rules.count(),
-        alike_by_view=rules.mapping(rules.number(0, 1)),
-        together_by_view=rules.mapping(rules.number(high=1)),
+        alike_by_view=rules.mapping(rules.real(0, 1)),
+        together_by_view=rules.mapping(rules.real(high=1)),
         join=rules.flag(),
         why=rules.text(),
         used=rules.optional(rules.flag()),

@@ -57,7 +57,7 @@ def candidate_table(*figures: str) -> rules.Rule:
         "name": rules.text(),
         "method": rules.or_none(rules.text()),
         "weight": rules.weight(),
-        **dict.fromkeys(figures, rules.number(nan=True)),
+        **dict.fromkeys(figures, rules.real(nan=True)),
         "without": rules.or_none(rules.text()),
         "dropped": rules.or_none(rules.text()),
     }

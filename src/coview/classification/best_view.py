@@ -15,12 +15,12 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.folds import list_splits
 from coview.utils.inner import fitting
 from coview.utils.parameters import integer
+from coview.utils.sampling import list_splits
 from coview.validation import base_seed
 from coview.views.arrays import for_sklearn, take_rows
-from coview.views.coerce import PLAIN
+from coview.views.views import PLAIN
 
 __all__ = ["BestView"]
 
@@ -85,7 +85,7 @@ class BestView(SingleViewWrapper):
 
     _fitted_state = {
         "estimators_": rules.by_view(rules.estimator(features="features of {view}"), some=True),
-        "view_scores_": rules.by_view(rules.number(nan=True), some=True),
+        "view_scores_": rules.by_view(rules.real(nan=True), some=True),
         "best_view_": rules.custom(_check_best),
     }
     _parameters = {"cv": integer()}

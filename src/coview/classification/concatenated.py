@@ -18,8 +18,7 @@ from coview.utils.inner import fitting
 from coview.utils.parameters import one_of
 from coview.validation import check_sample_weight, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
-from coview.views.coerce import PLAIN
-from coview.views.views import Matrix, Views
+from coview.views.views import PLAIN, Matrix, Views
 
 __all__ = ["ConcatenatedViews"]
 

@@ -156,7 +156,7 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
         "class_means_": rules.by_view(rules.floats("classes", "features of {view}")),
         "class_frequencies_": rules.by_view(rules.floats("classes", "features of {view}")),
         "n_unreached_": rules.count(),
-        "method_": rules.one_of("concatenated", "sum"),
+        "method_": rules.choice("concatenated", "sum"),
         "view_weights_": rules.by_view(rules.weight()),
     }
     _parameters = {"hops": integer(most=100_000), "restart": number(below=1), "method": one_of("concatenated", "sum")}

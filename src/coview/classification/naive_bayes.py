@@ -28,7 +28,7 @@ from coview.inspection import Features, Inspection
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import asking, finite_answer
-from coview.utils.parameters import TRUTH, by_view, number
+from coview.utils.parameters import TRUTH, number, one_or_by_view
 from coview.validation import LabeledScoreMixin, check_sample_weight, encode_labels, per_view
 from coview.views.arrays import take_rows
 from coview.views.views import Views
@@ -191,7 +191,7 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
         "view_weights_": rules.by_view(rules.weight()),
     }
     _parameters = {
-        "alpha": by_view(number(most=1e100)),  # sums of more leave the range
+        "alpha": one_or_by_view(number(most=1e100)),  # sums of more leave the range
         "fit_prior": TRUTH,
     }
 

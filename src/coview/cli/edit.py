@@ -211,10 +211,10 @@ def _sizes(model: EditedModel, X: Any) -> tuple[list[Any], str]:
     import numpy as np
 
     from coview.inspection import inspect
-    from coview.utils.fitted_state import ask
+    from coview.utils.fitted_state import find_attribute
 
     shown = inspect(model)
-    predict = ask(model, "predict")
+    predict = find_attribute(model, "predict")
     read = shown.codes(predict(X)) if X is not None and predict is not None else None
     codes = shown.training.codes if read is None else read
     if codes is None:

@@ -12,11 +12,10 @@ from typing import Any
 
 from coview.cli.options import TableOptions
 from coview.exceptions import DataFileError
+from coview.io.delimited import find_delimiter, spreadsheet_cell, without_escape
 from coview.utils.atomic import atomic_path
 from coview.utils.messages import did_you_mean, listed, not_text, printable, short
 from coview.utils.progress import print_line
-from coview.utils.spreadsheet import spreadsheet_cell, without_escape
-from coview.utils.text_files import find_delimiter
 from coview.utils.warn import warn_user
 
 __all__ = [
@@ -456,7 +455,7 @@ def _with_first(cell: str, labels: Sequence[Any]) -> list[Any]:
     >>> _with_first("1", [2, 1]), _with_first("1", [2.5, 1.5]), _with_first("1", ["b", None]), _with_first("a", [2, 1])
     ([1, 2, 1], [1.0, 2.5, 1.5], ['1', 'b', None], ['a', '2', '1'])
     """
-    from coview.utils.missing import is_gap
+    from coview.validation import is_gap
 
     if not cell.strip():
         return [None, *labels]
@@ -514,7 +513,7 @@ def _cleaned(labels: Sequence[Any]) -> Any:
 
     from coview.io.tables import MISSING_CELLS
     from coview.utils.limits import text_array
-    from coview.utils.missing import is_gap
+    from coview.validation import is_gap
 
     labels = [label.strip() if isinstance(label, str) else label for label in labels]
     if any(isinstance(label, str) and label in MISSING_CELLS for label in labels):

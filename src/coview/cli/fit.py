@@ -275,7 +275,7 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
 def _against(y: Any, labels: Any) -> dict[str, float]:
 
     from coview.metrics import clustering_accuracy, normalized_mutual_info
-    from coview.utils.missing import is_gap
+    from coview.validation import is_gap
 
     known = [i for i, label in enumerate(y.tolist()) if not is_gap(label)]
     if not known:

@@ -111,7 +111,7 @@ def _of_file(names: Path) -> dict[str, str]:
     """Names of the table of --names; groups whose cell is empty keep theirs."""
     check_there(names)
     from coview.io.tables import read_table
-    from coview.utils.missing import is_gap
+    from coview.validation import is_gap
 
     table = read_table(names)
     known = list(table.columns)

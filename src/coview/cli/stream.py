@@ -15,10 +15,10 @@ from rich.console import Console
 
 from coview.cli.files import check_table, check_there, read_input, read_labels, table_front
 from coview.cli.options import EscapeFormulas, TableOptions, takes_table
+from coview.io.delimited import spreadsheet_cell
 from coview.utils.atomic import atomic_path
 from coview.utils.messages import not_text, printable
 from coview.utils.progress import progress, tell
-from coview.utils.spreadsheet import spreadsheet_cell
 
 __all__ = ["stream"]
 
@@ -202,9 +202,9 @@ class _PredictionWriter:
 
 def _print_json(figures: dict[str, float]) -> None:
     """Print a line of the table as JSON."""
-    from coview.utils.jsonable import plain
+    from coview.utils.jsonable import to_jsonable
 
-    print(json.dumps(plain(figures)), flush=True)
+    print(json.dumps(to_jsonable(figures)), flush=True)
 
 
 class _RowCount:

@@ -47,7 +47,7 @@ from coview.inspection import Inspection, numbered
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.parameters import NONE, by_view, integer, one_of
+from coview.utils.parameters import NONE, integer, one_of, one_or_by_view
 from coview.utils.progress import tell
 from coview.utils.sampling import sample_positions
 from coview.validation import base_seed, check_enough_objects, per_view
@@ -191,7 +191,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         "anchors_": rules.by_view(rules.floats("repeats", "anchors of {view}", "columns of {view}")),
         "projections_": rules.by_view(rules.floats("features of {view}", "columns of {view}")),
         "offsets_": rules.by_view(rules.floats("columns of {view}")),
-        "metrics_": rules.by_view(rules.one_of(*METRICS[1:])),
+        "metrics_": rules.by_view(rules.choice(*METRICS[1:])),
         "maps_": rules.floats("repeats", "anchors", "vectors"),
         "singular_values_": rules.floats("repeats", "vectors", low=0.0),
         "cluster_centers_": rules.custom(_check_centers),
@@ -205,7 +205,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         "n_nearest": integer() | NONE,
         "n_repeats": integer(),
         "n_dimensions": integer(),
-        "metric": by_view(one_of(*METRICS)),
+        "metric": one_or_by_view(one_of(*METRICS)),
     }
 
     def __init__(

@@ -24,7 +24,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, near_centers
 from coview.utils import fitted_state as rules
 from coview.utils.docs import parameters_of
-from coview.utils.parameters import NONE, by_view, integer, number, one_of
+from coview.utils.parameters import NONE, integer, number, one_of, one_or_by_view
 from coview.validation import base_seed, check_enough_objects, per_view
 from coview.views.arrays import unit_rows
 from coview.views.views import Views
@@ -106,7 +106,7 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     _parameters = {
         "n_components": integer() | NONE,
-        "regularization": by_view(number()),
+        "regularization": one_or_by_view(number()),
         "power": number(),
         "normalize": one_of(None, "rows", "both"),
         "rank": integer() | NONE,

@@ -46,7 +46,7 @@ SHARED = 4.0  # standard deviations of chance from which two views share somethi
 # what a fitted model keeps of it
 RELATIONS = rules.record(
     view=rules.sequence(rules.text(), "views related"),
-    verdict=rules.sequence(rules.one_of("shares", "alone", "noise", "unknown"), "views related"),
+    verdict=rules.sequence(rules.choice("shares", "alone", "noise", "unknown"), "views related"),
 )
 
 

@@ -152,7 +152,7 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
 
     _group_rows = ("cluster_centers_",)
     _fitted_state = {
-        "method_": rules.one_of(*METHODS),
+        "method_": rules.choice(*METHODS),
         "view_weights_": rules.by_view(rules.weight()),
         "part_weights_": rules.shares("parts"),
         "cluster_centers_": rules.floats("clusters", "dimensions"),

@@ -23,7 +23,7 @@ from coview.clustering.affinity import (
 )
 from coview.engines.protocol import local_engine, select_engine
 from coview.utils import fitted_state as rules
-from coview.utils.parameters import NONE, by_view, integer, one_of
+from coview.utils.parameters import NONE, integer, one_of, one_or_by_view
 from coview.utils.remembered import remembered
 from coview.views.arrays import for_sklearn, side_by_side, take_rows, unit_rows
 from coview.views.views import Views, presence_patterns
@@ -42,7 +42,7 @@ def _check_scaling(checker: rules.Checker, value: Any, where: str) -> None:
     """Means and deviations are there where columns are scaled, else nothing is."""
     size = 0 if isinstance(value, dict) and value.get("metric") == "cosine" else "features of {view}"
     parts = {"mean": rules.floats(size), "deviation": rules.floats(size, low=1e-300)}
-    checker.check(rules.record(metric=rules.one_of(*METRICS[1:]), **parts), value, where)
+    checker.check(rules.record(metric=rules.choice(*METRICS[1:]), **parts), value, where)
 
 
 class NeighborGraphEstimator(MultiViewEstimator):
@@ -57,10 +57,10 @@ class NeighborGraphEstimator(MultiViewEstimator):
         "neighbor_rows_": rules.by_view(rules.integers(None, below="objects", rising=True)),
         "n_neighbors_": rules.by_view(rules.count(1)),
         "joint_neighbors_": rules.count(1),
-        "joint_scales_": rules.by_view(rules.number(0.0)),
+        "joint_scales_": rules.by_view(rules.real(0.0)),
         "scalings_": rules.by_view(rules.custom(_check_scaling)),
     }
-    _parameters = {"n_neighbors": integer() | NONE, "metric": by_view(one_of(*METRICS))}
+    _parameters = {"n_neighbors": integer() | NONE, "metric": one_or_by_view(one_of(*METRICS))}
 
     def _n_groups(self) -> int:
         """Return the number of clusters or classes, by which the number of neighbors is chosen."""

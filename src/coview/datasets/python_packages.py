@@ -160,7 +160,7 @@ def package_root(package: str) -> Path:
     )
 
 
-def read_objects(root: Path, folder: str) -> Iterator[SourceObject]:
+def read_source_objects(root: Path, folder: str) -> Iterator[SourceObject]:
     """Yield the documented objects under root/folder, file by file; names and files are relative to root."""
     for path in sorted((root / folder).rglob("*.py")):
         relative = path.relative_to(root)
@@ -258,7 +258,7 @@ def build_corpus(
 ) -> dict[str, np.ndarray]:
     """Read all labels' folders and return the corpus as plain arrays, in the order of the objects' names."""
     objects = {
-        label: [item for folder in folders for item in read_objects(roots[folder.split("/")[0]], folder)]
+        label: [item for folder in folders for item in read_source_objects(roots[folder.split("/")[0]], folder)]
         for label, folders in labels.items()
     }
     chosen = choose(objects)

@@ -31,7 +31,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, numbered
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.parameters import NONE, by_view, integer, number
+from coview.utils.parameters import NONE, integer, number, one_or_by_view
 from coview.validation import base_seed, per_view
 from coview.views.views import Matrix, Views
 
@@ -103,7 +103,7 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
 
     _fitted_state = COMMON_SPACE
     _parameters = {
-        "regularization": by_view(number()),
+        "regularization": one_or_by_view(number()),
         "power": number(),
         "rank": integer() | NONE,
     }

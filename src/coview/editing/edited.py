@@ -38,16 +38,15 @@ from coview.inspection.memberships import label_codes
 from coview.plsa.link import LinkPLSA
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.fitting import same_work
 from coview.utils.inner import fitting
 from coview.utils.messages import cut, did_you_mean, listed, quantity, short
 from coview.utils.parameters import ESTIMATOR, NONE
-from coview.utils.warn import same_work, unwarned, warn_user
+from coview.utils.warn import unwarned, warn_user
 from coview.validation import check_count
 from coview.views.arrays import for_sklearn, take_rows
-from coview.views.base import NamedViews
-from coview.views.coerce import is_plain
 from coview.views.lazy import LazyViews
-from coview.views.views import Views
+from coview.views.views import NamedViews, Views, is_plain
 
 __all__ = ["EditedModel", "edit"]
 
@@ -106,7 +105,7 @@ def _can(*methods: str) -> Callable[[Any], bool]:
 
     def check(self: Any) -> bool:
         model = vars(self).get("estimator_", self._inner())
-        return any(rules.ask(model, method) is not None for method in methods)
+        return any(rules.find_attribute(model, method) is not None for method in methods)
 
     return check
 
@@ -231,7 +230,7 @@ class EditedModel(MultiViewEstimator):
         "splits_": rules.sequence(rules.record(model=rules.estimator(), shares=rules.or_none(_SHARES))),
         "after_drop_": rules.or_none(rules.sequence(_SHARES)),
         "edits_": rules.custom(_check_log),
-        "lost_edits_": rules.sequence(rules.plain()),
+        "lost_edits_": rules.sequence(rules.anything()),
     }
 
     def __init__(self, estimator: Any = None) -> None:
@@ -292,7 +291,7 @@ class EditedModel(MultiViewEstimator):
 
     @property
     def _takes_lazy(self) -> bool:  # type: ignore[override]
-        return bool(rules.ask(last_step(self._inner()), "_takes_lazy"))
+        return bool(rules.find_attribute(last_step(self._inner()), "_takes_lazy"))
 
     def _start(self, inner: Inspection) -> None:
         """Begin with an empty log."""
@@ -639,7 +638,7 @@ class EditedModel(MultiViewEstimator):
     def _names_by_hand(self) -> dict[str, str]:
         """Names that people gave: by edits, or to the model inside where its group is called so still."""
         groups, inner = self._groups, inspect(self.estimator_)
-        given = rules.ask(inner.estimator, "_names_by_hand")
+        given = rules.find_attribute(inner.estimator, "_names_by_hand")
         numbers = dict(zip(inner.groups, self.inner_numbers_.tolist()))
         before = {str(numbers[key]): name for key, name in ({} if given is None else given()).items()}
         known = self._inspect().given_names
@@ -852,7 +851,7 @@ class EditedModel(MultiViewEstimator):
             weights = rows([part.weights for part in parts], shares)
             deviations, over, counts = own.deviations, own.with_background, [part.frequencies for part in parts]
             if deviations is not None:
-                deviations = deviations_of(weights, *rules.ask(inner.estimator, "column_moments_")[view])
+                deviations = deviations_of(weights, *rules.find_attribute(inner.estimator, "column_moments_")[view])
             if over is not None:
                 over = edited([part.with_background or part for part in parts], view)
             share = None if own.view_shares is None else rows(shares)

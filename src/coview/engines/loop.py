@@ -405,7 +405,7 @@ class LoopMixin(CallbackSupportMixin):
             if isinstance(callback, type) or not known:
                 raise TypeError(
                     "set_callbacks takes a TimeBudget, a Checkpoint, functions of a sweep and scikit-learn callbacks, "
-                    f"got {callback!r}."
+                    f"got {callback!r}. Pass several one by one: set_callbacks(first, second)."
                 )
         self._callbacks = tuple(  # type: ignore[attr-defined]
             one for one in callbacks if not isinstance(one, FitCallback)

@@ -19,9 +19,8 @@ import numpy as np
 from coview.engines.reference import Handle
 from coview.engines.reference import ReferenceEngine as Engine
 from coview.exceptions import EngineError
-from coview.views.arrays import is_tensor
+from coview.views.arrays import is_tensor, memory_size
 from coview.views.lazy import LazyViews, stack_views
-from coview.views.sources import memory_size
 from coview.views.views import Views
 
 __all__ = [

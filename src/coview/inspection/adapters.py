@@ -20,10 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 from coview.exceptions import ViewsTypeError
 from coview.inspection.contract import Features, Inspection, Training, answers, numbered
 from coview.inspection.memberships import both_sides, label_codes, near_centers, softmax
-from coview.utils.fitted_state import ask
+from coview.utils.fitted_state import find_attribute
 from coview.utils.messages import short
-from coview.views.coerce import PLAIN
 from coview.views.inputs import ViewInput
+from coview.views.views import PLAIN
 
 __all__ = ["conventional_weights", "describe", "inspect", "unused_views"]
 
@@ -74,7 +74,7 @@ def inspect(model: Any) -> Inspection:
         n_iter=inspection.n_iter if sweeps is None else int(np.max(sweeps)),
         training=_with_ids(_without(inspection.training, unused), vars(estimator).get("_object_ids")),
         given_names={**inspection.given_names, **vars(estimator).get("group_names_", {})},
-        _keeping=_keeping(estimator) if ask(estimator, "_group_rows") else inspection._keeping,
+        _keeping=_keeping(estimator) if find_attribute(estimator, "_group_rows") else inspection._keeping,
         _transform=getattr(estimator, "transform", None) if inspection._transform is None else inspection._transform,
     )
 
@@ -86,7 +86,7 @@ def _keeping(estimator: Any) -> Callable[[np.ndarray], Inspection]:
 
 def unused_views(model: Any) -> tuple[str, ...]:
     """Return the views that an estimator, or the last one of a pipeline, does not use, as far as it tells."""
-    told = ask(_steps_of(model)[-1], "_unused_views")
+    told = find_attribute(_steps_of(model)[-1], "_unused_views")
     return () if told is None else tuple(told())
 
 

@@ -18,8 +18,8 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.inspection.prevalence import SEVERAL
+from coview.preprocessing.columns import is_missing
 from coview.utils.messages import did_you_mean, listed, short
-from coview.utils.missing import is_missing
 from coview.utils.tables import ColumnTable
 
 __all__ = ["ClassMatches", "match_classes"]

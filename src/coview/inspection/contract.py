@@ -45,11 +45,10 @@ from coview.utils.tables import html_table
 from coview.utils.warn import unwarned
 from coview.validation import base_seed, check_count, check_number
 from coview.views.arrays import for_sklearn
-from coview.views.checks import check_same_order
-from coview.views.coerce import PLAIN, as_views, is_plain
+from coview.views.coerce import as_views
 from coview.views.inputs import ViewInput, in_fitted_order
 from coview.views.lazy import LazyViews
-from coview.views.views import Views
+from coview.views.views import PLAIN, Views, check_same_order, is_plain
 
 __all__ = [
     "KINDS",

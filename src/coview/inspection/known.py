@@ -21,8 +21,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from coview.exceptions import UnknownObjectsWarning
+from coview.utils.fitting import is_at_work
 from coview.utils.messages import short
-from coview.utils.warn import is_at_work, unwarned, warn_user
+from coview.utils.warn import unwarned, warn_user
 from coview.views.arrays import filled_rows, is_dask_collection
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews

@@ -16,7 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from coview.inspection.contract import Inspection, Reading
 from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
-from coview.utils.jsonable import plain
+from coview.utils.jsonable import to_jsonable
 from coview.utils.sampling import sample_positions
 
 __all__ = ["confusion", "fit_curves", "label_measures", "main_measure", "measure", "neighbor_share"]
@@ -50,16 +50,16 @@ def fit_curves(inspection: Inspection) -> list[dict[str, Any]]:
             continue
         unit = "component" if key == "correlations" else "sweep" if inspection.n_rounds is None else "pass"
         title = _TITLES.get(key, str(key).replace("_", " ").capitalize())
-        curve = {"key": key, "title": title, "x": unit, "values": plain(numbers)}
+        curve = {"key": key, "title": title, "x": unit, "values": to_jsonable(numbers)}
         if seconds is not None and len(seconds) == len(numbers):
-            curve["seconds"] = plain(seconds)
+            curve["seconds"] = to_jsonable(seconds)
         curves.append(curve)
     return curves
 
 
 def measure(name: str, value: Any, about: str) -> dict[str, Any]:
     """Return a measure with its name and a few words on it."""
-    return {"name": name, "value": plain(float(value)), "about": about}
+    return {"name": name, "value": to_jsonable(float(value)), "about": about}
 
 
 def label_measures(

@@ -26,7 +26,7 @@ from coview.utils.messages import cut, listed, quantity, short
 from coview.utils.tables import ColumnTable
 from coview.utils.warn import warn_user
 from coview.views.arrays import is_frame
-from coview.views.base import NamedViews
+from coview.views.views import NamedViews
 
 __all__ = ["Bins", "PrevalenceTable", "check_one_column", "group_prevalence", "make_bins", "named_columns"]
 

@@ -15,8 +15,8 @@ from scipy import io, sparse
 from coview.exceptions import DataFileError
 from coview.io.tables import DELIMITERS, read_frame
 from coview.preprocessing.columns import find_missing, read_vectors
-from coview.utils.messages import not_text, one_sentence, short
-from coview.utils.text_files import json_rows
+from coview.utils.jsonable import json_rows
+from coview.utils.messages import file_errors, not_text, short
 from coview.views.arrays import frame_ids
 from coview.views.coerce import as_views
 from coview.views.views import Views
@@ -53,7 +53,7 @@ def load_file(path: Path) -> dict[str, FileView]:
         raise DataFileError(f"{path} is not a regular file. Pass the path of a file.")
     if not path.stat().st_size:
         raise DataFileError(f"{path} is empty (0 bytes). Write it again.")
-    with one_sentence(f"{path} cannot be read as {extension}", "The file is truncated or of another format."):
+    with file_errors(f"{path} cannot be read as {extension}", "The file is truncated or of another format."):
         try:
             content = _READERS[extension](path)
         except UnicodeDecodeError as error:

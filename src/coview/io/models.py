@@ -41,7 +41,7 @@ __all__ = ["load", "outline", "save"]
 _FORMAT = 1
 _ALSO: dict[str, rules.Rule] = {  # private, but scikit-learn's mixins need them after a fit
     "_n_features_out": rules.optional(rules.count(1)),
-    "_sklearn_output_config": rules.optional(rules.mapping(rules.one_of("default", "pandas", "polars"))),
+    "_sklearn_output_config": rules.optional(rules.mapping(rules.choice("default", "pandas", "polars"))),
 }
 _CALLBACKS = ("_callbacks", "_skl_callbacks")  # where set_callbacks keeps ours and those of scikit-learn
 _OBJECTS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {  # class, to a tree, and back

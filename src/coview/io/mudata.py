@@ -10,7 +10,7 @@ import numpy as np
 from coview.exceptions import DataFileError, ViewsError
 from coview.inspection import Inspection, inspect
 from coview.utils.messages import listed
-from coview.views.checks import is_anndata, is_mudata
+from coview.views.arrays import is_anndata, is_mudata
 from coview.views.coerce import as_views, in_memory_views
 from coview.views.views import Views
 

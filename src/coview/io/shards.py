@@ -28,8 +28,8 @@ from scipy import sparse
 
 from coview.exceptions import DataFileError
 from coview.utils.limits import text_array
-from coview.utils.messages import one_sentence
-from coview.views.sources import stored_values
+from coview.utils.messages import file_errors
+from coview.views.arrays import stored_values
 from coview.views.views import Views
 
 __all__ = [
@@ -83,7 +83,7 @@ class Manifest:
 def read_manifest(folder: str | Path) -> Manifest:
     """Read the manifest of a folder of views, and refuse a damaged one."""
     path = Path(folder).resolve() / MANIFEST
-    with one_sentence(f"{path} is absent or damaged", "Write the views again."):
+    with file_errors(f"{path} is absent or damaged", "Write the views again."):
         content = json.loads(path.read_bytes())
         digest = content.pop("sha256")
         if content["format"] != _FORMAT or digest != _compute_digest(content):

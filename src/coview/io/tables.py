@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from coview.exceptions import DataFileError
-from coview.utils.messages import listed, one_sentence
-from coview.utils.spreadsheet import without_escape
-from coview.utils.text_files import find_delimiter
+from coview.io.delimited import find_delimiter, without_escape
+from coview.utils.messages import file_errors, listed
 
 __all__ = ["DELIMITERS", "MISSING_CELLS", "TABLES", "read_frame", "read_header", "read_table"]
 
@@ -90,7 +89,7 @@ def read_frame(path: str | Path, sep: str | None = None) -> Any:
     path = Path(path)
     kind = _check_file(path, sep)
     advice = "Save it as UTF-8, with as many cells in each row as in the header." if kind in DELIMITERS else ""
-    with one_sentence(f"{path} cannot be read as {kind}", advice or "Write it again."):
+    with file_errors(f"{path} cannot be read as {kind}", advice or "Write it again."):
         try:
             frame = _read_by_polars(path, kind, sep)
         except ImportError:

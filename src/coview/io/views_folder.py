@@ -29,13 +29,12 @@ from coview.io.shards import (
     write_shard,
 )
 from coview.utils.atomic import atomic_folder
-from coview.utils.messages import listed, one_sentence
+from coview.utils.messages import file_errors, listed
 from coview.views.arrays import take_rows
-from coview.views.checks import is_list_of_views
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.sources import Source, ViewLayout
-from coview.views.views import Views
+from coview.views.views import Views, is_list_of_views
 
 __all__ = ["FolderSource", "read_views", "write_views"]
 
@@ -139,7 +138,7 @@ def write_views(X: Any, path: str | Path, *, rows_per_shard: int | None = None, 
     with atomic_folder(target) as beside:
         for piece in _split(X, rows_per_shard):
             first = first or _describe(piece)
-            with one_sentence(f"{target} cannot be written", "Make room for it, or write it elsewhere."):
+            with file_errors(f"{target} cannot be written", "Make room for it, or write it elsewhere."):
                 shards.append(write_shard(beside, len(shards), piece))
             same_ids = (name_file(0, "ids") in shards[0].sha256) == (piece.ids is not None)
             if _describe(piece) != first or not same_ids:
@@ -261,7 +260,7 @@ class FolderSource(Source):
         return arrays, None if ids is None else ids[start:stop], present
 
     def _check(self, part: int, arrays: dict[str, Any], ids: np.ndarray | None, present: np.ndarray) -> Views:
-        with one_sentence(f"Shard {part} of {self._manifest.folder} cannot be used"):
+        with file_errors(f"Shard {part} of {self._manifest.folder} cannot be used"):
             try:
                 return Views(arrays, ids=ids, present=present, feature_names=self._feature_names)
             except ViewsError as error:
@@ -293,7 +292,7 @@ class FolderSource(Source):
         """Map one array of a shard, which must be what was written, and later what was read before."""
         file = name_file(part, name)
         path = self._manifest.folder / file
-        with one_sentence(f"{path} of shard {part} is missing, cut short or damaged"):
+        with file_errors(f"{path} of shard {part} is missing, cut short or damaged"):
             about = path.stat()
             now = (about.st_ino, about.st_size, about.st_mtime_ns)
             if file not in self._stamps:

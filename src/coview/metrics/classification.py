@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.utils.missing import is_gap
+from coview.validation import is_gap
 
 __all__ = ["check_acyclic", "hierarchical_f1"]
 

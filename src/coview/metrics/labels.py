@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from coview.utils.missing import is_gap, label_array
+from coview.validation import as_label_array, is_gap
 
 __all__ = ["as_labels", "encode"]
 
 
 def as_labels(name: str, labels: Any) -> np.ndarray:
     """Return one label per object as a one-dimensional array; refuse gaps, which are no class."""
-    array = label_array(labels)
+    array = as_label_array(labels)
     if array.ndim != 1:
         raise ValueError(f"{name} must hold one label per object (one dimension), got shape {array.shape}.")
     if not array.size:

@@ -18,9 +18,8 @@ from coview.model_selection.table import UNFINISHED, Comparison
 from coview.utils.parameters import NONE, SECONDS, check_value, number
 from coview.utils.progress import is_shown
 from coview.validation import base_seed, check_count, check_enough_objects, check_option, encode_labels
-from coview.views.checks import check_same_order
 from coview.views.coerce import in_memory_views
-from coview.views.views import Views
+from coview.views.views import Views, check_same_order
 
 __all__ = ["compare"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from coview.exceptions import ParameterError
-from coview.utils.folds import list_splits
+from coview.utils.sampling import list_splits
 
 __all__ = ["few_label_splits", "make_splits", "subsamples"]
 

@@ -29,10 +29,8 @@ from coview.utils.messages import quantity
 from coview.utils.sampling import sample_positions
 from coview.utils.warn import unwarned
 from coview.validation import base_seed, check_count, minus_one_is_unlabeled, unlabeled_rows
-from coview.views.checks import check_same_order
-from coview.views.coerce import PLAIN
 from coview.views.lazy import LazyViews
-from coview.views.views import Views
+from coview.views.views import PLAIN, Views, check_same_order
 
 __all__ = ["LabelSuggestions", "suggest_labels"]
 

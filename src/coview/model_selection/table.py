@@ -15,7 +15,7 @@ from scipy.stats import t as student_t
 from sklearn.base import clone
 
 from coview.utils.atomic import atomic_path
-from coview.utils.jsonable import plain
+from coview.utils.jsonable import to_jsonable
 from coview.utils.tables import html_table, text_table
 
 __all__ = ["Comparison", "ResultTable"]
@@ -51,7 +51,7 @@ class ResultTable:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return everything as JSON, and write it to `path` if there is one: whole or not at all."""
-        text = json.dumps(plain(self._content()), indent=1)
+        text = json.dumps(to_jsonable(self._content()), indent=1)
         if path is not None:
             with atomic_path(path) as beside:
                 beside.write_text(text + "\n", encoding="utf-8")

@@ -25,11 +25,10 @@ from sklearn.datasets import load_svmlight_file
 from coview.exceptions import DataFileError
 from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
-from coview.utils.messages import listed, not_text, one_sentence, quantity, short
-from coview.utils.text_files import json_rows
+from coview.utils.jsonable import json_rows
+from coview.utils.messages import file_errors, listed, not_text, quantity, short
 from coview.validation import check_count
-from coview.views.coerce import PLAIN
-from coview.views.views import Views
+from coview.views.views import PLAIN, Views
 
 __all__ = ["Batch", "read_stream"]
 
@@ -131,7 +130,7 @@ def _svmlight_batches(stream: Any, widths: Mapping[str, int], size: int, called:
     for lines in _batches(stream, size):
         text = "".join(lines).encode() if isinstance(lines[0], str) else b"".join(lines)
         where = f"lines {number + 1} to {number + len(lines)}"
-        with one_sentence(f"{called} is not valid svmlight in {where}", "Mend them."):
+        with file_errors(f"{called} is not valid svmlight in {where}", "Mend them."):
             matrix, target = _parse_lines(text)
         number += len(lines)
         if len(target):
@@ -218,7 +217,7 @@ class _Assembler:
         if view not in self.lengths and not lists:
             return hash_rows(values, self.widths[view])
         width = self.lengths.setdefault(view, len(lists[0]) if lists else 0)
-        with one_sentence(f"View {view!r} of {self.called} is not a list of {width} numbers in every row", "Mend it."):
+        with file_errors(f"View {view!r} of {self.called} is not a list of {width} numbers in every row", "Mend it."):
             return np.array([[0.0] * width if value is None else value for value in values], dtype=np.float64)
 
 

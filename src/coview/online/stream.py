@@ -15,9 +15,9 @@ from sklearn.base import is_classifier
 from coview.exceptions import ParameterError
 from coview.utils.warn import unwarned
 from coview.validation import check_count, encode_labels, minus_one_is_unlabeled, unlabeled_rows
-from coview.views.coerce import as_views, is_plain
+from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews
-from coview.views.views import Views
+from coview.views.views import Views, is_plain
 
 __all__ = ["StreamResult", "evaluate_stream"]
 

@@ -69,7 +69,7 @@ def check_memory(checker: rules.Checker, value: Any, where: str) -> None:
         "bias": rules.floats(2, n_outputs, dtype=np.float64),
         "n_rounds": rules.count(),
         "classes": rules.count(1, size="classes"),
-        "dtype": rules.plain(),
+        "dtype": rules.anything(),
         "fixed": rules.flag(),
     }
     checker.check(rules.record(**fields), value, where)

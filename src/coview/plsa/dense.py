@@ -81,7 +81,7 @@ from coview.engines.protocol import Block, Engine, Tree, few_threads, floating_t
 from coview.exceptions import ParameterError
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed
-from coview.utils.parameters import by_view, one_of
+from coview.utils.parameters import one_of, one_or_by_view
 from coview.views.arrays import holds_measurements
 from coview.views.lazy import LazyViews
 from coview.views.views import Views, n_present
@@ -114,7 +114,7 @@ __all__ = [
 
 MULTINOMIAL, GAUSSIAN = "multinomial", "gaussian"
 LIKELIHOODS = (MULTINOMIAL, GAUSSIAN)
-LIKELIHOOD = by_view(one_of("auto", *LIKELIHOODS))
+LIKELIHOOD = one_or_by_view(one_of("auto", *LIKELIHOODS))
 RIDGE = 1e-9  # of the mean diagonal of G
 LEAST_NOISE = 1e-6  # of the variance of the view
 FITTED_NOISE = 0.4  # of it, where mixtures of the groups can be anything

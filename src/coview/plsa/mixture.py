@@ -142,12 +142,12 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     fit_seconds_: dict[str, float]
     _fitted_state = {
         **topic_rules("topics", "topics", profiles=rules.floats("features of {view}", "topics", low=0)),
-        "likelihood_": rules.optional(rules.by_view(rules.one_of(*LIKELIHOODS))),
-        "noise_variance_": vectors_rule(rules.number(1e-60, 1e120)),
+        "likelihood_": rules.optional(rules.by_view(rules.choice(*LIKELIHOODS))),
+        "noise_variance_": vectors_rule(rules.real(1e-60, 1e120)),
         "column_moments_": rules.optional(rules.by_view(rules.floats(2, "features of {view}"), some=True)),
         "view_weights_": rules.by_view(rules.weight()),
         "n_batches_": rules.optional(rules.count(), needed=lambda state: "batch_counts_" in state),
-        "fit_seconds_": rules.optional(rules.record(**dict.fromkeys(PHASES, rules.number(0.0)))),
+        "fit_seconds_": rules.optional(rules.record(**dict.fromkeys(PHASES, rules.real(0.0)))),
     }
     # beyond .95, what a background leaves to the topics is less than the noise of the counts
     _parameters = {"likelihood": LIKELIHOOD, "background": number(most=0.95)}

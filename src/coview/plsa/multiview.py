@@ -65,7 +65,7 @@ from coview.plsa.steps import (
 from coview.utils import fitted_state as rules
 from coview.utils.docs import parameters_of, shared_parameters
 from coview.utils.messages import listed, short
-from coview.utils.parameters import MAPPING, NONE, TRUTH, by_view, integer, number, one_of
+from coview.utils.parameters import MAPPING, NONE, TRUTH, integer, number, one_of, one_or_by_view
 from coview.validation import (
     LabeledScoreMixin,
     base_seed,
@@ -160,7 +160,7 @@ _OF_CLUSTERS = {"labels_": rules.integers("objects", below="clusters")}
 _OF_CLASSES = {
     "classes_": rules.labels("clusters"),
     "transduction_": rules.values("objects"),
-    "row_masses_": rules.mapping(rules.number(1e-60, 1e60)),
+    "row_masses_": rules.mapping(rules.real(1e-60, 1e60)),
 }
 
 
@@ -348,7 +348,7 @@ class _TopicClusters(ClusterMixin, _ClusterTopics):
     _own_starts = True
     _parameters = {
         **SEED_PARAMETERS,
-        "n_components": by_view(integer()),
+        "n_components": one_or_by_view(integer()),
         "init": one_of("likeliest", "consensus", "random") | MAPPING,
     }
 
@@ -432,9 +432,9 @@ class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type
 
     row_masses_: dict[str, float]
     _parameters = {
-        "view_weights": by_view(number()) | one_of(LEARNED) | NONE,
+        "view_weights": one_or_by_view(number()) | one_of(LEARNED) | NONE,
         "unit_mass": TRUTH | one_of("auto"),
-        "n_components": by_view(integer()),
+        "n_components": one_or_by_view(integer()),
         "init": one_of("co_em", "naive_bayes", "random") | MAPPING,
     }
 

@@ -321,7 +321,7 @@ class PairwiseCoPLSA(ClusterMixin, ByView, MixtureModel):
         "labels_by_view_": rules.by_view(rules.integers("objects", low=-1, below="topics")),
         "memberships_": None,
         "memberships_by_view_": rules.by_view(rules.shares("objects", "topics")),
-        "sigma_": rules.number(0.0),
+        "sigma_": rules.real(0.0),
     }
     _parameters = {
         "coupling": one_of("auto") | number() | MAPPING,

@@ -11,17 +11,17 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
+from coview.preprocessing.routing import metadata_of_rows
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed
-from coview.utils.routing import metadata_of_rows
 from coview.utils.warn import warn_user
 from coview.validation import remember_columns
 from coview.views.arrays import check_magnitude, check_not_negative, filled_rows, take_rows
-from coview.views.coerce import as_views, is_plain
+from coview.views.coerce import as_views
 from coview.views.inputs import match_columns
 from coview.views.lazy import LazyViews
-from coview.views.views import Views
+from coview.views.views import Views, is_plain
 
 __all__ = ["PerViewTransformer", "ViewsTransformerMixin", "warn_of_emptied_rows"]
 

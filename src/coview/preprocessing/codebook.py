@@ -21,7 +21,7 @@ from coview.preprocessing.base import PerViewTransformer
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import listed
-from coview.utils.parameters import by_view, integer, number
+from coview.utils.parameters import integer, number, one_or_by_view
 from coview.validation import base_seed
 from coview.views.arrays import take_rows
 from coview.views.views import Views
@@ -91,10 +91,10 @@ class Codebook(PerViewTransformer):
 
     _fitted_state = {
         "centers_": rules.custom(_check_centers),
-        "scale_": rules.mapping(rules.number(0.0), "changed views"),
+        "scale_": rules.mapping(rules.real(0.0), "changed views"),
     }
     _parameters = {
-        "n_words": by_view(integer()),
+        "n_words": one_or_by_view(integer()),
         "softness": number(),
         "n_nearest": integer(),
         "total": number(above=0),

@@ -19,7 +19,6 @@ from coview.preprocessing.base import ViewsTransformerMixin
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed, short
-from coview.utils.missing import is_missing
 from coview.views.arrays import frame_ids, is_frame, open_frame
 
 __all__ = [
@@ -30,6 +29,7 @@ __all__ = [
     "check_column_name",
     "columns_by_view",
     "find_missing",
+    "is_missing",
     "is_rows",
     "read_dates",
     "read_vectors",
@@ -242,6 +242,21 @@ def as_years(dates: np.ndarray) -> np.ndarray:
     years = dates.astype("datetime64[Y]")
     length = (years + 1).astype("datetime64[s]") - years.astype("datetime64[s]")
     return np.where(np.isnat(dates), np.nan, 1970 + years.astype(np.int64) + (dates - years) / length)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a cell holds nothing: None, NaN or a marker of pandas, told without importing it.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing(""), is_missing([None])
+    (True, True, False, False)
+    """
+    return (
+        value is None
+        or (isinstance(value, (float, np.floating, np.datetime64)) and value != value)
+        or type(value).__name__ in ("NAType", "NaTType")
+    )
 
 
 def find_missing(values: np.ndarray) -> np.ndarray:

@@ -11,12 +11,12 @@ from sklearn.base import clone
 
 from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.base import PerViewTransformer
+from coview.preprocessing.routing import metadata_router, routed_metadata
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import asking, fitting
-from coview.utils.parameters import NONE, TRANSFORMER, by_view
+from coview.utils.parameters import NONE, TRANSFORMER, one_or_by_view
 from coview.utils.remembered import remembered
-from coview.utils.routing import metadata_router, routed_metadata
 from coview.views.arrays import scatter_rows, take_rows
 from coview.views.views import Views
 
@@ -61,7 +61,7 @@ class EachView(PerViewTransformer):
         )
     }
     _parameters = {
-        "transformers": by_view(TRANSFORMER) | NONE,
+        "transformers": one_or_by_view(TRANSFORMER) | NONE,
     }
 
     def __init__(self, transformers: Any = None, views: Any = None) -> None:

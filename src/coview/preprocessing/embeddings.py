@@ -18,8 +18,19 @@ from sklearn.utils.validation import check_is_fitted
 from coview.exceptions import DataFileError, EngineError, ParameterError, ViewsError
 from coview.preprocessing.columns import RawTransformer, Table, as_table, check_column_name, columns_by_view
 from coview.utils import fitted_state as rules
-from coview.utils.messages import cut, did_you_mean, listed, one_sentence, short
-from coview.utils.parameters import COLUMNS, FUNCTION, MAPPING, NONE, PATH, TEXT, TEXTS, by_view, integer, object_with
+from coview.utils.messages import cut, did_you_mean, file_errors, listed, short
+from coview.utils.parameters import (
+    COLUMNS,
+    FUNCTION,
+    MAPPING,
+    NONE,
+    PATH,
+    TEXT,
+    TEXTS,
+    integer,
+    object_with,
+    one_or_by_view,
+)
 from coview.utils.progress import progress, tell
 from coview.views.arrays import from_tensor, is_tensor, scatter_rows
 from coview.views.inputs import ViewInput
@@ -105,7 +116,7 @@ class EmbeddingViews(RawTransformer):
         "dimensions_": rules.by_view(rules.count(1, high=1 << 20)),
     }
     _parameters = {
-        "encoder": by_view(FUNCTION | TEXT | object_with("encode") | NONE),
+        "encoder": one_or_by_view(FUNCTION | TEXT | object_with("encode") | NONE),
         "columns": COLUMNS,
         "name": TEXT | MAPPING | NONE,
         "cache": PATH | NONE,
@@ -233,7 +244,7 @@ class EmbeddingViews(RawTransformer):
             )
         if isinstance(encoder, str):
             return _sentence_transformer(encoder)
-        own = rules.ask(encoder, "encode")  # a SentenceTransformer is a function too, but not from texts
+        own = rules.find_attribute(encoder, "encode")  # a SentenceTransformer is a function too, but not from texts
         return encoder if own is None else own
 
     def _called(self, view: str) -> str:
@@ -334,7 +345,7 @@ def _content_key(item: Any) -> str:
 
 @contextmanager
 def _open_cache(folder: Any) -> Iterator[sqlite3.Connection]:
-    with one_sentence(f"The cache {folder} cannot be used", "Name another folder."):
+    with file_errors(f"The cache {folder} cannot be used", "Name another folder."):
         Path(folder).mkdir(parents=True, exist_ok=True)
         opened = sqlite3.connect(Path(folder) / "vectors.sqlite", timeout=60)  # seconds to wait while others write
         with closing(opened), opened:

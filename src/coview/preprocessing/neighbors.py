@@ -40,10 +40,9 @@ from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.parameters import TEXT, TRUTH, integer, number, one_of
 from coview.validation import encode_labels
-from coview.views.checks import check_same_order
 from coview.views.coerce import as_views
 from coview.views.inputs import match_columns
-from coview.views.views import Views
+from coview.views.views import Views, check_same_order
 
 __all__ = ["LinkGraph", "NeighborViews", "as_links", "find_rows", "pick_columns", "prune"]
 

@@ -26,7 +26,7 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer, float_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.parameters import by_view, one_of
+from coview.utils.parameters import one_of, one_or_by_view
 from coview.views.arrays import looks_counted
 from coview.views.views import Views, n_present
 
@@ -97,11 +97,11 @@ class ScaledViews(PerViewTransformer):
     scale_: dict[str, np.ndarray]
 
     _fitted_state = {
-        "scaling_": rules.mapping(rules.one_of(*SCALINGS), "changed views"),
+        "scaling_": rules.mapping(rules.choice(*SCALINGS), "changed views"),
         "mean_": rules.mapping(rules.floats("features of {view}"), "changed views"),
         "scale_": rules.mapping(rules.floats("features of {view}", low=1e-300), "changed views"),
     }
-    _parameters = {"scaling": by_view(one_of("auto", *SCALINGS))}
+    _parameters = {"scaling": one_or_by_view(one_of("auto", *SCALINGS))}
 
     def __init__(self, scaling: Any = "auto", views: Any = None) -> None:
         self.scaling = scaling

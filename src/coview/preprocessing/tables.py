@@ -28,12 +28,12 @@ from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.text import TextViews
 from coview.preprocessing.vectorizer import STOPPED
 from coview.utils import fitted_state as rules
+from coview.utils.fitting import same_work
 from coview.utils.messages import listed, short
 from coview.utils.parameters import COLUMNS, MAPPING, NONE, TRANSFORMER, frequency, instance, one_of
-from coview.utils.warn import same_work, warn_user
-from coview.views.checks import check_same_order
+from coview.utils.warn import warn_user
 from coview.views.inputs import ViewInput
-from coview.views.views import Views
+from coview.views.views import Views, check_same_order
 
 __all__ = ["TableViews", "column_groups"]
 
@@ -123,7 +123,7 @@ class TableViews(RawTransformer):
         "text_": rules.or_none(rules.estimator(methods=["raw_texts", "view_inputs"])),
         "embeddings_": rules.or_none(rules.estimator(methods=["raw_texts", "view_inputs"])),
         "categories_": rules.mapping(rules.sequence(rules.text(), low=1)),
-        "medians_": rules.mapping(rules.number()),
+        "medians_": rules.mapping(rules.real()),
         "widths_": rules.mapping(rules.count(1, high=1 << 20)),
         "columns_": rules.custom(_check_columns),
         "vectorizers_": rules.mapping(rules.estimator(methods=["transform"])),

@@ -20,9 +20,8 @@ from coview.utils.inner import asking
 from coview.utils.messages import cut, did_you_mean, listed, short
 from coview.utils.parameters import COLUMNS, MAPPING, NONE, TRANSFORMER, frequency, one_of
 from coview.views.arrays import scatter_rows
-from coview.views.checks import check_same_order
 from coview.views.inputs import ViewInput
-from coview.views.views import Views
+from coview.views.views import Views, check_same_order
 
 __all__ = ["TextViews"]
 
@@ -89,7 +88,7 @@ class TextViews(RawTransformer):
         "view_names_": rules.view_names(),
         "columns_": rules.by_view(rules.custom(check_column_name)),
         "vectorizers_": rules.by_view(rules.estimator(methods=["transform"])),
-        "stop_words_": rules.optional(rules.by_view(rules.plain())),
+        "stop_words_": rules.optional(rules.by_view(rules.anything())),
     }
     _parameters = {
         "columns": COLUMNS,

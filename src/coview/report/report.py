@@ -19,10 +19,10 @@ from coview.report.page import render_page
 from coview.report.sections.order import render_sections
 from coview.report.summary import summarize
 from coview.utils.atomic import atomic_path
-from coview.utils.jsonable import plain
+from coview.utils.jsonable import to_jsonable
 from coview.utils.messages import printable, quantity, short
 from coview.utils.progress import progress
-from coview.views.checks import check_same_order
+from coview.views.views import check_same_order
 
 __all__ = ["Report", "make_report", "table_columns"]
 
@@ -215,7 +215,9 @@ def make_report(
             ),
             **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns, stability, known),
         }
-    return Report(plain({key: section for key, section in summary.items() if section is not None or key == "noun"}))
+    return Report(
+        to_jsonable({key: section for key, section in summary.items() if section is not None or key == "noun"})
+    )
 
 
 def table_columns(by: Any, X: Any, inspection: Inspection) -> dict[str, Any]:

@@ -27,8 +27,7 @@ from coview.model_selection.copies import copy_to_fit
 from coview.utils.sampling import sample_positions
 from coview.validation import LabeledScoreMixin, encode_labels, minus_one_is_unlabeled
 from coview.views.arrays import for_sklearn
-from coview.views.coerce import PLAIN
-from coview.views.views import Views
+from coview.views.views import PLAIN, Views
 
 __all__ = ["Holdout", "check_values", "describe_holdout", "hold_out", "score_labels", "score_values", "score_views"]
 

@@ -38,11 +38,10 @@ from coview.report.scores import (
     score_values,
     score_views,
 )
-from coview.utils.missing import is_gap
 from coview.utils.progress import tell
 from coview.utils.sampling import sample_positions
 from coview.utils.warn import unwarned
-from coview.validation import check_count, encode_labels, minus_one_is_unlabeled
+from coview.validation import check_count, encode_labels, is_gap, minus_one_is_unlabeled
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 

@@ -75,7 +75,7 @@ class ObjectIndex:
     """
 
     _fitted_state: ClassVar[Mapping[str, rules.Rule]] = {
-        "kind": rules.one_of("exact", "hnsw"),
+        "kind": rules.choice("exact", "hnsw"),
         "ids": rules.values("objects"),
         "groups": rules.integers("objects", low=-1),
         "views": rules.mapping(

@@ -69,7 +69,7 @@ def _check_words(checker: rules.Checker, value: Any, where: str) -> None:
     checker.check(
         rules.record(
             pairs=rules.sequence(rules.sequence(rules.text(), 2)),
-            lengths=rules.by_view(rules.number(0.0), some=True),
+            lengths=rules.by_view(rules.real(0.0), some=True),
             languages=rules.mapping(rules.or_none(rules.text())),
             buckets=rules.integers("words", below=BUCKETS, rising=True),
             frequency=rules.integers("words", below=value.n_rows + 1),
@@ -84,7 +84,7 @@ def _check_index(checker: rules.Checker, value: Any, where: str) -> None:
     """Vectors of the index are those that queries become; words are weighed in the views that have any."""
     if not isinstance(value, ObjectIndex):
         checker.refuse(where, f"is of type {type(value).__name__}, but must be an index of objects")
-    checker.check(rules.by_view(rules.plain()), value.views, f"{where}.views")
+    checker.check(rules.by_view(rules.anything()), value.views, f"{where}.views")
     for view, part in value.views.items():
         checker.size("dimensions", part.vectors.shape[1], f"the vectors of {view!r} in {where}")
 

@@ -23,7 +23,7 @@ from coview.inspection import Features, Inspection, conventional_weights, descri
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import short
-from coview.utils.parameters import by_view, number
+from coview.utils.parameters import number, one_or_by_view
 from coview.validation import LabeledScoreMixin, check_number, encode_labels, per_view
 
 __all__ = ["SemanticCorrelationMatching", "fit_classifier"]
@@ -86,7 +86,7 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         ),
     }
     _parameters = {
-        "C": by_view(number(above=0)),
+        "C": one_or_by_view(number(above=0)),
     }
 
     def __init__(

@@ -32,13 +32,15 @@ __all__ = [
     "Checker",
     "Rule",
     "StateMismatch",
-    "ask",
+    "anything",
     "booleans",
     "by_view",
     "check_state",
+    "choice",
     "count",
     "custom",
     "estimator",
+    "find_attribute",
     "fitted_state",
     "flag",
     "floats",
@@ -46,11 +48,9 @@ __all__ = [
     "integers",
     "labels",
     "mapping",
-    "number",
-    "one_of",
     "optional",
     "or_none",
-    "plain",
+    "real",
     "record",
     "sequence",
     "shares",
@@ -200,7 +200,7 @@ def count(low: int = 0, *, size: str | None = None, high: float = math.inf) -> R
     return Rule(visit)
 
 
-def number(low: float = -math.inf, high: float = math.inf, *, nan: bool = False) -> Rule:
+def real(low: float = -math.inf, high: float = math.inf, *, nan: bool = False) -> Rule:
     """A real number from `low` to `high`, which is finite, or not a number where `nan`."""
 
     def accepts(value: Any) -> bool:
@@ -212,7 +212,7 @@ def number(low: float = -math.inf, high: float = math.inf, *, nan: bool = False)
 
 def weight() -> Rule:
     """A weight: not negative."""
-    return number(0.0)
+    return real(0.0)
 
 
 def flag() -> Rule:
@@ -225,7 +225,7 @@ def text() -> Rule:
     return _test(lambda value: isinstance(value, str), "a text")
 
 
-def one_of(*options: Any) -> Rule:
+def choice(*options: Any) -> Rule:
     """One of some values."""
     return _test(
         lambda value: any(type(value) is type(option) and value == option for option in options),
@@ -233,7 +233,7 @@ def one_of(*options: Any) -> Rule:
     )
 
 
-def plain() -> Rule:
+def anything() -> Rule:
     """Anything that is only shown."""
     return Rule(lambda checker, value, where: None)
 
@@ -434,7 +434,7 @@ def sequence(rule: Rule, size: str | int | None = None, *, low: int = 0) -> Rule
 
 def history() -> Rule:
     """Curves of a fit: a dict of lists of numbers, which learning on makes longer."""
-    return mapping(sequence(number(nan=True)))
+    return mapping(sequence(real(nan=True)))
 
 
 def vocabulary() -> Rule:
@@ -476,21 +476,21 @@ def estimator(*, features: str | None = None, codes: str | None = None, methods:
         Methods that it must have.
     """
     is_one = _test(
-        lambda value: all(ask(value, method) is not None for method in ("get_params", *methods)),
+        lambda value: all(find_attribute(value, method) is not None for method in ("get_params", *methods)),
         f"an estimator that has {', '.join(methods) or 'parameters'}",
     )
 
     def visit(checker: Checker, value: Any, where: str) -> None:
         checker.check(is_one, value, where)
-        if features is not None and (n_features := ask(value, "n_features_in_")) is not None:
+        if features is not None and (n_features := find_attribute(value, "n_features_in_")) is not None:
             checker.size(features, n_features, f"{where}.n_features_in_")
         if codes is not None:
-            checker.check(integers(None, below=codes), ask(value, "classes_"), f"{where}.classes_")
+            checker.check(integers(None, below=codes), find_attribute(value, "classes_"), f"{where}.classes_")
 
     return Rule(visit)
 
 
-def ask(model: Any, name: str) -> Any:
+def find_attribute(model: Any, name: str) -> Any:
     """Return a method or attribute of an estimator, which may ask others inside it; None where it has none."""
     try:
         return attrgetter(name)(model)

@@ -1,23 +1,28 @@
-"""Fits that check their parameters, succeed whole or change nothing, and show where they stand.
+"""What stands around every fit: parameters are checked, progress is shown, a failed fit leaves the model as it was.
 
-An estimator whose fit fails is what it was before.
+A model may fit others inside of its own fit: `is_own_work` tells the fit that a user asked for from those, which warn
+of nothing and keep nothing that only a user would ask for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from inspect import isfunction
 from typing import Any
 
 from coview.utils.parameters import SHARED, Constraints, check_parameters
 from coview.utils.progress import progress
-from coview.utils.warn import working
+from coview.utils.warn import SILENT, unwarned
 
-__all__ = ["WholeFitMixin", "own_method"]
+__all__ = ["WholeFitMixin", "is_at_work", "is_own_work", "own_method", "same_work", "working"]
 
-_BATCHES = ("partial_fit", "predict_then_learn")  # a moment's work each
+_BATCHES = ("partial_fit", "predict_then_learn")  # a moment's work each: no line of progress for them
 _FITS = ("fit", *_BATCHES, "fit_transform")
+
+_worker: ContextVar[Any] = ContextVar("coview_worker", default=None)  # the estimator whose fit a user called
 
 
 class WholeFitMixin:
@@ -71,7 +76,7 @@ def own_method(cls: type, name: str) -> Any:
 def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
-        before = dict(vars(self))
+        before = dict(vars(self))  # shallow: a fit puts new values in place of the old ones, and a model may be large
         self._check_order(options.get("X", args[0] if args else None), options.get("y", args[1] if args[1:] else None))
         if fit.__name__ != "predict_then_learn" or not any(name.endswith("_") for name in reversed(before)):
             check_parameters(self)  # row by row, a stream checks them once; what was fitted comes last
@@ -89,3 +94,56 @@ def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
             raise
 
     return fit_or_restore
+
+
+@contextmanager
+def working(owner: Any) -> Iterator[None]:
+    """Let the work of others inside be silent; a method that calls another one of the same object is one work."""
+    if _worker.get() is owner:
+        yield
+    elif _worker.get() is not None:
+        with unwarned():
+            yield
+    else:
+        with same_work(owner):
+            yield
+
+
+@contextmanager
+def same_work(part: Any) -> Iterator[None]:
+    """Let a part that gets the user's own data speak inside the work of its owner, as if it were called alone.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from coview.utils.warn import warn_user
+    >>> with warnings.catch_warnings(record=True) as caught, working("owner"):
+    ...     with working("part"):
+    ...         warn_user("Not heard.", UserWarning)
+    ...     with same_work("part"), working("part"):
+    ...         warn_user("Heard.", UserWarning)
+    >>> [str(each.message) for each in caught]
+    ['Heard.']
+    """
+    token = _worker.set(part)
+    try:
+        yield
+    finally:
+        _worker.reset(token)
+
+
+def is_at_work() -> bool:
+    """Tell whether this is inside of other work."""
+    return SILENT.get() or _worker.get() is not None
+
+
+def is_own_work(owner: Any) -> bool:
+    """Tell whether this is the work that a user asked `owner` for, and no part of another one's.
+
+    Examples
+    --------
+    >>> with working("owner"):
+    ...     is_own_work("owner"), is_own_work("part")
+    (True, False)
+    """
+    return not SILENT.get() and (_worker.get() is None or _worker.get() is owner)

@@ -11,7 +11,7 @@ from typing import Any
 
 from coview.exceptions import CoviewError, DataFileError
 
-__all__ = ["close_names", "cut", "did_you_mean", "listed", "not_text", "one_sentence", "printable", "quantity", "short"]
+__all__ = ["close_names", "cut", "did_you_mean", "file_errors", "listed", "not_text", "printable", "quantity", "short"]
 
 _MOST_NAMES = 20  # of a list; a table may have thousands of columns
 # what a terminal obeys (escape sequences, backspaces), what turns the direction of a line, and halves of characters
@@ -150,7 +150,7 @@ def printable(text: Any, *, lines: bool = False) -> str:
 
 
 @contextmanager
-def one_sentence(problem: str, advice: str = "Write it again.") -> Iterator[None]:
+def file_errors(problem: str, advice: str = "Write it again.") -> Iterator[None]:
     """Turn the errors of each format's library into one of ours: all mean the same to the reader."""
     try:
         yield

@@ -46,7 +46,6 @@ __all__ = [
     "TRANSFORMER",
     "TRUTH",
     "Constraints",
-    "by_view",
     "check_parameters",
     "check_value",
     "frequency",
@@ -55,6 +54,7 @@ __all__ = [
     "number",
     "object_with",
     "one_of",
+    "one_or_by_view",
 ]
 
 
@@ -81,16 +81,9 @@ class _DictByView(Options):
         return "a dict of such values by view"
 
 
-class _Count(Interval):
-    """Integers that count what can be in memory: none is beyond 32 bits."""
-
-    def is_satisfied_by(self, val: Any) -> bool:
-        return super().is_satisfied_by(val) and val < 2**31
-
-
-def integer(least: int = 1, most: int | None = None) -> Constraints:
-    """Return the integers from one on, or up to another."""
-    return Constraints([_Count(Integral, least, most, closed="left" if most is None else "both")])
+def integer(least: int = 1, most: int = 2**31 - 1) -> Constraints:
+    """Return the integers from one up to another; by default those of 32 bits, which compiled code can hold."""
+    return Constraints([Interval(Integral, least, most, closed="both")])
 
 
 def number(
@@ -129,7 +122,7 @@ def object_with(*methods: str) -> Constraints:
     return Constraints([HasMethods(list(methods))])
 
 
-def by_view(constraints: Constraints) -> Constraints:
+def one_or_by_view(constraints: Constraints) -> Constraints:
     """Return one value for all views, or a dict of values by view."""
     return constraints | [_DictByView(constraints)]
 
@@ -161,7 +154,7 @@ SHARED: dict[str, Constraints] = {  # what these words mean in every estimator t
     "time_budget": SECONDS,
     "tol": number(),
     "verbose": Constraints(["verbose", None]),
-    "view_weights": by_view(number()) | NONE,
+    "view_weights": one_or_by_view(number()) | NONE,
     "views": TEXT | TEXTS | NONE,
 }
 
@@ -188,7 +181,7 @@ def check_value(name: str, value: Any, constraints: Constraints) -> Any:
     >>> check_value("n", 0, integer())
     Traceback (most recent call last):
     ...
-    coview.exceptions.ParameterError: n must be an int in the range [1, inf). Got 0 instead.
+    coview.exceptions.ParameterError: n must be an int in the range [1, 2147483647]. Got 0 instead.
     """
     _validate({name: constraints}, {name: value}, "")
     return value

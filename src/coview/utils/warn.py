@@ -13,60 +13,22 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["is_at_work", "is_own_work", "same_work", "silenced", "unwarned", "warn_user", "working"]
+__all__ = ["SILENT", "silenced", "unwarned", "warn_user"]
 
 _LIBRARIES = ("coview", "sklearn", "joblib")  # no line of theirs is the user's
 _VALIDATION = ("sklearn.model_selection._validation", "sklearn.metrics")  # what fits and predicts in folds and scores
 
-_worker: ContextVar[Any] = ContextVar("coview_worker", default=None)
-_unwarned: ContextVar[bool] = ContextVar("coview_unwarned", default=False)
-
-
-@contextmanager
-def working(owner: Any) -> Iterator[None]:
-    """Let the work of others inside be silent; a method that calls another one of the same object is one work."""
-    if _worker.get() is owner:
-        yield
-    elif _worker.get() is not None:
-        with unwarned():
-            yield
-    else:
-        token = _worker.set(owner)
-        try:
-            yield
-        finally:
-            _worker.reset(token)
-
-
-@contextmanager
-def same_work(part: Any) -> Iterator[None]:
-    """Let a part that gets the user's own data speak inside the work of its owner, as if it were called alone.
-
-    Examples
-    --------
-    >>> with warnings.catch_warnings(record=True) as caught, working("owner"):
-    ...     with working("part"):
-    ...         warn_user("Not heard.", UserWarning)
-    ...     with same_work("part"), working("part"):
-    ...         warn_user("Heard.", UserWarning)
-    >>> [str(each.message) for each in caught]
-    ['Heard.']
-    """
-    token = _worker.set(part)
-    try:
-        yield
-    finally:
-        _worker.reset(token)
+SILENT: ContextVar[bool] = ContextVar("coview_silent", default=False)  # whether this is inside of `unwarned`
 
 
 @contextmanager
 def unwarned() -> Iterator[None]:
     """Let all work inside be silent, where the caller speaks for it or nobody asked."""
-    token = _unwarned.set(True)
+    token = SILENT.set(True)
     try:
         yield
     finally:
-        _unwarned.reset(token)
+        SILENT.reset(token)
 
 
 @contextmanager
@@ -90,23 +52,6 @@ def silenced(*, but: type[Warning]) -> Iterator[None]:
         yield
 
 
-def is_at_work() -> bool:
-    """Tell whether this is inside of other work."""
-    return _unwarned.get() or _worker.get() is not None
-
-
-def is_own_work(owner: Any) -> bool:
-    """Tell whether this is the work that a user asked `owner` for, and no part of another one's.
-
-    Examples
-    --------
-    >>> with working("owner"):
-    ...     is_own_work("owner"), is_own_work("part")
-    (True, False)
-    """
-    return not _unwarned.get() and (_worker.get() is None or _worker.get() is owner)
-
-
 def warn_user(message: str, category: type[Warning], *, inside: bool = False) -> None:
     """Warn at the user's line, unless this is work inside other work, in folds or for scores.
 
@@ -121,7 +66,7 @@ def warn_user(message: str, category: type[Warning], *, inside: bool = False) ->
     >>> [str(each.message) for each in caught]
     ['Label more.']
     """
-    if _unwarned.get() and not inside:
+    if SILENT.get() and not inside:
         return
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None:

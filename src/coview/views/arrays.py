@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,18 @@ __all__ = [
     "frame_ids",
     "from_tensor",
     "frozen",
+    "has_two_levels",
     "holds_measurements",
+    "is_anndata",
     "is_dask_collection",
     "is_frame",
+    "is_mudata",
     "is_tensor",
     "is_whole",
+    "kind_of",
     "largest",
     "looks_counted",
+    "memory_size",
     "mostly_zeros",
     "open_frame",
     "place_columns",
@@ -39,6 +44,7 @@ __all__ = [
     "side_by_side",
     "sparse_in_single",
     "stack",
+    "stored_values",
     "take_rows",
     "unit_rows",
 ]
@@ -139,6 +145,16 @@ def is_dask_collection(source: Any) -> bool:
     return type(source).__module__.partition(".")[0] == "dask" and hasattr(type(source), "__dask_graph__")
 
 
+def is_mudata(X: Any) -> bool:
+    """Tell whether a MuData is given, without importing mudata."""
+    return isinstance(getattr(X, "mod", None), Mapping) and hasattr(X, "obs_names")
+
+
+def is_anndata(X: Any) -> bool:
+    """Tell whether an AnnData is given, without importing anndata."""
+    return any(cls.__name__ == "AnnData" and cls.__module__.partition(".")[0] == "anndata" for cls in type(X).__mro__)
+
+
 def is_frame(source: Any) -> bool:
     """Tell whether a pandas or polars (or other narwhals-known) data frame is given, importing neither."""
     if not hasattr(type(source), "columns"):  # of the type: asking a lazy frame itself would make it work
@@ -146,6 +162,11 @@ def is_frame(source: Any) -> bool:
     import narwhals as nw
 
     return nw.dependencies.is_into_dataframe(source) or nw.dependencies.is_polars_lazyframe(source)
+
+
+def has_two_levels(frame: Any) -> bool:
+    """Tell whether the columns of a pandas frame have two levels: views and features."""
+    return getattr(frame.columns, "nlevels", 1) == 2
 
 
 def open_frame(source: Any) -> Any:
@@ -217,8 +238,8 @@ def check_not_negative(name: str, matrix: Any, who: str) -> None:
     if values.dtype.kind in "bu" or not values.size or values.min() >= 0:
         return
     raise ViewsError(
-        f"View {name!r} has negative values (minimum {values.min():.3g}). Negative values in data passed to {who} are "
-        "not counts.",
+        f"Negative values in data passed to {who}, which takes counts: view {name!r} has a minimum of "
+        f"{values.min():.3g}.",
         python="Turn the view into counts with Codebook(...), or leave it out.",
         cli="Turn the view into counts with --step Codebook, or leave it out.",
     )
@@ -376,6 +397,23 @@ def density(matrix: Any, n_rows: int | None = None) -> float:
     if not size:
         return 0.0
     return (matrix.count_nonzero() if sparse.issparse(matrix) else np.count_nonzero(matrix)) / size
+
+
+def kind_of(matrix: Any) -> str:
+    """Say whether a matrix is "sparse" or "dense"."""
+    return "sparse" if sparse.issparse(matrix) else "dense"
+
+
+def stored_values(matrix: Any) -> int:
+    """Number of values that a matrix stores: all cells of a dense one."""
+    return int(matrix.nnz if sparse.issparse(matrix) else matrix.size)
+
+
+def memory_size(matrix: Any) -> int:
+    """Bytes of a matrix in memory."""
+    if sparse.issparse(matrix):
+        return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
+    return int(matrix.nbytes)
 
 
 def filled_rows(matrix: Any) -> np.ndarray:

@@ -11,14 +11,12 @@ from scipy import sparse
 from coview.exceptions import ViewsError
 from coview.utils.limits import text_array
 from coview.utils.messages import did_you_mean, listed
-from coview.views.arrays import is_dask_collection, is_frame
-from coview.views.base import NamedViews
-from coview.views.checks import PLAIN, has_two_levels, is_anndata, is_list_of_views, is_mudata, named_matrices
+from coview.views.arrays import is_anndata, is_dask_collection, is_frame, is_mudata
 from coview.views.dask_collections import from_dask
 from coview.views.lazy import LazyViews
-from coview.views.views import Views
+from coview.views.views import NamedViews, Views, named_matrices
 
-__all__ = ["PLAIN", "as_views", "in_memory_views", "is_plain"]
+__all__ = ["as_views", "in_memory_views"]
 
 
 def as_views(
@@ -82,17 +80,6 @@ def in_memory_views(X: Any, caller: str, verb: str) -> Views:
             "X[:5000], or read all with X.collect()."
         )
     return views
-
-
-def is_plain(X: Any) -> bool:
-    """Tell whether X is one matrix, as any scikit-learn estimator takes it, rather than several views."""
-    if sparse.issparse(X):  # asked first: a dok matrix is a mapping too
-        return True
-    if isinstance(X, (NamedViews, Mapping)) or is_mudata(X) or is_anndata(X):
-        return False
-    if isinstance(X, (list, tuple)):
-        return not is_list_of_views(X)
-    return not (is_frame(X) and has_two_levels(X))
 
 
 def _from_annotated(data: Any, obsm: Sequence[str] | None) -> Views:

@@ -20,10 +20,10 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.utils.messages import did_you_mean, listed
-from coview.views.arrays import as_matrix, is_dask_collection, take_rows
+from coview.views.arrays import as_matrix, is_dask_collection, memory_size, take_rows
 from coview.views.checks import as_feature_names, as_ids, as_present, check_same_index, common_length
 from coview.views.lazy import LazyViews
-from coview.views.sources import Source, ViewLayout, load_dask, memory_size
+from coview.views.sources import Source, ViewLayout, load_dask
 from coview.views.views import Views
 
 __all__ = ["DaskSource", "from_dask"]

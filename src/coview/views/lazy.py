@@ -14,10 +14,9 @@ import numpy as np
 from coview.exceptions import ViewsTypeError
 from coview.utils.messages import listed
 from coview.utils.tables import html_table, text_table
-from coview.views.base import NamedViews
-from coview.views.checks import as_rows, texts_as_str
+from coview.views.checks import texts_as_str
 from coview.views.sources import Mapped, MemorySource, Renamed, Source, load_dask, parts_between
-from coview.views.views import Matrix, Views
+from coview.views.views import Matrix, NamedViews, Views
 
 __all__ = ["LazyViews", "stack_views"]
 
@@ -169,7 +168,7 @@ class LazyViews(NamedViews):
             raise TypeError(
                 f"LazyViews hold no matrices in memory: read one with X.select({key!r}).collect()[{key!r}]."
             )
-        rows = as_rows(self._row_key(key), len(self))
+        rows = self._as_rows(key)
         if isinstance(rows, slice):
             start, stop, step = rows.indices(len(self))
             if step == 1:

@@ -24,9 +24,9 @@ from operator import methodcaller
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from coview.exceptions import EngineError
+from coview.views.arrays import kind_of, memory_size, stored_values
 from coview.views.views import Matrix, Views
 
 __all__ = [
@@ -36,12 +36,9 @@ __all__ = [
     "Renamed",
     "Source",
     "ViewLayout",
-    "kind_of",
     "layout_of",
     "load_dask",
-    "memory_size",
     "parts_between",
-    "stored_values",
 ]
 
 
@@ -250,20 +247,3 @@ def load_dask() -> Any:
     except ImportError:
         raise EngineError('This needs dask, which is not installed. Run: pip install "coview[dask]".') from None
     return dask
-
-
-def kind_of(matrix: Any) -> str:
-    """Say whether a matrix is "sparse" or "dense"."""
-    return "sparse" if sparse.issparse(matrix) else "dense"
-
-
-def memory_size(matrix: Any) -> int:
-    """Bytes of a matrix in memory."""
-    if sparse.issparse(matrix):
-        return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
-    return int(matrix.nbytes)
-
-
-def stored_values(matrix: Any) -> int:
-    """Number of values that a matrix stores: all cells of a dense one."""
-    return int(matrix.nnz if sparse.issparse(matrix) else matrix.size)

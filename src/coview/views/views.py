@@ -1,12 +1,15 @@
-"""`Views`: several feature matrices of the same objects, named, aligned by row and immutable.
+"""`Views`: several feature matrices of the same objects, named, aligned by row and immutable; and what becomes such.
 
 A row may lack a view: `present[i, v]` is False there and the matrix holds zeros in that row. Indexing selects rows, as
-scikit-learn's splitters and searches expect, or one view by its name.
+scikit-learn's splitters and searches expect, or one view by its name. `NamedViews` is what views in memory and lazy
+ones (`lazy.py`) have in common: names, choosing among them, immutability.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 import numpy as np
@@ -16,17 +19,28 @@ from coview.exceptions import ViewsError, ViewsTypeError
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.tables import html_table, text_table
 from coview.views.alignment import concat_rows, join_rows
-from coview.views.arrays import as_matrix, density, frozen, is_dask_collection, read_only, side_by_side, take_rows
-from coview.views.base import NamedViews
+from coview.views.arrays import (
+    as_matrix,
+    density,
+    frozen,
+    has_two_levels,
+    is_anndata,
+    is_dask_collection,
+    is_frame,
+    is_mudata,
+    kind_of,
+    read_only,
+    side_by_side,
+    take_rows,
+)
 from coview.views.checks import (
     as_feature_names,
     as_ids,
     as_present,
-    as_rows,
     check_absent_rows_empty,
+    check_name,
     check_same_index,
     common_length,
-    named_matrices,
     same_optional,
     same_values,
     texts_as_str,
@@ -34,7 +48,168 @@ from coview.views.checks import (
 
 Matrix = Union[np.ndarray, sparse.csr_matrix, sparse.csr_array]  # noqa: UP007  (evaluated at run time by sphinx)
 
-__all__ = ["Matrix", "Views", "n_present"]
+__all__ = [
+    "PLAIN",
+    "Matrix",
+    "NamedViews",
+    "RowsById",
+    "Views",
+    "check_same_order",
+    "is_list_of_views",
+    "is_plain",
+    "n_present",
+    "named_matrices",
+    "presence_patterns",
+]
+
+PLAIN = "x"  # the name of the view that a plain matrix becomes
+
+
+class RowsById:
+    """Rows of views by the ids of the objects: ``X.loc["gimp"]``, ``X.loc[["gimp", "inkscape"]]``."""
+
+    __slots__ = ("_views",)
+
+    def __init__(self, views: NamedViews) -> None:
+        self._views = views
+
+    def __getitem__(self, ids: Any) -> Any:
+        own = self._views.ids
+        if own is None:
+            raise ViewsError("These views have no ids to look up. Pass Views(..., ids=...), or TableViews(id=COLUMN).")
+        wanted = np.atleast_1d(np.asarray(ids)).tolist()
+        rows: dict[Any, list[int]] = {key: [] for key in wanted}
+        for row, key in enumerate(own.tolist()):
+            if key in rows:
+                rows[key].append(row)
+        for key, places in rows.items():
+            if not places:
+                raise ViewsError(f"There is no object with the id {key!r}.{did_you_mean(key, own.tolist())}")
+        return self._views[[row for key in wanted for row in rows[key]]]
+
+
+class NamedViews(ABC):
+    """Several views of the same objects, by name; `Views` and `LazyViews` say where the rows are."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """Names of the views, in order."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> dict[str, int]:
+        """Number of features of each view."""
+
+    @property
+    @abstractmethod
+    def feature_names(self) -> dict[str, np.ndarray]:
+        """Feature names, for the views that have them."""
+
+    @property
+    @abstractmethod
+    def ids(self) -> np.ndarray | None:
+        """Ids of the objects, or None."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, key: Any) -> Any: ...
+
+    @abstractmethod
+    def _select(self, names: tuple[str, ...]) -> Any: ...
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of objects, and of features over all views."""
+        return len(self), sum(self.n_features.values())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def keys(self) -> tuple[str, ...]:
+        """Names of the views, so that ``dict(X)`` works for views in memory."""
+        return self.names
+
+    @property
+    def loc(self) -> RowsById:
+        """Rows by the ids of their objects: ``X.loc[["gimp", "inkscape"]]``; of an id in several rows all of them."""
+        return RowsById(self)
+
+    # -- choosing among the views
+
+    def select(self, *names: str) -> Any:
+        """Keep these views, in this order."""
+        if len(names) == 1 and not isinstance(names[0], str):
+            names = tuple(names[0])
+        if not names:
+            raise ViewsError(f"select needs at least one view; the views are {listed(self.names)}.")
+        self._check_names(names)
+        _check_different(names)
+        return self._select(names)
+
+    def drop(self, *names: str) -> Any:
+        """Keep all views but these."""
+        self._check_names(names)
+        return self.select(*(name for name in self.names if name not in names))
+
+    def _renaming(self, mapping: Mapping[str, str] | None, named: Mapping[str, str]) -> dict[str, str]:
+        """Return ``{old name: new name}``, refusing unknown views and names that would be there twice."""
+        new = {**(mapping or {}), **named}
+        self._check_names(tuple(new))
+        _check_different(tuple(new.get(name, name) for name in self.names))
+        return new
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self.names:
+                raise ViewsError(
+                    f"There is no view {name!r}; the views are {listed(self.names)}.{did_you_mean(name, self.names)}"
+                )
+
+    def _as_rows(self, key: Any) -> Any:
+        """Return the rows of an index as a slice or an integer array; one integer keeps its dimension."""
+        if isinstance(key, tuple):
+            # scikit-learn's indexing of anything with a shape asks for X[rows, ...]
+            if len(key) != 2 or not (key[1] is Ellipsis or (isinstance(key[1], slice) and key[1] == slice(None))):
+                raise TypeError(f"{type(self).__name__} are indexed by rows. For several views use X.select(...).")
+            key = key[0]
+        if isinstance(key, slice):
+            return key
+        rows, n_rows = np.atleast_1d(key), len(self)
+        if not rows.size and rows.dtype != bool:
+            rows = rows.astype(np.intp)  # NumPy makes floats of an empty list
+        if rows.ndim != 1 or rows.dtype.kind not in "biu":
+            raise TypeError(
+                f"Views are indexed by rows or by one view's name, got {type(key).__name__}. For several views use "
+                "X.select(...)."
+            )
+        if rows.dtype == bool and len(rows) == n_rows:
+            return np.flatnonzero(rows)
+        # NumPy, SciPy and sources of lazy rows would each refuse these in words of their own
+        if rows.dtype == bool or (rows.size and not -n_rows <= rows.min() <= rows.max() < n_rows):
+            raise IndexError(f"Rows are out of range, or a mask of another length: the views have {n_rows} rows.")
+        return rows
+
+    # -- immutability
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} are immutable. Create new ones with select, drop, rename or map.")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError(f"{type(self).__name__} are immutable. Create new ones with select, drop, rename or map.")
+
+
+def _check_different(names: tuple[str, ...]) -> None:
+    if len(set(names)) != len(names):
+        raise ViewsError(f"View names must be unique, got {listed(names)}.")
 
 
 class Views(NamedViews):
@@ -200,10 +375,9 @@ class Views(NamedViews):
         if isinstance(key, str):
             self._check_names((key,))
             return self._arrays[key]
-        return self._take(self._row_key(key))
+        return self._take(self._as_rows(key))
 
-    def _take(self, key: Any) -> Views:
-        rows = as_rows(key, len(self))
+    def _take(self, rows: Any) -> Views:
         return Views._trusted(
             {name: take_rows(array, rows) for name, array in self._arrays.items()},
             None if self._ids is None else self._ids[rows],
@@ -229,6 +403,11 @@ class Views(NamedViews):
             self._present,
             {new.get(name, name): columns for name, columns in self._feature_names.items()},
         )
+
+    def _cast(self, dtypes: Mapping[str, Any]) -> Views:
+        """Return the same values in other types; a view that has its type already is not copied."""
+        arrays = {name: array.astype(dtypes[name], copy=False) for name, array in self._arrays.items()}
+        return Views._trusted(arrays, self._ids, self._present, self._feature_names)
 
     def map(self, function: Callable[[Matrix], Any] | Mapping[str, Callable[[Matrix], Any]]) -> Views:
         """Apply one function to the matrix of every view, or a separate function to each view by name."""
@@ -309,12 +488,17 @@ class Views(NamedViews):
     def _summary(self) -> list[tuple[str, str, str, str, str]]:
         rows = []
         for v, (name, array) in enumerate(self._arrays.items()):
-            kind = "sparse" if sparse.issparse(array) else "dense"
             have = self._present[:, v].mean() if len(self) else 1.0
             missing = "" if have == 1.0 else f"present in {100 * have:.1f} % of rows"
             n, m = array.shape
             rows.append(
-                (name, f"{n} x {m}", f"{kind} {array.dtype}", f"{100 * density(array):.1f} % non-zero", missing)
+                (
+                    name,
+                    f"{n} x {m}",
+                    f"{kind_of(array)} {array.dtype}",
+                    f"{100 * density(array):.1f} % non-zero",
+                    missing,
+                )
             )
         return rows
 
@@ -327,6 +511,80 @@ class Views(NamedViews):
     def _repr_html_(self) -> str:
         rows = [(*row[:4], row[4] or "in all rows") for row in self._summary()]
         return html_table(self._title(), ("view", "shape", "kind", "density", "present"), rows)
+
+
+def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Sources by view name, from the forms that `Views(...)` accepts."""
+    pairs: list[tuple[str, Any]]
+    if views is None or (isinstance(views, (list, tuple)) and not views):
+        pairs = []
+    elif isinstance(views, Mapping) and not sparse.issparse(views):
+        pairs = list(views.items())
+    elif is_mudata(views) or is_anndata(views):
+        raise ViewsError("Views() takes matrices; a MuData or AnnData becomes views by as_views(data).")
+    elif isinstance(views, (list, tuple)) and is_list_of_views(views):
+        pairs = [(f"view{i}", view) for i, view in enumerate(views)]
+    elif is_frame(views) and has_two_levels(views):
+        pairs = [(str(name), views[name]) for name in dict.fromkeys(views.columns.get_level_values(0))]
+    else:
+        pairs = [(PLAIN, views)]
+    pairs += named.items()
+    for name, _ in pairs:
+        check_name(name)
+    matrices = dict(pairs)
+    if len(matrices) < len(pairs):
+        name = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ViewsError(f"View names must be unique, got {name!r} more than once.")
+    return matrices
+
+
+def is_list_of_views(X: list[Any] | tuple[Any, ...]) -> bool:
+    """Tell a list of matrices from a matrix written as a list of rows."""
+    return len(X) > 0 and all(
+        sparse.issparse(part)
+        or is_frame(part)
+        or (isinstance(part, np.ndarray) and part.ndim == 2)
+        or is_dask_collection(part)
+        for part in X
+    )
+
+
+def is_plain(X: Any) -> bool:
+    """Tell whether X is one matrix, as any scikit-learn estimator takes it, rather than several views."""
+    if sparse.issparse(X):  # asked first: a dok matrix is a mapping too
+        return True
+    if isinstance(X, (NamedViews, Mapping)) or is_mudata(X) or is_anndata(X):
+        return False
+    if isinstance(X, (list, tuple)):
+        return not is_list_of_views(X)
+    return not (is_frame(X) and has_two_levels(X))
+
+
+def check_same_order(X: Any, values: Any, name: str) -> None:
+    """Refuse a pandas Series or frame with the rows of X in another order: by position it would mix up objects.
+
+    X is a frame, a mapping of frames, or views, whose ids count where they are texts: numbers may be those of a column
+    of ids. A Series whose rows are merely counted is taken by position, as an array is.
+    """
+    index, own = _index_of(values), _index_of(X)
+    if index is None or type(values.index).__name__ == "RangeIndex":
+        return
+    parts = X.values() if isinstance(X, Mapping) else X if isinstance(X, (list, tuple)) else ()
+    if parts:
+        own = next((rows for rows in map(_index_of, parts) if rows is not None), None)
+    elif isinstance(X, NamedViews) and X.ids is not None and all(isinstance(key, str) for key in X.ids.tolist()):
+        own = X.ids.tolist()
+    if own is not None and own != index and sorted(map(str, own)) == sorted(map(str, index)):
+        raise ViewsError(
+            f"The rows of {name} are in another order than those of X. Put them in its order with {name}.loc[...], or "
+            f"pass {name}.to_numpy() if they already match."
+        )
+
+
+def _index_of(values: Any) -> list[Any] | None:
+    """Index of a pandas Series or frame; None of anything else, as of pandas' own arrays."""
+    index = getattr(values, "index", None) if type(values).__module__.partition(".")[0] == "pandas" else None
+    return None if index is None else index.tolist()
 
 
 def n_present(views: Views) -> dict[str, int]:

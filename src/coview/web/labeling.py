@@ -16,7 +16,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection, inspect
 from coview.inspection.choice import describe_accuracy
 from coview.model_selection.suggest import suggest_labels
-from coview.utils.jsonable import plain
+from coview.utils.jsonable import to_jsonable
 from coview.utils.messages import listed
 from coview.utils.warn import unwarned
 from coview.validation import minus_one_is_unlabeled, unlabeled_rows
@@ -195,7 +195,7 @@ class Labeling:
             "probabilities": self._model().probabilities,
             "objects": [
                 {
-                    **plain(row),
+                    **to_jsonable(row),
                     "id": service.ids[row["row"]],
                     "about": service.caption(row["row"]),
                     "predicted": str(row["predicted"]),

@@ -30,7 +30,7 @@ from coview.io.tables import TABLES, read_table
 from coview.io.views_folder import read_views
 from coview.preprocessing.columns import as_table
 from coview.utils import messages
-from coview.utils.jsonable import plain
+from coview.utils.jsonable import to_jsonable
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.warn import warn_user
 from coview.validation import unlabeled_rows
@@ -157,7 +157,7 @@ class Service:
         """Return the values of a column of the table, None where there is none."""
         if name not in self._cells:
             assert self.table is not None
-            self._cells[name] = plain(self.table.cells(name))
+            self._cells[name] = to_jsonable(self.table.cells(name))
         return self._cells[name]
 
     @cached_property
@@ -235,19 +235,19 @@ class Service:
                 }
                 for view, reader in self.readers.items()
             ],
-            "classes": plain(model.labels) if "class" in kinds_of(model) else None,
+            "classes": to_jsonable(model.labels) if "class" in kinds_of(model) else None,
             "kinds": list(dict.fromkeys(kind for each in self.models for kind in kinds_of(each))),
             "objects": len(self.ids),
             "indexed": 0 if self.searcher is None else len(self.searcher.retriever.indexed_ids()),
             "searched": [{"name": view, "takes": reader.kinds} for view, reader in self._query_readers.items()],
             "data": self.data is not None,
             "can": self.abilities,
-            "parameters": plain(model.estimator.get_params(deep=False)),
-            "n_iter": plain(model.n_iter),
+            "parameters": to_jsonable(model.estimator.get_params(deep=False)),
+            "n_iter": to_jsonable(model.n_iter),
             "choice": describe_choice(
                 model.candidates, model.numbers, model.relations, model.accuracy_by_view, model.held_out
             ),
-            "history": plain(list(model.history.get("objective", []))[:2000]),
+            "history": to_jsonable(list(model.history.get("objective", []))[:2000]),
         }
 
     # -- questions
@@ -292,18 +292,18 @@ class Service:
         if not (model.predicts or model.kind == "topic"):
             raise ViewsError(f"{model.name} has no predict. Use /transform for the coordinates of objects.")
         prepared, known = model.prepare_known(views)
-        answer: dict[str, Any] = {"known": plain(known)}
+        answer: dict[str, Any] = {"known": to_jsonable(known)}
         ranked = top > 0 and sorts(model)
         memberships = model.memberships(prepared, prepared=True) if model.probabilities or ranked else None
         if memberships is not None and model.probabilities:
-            answer["probabilities"] = plain(memberships)
+            answer["probabilities"] = to_jsonable(memberships)
         if memberships is not None and ranked:
             answer["top"] = [largest_shares(row, model.group_names, top, -1.0) for row in memberships]
         if model.kind == "topic" and memberships is not None:
             labels = np.asarray(model.labels)[memberships.argmax(axis=1)]
         else:
             labels = np.asarray(model.predict(prepared, prepared=True))
-        answer["labels"] = plain(labels)
+        answer["labels"] = to_jsonable(labels)
         if model.kind in NAMED_BY_FEATURES:
             answer["names"] = [model.group_names[code] if code >= 0 else None for code in model.codes(labels)]
         sets = model.label_sets(prepared, prepared=True)
@@ -316,7 +316,7 @@ class Service:
         coordinates = self.model.transform(views)
         if coordinates is None:
             raise ViewsError(f"{self.model.name} has no transform. Use /predict.")
-        return {"coordinates": plain(dense(coordinates))}
+        return {"coordinates": to_jsonable(dense(coordinates))}
 
     def query_views(self, source: str | None, target: str | None) -> tuple[str, str]:
         """Names of the view of a query and of the view to search in, where at least one of them is named."""

@@ -1,4 +1,4 @@
-"""Texts in .csv and .tsv files that people open in spreadsheets: none runs as a formula, and coview reads them back.
+"""Cells of .csv and .tsv files: the sign between them, and texts that no spreadsheet runs as a formula.
 
 A text that a spreadsheet would run gets a ' in front when it is written, and loses it when coview reads it. What is a
 sign alone, such as the classes + and -, and every number stay as they are.
@@ -7,11 +7,23 @@ sign alone, such as the classes + and -, and every number stay as they are.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
-__all__ = ["spreadsheet_cell", "without_escape"]
+__all__ = ["find_delimiter", "spreadsheet_cell", "without_escape"]
 
 _FORMULA = "=+-@＝＋－＠"  # how formulas begin, also as East Asian keyboards type them
+
+
+def find_delimiter(header: str) -> str:
+    """Return the sign that separates the names in the first line of a table: the most frequent outside quotes.
+
+    Examples
+    --------
+    >>> find_delimiter('key;"title, short";year')
+    ';'
+    """
+    return max((",", ";", "\t", "|"), key=re.sub(r'"[^"]*"?', "", header).count)
 
 
 def spreadsheet_cell(value: Any) -> Any:

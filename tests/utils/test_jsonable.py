@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coview.exceptions import DataFileError
-from coview.utils.text_files import json_rows
+from coview.utils.jsonable import json_rows
 
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 
-from coview.utils.folds import deal_folds, list_splits
+from coview.utils.sampling import deal_folds, list_splits
 
 CODES = np.array([0, 1] * 6)
 
