@@ -16,7 +16,7 @@ from coview.utils.parameters import TRUTH, one_of
 from coview.views.arrays import is_whole
 from coview.views.views import Views
 
-__all__ = ["TfidfViews", "UnitRows", "document_frequency", "weigh_counts"]
+__all__ = ["TfidfViews", "UnitRows", "compute_idf", "document_frequency", "weigh_counts"]
 
 REPEATED = 1.2  # mean count of the features of a row from which on texts are long
 
@@ -78,9 +78,7 @@ class TfidfViews(PerViewTransformer):
         self.views = views
 
     def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray]:
-        if not self.use_idf:
-            return (np.ones(array.shape[1], dtype=float_of(array)),)
-        idf = np.log((1 + array.shape[0]) / (1 + document_frequency(array))) + 1
+        idf = compute_idf(array) if self.use_idf else np.ones(array.shape[1])
         return (idf.astype(float_of(array)),)
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
@@ -179,6 +177,14 @@ class UnitRows(PerViewTransformer):
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         return normalize(array.astype(float_of(array)), norm=self.norm, copy=False)
+
+
+def compute_idf(array: Any) -> np.ndarray:
+    """Return the inverse document frequency of each feature, ``log((1 + n) / (1 + df)) + 1``.
+
+    It is at least 1, so that no row with features becomes empty by it.
+    """
+    return np.log((1 + array.shape[0]) / (1 + document_frequency(array))) + 1
 
 
 def document_frequency(array: Any) -> np.ndarray:
