@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.text import TextViews
+from coview.preprocessing.vectorizer import TextVectorizer
 from coview.preprocessing.weighting import TfidfViews
 
 TITLES = ["red fox", "blue sea", "red sea"]
@@ -181,8 +182,9 @@ def test_a_fit_says_how_many_texts_it_left_without_a_word():
     rare = [f"einzel{i}" for i in range(40)]
     table = {"de": [*rare, *["hund"] * 60, *["katze maus"] * 60, "", None], "en": ["dog", "cat"] * 81}
     with pytest.warns(UserWarning, match=r"without any feature: 40 of 160 in view 'de'\.") as caught:
-        TextViews().fit(table)
+        TextViews(vectorizer=TextVectorizer(min_df=2, max_df=0.5)).fit(table)
     assert len(caught) == 1
+    assert "min_df=1" in str(caught[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        TextViews(min_df=1, max_df=1.0).fit(table)
+        TextViews().fit(table)

@@ -5,10 +5,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
-from coview import TableViews, TextVectorizer, TextViews, load, save
+from coview import PLSA, TableViews, TextVectorizer, TextViews, inspect, load, save
 from coview.exceptions import ViewsError
+from coview.inspection.features import top_features
 from coview.preprocessing.stop_words import STOP_WORDS, detect_language
-from coview.preprocessing.vectorizer import find_separators
+from coview.preprocessing.vectorizer import find_separators, is_char_ngram
 
 SENTENCES = {
     "english": "The fox is in the garden and it was looking for something to eat",
@@ -153,13 +154,13 @@ def _texts(n):
 
 
 def test_defaults_leave_out_function_words_and_rare_and_common_ones():
-    model = TextViews().fit({"body": _texts(300)})
+    model = TextViews().fit({"body": [f"{text} {text}" for text in _texts(300)]})
     names = model.vectorizers_["body"].get_feature_names_out().tolist()
     assert model.stop_words_ == {"body": "english"}
-    assert all(name.startswith("word") for name in names)
     assert len(names) > 190
-    assert "unique" not in names
     assert "common" not in names
+    # the last text has no other words; it is not left without any
+    assert [name for name in names if not name.startswith("word")] == ["unique"]
 
 
 def test_all_of_it_can_be_set():
@@ -167,6 +168,50 @@ def test_all_of_it_can_be_set():
     assert {"the", "is", "and", "common", "unique"} <= set(model.vectorizers_["body"].vocabulary_)
     model = TextViews(stop_words=["common"], min_df=1, max_df=1.0).fit({"body": _texts(300)})
     assert "common" not in model.vectorizers_["body"].vocabulary_
+
+
+def test_a_rare_word_counts_only_where_a_text_has_no_other():
+    texts = [f"fox {'sea' if i % 2 else 'hill'} rare{i}" for i in range(120)] + ["solitary"]
+    words = set(TextVectorizer(min_df="auto", max_df=1.0).fit(texts).vocabulary_)
+    assert words == {"fox", "sea", "hill", "solitary"}
+    words = set(TextVectorizer(min_df=2).fit(texts).vocabulary_)  # what is asked for holds
+    assert words == {"fox", "sea", "hill"}
+
+
+def test_characters_count_beside_words_of_short_texts():
+    texts = ["dog", "cat", "barking dog", "sleeping cat"] * 50
+    model = TextVectorizer(char_ngrams="auto").fit(texts)
+    assert model.char_ngrams_
+    assert {"dog", "do…", "…ing"} <= set(model.vocabulary_)
+    assert model.transform(["dogs barked"]).sum() > 0
+    assert not TextVectorizer().fit(texts).char_ngrams_
+    assert not TextVectorizer(char_ngrams="auto").fit(texts[:99]).char_ngrams_
+    assert not TextVectorizer(char_ngrams="auto").fit([5 * f"{text} " for text in texts[2::4]] * 4).char_ngrams_
+    assert not TextVectorizer(char_ngrams="auto", separator=" ").fit(texts).char_ngrams_
+
+
+def test_ngrams_of_characters_leave_out_stop_words():
+    names = TextVectorizer("en", char_ngrams=True).fit(["the dog"]).get_feature_names_out().tolist()
+    assert "dog" in names
+    assert not any("th" in name for name in names)
+
+
+def test_the_most_frequent_words_are_kept():
+    words = TextVectorizer(max_features=2).fit(["sea sea fox", "sea fox hill"]).get_feature_names_out().tolist()
+    assert words == ["fox", "sea"]
+
+
+def test_groups_are_named_and_described_by_words_alone():
+    X = TextViews().fit_transform(["barking dog", "sleepy dog", "red flag", "blue flag"] * 50)
+    assert any(map(is_char_ngram, X.feature_names["text"]))
+    model = inspect(PLSA(2, random_state=0).fit(X))
+    shown = [
+        name
+        for group in top_features(model.described_features("text"), model.feature_names("text"))
+        for name, _, _ in group
+    ]
+    assert {"dog", "flag"} <= set(shown) <= {"barking", "dog", "sleepy", "red", "blue", "flag"}
+    assert not any("…" in name for name in model.group_names)
 
 
 def test_a_short_view_takes_the_language_of_the_others():

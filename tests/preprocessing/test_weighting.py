@@ -18,7 +18,7 @@ from sklearn.preprocessing import normalize
 
 from coview import Views
 from coview.exceptions import ViewsError
-from coview.preprocessing.weighting import TfidfViews, UnitRows
+from coview.preprocessing.weighting import TfidfViews, UnitRows, weigh_counts
 
 COUNTS = np.array([[2, 0, 1, 0], [1, 3, 0, 0], [0, 0, 5, 0], [1, 0, 0, 0]])
 ALL = [TfidfViews(), UnitRows()]
@@ -144,6 +144,22 @@ def test_tfidf_equals_scikit_learn(matrix, options):
 def test_tfidf_weighs_new_rows_with_the_fitted_idf():
     expected = TfidfTransformer().fit(COUNTS).transform(COUNTS[::-1] + 1).toarray()
     np.testing.assert_allclose(TfidfViews().fit(COUNTS).transform(COUNTS[::-1] + 1)["x"], expected)
+
+
+def test_counts_get_log_weights_and_weighted_rows_keep_theirs():
+    given = normalize(COUNTS * np.array([[1.0, 0.3, 2.5, 1.7]]))
+    X = Views(words=COUNTS, tfidf=given)
+    found = make_pipeline(*weigh_counts(X)).fit_transform(X)
+    expected = TfidfTransformer(sublinear_tf=True).fit_transform(COUNTS).toarray()
+    np.testing.assert_allclose(found["words"], expected)
+    np.testing.assert_allclose(found["tfidf"], given)
+
+
+def test_short_counts_stay_as_they_are_where_that_is_asked():
+    links = sparse.csr_array(np.eye(5, dtype=int))
+    assert weigh_counts(Views(links=links), keep_short=True) == []
+    (step,) = weigh_counts(Views(links=links, words=3 * links), keep_short=True)
+    assert (step.views, step.sublinear_tf) == (["words"], True)
 
 
 @settings(max_examples=30, deadline=None)

@@ -19,10 +19,11 @@ import numpy as np
 from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.neighbors import NearestCentroid
+from sklearn.pipeline import make_pipeline
 
 from coview.clustering.relations import relate_views
 from coview.engines.loop import NO_DEADLINE, Deadline
-from coview.preprocessing.weighting import TfidfViews
+from coview.preprocessing.weighting import weigh_counts
 from coview.utils.remembered import remembered
 from coview.utils.sampling import sample_positions
 from coview.views.arrays import for_sklearn, looks_counted, unit_rows
@@ -66,7 +67,8 @@ def learned_view_weights(
     counted = [name for name in some.names if name not in gaussian and looks_counted(some[name], having[name])]
 
     def relate() -> list[str]:
-        return relate_views(TfidfViews(views=counted).fit_transform(some) if counted else some)["verdict"]
+        weighted = make_pipeline(*weigh_counts(some, counted)).fit_transform(some) if counted else some
+        return relate_views(weighted)["verdict"]
 
     verdicts = remembered(("verdicts", *counted, *some.names, *some.values(), some.present), relate)
     strangers = [name for name, verdict in zip(views.names, verdicts) if verdict in STRANGERS]

@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.inspection.names import NAMED_BY_FEATURES
+from coview.preprocessing.vectorizer import is_char_ngram
 from coview.utils.sampling import sample_positions
 from coview.validation import check_option
 from coview.views.arrays import holds_measurements
@@ -132,14 +133,16 @@ def top_features(
 ) -> list[list[tuple[str, float, float]]]:
     """Return for each group its first features as (name, weight, weight over the mean weight of all groups).
 
-    They are ranked as `rank_features` does. Of measurements they are (name, deviation, mean of the group).
+    They are ranked as `rank_features` does. Of measurements they are (name, deviation, mean of the group). Character
+    n-grams beside words are left out.
     """
     weights, beside = features.strengths, np.asarray(features.weights)
     if features.deviations is None:
         beside = _lift(weights, weights.mean(axis=0, keepdims=True))
-    best = rank_features(features, n, by=by)
+    shown = np.array([not is_char_ngram(str(name)) for name in names], dtype=bool)
+    best = rank_features(features, n if shown.all() else len(shown), by=by)
     return [
-        [(str(names[j]), float(row[j]), float(other[j])) for j in chosen]
+        [(str(names[j]), float(row[j]), float(other[j])) for j in chosen[shown[chosen]][:n]]
         for row, other, chosen in zip(weights, beside, best)
     ]
 

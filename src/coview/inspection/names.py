@@ -29,6 +29,8 @@ from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
 
+from coview.preprocessing.vectorizer import is_char_ngram
+
 __all__ = [
     "NAMED_BY_FEATURES",
     "WORDS",
@@ -135,6 +137,7 @@ def _ranked(
         values = _worth(np.asarray(part, dtype=np.float64), sizes, frequencies=shares)
         if shares:
             values = np.where(part >= _LEAST_SHARE, values, 0.0)
+        values = np.where([is_char_ngram(str(name)) for name in names[view]], 0.0, values)
         for group, row in enumerate(values):
             best = np.argpartition(-row, min(_CANDIDATES, len(row)) - 1)[:_CANDIDATES]
             for j in best[row[best] > 0]:

@@ -22,6 +22,8 @@ from sklearn.preprocessing import normalize
 from coview.inspection.by_view import ViewReadings
 from coview.inspection.contract import Inspection, Reading
 from coview.inspection.known import objects_by_view
+from coview.preprocessing.vectorizer import is_char_ngram
+from coview.preprocessing.weighting import compute_idf
 from coview.utils.sampling import sample_positions
 from coview.validation import check_option
 from coview.views.views import Views
@@ -193,8 +195,9 @@ def distinctive_features(
         matrix: Any = views[name]
         sampled = matrix[sample_positions(matrix.shape[0], 5_000)]
         if sparse.issparse(matrix):
-            count = np.asarray((sampled != 0).sum(axis=0)).reshape(-1)
-            rarity, center = np.log((1 + sampled.shape[0]) / (1 + count)) + 1e-6, 0.0
+            # less than the idf that models use: what all objects have says nothing of one of them
+            rarity, center = compute_idf(sparse.csr_array(sampled)) - 1 + 1e-6, 0.0
+            rarity[[is_char_ngram(str(feature)) for feature in feature_names[name]]] = 0
         else:
             spread = sampled.std(axis=0)
             center = sampled.mean(axis=0)
@@ -204,7 +207,7 @@ def distinctive_features(
                 continue
             values = matrix[[row]].toarray().reshape(-1) if sparse.issparse(matrix) else np.asarray(matrix[row])
             strength = np.abs(values - center) * rarity
-            best = [j for j in np.argsort(-strength, kind="stable")[:n] if values[j] != 0]
+            best = [j for j in np.argsort(-strength, kind="stable")[:n] if values[j] != 0 and strength[j] > 0]
             described[position][name] = [str(feature_names[name][j]) for j in best]
     return described
 

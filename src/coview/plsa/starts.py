@@ -38,7 +38,6 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from sklearn.decomposition import non_negative_factorization
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
 from coview.classification.naive_bayes import NaiveBayesStart
@@ -63,6 +62,7 @@ from coview.exceptions import ParameterError
 from coview.inspection.names import same_word
 from coview.plsa.dense import cluster_vectors, gaussian_start
 from coview.plsa.steps import FEATURE_FLOOR, MixtureSteps, random_matrix, stream_of
+from coview.preprocessing.weighting import TfidfViews, compute_idf, weigh_counts
 from coview.utils.messages import did_you_mean, listed, short
 from coview.utils.parameters import MAPPING, NONE, TEXTS, number
 from coview.utils.progress import counted
@@ -199,8 +199,8 @@ def given_keys(init: Any) -> set[str]:
 class FactorizedStart:
     """Topics of weighted counts; called with some rows it gives their mixtures (objects x topics)."""
 
-    weights: dict[str, TfidfTransformer]
-    scales: dict[str, float]  # of each view
+    weights: list[TfidfViews]  # fitted
+    scales: dict[str, float]  # of each view; views of scale 0 have no part in the topics
     topics: np.ndarray  # topics x features of all views
 
     def __call__(self, views: Views) -> np.ndarray:
@@ -220,13 +220,8 @@ class FactorizedStart:
     @classmethod
     def learned(cls, views: Views, n_components: int, seed: int, scales: dict[str, float]) -> FactorizedStart:
         """Factorize the weighted counts of objects in memory, for some sweeps of coordinate descent."""
-        weights = {}
-        for v, name in enumerate(views.names):
-            if scales[name] > 0:
-                have = views.present[:, v]
-                weights[name] = TfidfTransformer().fit(
-                    sparse.csr_array(views[name] if have.all() else views[name][have])
-                )
+        used = [name for name in views.names if scales[name] > 0]
+        weights = [step.fit(views) for step in weigh_counts(views, used)]
         Z = _weighted(views, weights, scales)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -240,9 +235,11 @@ class FactorizedStart:
         return cls(weights, scales, normalize(topics))
 
 
-def _weighted(views: Views, weights: dict[str, TfidfTransformer], scales: dict[str, float]) -> sparse.csr_array:
-    """Tf-idf of all views side by side, rows of unit length in each view times its scale."""
-    parts = [scales[name] * one.transform(sparse.csr_array(views[name])) for name, one in sorted(weights.items())]
+def _weighted(views: Views, weights: list[TfidfViews], scales: dict[str, float]) -> sparse.csr_array:
+    """Weighted counts of all views side by side, rows of unit length in each view times its scale."""
+    for step in weights:
+        views = step.transform(views)
+    parts = [scales[name] * sparse.csr_array(views[name]) for name in sorted(views.names) if scales[name] > 0]
     return sparse.csr_array(sparse.hstack(parts, format="csr"))
 
 
@@ -555,9 +552,7 @@ class Seeds:
         found = np.zeros((len(views), len(self.numbers)))
         for name, weights in self.weights.items():
             counts = sparse.csr_array(views[name])
-            df = np.bincount(counts.indices[counts.data != 0], minlength=counts.shape[1])
-            rarity = np.log1p(len(views) / np.maximum(df, 1))
-            found += (counts @ (weights * rarity).T).toarray()
+            found += (counts @ (weights * compute_idf(counts)).T).toarray()
         rows = random_matrix(seed, 0, len(views) + len(self.numbers), n_groups)
         total = found.sum(axis=1)
         some = np.flatnonzero(total > 0)

@@ -34,7 +34,8 @@ class TextViews(RawTransformer):
     """Turn text columns into views, each with its own vectorizer.
 
     By default words are counted by `TextVectorizer`: without the function words of the language that the texts are in,
-    and without words that hardly any or most of the texts contain. An object whose text is missing (None or NaN) lacks
+    and without words that hardly any or most of the texts contain; in short texts, character n-grams are counted beside
+    words. An object whose text is missing (None or NaN) lacks
     that view; an empty text is a view without words.
 
     Parameters
@@ -54,7 +55,8 @@ class TextViews(RawTransformer):
         view's texts, and that of the other texts where a view's are too short to tell.
     min_df : int, float or "auto", default="auto"
         Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 5,000, 3 below
-        50,000 and 5 above; of `tokens` that are mostly ids of the rows, which are links, it is 1.
+        50,000 and 5 above, but a text without any such word keeps those that it has; of `tokens` that are mostly ids of
+        the rows, which are links, it is 1.
     max_df : int, float or "auto", default="auto"
         Largest number (or share) of texts that a word may be in. "auto" is a half, and all below 100 texts and of
         `tokens` that are mostly ids of the rows.
@@ -153,7 +155,7 @@ class TextViews(RawTransformer):
         self.view_names_ = list(columns)
         views = self._views(table, cells, counts)
         written = {view: np.array([bool(text and text.strip()) for text in texts]) for view, texts in cells.items()}
-        advice = " A smaller min_df (--min-df 1), a larger max_df or other stop_words keep more words."
+        advice = " A smaller min_df (min_df=1), a larger max_df or other stop_words keep more words."
         warn_of_emptied_rows(written, views, advice=advice)
         return views
 
@@ -266,13 +268,20 @@ class TextViews(RawTransformer):
             if view not in ours:
                 vectorizers[view] = clone(wanted[view])
                 continue
-            made = vectorizers[view] = TextVectorizer(languages.get(view), separator=separators.get(view))
-            there = [text for text in texts if text is not None]
-            # words of one text, and of most, are left out where there are enough texts; no link is too rare
-            few = len(there) < 100 or (view in separators and _are_ids(there, made, ids))
-            least = 1 if few else 2 if len(there) < 5_000 else 3 if len(there) < 50_000 else 5
-            made.set_params(min_df=least if self.min_df == "auto" else self.min_df)
-            made.set_params(max_df=(1.0 if few else 0.5) if self.max_df == "auto" else self.max_df)
+            made = TextVectorizer(
+                languages.get(view),
+                separator=separators.get(view),
+                char_ngrams="auto",
+                min_df=self.min_df,
+                max_df=self.max_df,
+            )
+            if view in separators and _are_ids([text for text in texts if text is not None], made, ids):
+                # no link is too rare to count, nor too common
+                made.set_params(
+                    min_df=1 if self.min_df == "auto" else self.min_df,
+                    max_df=1.0 if self.max_df == "auto" else self.max_df,
+                )
+            vectorizers[view] = made
         return vectorizers
 
     def _languages(self, cells: dict[str, list[Any]]) -> dict[str, Any]:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import numbers
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS
+from coview.preprocessing.weighting import document_frequency
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed, short
-from coview.utils.parameters import NONE, TEXTS, TRUTH, check_parameters, frequency, instance, integer
+from coview.utils.parameters import NONE, TEXTS, TRUTH, check_parameters, frequency, instance, integer, one_of
+from coview.utils.sampling import sample_positions
 
-__all__ = ["STOPPED", "TextVectorizer", "find_separators"]
+__all__ = ["STOPPED", "TextVectorizer", "find_separators", "is_char_ngram"]
 
 _WORD = re.compile(r"\w+(?:[-.]\w+)*(?:\+{1,2}|#)?")
 _PARTS = re.compile(r"[-._]+")
@@ -26,6 +30,14 @@ _SEPARATORS = (";", "|", ",", "\t", "\n")
 _ALTERNATIVES = " | "  # inside an item of a list: "python3 | python3-dev"
 _VERSION = re.compile(r"\([<>=!~]{1,3} \d[^()]*\)")  # that an item requires: "libc6 (>= 2.14)"
 
+# up to so many texts, the least number of them that a word must be in; with fewer than the first every word counts,
+# as one that is there once may be all that a text says
+_LEAST_TEXTS = ((100, 1), (5_000, 2), (50_000, 3))
+_MANY_TEXTS = 5
+_SAMPLED = 1_000  # texts whose median length is taken
+_SHORT = 10  # words of the median text below which texts are short: alike ones seldom have whole words in common
+_GOES_ON = "…"  # marks where a word goes on beyond an n-gram; no word has one
+_NGRAMS = range(3, 6)  # lengths of character n-grams with the word's ends, those of most text classifiers
 
 STOPPED = instance(str, list)
 
@@ -49,10 +61,15 @@ class TextVectorizer(CountVectorizer):
         Leave the required versions of items out, as in "libc6 (>= 2.14)"; lists only.
     ngram_range : tuple of int, default=(1, 1)
         Least and largest number of adjacent words that are counted together.
-    min_df : int or float, default=1
-        Least number (or share) of texts that a word must be in.
-    max_df : int or float, default=1.0
-        Largest number (or share) of texts that a word may be in.
+    char_ngrams : bool or "auto", default=False
+        Count 3 to 5 adjacent characters of each word beside the words, so that "dogs" and "dog" have something in
+        common; they are spelled "do…", "…og…" and "…gs". "auto" does so for at least 100 texts of less than ten words
+        at the median. Lists have none.
+    min_df : int, float or "auto", default=1
+        Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 5,000, 3 below
+        50,000 and 5 above, but a text without any such word keeps those that it has.
+    max_df : int, float or "auto", default=1.0
+        Largest number (or share) of texts that a word may be in. "auto" is a half, and all below 100 texts.
     max_features : int or None, default=None
         Keep only so many of the most frequent words.
 
@@ -62,6 +79,8 @@ class TextVectorizer(CountVectorizer):
         Column of each word.
     fixed_vocabulary_ : bool
         Whether the words were given, and not learned.
+    char_ngrams_ : bool
+        Whether character n-grams are counted beside words.
 
     Examples
     --------
@@ -73,18 +92,23 @@ class TextVectorizer(CountVectorizer):
     ['libc6', 'python3-numpy']
     """
 
-    _parameter_constraints = {**CountVectorizer._parameter_constraints, "stop_words": [str, list, None]}
     vocabulary_: dict[str, int]
     fixed_vocabulary_: bool
-    _fitted_state = {"vocabulary_": rules.vocabulary(), "fixed_vocabulary_": rules.flag()}
+    char_ngrams_: bool
+    _fitted_state = {
+        "vocabulary_": rules.vocabulary(),
+        "fixed_vocabulary_": rules.flag(),
+        "char_ngrams_": rules.flag(),
+    }
 
     _parameters = {
         "stop_words": STOPPED | NONE,
         "separator": instance(str, tuple) | NONE,
         "drop_versions": TRUTH,
         "ngram_range": TEXTS,
-        "min_df": frequency(),
-        "max_df": frequency(),
+        "char_ngrams": TRUTH | one_of("auto"),
+        "min_df": frequency() | one_of("auto"),
+        "max_df": frequency() | one_of("auto"),
         "max_features": integer() | NONE,
     }
 
@@ -95,6 +119,7 @@ class TextVectorizer(CountVectorizer):
         separator: str | tuple[str, ...] | None = None,
         drop_versions: bool = False,
         ngram_range: tuple[int, int] = (1, 1),
+        char_ngrams: Any = False,
         min_df: Any = 1,
         max_df: Any = 1.0,
         max_features: int | None = None,
@@ -103,17 +128,63 @@ class TextVectorizer(CountVectorizer):
         self.stop_words = stop_words
         self.separator = separator
         self.drop_versions = drop_versions
+        self.char_ngrams = char_ngrams
+
+    def fit(self, raw_documents: Any, y: Any = None) -> TextVectorizer:
+        """Learn the words of texts."""
+        self.fit_transform(raw_documents, y)
+        return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
         """Learn the words of texts and return their counts (texts x words)."""
         check_parameters(self)
         texts = _as_texts(raw_documents)
+        self._validate_ngram_range()
+        self.char_ngrams_ = self._finds_char_ngrams(texts)
         try:
-            return super().fit_transform(texts, y)
+            counter = CountVectorizer(analyzer=self.build_analyzer())
+            counts = counter.fit_transform(texts)
         except ParameterError:
             raise
-        except ValueError as error:  # no words, or none between min_df and max_df
+        except ValueError as error:  # no words at all
             raise ViewsError(" ".join(str(error).split())) from None
+        words = counter.get_feature_names_out()
+        kept = np.flatnonzero(self._keep_columns(counts, words))
+        if not len(kept):
+            raise ViewsError("No words remain between min_df and max_df. Try a lower min_df or a higher max_df.")
+        self.vocabulary_ = {word: column for column, word in enumerate(words[kept].tolist())}
+        self.fixed_vocabulary_ = False
+        return counts[:, kept]
+
+    def _finds_char_ngrams(self, texts: list[Any]) -> bool:
+        """Tell whether character n-grams are counted: as asked for, else where there are many short texts."""
+        if self.separator is not None or self.char_ngrams != "auto":
+            return self.separator is None and bool(self.char_ngrams)
+        tokenize = self.build_tokenizer()
+        lengths = [len(tokenize(self.decode(texts[i]))) for i in sample_positions(len(texts), _SAMPLED)]
+        lengths = [length for length in lengths if length]
+        # n-grams of few texts are hardly ever in two of them, and would all be kept
+        return len(texts) >= _LEAST_TEXTS[0][0] and bool(lengths) and float(np.median(lengths)) < _SHORT
+
+    def _keep_columns(self, counts: Any, words: np.ndarray) -> np.ndarray:
+        """Tell of each word whether it counts."""
+        n_texts, frequency = counts.shape[0], document_frequency(counts)
+        least, most = self.min_df, self.max_df
+        if least == "auto":
+            least = next((number for bound, number in _LEAST_TEXTS if n_texts < bound), _MANY_TEXTS)
+        if most == "auto":
+            most = 0.5 if n_texts >= _LEAST_TEXTS[0][0] else 1.0
+        common = frequency <= (most if isinstance(most, numbers.Integral) else most * n_texts)
+        kept = common & (frequency >= (least if isinstance(least, numbers.Integral) else least * n_texts))
+        if self.min_df == "auto":
+            # in short texts, or in a language of long words, every word of a text may be rare
+            emptied = np.flatnonzero(np.diff(counts[:, kept].indptr) == 0)
+            whole = np.array([not is_char_ngram(word) for word in words])
+            kept |= common & whole & (document_frequency(counts[emptied]) > 0)
+        if self.max_features is not None and kept.sum() > self.max_features:
+            totals = np.where(kept, np.asarray(counts.sum(axis=0)).ravel(), -1)
+            kept = np.isin(np.arange(len(kept)), np.argsort(-totals, kind="stable")[: self.max_features])
+        return kept
 
     def transform(self, raw_documents: Any) -> Any:
         """Return the counts of the learned words in texts (texts x words)."""
@@ -147,7 +218,14 @@ class TextVectorizer(CountVectorizer):
     def build_analyzer(self) -> Callable[[Any], list[str]]:
         """Return the function that turns a text into what is counted."""
         tokenize, stop_words = self.build_tokenizer(), self.get_stop_words()
-        return lambda text: self._word_ngrams(tokenize(self.decode(text)), stop_words)
+        if not getattr(self, "char_ngrams_", False):
+            return lambda text: self._word_ngrams(tokenize(self.decode(text)), stop_words)
+
+        def analyze(text: Any) -> list[str]:
+            words = [word for word in tokenize(self.decode(text)) if word not in stop_words]
+            return [*self._word_ngrams(words), *(part for word in words for part in _char_ngrams(word))]
+
+        return analyze
 
     def _separators(self) -> tuple[str, ...]:
         separators = self.separator if isinstance(self.separator, tuple) else (self.separator,)
@@ -160,6 +238,36 @@ class TextVectorizer(CountVectorizer):
 
     def _check_stop_words_consistency(self, *_: Any) -> None:
         """Pass: stop words are compared with words after splitting, so there is nothing to warn of."""
+
+
+def _char_ngrams(word: str) -> Iterator[str]:
+    """Character n-grams of a word, with an ellipsis where the word goes on.
+
+    Examples
+    --------
+    >>> list(_char_ngrams("dogs"))
+    ['do…', '…dog…', '…ogs…', '…gs', 'dog…', '…dogs…', '…ogs', 'dogs…', '…dogs']
+    """
+    # compound words are counted by their parts as well, and pairs of ideographs are n-grams already
+    if len(word) < _NGRAMS[0] or _PARTS.search(word):
+        return
+    padded = f" {word} "
+    for n in _NGRAMS:
+        for first in range(len(padded) - n + 1):
+            part = padded[first : first + n]
+            if part != padded:  # that is the word
+                yield f"{'' if part[0] == ' ' else _GOES_ON}{part.strip()}{'' if part[-1] == ' ' else _GOES_ON}"
+
+
+def is_char_ngram(feature: str) -> bool:
+    """Tell the character n-grams of `TextVectorizer` from its words, for people to whom they say nothing.
+
+    Examples
+    --------
+    >>> is_char_ngram("dogs"), is_char_ngram("dog…")
+    (False, True)
+    """
+    return _GOES_ON in (feature[:1], feature[-1:])
 
 
 def _as_texts(documents: Any) -> list[Any]:

@@ -16,7 +16,9 @@ from coview.utils.parameters import TRUTH, one_of
 from coview.views.arrays import is_whole
 from coview.views.views import Views
 
-__all__ = ["TfidfViews", "UnitRows", "document_frequency", "weigh_counts"]
+__all__ = ["TfidfViews", "UnitRows", "compute_idf", "document_frequency", "weigh_counts"]
+
+REPEATED = 1.2  # mean count of the features of a row from which on texts are long
 
 
 @shared_parameters
@@ -76,9 +78,7 @@ class TfidfViews(PerViewTransformer):
         self.views = views
 
     def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray]:
-        if not self.use_idf:
-            return (np.ones(array.shape[1], dtype=float_of(array)),)
-        idf = np.log((1 + array.shape[0]) / (1 + document_frequency(array))) + 1
+        idf = compute_idf(array) if self.use_idf else np.ones(array.shape[1])
         return (idf.astype(float_of(array)),)
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
@@ -93,19 +93,53 @@ class TfidfViews(PerViewTransformer):
         return weighed if sparse.issparse(array) else weighed.toarray()
 
 
-def weigh_counts(views: Views, names: Sequence[str]) -> list[TfidfViews]:
-    """Return the steps that weigh counts: tf-idf, of whole numbers by their logarithms.
+def weigh_counts(views: Views, names: Sequence[str] | None = None, *, keep_short: bool = False) -> list[TfidfViews]:
+    """Return the transformers that weigh views of counts, to be fitted one after the other.
 
-    Others, such as shares, are taken as they are, since 1 + log of a small share is negative.
+    All models that weigh counts by themselves ask here, so that the same counts are weighed alike in all of them:
+
+    | values of the view                      | weights                                |
+    |-----------------------------------------|----------------------------------------|
+    | whole numbers: counts                   | (1 + log tf) idf, rows of length 1     |
+    | 0 and 1 for the most part, `keep_short` | none: the counts stay as they are      |
+    | others: counts that have weights        | theirs, rows scaled to length 1        |
+
+    Parameters
+    ----------
+    views : Views
+        Views in memory.
+    names : list of str, optional
+        The views of counts, weighted or not: none of their values is negative. All by default.
+    keep_short : bool, default=False
+        Leave counts alone in which hardly any feature of a row is there twice, as in short texts and links: for models
+        of counts, such as topic models, to which they are tokens.
+
+    Returns
+    -------
+    transformers : list of TfidfViews
+        At most one for each kind of weights; none where all counts stay as they are.
 
     Examples
     --------
-    >>> weigh_counts(Views(words=np.array([[2, 1]]), shares=np.array([[0.5, 0.0]])), ["words", "shares"])
-    [TfidfViews(sublinear_tf=True, views=['words']), TfidfViews(views=['shares'])]
+    >>> X = Views(words=np.array([[2, 1]]), links=np.array([[0, 1]]), shares=np.array([[0.6, 0.8]]))
+    >>> weigh_counts(X)
+    [TfidfViews(sublinear_tf=True, views=['words', 'links']), TfidfViews(use_idf=False, views=['shares'])]
+    >>> weigh_counts(X, ["words", "links"], keep_short=True)
+    [TfidfViews(sublinear_tf=True, views=['words'])]
     """
+    names = list(views.names if names is None else names)
+    # a logarithm is for counts alone: 1 + log of a share such as 0.1 is negative
     whole = [name for name in names if is_whole(views[name])]
-    parts = ((True, whole), (False, [name for name in names if name not in whole]))
-    return [TfidfViews(sublinear_tf=log, views=part) for log, part in parts if part]
+    given = [name for name in names if name not in whole]
+    counted = [name for name in whole if not keep_short or _repeats_features(views[name])]
+    steps = [TfidfViews(sublinear_tf=True, views=counted)] if counted else []
+    return [*steps, TfidfViews(use_idf=False, views=given)] if given else steps
+
+
+def _repeats_features(counts: Any) -> bool:
+    """Tell whether the features of a row are often there more than once, as words are in long texts."""
+    values = counts.data if sparse.issparse(counts) else counts
+    return bool(values.sum(dtype=np.float64) >= REPEATED * np.count_nonzero(values) > 0)
 
 
 @shared_parameters
@@ -143,6 +177,14 @@ class UnitRows(PerViewTransformer):
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         return normalize(array.astype(float_of(array)), norm=self.norm, copy=False)
+
+
+def compute_idf(array: Any) -> np.ndarray:
+    """Return the inverse document frequency of each feature, ``log((1 + n) / (1 + df)) + 1``.
+
+    It is at least 1, so that no row with features becomes empty by it.
+    """
+    return np.log((1 + array.shape[0]) / (1 + document_frequency(array))) + 1
 
 
 def document_frequency(array: Any) -> np.ndarray:

@@ -43,7 +43,7 @@ from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.parameters import ESTIMATOR, NONE, TEXTS, number, one_of
 from coview.validation import base_seed, check_count, check_option, encode_labels
-from coview.views.arrays import take_rows
+from coview.views.arrays import is_whole, take_rows
 from coview.views.views import Views
 
 __all__ = ["CrossModalRetriever"]
@@ -802,8 +802,8 @@ def _default_model(views: Views) -> Any:
 
 def _is_counts(matrix: Any) -> bool:
     """Tell counts from measurements: whole numbers, none of them negative."""
-    values = matrix.data if sparse.issparse(matrix) else np.asarray(matrix)
-    return bool(values.size and values.min() >= 0 and np.array_equal(values, np.floor(values)))
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    return bool(values.size and values.min() >= 0) and is_whole(matrix)
 
 
 def _position(model: Inspection, views: Views, name: str) -> np.ndarray:
