@@ -40,7 +40,6 @@ print(f"{(model.labels_ == -1).sum()} objects are noise")
 model.undo()
 model.reduce(8)
 print(*model.log(), sep="\n")
-print(model.whereabouts())
 
 # %%
 # The edited model is a model like any other: saved, loaded, and asked about new objects, from one view alone.

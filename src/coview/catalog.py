@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-__all__ = ["ESTIMATORS", "TRANSFORMERS", "Entry", "estimators", "name_of", "resolve"]
+__all__ = ["ESTIMATORS", "TRANSFORMERS", "Entry", "estimators", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -111,13 +111,6 @@ def resolve(name: str) -> type[Any]:
     'PLSA'
     """
     return getattr(importlib.import_module(_modules()[name]), name)
-
-
-def name_of(cls: type[Any]) -> str:
-    """Return the catalog's name of a class; KeyError if it has none."""
-    if _modules()[cls.__name__] != cls.__module__:
-        raise KeyError(cls.__qualname__)
-    return cls.__name__
 
 
 def estimators() -> dict[str, type[Any]]:

@@ -368,3 +368,19 @@ def test_a_checkpoint_of_other_labels_is_refused(tmp_path):
         model.set_callbacks(Checkpoint(tmp_path / "fit.ckpt", every=1), fail).fit(X, y)
     with pytest.raises(ModelFileError, match=r"fit\.ckpt"):
         model.fit(X, np.where(y >= 0, (y + 1) % (y.max() + 1), y))
+
+
+def test_a_resumed_fit_has_the_history_of_one_that_was_not_interrupted(tmp_path):
+    X, y, _ = corpus(quality=0.2)
+
+    def fail(sweep):
+        if sweep.number == 3:
+            raise ConnectionError
+
+    model = SeededKMeansClassifier(random_state=0, max_iter=5, tol=0)
+    whole = SeededKMeansClassifier(random_state=0, max_iter=5, tol=0).fit(X, y)
+    with pytest.raises(ConnectionError):
+        model.set_callbacks(Checkpoint(tmp_path / "fit.ckpt", every=1), fail).fit(X, y)
+    model.set_callbacks(Checkpoint(tmp_path / "fit.ckpt", every=1)).fit(X, y)
+    assert model.history_["flips"] == whole.history_["flips"] and len(whole.history_["flips"]) == 5
+    np.testing.assert_allclose(model.history_["objective"], whole.history_["objective"])

@@ -7,7 +7,6 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
 from sklearn.pipeline import make_pipeline
 
 from coview import (
@@ -79,16 +78,6 @@ def test_rows_of_a_table_are_named_by_its_column_of_ids():
     model = make_pipeline(TableViews({"words": "body"}, id="key", min_df=1), LinkPLSA(3, random_state=0)).fit(rows)
     moves = edit(model).preview("noise", group=1)
     assert moves["id"] == [IDS[row] for row in moves["row"]] and len(moves["id"]) == 20
-
-
-def test_an_estimator_that_knows_no_ids_is_edited_with_those_that_it_was_given_with():
-    matrix = Views(x=DATA.views["view0"].toarray(), ids=IDS)
-    model = EditedModel(KMeans(3, n_init=1, random_state=0)).fit(matrix)
-    moves = model.preview("merge", groups=[0, 1])
-    assert moves["id"] == [IDS[row] for row in moves["row"]]
-    assert (
-        edit(KMeans(3, n_init=1, random_state=0).fit(matrix["x"])).preview("merge", groups=[0, 1])["id"] == moves["row"]
-    )
 
 
 def test_only_ids_that_a_file_holds_are_kept_and_only_beside_groups(tmp_path):

@@ -19,16 +19,8 @@ def test_each_edit_does_what_it_says_to_the_numbers():
     ]
     groups = EditedGroups(range(6), records)
     assert list(groups.columns) == [1, 2, 4] and groups.shown == [1, 4] and groups.names == {4: "boats"}
-    assert groups.whereabouts() == {
-        0: "dropped",
-        1: "a group",
-        2: "noise",
-        3: "merged into 1",
-        4: "a group, 'boats'",
-        5: "merged into 1",
-        6: "merged into 4",
-        7: "merged into 4",
-    }
+    gone = {0: "dropped", 3: "merged into 1", 5: "merged into 1", 6: "merged into 4", 7: "merged into 4"}
+    assert groups.gone == gone and groups.noise == {2}
     assert groups.next_number == 8
 
 
@@ -38,13 +30,14 @@ def test_a_merged_group_keeps_the_name_that_one_of_them_was_given():
 
 
 def test_names_that_were_found_are_those_of_groups_as_they_are():
-    found = {"edit": "names", "names": {"0": "a", "1": "b", "2": "c", "3": "d"}, "by_hand": False}
+    found = [{"edit": "rename", "group": n, "name": name, "found": True} for n, name in enumerate("abcd")]
     changes = [{"edit": "merge", "groups": [0, 1], "name": None}, {"edit": "rename", "group": 2, "name": "e"}]
-    assert EditedGroups(range(5), [found, *changes]).names == {2: "e", 3: "d"}
+    assert EditedGroups(range(5), [*found, *changes]).names == {2: "e", 3: "d"}
     split = {"edit": "split", "group": 3, "into": [3, 5]}
-    assert EditedGroups(range(5), [found, split]).names == {0: "a", 1: "b", 2: "c"}
-    by_hand = {"edit": "names", "names": {"0": "a", "1": "x"}, "by_hand": True}
-    assert EditedGroups(range(5), [found, by_hand]).by_hand == {1}
+    assert EditedGroups(range(5), [*found, split]).names == {0: "a", 1: "b", 2: "c"}
+    by_hand = {"edit": "rename", "group": 1, "name": "x"}
+    assert EditedGroups(range(5), [*found, by_hand]).by_hand == {1}
+    assert EditedGroups(range(5), [by_hand, *found]).by_hand == set()
 
 
 MERGED = {"edit": "merge", "groups": [0, 1], "name": "pets"}
@@ -95,16 +88,12 @@ def test_the_last_group_stays():
         {"edit": "merge", "groups": [1, -2]},
         {"edit": "merge", "groups": [1, 10**9]},
         {"edit": "merge", "groups": [1, 2], "more": 1},
-        {"edit": "rename", "group": 1, "name": None},
+        {"edit": "rename", "group": 1},
         {"edit": "rename", "group": 1, "name": " "},
         {"edit": "rename", "group": 1, "name": "a\nb"},
         {"edit": "rename", "group": 1, "name": "\x1b[2J"},
         {"edit": "rename", "group": 1, "name": "x" * 201},
         {"edit": "drop", "group": [1]},
-        {"edit": "names", "names": ["a"], "by_hand": False},
-        {"edit": "names", "names": {"x": "a"}, "by_hand": False},
-        {"edit": "names", "names": {"1": ""}, "by_hand": False},
-        {"edit": "names", "names": {"9" * 50: "a"}, "by_hand": False},
         {"edit": "reduce", "n": 2, "groups": [1, 2]},
         {"edit": "reduce", "n": 2, "groups": {}},
     ],
@@ -118,7 +107,7 @@ def test_what_is_no_edit_is_refused_in_a_sentence(record):
 def test_a_group_whose_parts_are_all_dropped_is_dropped():
     split = {"edit": "split", "group": 1, "into": [1, 3]}
     one = EditedGroups(range(3), [split, {"edit": "drop", "group": 3}])
-    assert one.columns == {0: [(0, 0)], 1: [(0, 1)], 2: [(0, 2)]} and one.dropped == [set(), {1}]
+    assert one.columns == {0: [(0, 0)], 1: [(1, 0)], 2: [(0, 2)]} and one.dropped == [set(), {1}]
     both = EditedGroups(range(3), [split, {"edit": "drop", "group": 3}, {"edit": "drop", "group": 1}])
     assert both.columns == {0: [(0, 0)], 2: [(0, 2)]} and both.dropped[0] == {1}
 
@@ -131,6 +120,7 @@ def test_a_record_in_words():
         ({"edit": "reduce", "n": 3, "groups": []}, "reduce to 3"),
         ({"edit": "noise", "group": 1}, "mark 1 as noise"),
         ({"edit": "drop", "group": 1}, "drop 1"),
+        ({"edit": "rename", "group": 1, "name": None, "found": False}, "take back the name of 1"),
     ]
     for record, sentence in words:
         assert describe_record(record) == sentence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -91,6 +92,39 @@ def test_tiny_and_huge_rows_are_solved_too(views, scale):
         expected, moved = solve(margins, norms, shares, base=base, cap=cap, coupling=coupling)
         np.testing.assert_allclose(tau * scale, expected, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(steps * scale, moved, rtol=1e-8, atol=1e-9)
+
+
+def solve_exactly(ma, mb, a, b, qa, qb, loss, extra, cap, coupling):
+    """New margins of two views in fractions: the best of the free optimum and of the edges of the box."""
+    d, s, h, curvature = ma - mb, a + b, qb * b - qa * a, qa * qa * a + qb * qb * b + extra
+
+    def clip(tau):
+        return max(Fraction(0), tau if cap is None else min(tau, cap))
+
+    def value(tau, u):
+        return tau * loss + u * d - (curvature * tau * tau + 2 * h * tau * u + s * u * u) / 2
+
+    inverse = 1 / (extra * s + a * b * (qa + qb) ** 2)
+    free = (s * loss - h * d) * inverse, (curvature * d - h * loss) * inverse
+    found = [(clip((loss - h * u) / curvature), u) for u in (-coupling, coupling)]
+    found += [(tau, min(max((d - h * tau) / s, -coupling), coupling)) for tau in {Fraction(0), cap} - {None}]
+    found += [free] if free[0] == clip(free[0]) and abs(free[1]) <= coupling else []
+    tau, u = max(found, key=lambda point: value(*point))
+    return float(ma + a * (tau * qa - u)), float(mb + b * (tau * qb + u))
+
+
+@pytest.mark.parametrize("orders", [4, 36, 72])
+def test_two_views_of_very_different_norms_end_on_exact_margins(orders):
+    rng = np.random.default_rng(orders)
+    for _ in range(300):
+        norms, margins = 10 ** rng.uniform(-orders / 2, orders / 2, 2), rng.normal(size=2)
+        shares = rng.choice([[0.5, 0.5], [0.25, 0.75]])
+        extra, cap, coupling = rng.choice([0.0, 1e-6, 2.0]), rng.choice([np.inf, 1.0, 1e-3]), 10 ** rng.uniform(-4, 3)
+        _, steps = solve(margins, norms, shares, extra=extra, cap=cap, coupling=coupling)
+        known = [*margins, *norms, *shares, 1 - shares[0] * margins[0] - shares[1] * margins[1], extra]
+        bound = None if np.isinf(cap) else Fraction(float(cap))
+        exact = solve_exactly(*(Fraction(float(x)) for x in known), bound, Fraction(float(coupling)))
+        np.testing.assert_allclose(margins + norms * steps, exact, rtol=1e-12, atol=1e-12)
 
 
 def least_squares(margins, norms, shares, base, heft, cap, coupling):

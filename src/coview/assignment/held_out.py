@@ -60,7 +60,7 @@ def best_sweeps(
             """Share of the held-out objects that get their label back by the centroids before this sweep."""
             assigned = np.concatenate([rows["codes"] for rows in sweep.state.rows])
             curve.append(float(np.mean(agrees(assigned[held], codes[held], steps.rule.ontology))))
-            return not any(rows["flips"].any() for rows in sweep.state.rows)
+            return sweep.state.shared["flips"][-1] == 0
 
         options = Options(max_iter, 0.0, deadline=deadline.share(1 / (n_folds - fold)), callbacks=[look])
         run(steps, Holder(part, engine), partial(_begin, shared), options)

@@ -44,7 +44,7 @@ __all__ = ["SeededKMeansClassifier"]
 
 @dataclass(frozen=True)
 class AssignmentSteps:
-    """Rows: labels (n x views x labels), codes, flips; shared: centroids {view: features x labels}.
+    """Rows: labels (n x views x labels), codes; shared: centroids {view: features x labels}, flips by sweep.
 
     A block carries "given" (labels of labeled objects) and "code" (the most specific of them, -1 is free).
     """
@@ -56,7 +56,7 @@ class AssignmentSteps:
         """Labeled objects have their labels, the others none yet."""
         given, codes = ops.to_numpy(block.extra["given"]), ops.to_numpy(block.extra["code"])
         labels = given[:, None, :] & self.present(block)[:, :, None]
-        return {"labels": labels, "codes": codes.copy(), "flips": np.zeros(len(block), dtype=np.int64)}
+        return {"labels": labels, "codes": codes.copy()}
 
     def row_step(
         self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
@@ -64,11 +64,11 @@ class AssignmentSteps:
         """Score, assign, and add up the objects of each label."""
         scores, present = self.scores(block, shared, ops), self.present(block)
         new = self.assign(block, scores, ops)
-        new["flips"] = (new["labels"] != rows["labels"]).sum(axis=(1, 2))
         if stats is not None:
             # what had no labels yet is judged by its first ones
             before: Any = np.where(rows["labels"].any(axis=(1, 2), keepdims=True), rows["labels"], new["labels"])
             stats["objective"] = stats.get("objective", 0.0) + self.rule.objective(scores, before, present).sum()
+            stats["flips"] = stats.get("flips", 0.0) + float((new["labels"] != rows["labels"]).sum())
             sums = stats.setdefault("sums", {})
             taught = self.rule.teaching_labels(new["labels"], present)
             for v, (name, X) in enumerate(block.views.items()):
@@ -77,11 +77,11 @@ class AssignmentSteps:
         return new, stats
 
     def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree:
-        """Centroids of length 1."""
+        """Centroids of length 1, and the changed labels of one more sweep, which a checkpoint keeps so."""
+        before = shared["centroids"]
         return {
-            "centroids": {
-                name: _unit_columns(total, shared["centroids"][name]) for name, total in stats["sums"].items()
-            }
+            "centroids": {name: _unit_columns(total, before[name]) for name, total in stats["sums"].items()},
+            "flips": np.append(ops.to_numpy(shared["flips"]), stats["flips"]),
         }
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
@@ -123,7 +123,7 @@ class AssignmentSteps:
             onto = ops.asarray(ops.to_numpy(block.extra["given"]).astype(self.dtype))
             for name, X in block.views.items():
                 sums[name] = ops.accumulate(X, onto, sums.get(name))
-        return {"centroids": {name: _unit_columns(total, total) for name, total in sums.items()}}
+        return {"centroids": {name: _unit_columns(total, total) for name, total in sums.items()}, "flips": np.empty(0)}
 
 
 def _unit_columns(total: Any, before: Any) -> Any:
@@ -137,16 +137,14 @@ def _unit_columns(total: Any, before: Any) -> Any:
 
 
 class SweepMonitor:
-    """A callback of the loop: keeps the number of changed labels, and stops when there are none or enough sweeps."""
+    """A callback of the loop that stops it when no label has changed, or after enough sweeps."""
 
     def __init__(self, until_still: bool, most: int | None) -> None:
         self.until_still, self.most = until_still, most
-        self.flips: list[float] = []
         self.reason = ""
 
     def __call__(self, sweep: Sweep) -> bool:
-        self.flips.append(float(sum(int(rows["flips"].sum()) for rows in sweep.state.rows)))
-        if self.until_still and self.flips[-1] == 0:
+        if self.until_still and sweep.state.shared["flips"][-1] == 0:
             self.reason = "still"
         elif sweep.number == self.most:
             self.reason = "held_out"
@@ -366,7 +364,11 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         self.label_sets_ = np.concatenate([part["labels"] for part in rows])
         self.transduction_ = named_labels(np.concatenate([part["codes"] for part in rows]), self.classes_)
         self.n_violations_ = 0 if self.ontology is None else int(np.sum(self.ontology.count_broken(self.label_sets_)))
-        self.history_ = {**fit.history, "flips": monitor.flips, **({"held_out": curve} if curve else {})}
+        self.history_ = {
+            **fit.history,
+            "flips": fit.state.shared["flips"].tolist(),
+            **({"held_out": curve} if curve else {}),
+        }
         self.n_iter_ = fit.n_iter
         ended = fit.stopped_by in ("callback", "max_iter")
         self.stopped_by_ = monitor.reason if ended and monitor.reason else fit.stopped_by

@@ -53,7 +53,7 @@ def edit(
     ] = None,
     rename: Annotated[list[str] | None, typer.Option("--rename", help="A name for a group: 2='steam engines'.")] = None,
     undo: Annotated[int, typer.Option("--undo", count=True, help="Take the last edit back; repeat for more.")] = 0,
-    log: Annotated[bool, typer.Option("--log", help="Show all edits, and what became of each number.")] = False,
+    log: Annotated[bool, typer.Option("--log", help="Show all edits.")] = False,
     view: View = None,
     data: Data = None,
     table: Table = None,
@@ -131,8 +131,7 @@ def edit(
         _echo("Objects are shown by their row, from 0: pass --table, --view or --data for their ids.")
     if log:
         lines = [f"  {i}. {line}" for i, line in enumerate(now.log(), 1)]
-        numbers = [f"  {number}: {what}" for number, what in now.whereabouts().items()]
-        _echo("\n".join([*(["log:", *lines] if lines else ["No edits."]), "numbers:", *numbers]))
+        _echo("\n".join(["log:", *lines] if lines else ["No edits."]))
     if steps or not log:
         _echo(_groups(now, X))
     if steps:
@@ -236,5 +235,4 @@ def _groups(model: EditedModel, X: Any) -> str:
 def _as_json(model: EditedModel, X: Any, steps: list[Moves], ids: Any) -> dict[str, Any]:
     groups = [dict(zip(("group", "name", "objects"), row)) for row in _sizes(model, X)[0]]
     done = [{"edit": step.edit, "n_objects": step.n_objects, "moves": plain(_objects(step, ids))} for step in steps]
-    whereabouts = {str(number): what for number, what in model.whereabouts().items()}
-    return {"steps": done, "groups": groups, "edits": model.edits_, "log": model.log(), "numbers": whereabouts}
+    return {"steps": done, "groups": groups, "edits": model.edits_, "log": model.log()}

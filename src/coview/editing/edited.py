@@ -3,17 +3,16 @@
 What the model inside says (`inspect`) goes through the log whenever it is asked, so that no edit changes a fitted
 number, and undoing one gives back what was there to the bit. A split is a model of its own, of the same kind and
 settings, of the objects of one group: the memberships of the parts are its own, times that of the group. A drop asks
-the model again as if it never had the group, which takes the objects: what it says of those of the fit is kept of the
-last drop.
+the model again as if it never had the group, which takes the objects: those of the fit, of which only the memberships
+are kept, are not known to belong anywhere after it.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect as signatures
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,15 @@ from coview.base import MultiViewEstimator
 from coview.classification.wrapper import last_step
 from coview.editing.log import LARGEST, EditedGroups, Record, check_record, describe_record
 from coview.editing.moves import NO_GROUP, Moves, find_moves
+<<<<<<< HEAD
 from coview.engines.loop import models_inside
 from coview.exceptions import ParameterError, ViewsError
+=======
+from coview.engines.callbacks import models_inside
+from coview.exceptions import ParameterError
+>>>>>>> r2
 from coview.inspection import NAMED_BY_FEATURES, Features, Inspection, Reading, Training, inspect, one_hot
 from coview.inspection.adapters import unused_views
-from coview.inspection.contract import answers
 from coview.inspection.features import deviations_of
 from coview.inspection.memberships import label_codes
 from coview.plsa.link import LinkPLSA
@@ -44,21 +47,21 @@ from coview.utils.messages import cut, did_you_mean, listed, quantity, short
 from coview.utils.parameters import ESTIMATOR, NONE
 from coview.utils.warn import unwarned, warn_user
 from coview.validation import check_count
+<<<<<<< HEAD
 from coview.views.arrays import for_sklearn, take_rows
+=======
+from coview.views.arrays import take_rows
+from coview.views.base import NamedViews
+>>>>>>> r2
 from coview.views.lazy import LazyViews
 from coview.views.views import NamedViews, Views, is_plain
 
 __all__ = ["EditedModel", "edit"]
 
-COUNTS = (
-    "n_clusters",
-    "n_components",
-    "estimator__n_clusters",
-    "estimator__n_components",
-)  # of groups that a fit finds
-OWN_SETTINGS = (  # which a split of the model does not take over: they are about all groups, or about one fit
-    *("init", "seeds", "means_init", "weights_init", "precisions_init", "distance_threshold"),
-)
+# parameters that set how many groups a fit finds
+COUNTS = ("n_clusters", "n_components", "estimator__n_clusters", "estimator__n_components")
+# settings that the model of a split does not take over: values for each of the groups, whose number is another there
+OWN_SETTINGS = ("init", "seeds", "means_init", "weights_init", "precisions_init")
 
 
 def edit(model: Any) -> EditedModel:
@@ -100,6 +103,7 @@ def edit(model: Any) -> EditedModel:
     return edited
 
 
+<<<<<<< HEAD
 def _can(*methods: str) -> Callable[[Any], bool]:
     """Tell `available_if` to show a method only where the model inside has one of these."""
 
@@ -110,45 +114,32 @@ def _can(*methods: str) -> Callable[[Any], bool]:
     return check
 
 
+=======
+>>>>>>> r2
 def _check_log(checker: rules.Checker, value: Any, where: str) -> None:
     """A log of edits that the groups of the model inside allow, with a model of the right size for each split."""
 
-    def look() -> None:
-        state = checker.state
+    def check() -> None:
+        splits, numbers = checker.state["splits_"], np.asarray(checker.state["inner_numbers_"]).tolist()
         try:
             records = [check_record(record) for record in value]
-            numbers = np.asarray(state["inner_numbers_"]).tolist()
             groups = EditedGroups(numbers, records)
-            models = [inspect(model) for model in (state["estimator_"], *(each["model"] for each in state["splits_"]))]
+            models = [inspect(model) for model in (checker.state["estimator_"], *(each["model"] for each in splits))]
             n = n_training(models[0])
         except Exception as error:  # whatever a model does that is not whole
             checker.refuse(where, f"has an edit that cannot be: {str(error).rstrip('.')}")
-        if records != value:
-            checker.refuse(where, "has an edit that is not how edits are written")
-        known = [({view: each.n_features for view, each in model.views.items()}, model.kind) for model in models]
-        widths = [len(model.groups) for model in models]
-        if (
-            widths != groups.widths
-            or widths[0] != len(numbers)
-            or known != known[:1] * len(known)
-            or not has_groups(models[0])
+        views = [({view: each.n_features for view, each in model.views.items()}, model.kind) for model in models]
+        shapes = [None if part is None else part.shape for part in (each["shares"] for each in splits)]
+        if not (
+            records == value
+            and [len(model.groups) for model in models] == groups.widths == [len(numbers), *groups.widths[1:]]
+            and shapes == [None if n is None else (n, width) for width in groups.widths[1:]]
+            and views == views[:1] * len(views)
+            and has_groups(models[0])
         ):
-            checker.refuse(where, f"does not go with the models: they have {listed(widths)} groups")
-        shapes = [None if n is None else (n, width) for width in widths]
-        kept, shares = state["after_drop_"] or [], [each["shares"] for each in state["splits_"]]
-        given = [None if part is None else part.shape for part in (*shares, *kept)]
-        if given != [*shapes[1:], *shapes[: len(kept)]]:
-            checker.refuse(where, "does not go with splits_ and after_drop_: other objects or groups")
+            checker.refuse(where, "does not go with the models: other groups, views or objects")
 
-    checker.later.append(look)
-
-
-def _view_rules() -> dict[str, rules.Rule]:
-    """What is known of the views: all or nothing, as of a pipeline that makes them itself."""
-    return {name: rules.optional(rule) for name, rule in rules.FITTED_VIEWS.items() if rule is not None}
-
-
-_SHARES = rules.floats("objects", None, low=0.0, high=1.001)
+    checker.later.append(check)  # when the models, which may stand behind the log in a file, are read
 
 
 @shared_parameters
@@ -162,7 +153,7 @@ class EditedModel(MultiViewEstimator):
 
     Groups are named by their number, or by their name as `inspect(model).group_names` has it. Numbers are stable: a
     merged group has the lowest of its groups, parts of a split get new ones (the largest keeps the old one), and no
-    number is given twice; `whereabouts` says what became of each. Columns of `transform` are in this order: `numbers_`.
+    number is given twice. Columns of `transform` are in this order: `numbers_`.
 
     Parameters
     ----------
@@ -180,16 +171,13 @@ class EditedModel(MultiViewEstimator):
         Numbers of the groups of the fitted model, in its order; those after the edits are `numbers_`.
     splits_ : list of dict
         For each split of the log, the "model" of the parts and their "shares" of the training objects.
-    after_drop_ : list of ndarray, or None
-        What the model inside and those of the splits before the last drop say of the training objects after it; None
-        where these were not passed to it, and where that drop was undone.
     lost_edits_ : list of dict
         Edits that the last fit could not make again.
     numbers_ : list of int
         Numbers of the groups, in the order of the columns of `transform`; noise is none of them.
     labels_ : ndarray (n_objects,)
-        Number of the group of each training object, -1 for none; not where the model inside keeps nothing of them, nor
-        after a drop whose `after_drop_` is None.
+        Number of the group of each training object, -1 for none. Not where the model inside keeps nothing of them, nor
+        after a drop, which takes the objects themselves: ask `predict`.
     memberships_ : ndarray (n_objects, n_groups)
         Memberships of the training objects; of a clusterer that has none, 1 in the group of the object. Likewise.
     <shared: fitted views>
@@ -209,8 +197,6 @@ class EditedModel(MultiViewEstimator):
     (['1', '2'], 'animals')
     >>> print(*model.log(), sep="; ")
     merge 1 and 3 into 1; rename 1 to 'animals'; mark 0 as noise
-    >>> model.whereabouts()
-    {0: 'noise', 1: "a group, 'animals'", 2: 'a group', 3: 'merged into 1'}
     >>> sorted(set(model.predict(X).tolist()))
     [-1, 1, 2]
     """
@@ -221,14 +207,17 @@ class EditedModel(MultiViewEstimator):
     edits_: list[Record]
     inner_numbers_: np.ndarray
     splits_: list[dict[str, Any]]
-    after_drop_: list[np.ndarray] | None
     lost_edits_: list[Record]
     _fitted_state = {
-        **_view_rules(),
+        # a pipeline that makes its views itself has none of these
+        **{name: rules.optional(rule) for name, rule in rules.FITTED_VIEWS.items() if rule is not None},
         "estimator_": rules.estimator(),
         "inner_numbers_": rules.integers(None, below=LARGEST),
-        "splits_": rules.sequence(rules.record(model=rules.estimator(), shares=rules.or_none(_SHARES))),
-        "after_drop_": rules.or_none(rules.sequence(_SHARES)),
+        "splits_": rules.sequence(
+            rules.record(
+                model=rules.estimator(), shares=rules.or_none(rules.floats("objects", None, low=0.0, high=1.001))
+            )
+        ),
         "edits_": rules.custom(_check_log),
         "lost_edits_": rules.sequence(rules.anything()),
     }
@@ -257,13 +246,10 @@ class EditedModel(MultiViewEstimator):
         y : None
             Ignored.
         """
-        earlier = copy.copy(self) if vars(self).get("edits_") else None
+        earlier = copy.copy(self) if vars(self).get("edits_") else None  # before its attributes are replaced
         model = clone(self._inner())
-        for name in rules.FITTED_VIEWS:
-            self.__dict__.pop(name, None)
-        given = X if isinstance(model, Pipeline) else self._given(self._fit_views(X), X)
         with same_work(model), fitting(last_step(model), "these objects"):
-            self.estimator_ = model.fit(given)
+            self.estimator_ = model.fit(X)
         self._start(inspect(self.estimator_))
         if earlier is not None:
             self._replay(earlier, X)
@@ -272,22 +258,14 @@ class EditedModel(MultiViewEstimator):
     @available_if(lambda self: is_clusterer(self))
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the numbers of the clusters of the training objects; y is ignored."""
-        return self.fit(X).labels_
+        return self.fit(X).predict(X)
 
-    @available_if(_can("predict", "transform"))
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return memberships of the training objects as `transform` gives them; y is ignored."""
         return self.fit(X).transform(X)
 
     def _inner(self) -> Any:
         return LinkPLSA() if self.estimator is None else self.estimator
-
-    def _given(self, views: Any, X: Any) -> Any:
-        """What the model inside is fitted on: one matrix stays one."""
-        if is_plain(X):
-            return X
-        matrix = not answers(last_step(self._inner())) and not isinstance(views, LazyViews) and len(views.names) == 1
-        return for_sklearn(views[views.names[0]]) if matrix else views
 
     @property
     def _takes_lazy(self) -> bool:  # type: ignore[override]
@@ -296,37 +274,39 @@ class EditedModel(MultiViewEstimator):
     def _start(self, inner: Inspection) -> None:
         """Begin with an empty log."""
         if not has_groups(inner):
-            what = f"gives a {inner.kind} of each object" if inner.groups else "has found none"
             raise ParameterError(
-                f"must have topics or clusters to edit, but {inner.name} {what}.", parameter="estimator"
+                f"must have topics or clusters to edit, and predict or transform for other objects: {inner.name} "
+                f"(of kind {inner.kind!r}, {quantity(len(inner.groups), 'group')}) does not.",
+                parameter="estimator",
             )
+        for name in rules.FITTED_VIEWS:  # of what this model takes, which is what the one inside does
+            self.__dict__.pop(name, None)
+            if name in vars(self.estimator_):
+                setattr(self, name, vars(self.estimator_)[name])
         self.inner_numbers_ = np.arange(len(inner.groups))
-        self.edits_, self.splits_, self.lost_edits_, self.after_drop_ = [], [], [], None
+        self.edits_, self.splits_, self.lost_edits_ = [], [], []
 
     # -- making the edits again
 
     def _replay(self, earlier: EditedModel, X: Any) -> None:
         """Give the groups the numbers of those of an earlier fit, and make its edits again, those that can be made."""
         old, new = inspect(earlier.estimator_), inspect(self.estimator_)
-        before, after = _read_anew(old, X), _read_anew(new, X)
-        if after is None:
-            after = training_memberships(new)
-        if before is None or after is None:
+        before, after = _read_anew(old, X), new.memberships(X)
+        if before is None:
             warn_user(
-                "The groups of this fit cannot be matched with those of the fit before, which has other views or no "
-                "predict: edits are made again by number. Look at them, or undo them.",
+                "The groups of this fit cannot be matched with those of the fit before, which has other views: edits "
+                "are made again by number. Look at them, or undo them.",
                 UserWarning,
             )
+        # a new group must not get the number of one that was merged or dropped: the log speaks of that one
         following = earlier._groups.next_number
         self.inner_numbers_ = _match_numbers(before, after, earlier.inner_numbers_, following, len(new.groups))
         splits = iter(earlier.splits_)
         for record in earlier.edits_:
             split = next(splits) if record["edit"] == "split" else None
+            # an edit that is lost must not stop those after it, which may be about other groups
             try:
-                again = record, None
-                if split is not None:
-                    again = self._split_as_before(record, split, old, X)
-                self._take(*again, X)
+                self._take(*((record,) if split is None else self._split_as_before(record, split, old, X)))
             except ValueError:  # also of a fit of too few objects
                 self.lost_edits_.append(record)
         if self.lost_edits_:
@@ -343,7 +323,7 @@ class EditedModel(MultiViewEstimator):
         into = record["into"]
         again, _ = self._fit_split(record["group"], len(into), X)
         before = _read_anew(inspect(split["model"]), X, old)
-        after = _shares_of(inspect(again["model"]), self._objects(X))
+        after = inspect(again["model"]).memberships(self._objects(X), prepared=True)
         order = _match_numbers(before, after, np.array(into), 0, len(into)).tolist()
         return {**record, "into": order if sorted(order) == sorted(into) else into}, again
 
@@ -353,8 +333,7 @@ class EditedModel(MultiViewEstimator):
         """Merge groups into one, which has the lowest of their numbers: memberships add up.
 
         The features of the merged group are means of theirs, weighted by the memberships of the objects; where a group
-        is one distribution over the features of all views (`PLSA`, `DualPLSA`), also by p(view | group). A merge of all
-        parts of a split is the group that was split.
+        is one distribution over the features of all views (`PLSA`, `DualPLSA`), also by p(view | group).
 
         Parameters
         ----------
@@ -382,35 +361,32 @@ class EditedModel(MultiViewEstimator):
         """
         return self.apply("split", X, group=group, n=n)
 
-    def rename(self, group: Any, name: str) -> EditedModel:
-        """Give a group a name, which comes before the one made of its features.
+    def rename(self, group: Any, name: str | None) -> EditedModel:
+        """Give a group a name, which comes before the one made of its features; `name_groups` keeps it.
 
         Parameters
         ----------
         group : int or str
             Number or name of the group.
-        name : str
-            The new name; no two groups may be given the same one.
+        name : str or None
+            The new name; no two groups may be given the same one. None takes a name back.
         """
         return self.apply("rename", group=group, name=name)
 
-    def drop(self, group: Any, X: Any = None) -> EditedModel:
+    def drop(self, group: Any) -> EditedModel:
         """Drop a group: its objects go to their next best group.
 
         The model is asked as if it never had the group: mixtures are folded in with the other topics alone, and
-        clusters are the nearest of the others. Objects of a dropped part of a split go to the other parts. Where a
-        clusterer can say nothing of the kind, the object is in no group then (-1).
+        clusters are the nearest of the others. Objects of a dropped part of a split go to the other parts. `labels_`
+        and `memberships_` are not known afterwards: what a model has kept of an object does not say where it belongs
+        without its group. `predict` and `transform` tell it.
 
         Parameters
         ----------
         group : int or str
             Number or name of the group.
-        X : what the model takes, optional
-            The objects of the fit, in the same order; another number of them, or other ids, are refused. Without them
-            `labels_` and `memberships_` are not known afterwards: what the model has kept of an object does not say
-            where it belongs without its group.
         """
-        return self.apply("drop", X, group=group)
+        return self.apply("drop", group=group)
 
     def mark_noise(self, group: Any) -> EditedModel:
         """Mark a group as noise: `predict` gives -1 for its objects, and it has no column in `transform`.
@@ -444,7 +420,7 @@ class EditedModel(MultiViewEstimator):
         edit : str or dict
             "merge", "split", "rename", "drop", "noise" or "reduce" with its options; or a record, as in `edits_`.
         X : what the model takes, optional
-            The objects of the fit; a split needs them, and a drop to know `labels_` and `memberships_` afterwards.
+            The objects of the fit, which a split needs.
         **options
             What the edit needs: `group` or `groups`, `name`, `n`.
 
@@ -454,13 +430,11 @@ class EditedModel(MultiViewEstimator):
             Itself.
         """
         check_is_fitted(self)
-        self._take(*self._resolve(edit, X, options), X)
+        self._take(*self._resolve(edit, X, options))
         return self
 
     def undo(self, n: int = 1) -> EditedModel:
         """Take the last edits back; everything is as it was before them, to the bit.
-
-        Only where a drop is undone and an earlier one stays, `labels_` and `memberships_` are no longer known.
 
         Parameters
         ----------
@@ -470,13 +444,9 @@ class EditedModel(MultiViewEstimator):
         check_is_fitted(self)
         check_count("n", n)
         if n > len(self.edits_):
-            left = f"The log has {quantity(len(self.edits_), 'edit')} to undo, got {n}."
-            raise ParameterError(left if self.edits_ else "There is nothing to undo.")
-        undone = [record["edit"] for record in self.edits_[-n:]]
+            raise ParameterError(f"The log has {quantity(len(self.edits_), 'edit')} to undo, got {n}.")
         self.edits_ = self.edits_[:-n]
-        self.splits_ = self.splits_[: len(self.splits_) - undone.count("split")]
-        if "drop" in undone:
-            self.after_drop_ = None
+        self.splits_ = self.splits_[: sum(record["edit"] == "split" for record in self.edits_)]
         return self
 
     def preview(self, edit: Any, X: Any = None, **options: Any) -> Moves:
@@ -500,7 +470,7 @@ class EditedModel(MultiViewEstimator):
         """
         check_is_fitted(self)
         record, split = self._resolve(edit, X, options)
-        changed = copy.copy(self)
+        changed = copy.copy(self)  # shares what is fitted: an edit replaces lists, and writes into none
         changed._take(record, split)
         return changed.moves_from(self, X)
 
@@ -512,8 +482,7 @@ class EditedModel(MultiViewEstimator):
         other : EditedModel
             The same fitted model with other edits, such as a copy that `edit` made before some of them.
         X : what the model takes, optional
-            Objects to look at; by default those of the fit, where the model knows their groups. A clusterer without
-            `predict` knows those of its fit only.
+            Objects to look at; by default those of the fit, where the model knows their groups.
 
         Returns
         -------
@@ -521,17 +490,16 @@ class EditedModel(MultiViewEstimator):
             As of `preview`; "before" are the groups of `other`.
         """
         check_is_fitted(self)
-        inner = inspect(self.estimator_)
-        since = len(other.edits_)
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self.edits_, other.edits_)))
-        undone = "" if same == since else f"undo {quantity(since - same, 'edit')}"
-        edits = undone or "; ".join(self.log()[since:])
-        if X is None or (not _reads(inner) and self.was_fitted_on(X)):
-            known = [one._read_training(inner) for one in (other, self)]
-            labels = [each[1] for each in known if each is not None]
-            if len(labels) < len(known):
-                raise ParameterError(f"is needed: {_say_unknown(inner)}", parameter="X")
-            return find_moves(edits, labels[0], labels[1], self._ids_of_fit(inner))
+        undone = quantity(len(other.edits_) - len(self.edits_), "edit")
+        edits = "; ".join(self.log()[len(other.edits_) :]) or f"undo {undone}"
+        if X is None:
+            try:
+                before, after = other.labels_, self.labels_
+            except AttributeError as error:
+                raise ParameterError(
+                    "is needed: where the objects of the fit are is not known after a drop.", parameter="X"
+                ) from error
+            return find_moves(edits, before, after, inspect(self.estimator_).training.ids)
         objects = self._objects(X)
         before, after = (one.read_objects(objects)[1] for one in (other, self))
         return find_moves(edits, before, after, ids=objects.ids if isinstance(objects, Views) else None)
@@ -540,11 +508,6 @@ class EditedModel(MultiViewEstimator):
         """Return the edits in words, first to last."""
         check_is_fitted(self)
         return [describe_record(record) for record in self.edits_]
-
-    def whereabouts(self) -> dict[int, str]:
-        """Return what each number that a group ever had is now: a group with its name, noise, dropped, or merged."""
-        check_is_fitted(self)
-        return self._groups.whereabouts()
 
     def number_of(self, group: Any) -> int:
         """Return the number of a group that is given by number or name; others are refused with what is near.
@@ -562,7 +525,7 @@ class EditedModel(MultiViewEstimator):
             raise ParameterError(f"A group must be a number or a name, got {short(group)}.")
         shown = self._inspect()
         names = {name.casefold(): n for name, n in zip(shown.group_names, groups.shown)}
-        names |= {name.casefold(): n for n, name in groups.names.items()}
+        # from the command line everything is a text: a number is one before it is a name, such as the year 1999
         if _is_number(group) and (int(group) in groups.columns or group not in names):
             return groups.check(int(group))
         if group.casefold() in names:
@@ -572,25 +535,23 @@ class EditedModel(MultiViewEstimator):
 
     def _resolve(self, edit: Any, X: Any, options: dict[str, Any]) -> tuple[Record, dict[str, Any] | None]:
         """Return the record of an edit, its groups by number, and of a split the model that makes it."""
-        asked = {**({"edit": edit} if isinstance(edit, str) else edit if isinstance(edit, dict) else {}), **options}
-        kind, given = asked.get("edit"), asked.get("groups")
-        if kind == "merge" and isinstance(given, (list, tuple, np.ndarray)):
+        asked = {**(edit if isinstance(edit, dict) else {"edit": edit}), **options}
+        given = asked.get("groups")
+        if asked["edit"] == "merge" and isinstance(given, (list, tuple, np.ndarray)):
             asked["groups"] = [self.number_of(one) for one in given]
         if "group" in asked:
             asked["group"] = self.number_of(asked["group"])
-        if kind == "reduce" and given is None:
+        if asked["edit"] == "reduce" and given is None:
             asked["groups"] = self._find_alike(asked.get("n"), X)
-        split = None
-        if kind == "split":
-            split = self._resolve_split(asked, X)
-        record = check_record(asked or edit)
-        name, named = record.get("name"), record.get("groups", [record.get("group")])
-        if name is not None:
-            if _is_number(name):
-                raise ParameterError(f"A name must not be a number, which groups have already, got {short(name)}.")
-            called = {key: int(number) for number, key in self._inspect().given_names.items()}
-            if called.get(name, named[0]) not in named:
-                raise ParameterError(f"Group {called[name]} is called {short(name)} already: choose another name.")
+        split = self._resolve_split(asked, X) if asked["edit"] == "split" else None
+        record = check_record(asked)
+        if record.get("name") is not None:
+            called = {name: int(number) for number, name in self._inspect().given_names.items()}
+            own = record.get("groups", [record.get("group")])
+            if called.get(record["name"], own[0]) not in own:  # a name must tell groups apart, here and in reports
+                raise ParameterError(
+                    f"Group {called[record['name']]} is called {short(record['name'])} already: choose another name."
+                )
         return record, split
 
     def _find_alike(self, n: Any, X: Any) -> list[list[int]]:
@@ -599,7 +560,7 @@ class EditedModel(MultiViewEstimator):
         numbers = self._groups.shown
         if n > len(numbers):
             raise ParameterError(f"must be at most the number of groups, {len(numbers)}, got {n}.", parameter="n")
-        parts = inspect(self).hierarchy(X).cut(n) if n > 1 else np.zeros(len(numbers), dtype=np.int64)
+        parts = inspect(self).hierarchy(X).cut(n)
         merged = [[numbers[at] for at in np.flatnonzero(parts == part)] for part in range(n)]
         return [part for part in merged if len(part) > 1]
 
@@ -616,26 +577,24 @@ class EditedModel(MultiViewEstimator):
             asked["into"] = [group if part == int(np.argmax(sizes)) else next(new) for part in range(n)]
         return split
 
-    def _take(self, record: Record, split: dict[str, Any] | None = None, X: Any = None) -> None:
+    def _take(self, record: Record, split: dict[str, Any] | None = None) -> None:
         """Write an edit into the log, or refuse it and change nothing."""
         edits = [*self.edits_, record]
-        after = copy.copy(self)
-        after.edits_ = edits
-        groups = after._groups
-        if record["edit"] == "drop":
-            inner = inspect(self.estimator_)
-            objects = None if X is None else self._objects_of_fit(X, inner, "drop")
-            asked = objects is not None and _reads(inner) and n_training(inner) is not None
-            self.after_drop_ = after._ask(groups, objects) if asked else None
+        EditedGroups(self.inner_numbers_.tolist(), edits)  # raises where the edit cannot be
         self.edits_ = edits
         if split is not None:
             self.splits_ = [*self.splits_, split]
 
     def _keep_names(self, names: dict[str, str], by_hand: bool) -> None:
-        """Write names of groups into the log, all that there are."""
-        self.apply("names", names=names, by_hand=by_hand)
+        """Write names of groups into the log: of all that there are, those that are new, and those taken back."""
+        known = self._inspect().given_names
+        for number in self.numbers_:
+            name = names.get(str(number))
+            if name != known.get(str(number)):
+                self._take({"edit": "rename", "group": number, "name": name, "found": not by_hand})
 
     def _names_by_hand(self) -> dict[str, str]:
+<<<<<<< HEAD
         """Names that people gave: by edits, or to the model inside where its group is called so still."""
         groups, inner = self._groups, inspect(self.estimator_)
         given = rules.find_attribute(inner.estimator, "_names_by_hand")
@@ -643,42 +602,36 @@ class EditedModel(MultiViewEstimator):
         before = {str(numbers[key]): name for key, name in ({} if given is None else given()).items()}
         known = self._inspect().given_names
         return {key: name for key, name in known.items() if int(key) in groups.by_hand or before.get(key) == name}
+=======
+        inner = inspect(self.estimator_)
+        given = rules.ask(inner.estimator, "_names_by_hand")
+        return self._names(inner, {} if given is None else given(), self._groups.by_hand)
+>>>>>>> r2
 
-    def was_fitted_on(self, X: Any) -> bool:
-        """Tell whether objects are those of the fit, as far as their number and ids tell.
-
-        Parameters
-        ----------
-        X : what the model takes
-            The objects.
-        """
-        return self._are_of_fit(self._objects(X), inspect(self.estimator_))
+    def _names(self, inner: Inspection, own: Mapping[str, str], numbers: Iterable[int]) -> dict[str, str]:
+        """Names by key: of unchanged groups those of the model inside, and of `numbers` those of the log."""
+        groups = self._groups
+        names = {number: own.get(key) for number, key in zip(self.inner_numbers_.tolist(), inner.groups)}
+        for number in {*groups.changed, *groups.names}:
+            names.pop(number, None)
+        names |= {number: groups.names[number] for number in numbers}
+        return {str(number): name for number, name in names.items() if name and number in groups.shown}
 
     def _are_of_fit(self, objects: Any, inner: Inspection) -> bool:
-        ids, own = self._ids_of_fit(inner), objects.ids if isinstance(objects, NamedViews) else None
+        """Tell whether objects are those of the fit, as far as their number and ids tell."""
+        ids, own = inner.training.ids, objects.ids if isinstance(objects, NamedViews) else None
         same = ids is None or own is None or np.array_equal(ids, own)
         return same and n_training(inner) in (None, _n_rows(objects))
-
-    def _objects_of_fit(self, X: Any, inner: Inspection, edit: str) -> Any:
-        """Objects as the model inside takes them; others than those of the fit are refused."""
-        objects = self._objects(X)
-        if not self._are_of_fit(objects, inner):
-            raise ParameterError(
-                f"must hold the objects of the fit to {edit} a group, in the same order.", parameter="X"
-            )
-        return objects
-
-    def _ids_of_fit(self, inner: Inspection) -> np.ndarray | None:
-        ids = self._object_ids if inner.training.ids is None else inner.training.ids
-        return ids if ids is not None and len(ids) == n_training(inner) else None
 
     def _fit_split(self, group: int, n: int, X: Any) -> tuple[dict[str, Any], np.ndarray]:
         """Fit a model of n groups to the objects of one group; return it with its shares, and the sizes of parts."""
         self._groups.check(group)
         inner = inspect(self.estimator_)
-        objects = self._objects_of_fit(X, inner, "split")
+        objects = self._objects(X)
+        if not self._are_of_fit(objects, inner):
+            raise ParameterError("must hold the objects of the fit to split a group, in the same order.", parameter="X")
         if isinstance(objects, LazyViews):
-            objects = objects.collect()
+            objects = objects.collect()  # rows of one group may lie in all shards
         known = self._read_training(inner)
         labels = self.read_objects(objects)[1] if known is None else known[1]
         rows = np.flatnonzero(labels == group)
@@ -688,13 +641,13 @@ class EditedModel(MultiViewEstimator):
             )
         model = _make_smaller(inner.estimator, n)
         part = objects[rows] if isinstance(objects, Views) else take_rows(objects, rows)
-        matrix = isinstance(part, Views) and inner.takes_matrix
         with unwarned(), fitting(model, f"the {quantity(len(rows), 'object')} of group {group}"):
-            model.fit(for_sklearn(part[part.names[0]]) if matrix else part)
+            model.fit(part)
         found = inspect(model)
         if len(found.groups) != n:
             raise ParameterError(f"Group {group} cannot be split into {n} parts: its objects make {len(found.groups)}.")
-        shares = _shares_of(found, objects, rows)
+        # all objects, not those of the group alone: one of another topic has a share of this one, too
+        shares = found.memberships(objects, prepared=True)
         sizes = np.bincount(shares[rows].argmax(axis=1), minlength=n)
         return {"model": model, "shares": None if n_training(inner) is None else shares}, sizes
 
@@ -730,16 +683,13 @@ class EditedModel(MultiViewEstimator):
         inner = inspect(self.estimator_)
         known = self._read_training(inner)
         if known is None:
-            raise AttributeError(
-                f"Groups of training objects are not known: {_say_unknown(inner)} Pass them, as in drop(3, X), or ask "
-                "predict(X)."
-            )
+            nothing = n_training(inner) is None
+            why = "the model has kept nothing of them" if nothing else "a drop has moved them"
+            raise AttributeError(f"Groups of training objects are not known: {why}. Ask predict(X).")
         return known
 
     def _objects(self, X: Any) -> Any:
         """Objects as the model inside takes them: its last step, of a pipeline."""
-        if "view_names_" in vars(self):
-            return self._new_views(X)
         return inspect(self.estimator_).prepare(X, lazy=True)
 
     def read_objects(self, objects: Any, reading: Reading | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -753,9 +703,7 @@ class EditedModel(MultiViewEstimator):
             What the model inside says of them, where that is known already.
         """
         inner, groups = inspect(self.estimator_), self._groups
-        if not _reads(inner):
-            raise ViewsError(f"{inner.name} has no predict, and knows the groups of the objects of its fit only.")
-        if reading is None and inner.kind == "cluster":
+        if reading is None and inner.kind == "cluster":  # where the object's own cluster counts, see `_sort`
             reading = inner.read(objects, prepared=True)
         if reading is None:
             return self._sort(inner, groups, self._ask(groups, objects), None)
@@ -770,14 +718,11 @@ class EditedModel(MultiViewEstimator):
 
     def _answers_of_fit(self, inner: Inspection) -> list[Any] | None:
         """What the model inside and those of the splits say of the training objects; None where it is not known."""
-        first, dropped = training_memberships(inner), self._groups.dropped
-        said = None if first is None else [first, *(split["shares"] for split in self.splits_)]
-        if said is None or not any(dropped):
-            return said
-        if not _reads(inner):  # what it knows of the objects of its fit is all that it knows
-            return [part * ~np.isin(range(part.shape[1]), list(gone)) for part, gone in zip(said, dropped)]
-        kept = self.after_drop_
-        return None if kept is None else [*kept, *said[len(kept) :]]
+        first = training_memberships(inner)
+        # what is kept of an object of a dropped group does not tell which one comes next
+        if first is None or any(self._groups.dropped):
+            return None
+        return [first, *(split["shares"] for split in self.splits_)]
 
     def _read_training(self, inner: Inspection) -> tuple[np.ndarray, np.ndarray] | None:
         said = self._answers_of_fit(inner)
@@ -794,6 +739,8 @@ class EditedModel(MultiViewEstimator):
         """
         final = leaders = groups.memberships(said)
         if inner.kind == "cluster" and codes is not None:
+            # a merge adds memberships up, so that the sum of two clusters may outweigh that of an object's own: its
+            # cluster decides where it is still there, and memberships where it was dropped
             stays = (codes >= 0) & ~np.isin(codes, list(groups.dropped[0]))
             own = np.where(stays[:, None], one_hot(codes, groups.widths[0]), said[0])
             leaders = groups.memberships([np.where(codes[:, None] < 0, 0, own), *said[1:]])
@@ -801,13 +748,11 @@ class EditedModel(MultiViewEstimator):
         labels = np.where(leaders.max(axis=1, initial=0.0) > 0, numbers[leaders.argmax(axis=1)], NO_GROUP)
         return final[:, numbers != NO_GROUP], labels
 
-    @available_if(_can("predict", "transform"))
     def predict(self, X: Any) -> np.ndarray:
         """Return the number of the group of each object, -1 for noise, from some or all of the fitted views."""
         check_is_fitted(self)
         return self.read_objects(self._objects(X))[1]
 
-    @available_if(_can("predict", "transform"))
     def transform(self, X: Any) -> np.ndarray:
         """Memberships of objects in the groups (objects x groups), columns in the order of `numbers_`.
 
@@ -826,8 +771,8 @@ class EditedModel(MultiViewEstimator):
         input_features : None
             Not used.
         """
-        numbers = self.numbers_
-        return np.array([f"{inspect(self.estimator_).name.lower()}{number}" for number in numbers], dtype=object)
+        name = inspect(self.estimator_).name.lower()
+        return np.array([f"{name}{number}" for number in self.numbers_], dtype=object)
 
     def _unused_views(self) -> list[str]:
         """Those of the model inside."""
@@ -836,18 +781,17 @@ class EditedModel(MultiViewEstimator):
     def _inspect(self) -> Inspection:
         """Answer `inspect`: what the model inside says, through the log."""
         models, groups = self._models, self._groups
-        inner, numbers = models[0], self.inner_numbers_.tolist()
-        said, first = self._answers_of_fit(inner), training_memberships(inner)
-        kept = said or [first, *(split["shares"] for split in self.splits_)]
-        sizes = groups.sizes(None if first is None else kept)
+        inner, first, said = models[0], training_memberships(models[0]), self._answers_of_fit(models[0])
+        sizes = groups.sizes(None if first is None else [first, *(split["shares"] for split in self.splits_)])
         positions = np.flatnonzero([number not in groups.noise for number in groups.columns])
 
-        def rows(values: Sequence[Any], shares: Sequence[np.ndarray | None] = ()) -> np.ndarray:
-            masses = [size if part is None else size * part for size, part in zip(sizes, shares or [None] * len(sizes))]
-            return groups.rows(values, masses)[positions]
+        def average(values: Sequence[Any], masses: Sequence[np.ndarray] = sizes) -> Any:
+            """Rows of the groups that are shown; None where a model has none."""
+            return None if any(part is None for part in values) else groups.rows(values, masses)[positions]
 
-        def edited(parts: Sequence[Features], view: str) -> Features:
+        def combine(parts: Sequence[Features], view: str) -> Features:
             own, shares = parts[0], [part.view_shares for part in parts]
+<<<<<<< HEAD
             weights = rows([part.weights for part in parts], shares)
             deviations, over, counts = own.deviations, own.with_background, [part.frequencies for part in parts]
             if deviations is not None:
@@ -857,59 +801,70 @@ class EditedModel(MultiViewEstimator):
             share = None if own.view_shares is None else rows(shares)
             frequencies = None if any(part is None for part in counts) else rows(counts)
             return Features(weights, own.probabilities, own.origin, frequencies, deviations, over, share)
+=======
+            # p(feature | view, group) of a merged group: each group counts by what it has in this view
+            masses = [size if share is None else size * share for size, share in zip(sizes, shares)]
+            weights = average([part.weights for part in parts], masses)
+            deviations, background = own.deviations, own.with_background
+            if deviations is not None:  # from all objects, also for parts of a split, whose model knows fewer
+                deviations = deviations_of(weights, *rules.ask(inner.estimator, "column_moments_")[view])
+            if background is not None:
+                background = combine([part.with_background or part for part in parts], view)
+            frequencies = average([part.frequencies for part in parts], masses)
+            return replace(
+                own,
+                weights=weights,
+                frequencies=frequencies,
+                deviations=deviations,
+                with_background=background,
+                view_shares=average(shares),
+            )
+>>>>>>> r2
 
         def features(view: str) -> Features | None:
             parts = [model.described_features(view) for model in models]
-            if groups.whole:
-                return parts[0]
             described = [part for part in parts if part is not None]
-            return edited(described, view) if len(described) == len(parts) else None
+            return combine(described, view) if len(described) == len(parts) else None
 
         def by_view(objects: Any) -> dict[str, np.ndarray]:
-            parts = [
-                model.without(gone).memberships_by_view(objects, prepared=True)
-                for model, gone in zip(models, groups.dropped)
-            ]
+            asked = [model.without(gone) for model, gone in zip(models, groups.dropped)]
+            parts = [model.memberships_by_view(objects, prepared=True) for model in asked]
             return {view: groups.memberships([part[view] for part in parts])[:, positions] for view in parts[0]}
 
         training = Training(ids=inner.training.ids)
         if said is not None:
             memberships, labels = self._sort(inner, groups, said, inner.training.codes)
-            by_views = inner.training.memberships_by_view if groups.whole else {}
-            training = Training(memberships, by_views, label_codes(labels, groups.shown), inner.training.ids)
-        # names that the model itself has, of groups that are as they were
-        own = {str(n): inner.given_names.get(key) for n, key in zip(numbers, inner.groups) if n not in groups.changed}
-        taken = set(groups.names.values())
-        names = {} if groups.searched else {key: name for key, name in own.items() if name and name not in taken}
-        names |= {str(number): name for number, name in groups.names.items()}
-        sort = (lambda objects: self.read_objects(objects)[0]) if _reads(inner) else None
-        return replace(
+            training = replace(inner.training, memberships=memberships, codes=label_codes(labels, groups.shown))
+        answer = replace(
             inner,
             estimator=self,
             groups=[str(number) for number in groups.shown],
             labels=list(groups.shown),
-            given_names={key: name for key, name in names.items() if int(key) in groups.shown},
+            given_names=self._names(inner, inner.given_names, groups.names),
             edits=list(self.edits_),
             _name_inside=inner.name,
             training=training,
-            topics=inner.topics if groups.whole else None,
-            variance_explained=inner.variance_explained if groups.whole else {},
-            _features=features,
-            _memberships=sort,
+            _memberships=lambda objects: self.read_objects(objects)[0],
+            _predict=lambda objects: self.read_objects(objects)[1],
+            _transform=lambda objects: self.read_objects(objects)[0],
             _memberships_by_view=None if inner._memberships_by_view is None else by_view,
-            _predict=(lambda objects: self.read_objects(objects)[1]) if _reads(inner) else None,
-            _profiles=inner._profiles if groups.whole else None,
             _takes_matrix=inner.takes_matrix,
-            _transform=sort,
         )
+        if groups.whole:  # renamed at most: all that the model says of its groups holds
+            return answer
+        # of groups that were edited: of other things than features and memberships nothing is known
+        training = replace(training, memberships_by_view={})
+        lost: dict[str, Any] = {"topics": None, "variance_explained": {}, "_profiles": None}
+        return replace(answer, training=training, _features=features, **lost)
 
 
 # -- pieces
 
 
 def has_groups(inner: Inspection) -> bool:
-    """Tell whether a model has topics or clusters of its own, which edits are about."""
-    return inner.kind in NAMED_BY_FEATURES and bool(inner.groups) and inner.retriever is None
+    """Tell whether a model has topics or clusters of its own, which edits are about, and sorts new objects."""
+    sorts = inner._memberships is not None or inner._predict is not None
+    return inner.kind in NAMED_BY_FEATURES and bool(inner.groups) and inner.retriever is None and sorts
 
 
 def n_training(inner: Inspection) -> int | None:
@@ -932,8 +887,7 @@ def _read_anew(inner: Inspection, X: Any, before: Inspection | None = None) -> n
     """
     try:
         with unwarned():
-            objects = X if before is None else before.prepare(X)
-            return inner.memberships(objects, prepared=before is not None)
+            return inner.memberships((before or inner).prepare(X), prepared=True)
     except ValueError:  # other views
         return None
 
@@ -951,6 +905,7 @@ def _match_numbers(
     given = np.full(n_groups, -1)
     if before is not None and after is not None:
         shared = np.asarray(before, dtype=np.float64).T @ np.asarray(after, dtype=np.float64)
+        # one to one, or two new groups could get the number of one old one
         for old, new in zip(*linear_sum_assignment(shared, maximize=True)):
             if shared[old, new] > 0:
                 given[new] = numbers[old]
@@ -961,28 +916,12 @@ def _match_numbers(
     return given
 
 
-def _shares_of(found: Inspection, objects: Any, rows: np.ndarray | None = None) -> np.ndarray:
-    """Shares of the parts of a split; of a clusterer without `predict` those of its objects alone, else even."""
-    shares = found.memberships(objects, prepared=True)
-    if shares is not None:
-        return shares
-    even = np.full((_n_rows(objects), len(found.groups)), 1.0 / len(found.groups))
-    if rows is not None and found.training.codes is not None:
-        even[rows] = one_hot(found.training.codes, len(found.groups))
-    return even
-
-
 def _hold(model: Any) -> Any:
     """Return a model with the same fitted arrays, which stays when the other one is fitted again or renamed."""
     held = copy.copy(model)
     if isinstance(model, Pipeline):
         held.steps = [(name, _hold(step)) for name, step in model.steps]
     return held
-
-
-def _reads(inner: Inspection) -> bool:
-    """Tell whether a model knows the groups of new objects."""
-    return inner._memberships is not None or inner._predict is not None
 
 
 def _is_number(text: str) -> bool:
@@ -993,15 +932,6 @@ def _n_rows(objects: Any) -> int:
     return len(objects) if isinstance(objects, NamedViews) else int(objects.shape[0])
 
 
-def _say_unknown(inner: Inspection) -> str:
-    """Why the groups of the training objects are not known."""
-    if n_training(inner) is None:
-        return "the model has kept nothing of the objects of its fit."
-    return (
-        "a drop moves the objects of the fit, and where to is known only of the last drop, if they were passed to it."
-    )
-
-
 def _make_smaller(model: Any, n: int) -> Any:
     """Return an unfitted model of the same settings with n groups."""
     settings = model.get_params()
@@ -1009,9 +939,8 @@ def _make_smaller(model: Any, n: int) -> Any:
     if name is None:
         raise ParameterError(f"{type(model).__name__} has no number of groups to set, so it cannot split one.")
     known = signatures.signature(type(model)).parameters
-    own = [each for each in OWN_SETTINGS if each in known and not isinstance(settings[each], str)]
-    usual = {each: known[each].default for each in own}
-    copy = clone(model).set_params(**{name: n}, **usual)
-    for inner in models_inside(copy):  # a checkpoint or a budget is that of one fit
+    usual = {each: known[each].default for each in OWN_SETTINGS if not isinstance(settings.get(each, ""), str)}
+    smaller = clone(model).set_params(**{name: n}, **usual)
+    for inner in models_inside(smaller):  # a checkpoint or a budget is that of one fit
         inner.set_callbacks()
-    return copy
+    return smaller

@@ -4,8 +4,7 @@ A record is a dict that JSON knows:
 
     {"edit": "merge", "groups": [3, 7], "name": "engines"}   3 holds both, 7 is gone; the name may be None
     {"edit": "split", "group": 4, "into": [10, 4]}           its parts have these numbers; the largest one keeps 4
-    {"edit": "rename", "group": 2, "name": "steam engines"}
-    {"edit": "names", "names": {"2": "coal, steam"}, "by_hand": False}    all names that there are then, by number
+    {"edit": "rename", "group": 2, "name": "coal", "found": False}   found: by `name_groups`; None takes a name back
     {"edit": "drop", "group": 5}                             its objects go to their next best group
     {"edit": "noise", "group": 1}                            its objects belong to no group
     {"edit": "reduce", "n": 10, "groups": [[0, 8], [3, 9]]}  each list is merged, as the tree of the groups was cut
@@ -20,35 +19,26 @@ of columns (s, j); with M the memberships of the model inside and the sizes n th
     group                   the sum over its columns; features are means by n, and by p(view | group) where a group is
                             one distribution over all views
 
-A merge puts the columns of several groups in one (all parts of a split are the group again), a split has a column of
-the new model for each part, and the columns of a dropped group are gone from their models, which are asked again as if
-they never had them. Noise is taken out at the end, so that no other object moves.
+A merge puts the columns of several groups in one, a split has a column of the new model for each part, and the columns
+of a dropped group are gone from their models, which are asked again as if they never had them. Noise is taken out at
+the end, so that no other object moves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from coview.exceptions import ParameterError
-from coview.utils.messages import did_you_mean, listed, printable, quantity, short
+from coview.utils.messages import did_you_mean, listed, printable, short
 
 __all__ = ["EDITS", "LARGEST", "EditedGroups", "Record", "check_record", "describe_record"]
 
 Record = dict[str, Any]
 Column = tuple[int, int]  # of a model: 0 is the one inside, those of splits follow
 
-EDITS: dict[str, tuple[str, ...]] = {  # what each edit says beside its name
-    "merge": ("groups", "name"),
-    "split": ("group", "into"),
-    "rename": ("group", "name"),
-    "names": ("names", "by_hand"),
-    "drop": ("group",),
-    "noise": ("group",),
-    "reduce": ("n", "groups"),
-}
 LARGEST = 10**9  # number of a group: a file must not ask for more
 
 
@@ -69,10 +59,8 @@ class EditedGroups:
     divided, widths, dropped : lists
         By model: the columns of the group that was split (none for the model inside), the number of its columns, and
         the columns that are gone.
-    names : dict of str
-        Names by number; `by_hand` has the numbers of those that people gave, the others were found.
-    searched : bool
-        Whether names were looked for; those that the model itself has are no longer asked for then.
+    names : dict of str or None
+        Names by number, None for one that was taken back; `by_hand` has the numbers of those that people gave.
     changed, noise : sets of int
         Groups that others were merged into or that were split, and groups that are marked as noise.
     gone : dict of str
@@ -95,16 +83,15 @@ class EditedGroups:
         self.widths = [len(self.columns)]
         self.divided: list[list[Column]] = [[]]
         self.dropped: list[set[int]] = [set()]
-        self.names: dict[int, str] = {}
+        self.names: dict[int, str | None] = {}
         self.by_hand: set[int] = set()
         self.changed: set[int] = set()
         self.noise: set[int] = set()
         self.gone: dict[int, str] = {}
-        self.searched = False
-        for record in records:
+        for record in records:  # checked by `check_record`, so that every kind has its method below
             options = {key: value for key, value in record.items() if key != "edit"}
             getattr(self, f"_{record['edit']}")(**options)
-        self.columns = dict(sorted(self.columns.items()))
+        self.columns = dict(sorted(self.columns.items()))  # by number: the order of the columns of `transform`
 
     @property
     def shown(self) -> list[int]:
@@ -114,18 +101,12 @@ class EditedGroups:
     @property
     def next_number(self) -> int:
         """The lowest number that no group ever had."""
-        return max([*self.columns, *self.gone], default=-1) + 1
+        return max([*self.columns, *self.gone]) + 1
 
     @property
     def whole(self) -> bool:
         """Whether all groups are those of the model inside, as they were."""
         return not self.noise and list(self.columns.values()) == [[(0, j)] for j in range(self.widths[0])]
-
-    def whereabouts(self) -> dict[int, str]:
-        """Return what each number that a group ever had is now."""
-        now = {number: "noise" if number in self.noise else "a group" for number in self.columns}
-        named = {number: f"{now[number]}, {name!r}" for number, name in self.names.items()}
-        return dict(sorted({**self.gone, **now, **named}.items()))
 
     def check(self, number: int) -> int:
         """Return the number of a group; one that is none is refused with what became of it."""
@@ -138,58 +119,46 @@ class EditedGroups:
     # -- the edits
 
     def _merge(self, groups: list[int], name: str | None) -> None:
+        # a group that is half noise would be neither: its objects could not be said to belong to it or to nothing
         noise = self.noise & {self.check(number) for number in groups}
         if noise and len(noise) < len(groups):
             raise ParameterError(
                 f"Group {min(noise)} is marked as noise: merge it with other noise only, or undo that."
             )
         kept, *others = sorted(groups)
+        # what people wrote outlives a merge; a name that was made of features does not hold for the union
         given = name or next((self.names[number] for number in sorted(groups) if number in self.by_hand), None)
         columns = [column for number in sorted(groups) for column in self.columns[number]]
         for number in others:
             self._remove(number, f"merged into {kept}")
         self.columns[kept] = columns
         self._change(kept, given)
-        self._join_parts()
-
-    def _join_parts(self) -> None:
-        """Make a group that holds all parts of a split the one that was split."""
-        for model in range(len(self.divided) - 1, 0, -1):
-            left = {(model, j) for j in range(self.widths[model]) if j not in self.dropped[model]}
-            for number, columns in self.columns.items():
-                if left <= set(columns):
-                    self.columns[number] = [column for column in columns if column not in left] + self.divided[model]
 
     def _split(self, group: int, into: list[int]) -> None:
         if self.check(group) in self.noise:
             raise ParameterError(f"Group {group} is marked as noise: undo that to split it.")
         if group not in into or any(number in self.columns or number in self.gone for number in {*into} - {group}):
             raise ParameterError(f"A split of group {group} keeps that number, and gives new ones: got {into}.")
+        # the group that was split is kept as columns: it may itself be merged of others, or a part of another split
         self.divided.append(self.columns[group])
         self.widths.append(len(into))
         self.dropped.append(set())
         self.columns.update({number: [(len(self.divided) - 1, j)] for j, number in enumerate(into)})
         self._change(group, self.names[group] if group in self.by_hand else None)
 
-    def _rename(self, group: int, name: str) -> None:
+    def _rename(self, group: int, name: str | None, found: bool = False) -> None:
         self.names[self.check(group)] = name
-        self.by_hand.add(group)
-
-    def _names(self, names: dict[str, str], by_hand: bool) -> None:
-        found = {int(number): name for number, name in names.items() if int(number) in self.columns}
-        same = {number for number, name in found.items() if self.names.get(number) == name}
-        self.by_hand = (self.by_hand & same) | (found.keys() - same if by_hand else set())
-        self.names, self.searched = found, True
+        (self.by_hand.discard if found else self.by_hand.add)(group)  # `name_groups` replaces what it has found
 
     def _drop(self, group: int) -> None:
         self._check_left(group)
         for column in self.columns[group]:
             self._drop_column(*column)
         self._remove(group, "dropped")
-        self._join_parts()
 
     def _drop_column(self, model: int, j: int) -> None:
-        if model and len(self.dropped[model]) == self.widths[model] - 1:  # the last part: of the group nothing is left
+        # a model cannot be asked without any of its groups: with its last part the group that was split goes
+        if model and len(self.dropped[model]) == self.widths[model] - 1:
             for column in self.divided[model]:
                 self._drop_column(*column)
         else:
@@ -231,6 +200,7 @@ class EditedGroups:
     def _together(self, columns: Sequence[Column], answers: Sequence[Any]) -> np.ndarray:
         total = answers[0][:, [j for model, j in columns if model == 0]].sum(axis=1)
         for model in sorted({model for model, _ in columns if model}):
+            # the parts share what the group had, which may come from an earlier split: hence the recursion
             whole = self._together(self.divided[model], answers)
             for j in [j for other, j in columns if other == model]:
                 total = total + whole * answers[model][:, j]
@@ -251,9 +221,49 @@ class EditedGroups:
         for columns in self.columns.values():
             own = [np.asarray(values[model])[j] for model, j in columns]
             weights = np.array([sizes[model][j] for model, j in columns])
-            weights = weights if weights.sum() > 0 else np.ones(len(columns))
+            weights = weights if weights.sum() > 0 else np.ones(len(columns))  # groups that no object is in
+            # a group that no edit has touched keeps its row to the bit, which a mean of one would not promise
             rows.append(own[0] if len(own) == 1 else np.average(own, axis=0, weights=weights))
         return np.stack(rows).astype(np.asarray(values[0]).dtype, copy=False)
+
+
+def _check_number(value: Any) -> int:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)  # True is an int of Python
+    if not whole or not 0 <= value < LARGEST:
+        raise ParameterError(f"A group must have a whole number from 0 on, got {short(value)}.")
+    return int(value)
+
+
+def _check_numbers(value: Any) -> list[int]:
+    numbers = [_check_number(part) for part in value] if isinstance(value, (list, tuple)) else []
+    if len(numbers) < 2 or len(set(numbers)) < len(numbers):
+        raise ParameterError(f"Groups must be a list of two or more, such as [3, 4], got {short(value)}.")
+    return numbers
+
+
+def _check_parts(value: Any) -> list[list[int]]:
+    if not isinstance(value, list):
+        raise ParameterError(f"Groups must be a list of lists, such as [[3, 4], [5, 6]], got {short(value)}.")
+    return [_check_numbers(part) for part in value]
+
+
+def _check_name(value: Any) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not 0 < len(value.strip()) <= 200 or printable(value) != value:
+        raise ParameterError(f"A name must be a text of 1 to 200 letters on one line, got {short(value)}.")
+    return value.strip()
+
+
+EDITS: dict[str, dict[str, Callable[[Any], Any]]] = {  # what each edit says beside its name
+    "merge": {"groups": _check_numbers, "name": _check_name},
+    "split": {"group": _check_number, "into": _check_numbers},
+    "rename": {"group": _check_number, "name": _check_name, "found": bool},
+    "drop": {"group": _check_number},
+    "noise": {"group": _check_number},
+    "reduce": {"n": _check_number, "groups": _check_parts},
+}
+OPTIONAL = {"merge": {"name": None}, "rename": {"found": False}}  # what need not be said
 
 
 def check_record(record: Any) -> Record:
@@ -271,51 +281,10 @@ def check_record(record: Any) -> Record:
     if not isinstance(kind, str) or kind not in EDITS:
         hint = did_you_mean(kind, EDITS) or f" Use one of {listed(EDITS)}."
         raise ParameterError(f"There is no edit {short(kind)}.{hint}")
-    given: Record = dict(record) if isinstance(record, Mapping) else {}
-    if kind == "merge":
-        given.setdefault("name", None)
+    given: Record = {**OPTIONAL.get(kind, {}), **(record if isinstance(record, Mapping) else {})}
     if set(given) != {"edit", *EDITS[kind]}:
         raise ParameterError(f"The edit {kind!r} takes {listed(EDITS[kind])}, got {listed(map(str, given))}.")
-    checked: Record = {"edit": kind}
-    for key in EDITS[kind]:
-        value = given[key]
-        if key == "groups" and kind == "reduce":
-            checked[key] = (
-                [_check_numbers(part) for part in value] if isinstance(value, list) else _check_numbers(value)
-            )
-        elif key in ("groups", "into"):
-            checked[key] = _check_numbers(value)
-        elif key == "names":
-            named = value if isinstance(value, Mapping) else {"": ""}
-            numbers = [int(key) if str(key).isdecimal() and len(str(key)) < 10 else -1 for key in named]
-            checked[key] = {str(_check_number(n)): _check_name(name) for n, name in zip(numbers, named.values())}
-        elif key == "by_hand":
-            checked[key] = bool(value)
-        elif key == "name":
-            checked[key] = None if value is None and kind == "merge" else _check_name(value)
-        else:
-            checked[key] = _check_number(value)
-    return checked
-
-
-def _check_number(value: Any) -> int:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not 0 <= value < LARGEST:
-        raise ParameterError(f"A group must have a whole number from 0 on, got {short(value)}.")
-    return int(value)
-
-
-def _check_numbers(value: Any) -> list[int]:
-    numbers = [_check_number(part) for part in value] if isinstance(value, (list, tuple)) else []
-    if len(numbers) < 2 or len(set(numbers)) < len(numbers):
-        raise ParameterError(f"Groups must be a list of two or more, such as [3, 4], got {short(value)}.")
-    return numbers
-
-
-def _check_name(value: Any) -> str:
-    if not isinstance(value, str) or not 0 < len(value.strip()) <= 200 or printable(value) != value:
-        raise ParameterError(f"A name must be a text of 1 to 200 letters on one line, got {short(value)}.")
-    return value.strip()
+    return {"edit": kind, **{key: check(given[key]) for key, check in EDITS[kind].items()}}
 
 
 def describe_record(record: Record) -> str:
@@ -326,25 +295,23 @@ def describe_record(record: Record) -> str:
     >>> describe_record({"edit": "merge", "groups": [7, 3], "name": "engines"})
     "merge 3 and 7 into 3, 'engines'"
     """
-    kind = record["edit"]
+    kind, group, name = record["edit"], record.get("group"), record.get("name")
     if kind == "merge":
-        return _say_merge(record["groups"]) + (f", {record['name']!r}" if record["name"] else "")
+        return f"merge {_describe_merge(record['groups'])}" + (f", {name!r}" if name else "")
     if kind == "split":
-        return f"split {record['group']} into {_and(record['into'])}"
+        return f"split {group} into {_enumerate(record['into'])}"
     if kind == "rename":
-        return f"rename {record['group']} to {record['name']!r}"
-    if kind == "names":
-        return f"name {quantity(len(record['names']), 'group')} {'by hand' if record['by_hand'] else 'as found'}"
+        return f"take back the name of {group}" if name is None else f"rename {group} to {name!r}"
     if kind == "reduce":
-        parts = ", ".join(_say_merge(part).removeprefix("merge ") for part in record["groups"])
-        return f"reduce to {record['n']}: {parts}" if parts else f"reduce to {record['n']}"
-    return f"drop {record['group']}" if kind == "drop" else f"mark {record['group']} as noise"
+        merges = ", ".join(map(_describe_merge, record["groups"]))
+        return f"reduce to {record['n']}" + (f": {merges}" if merges else "")
+    return f"drop {group}" if kind == "drop" else f"mark {group} as noise"
 
 
-def _say_merge(groups: Sequence[int]) -> str:
-    return f"merge {_and(groups)} into {min(groups)}"
+def _describe_merge(groups: Sequence[int]) -> str:
+    return f"{_enumerate(groups)} into {min(groups)}"
 
 
-def _and(numbers: Sequence[int]) -> str:
+def _enumerate(numbers: Sequence[int]) -> str:
     *first, last = map(str, sorted(numbers))
     return f"{', '.join(first)} and {last}"

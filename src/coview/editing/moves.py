@@ -11,7 +11,7 @@ from coview.utils.tables import ColumnTable
 
 __all__ = ["NO_GROUP", "Moves", "find_moves"]
 
-NO_GROUP = -1
+NO_GROUP = -1  # as scikit-learn's clusterers label noise
 
 
 class Moves(ColumnTable):
@@ -51,6 +51,7 @@ class Moves(ColumnTable):
     @property
     def counts(self) -> ColumnTable:
         """How many objects go from which group to which, the largest number first."""
+        # the reshape gives two rows where nothing moves, too
         pairs = np.array([self["before"], self["after"]], dtype=np.int64).reshape(2, -1)
         kinds, n = np.unique(pairs, axis=1, return_counts=True)
         order = np.argsort(-n, kind="stable")

@@ -14,7 +14,7 @@ coupling * r (k - r), r < k of k views. (They are the sums of one multiplier per
 taken from the other, none larger than the coupling.) `extra` holds 1 / (2 C) of PA-II and the n of the intercept;
 `cap` is C for PA-I and infinite for PA and PA-II. Two views have a closed form. For more, the best g of one tau is
 found by cutting views into tied groups (at most k cuts), and the derivative in tau is piecewise linear: Newton ends on
-the right piece. Views whose squared norms are more than ten orders of magnitude apart lose digits.
+the right piece. There, three views or more whose squared norms are over ten orders of magnitude apart lose digits.
 """
 
 from __future__ import annotations
@@ -54,12 +54,13 @@ def solve_round(state, base, extra, cap, coupling, order, printed):
         qa, qb = state[SHARE, i], state[SHARE, j]
         if printed:
             tau, u = solve_paper(ma, mb, a, b, loss, cap, coupling)
+            state[STEP, i], state[STEP, j] = tau * qa - u, tau * qb + u
         else:
-            tau, u = _solve_two(ma, mb, a, b, qa, qb, loss, extra, cap, coupling)
-        state[STEP, i], state[STEP, j] = tau * qa - u, tau * qb + u
+            tau, state[STEP, i], state[STEP, j] = _solve_two(ma, mb, a, b, qa, qb, loss, extra, cap, coupling)
         return tau
     if active > 2 and coupling > 0.0:
         return _solve_many(state, base, extra, cap, coupling, order, active)
+    # one view, or views that do not mind each other: the step of plain passive-aggressive learning
     curvature = extra
     for k in range(active):
         v = order[0, k]
@@ -72,33 +73,44 @@ def solve_round(state, base, extra, cap, coupling, order, printed):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _solve_two(ma, mb, a, b, qa, qb, loss, extra, cap, coupling):
-    """Return tau and u of two views, p = (tau qa - u, tau qb + u): the free optimum in the box, else the best edge.
+    """Return tau and the steps (p_a, p_b) = (tau qa - u, tau qb + u) of two views.
 
-    An edge that the free optimum does not lie beyond cannot hold the best point: the way from that point to the free
-    optimum would rise and stay in the box.
+    They are the free optimum where it lies in the box of tau and u, else the best edge. An edge that the free optimum
+    does not lie beyond cannot hold the best point: the way from that point to the free optimum would rise and stay in
+    the box.
     """
-    d, s, h = ma - mb, a + b, qb * b - qa * a
-    curvature = qa * qa * a + qb * qb * b + extra
-    inverse = 1.0 / (extra * s + a * b * (qa + qb) * (qa + qb))
-    tau_free, u_free = (s * loss - h * d) * inverse, (curvature * d - h * loss) * inverse
+    # Steps are solved for themselves: as tau qa - u, the step of a view of large norm is a difference of nearly equal
+    # numbers, and its error, times that norm, would be an error of the margin.
+    q, d = qa + qb, ma - mb
+    # free: both margins end at one level z = m_v + n_v p_v, where q (z - ma) = loss - qb d - extra tau
+    heft = extra / q
+    inverse = 1.0 / (q + heft * (1.0 / a + 1.0 / b))
+    pa, pb = (loss - (qb + heft / b) * d) * inverse / a, (loss + (qa + heft / a) * d) * inverse / b
+    tau_free, u_free = (pa + pb) / q, (qa * pb - qb * pa) / q
     if 0.0 <= tau_free <= cap and abs(u_free) <= coupling:
-        return tau_free, u_free
-    best, tau, u = -np.inf, 0.0, 0.0
-    for edge in range(2):
-        if edge == 0:
-            t = 0.0 if tau_free < 0.0 else cap
-            if 0.0 <= tau_free <= cap:
-                continue
-            x = min(max((d - h * t) / s, -coupling), coupling)
-        else:
-            if abs(u_free) <= coupling:
-                continue
-            x = coupling if u_free > 0.0 else -coupling
-            t = _clip_step(loss - h * x, curvature, cap)
-        value = t * loss + x * d - 0.5 * (curvature * t * t + 2.0 * h * t * x + s * x * x)
+        return tau_free, pa, pb
+    best, tau, step_a, step_b = -np.inf, 0.0, 0.0, 0.0
+    if not 0.0 <= tau_free <= cap:  # tau at its bound: u ties the margins as far as the coupling lets it
+        t = 0.0 if tau_free < 0.0 else cap
+        pa, pb = (t * q * b - d) / (a + b), (t * q * a + d) / (a + b)
+        u = (qa * pb - qb * pa) / q
+        if abs(u) > coupling:
+            u = coupling if u > 0.0 else -coupling
+            pa, pb = t * qa - u, t * qb + u
+        best = t * loss + u * d - 0.5 * (a * pa * pa + b * pb * pb + extra * t * t)
+        tau, step_a, step_b = t, pa, pb
+    if abs(u_free) > coupling:  # u at its bound: one line in tau is left
+        u = coupling if u_free > 0.0 else -coupling
+        curvature = qa * qa * a + qb * qb * b + extra
+        t = _clip_step(loss - (qb * b - qa * a) * u, curvature, cap)
+        pa, pb = t * qa - u, t * qb + u
+        if 0.0 < t < cap:
+            pa = (qa * loss - u * (q * qb * b + extra)) / curvature
+            pb = (qb * loss + u * (q * qa * a + extra)) / curvature
+        value = t * loss + u * d - 0.5 * (a * pa * pa + b * pb * pb + extra * t * t)
         if value > best:
-            best, tau, u = value, t, x
-    return tau, u
+            tau, step_a, step_b = t, pa, pb
+    return tau, step_a, step_b
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -122,6 +134,7 @@ def solve_paper(ma, mb, a, b, loss, cap, coupling):
 @njit(nogil=True, cache=True, error_model="numpy")
 def _solve_many(state, base, extra, cap, coupling, order, active):
     """Three views or more: Newton on the derivative in tau, with the best g of each tau, kept inside a bracket."""
+    # the derivative in tau falls: at 0 it tells whether anything moves, and at the cap whether the cap holds
     low, high = 0.0, cap
     tau = 0.0
     slope, excess, scale = _best_groups(state, base, extra, tau, coupling, order, active)
@@ -135,6 +148,7 @@ def _solve_many(state, base, extra, cap, coupling, order, active):
             else:
                 high = tau
             following = tau + excess / slope if slope > 0.0 else np.inf
+            # rounding can send Newton out of the bracket, or back and forth between two pieces
             if not low < following < high:
                 if high == np.inf:
                     break
@@ -143,7 +157,7 @@ def _solve_many(state, base, extra, cap, coupling, order, active):
                 break
             tau = following
             slope, excess, scale = _best_groups(state, base, extra, tau, coupling, order, active)
-            if abs(excess) <= 1e-15 * scale:
+            if abs(excess) <= 1e-15 * scale:  # zero, as far as its terms can be added up
                 break
     return tau
 
@@ -158,13 +172,14 @@ def _best_groups(state, base, extra, tau, coupling, order, active):
     value = 1.0 - base - extra * tau
     scale = 1.0 + abs(base) + extra * tau
     for v in range(state.shape[1]):
-        if not state[NORM, v] > EMPTY:
+        if not state[NORM, v] > EMPTY:  # a view that cannot move still votes
             value -= state[SHARE, v] * state[MARGIN, v]
     slope = extra
     start, depth = _NONE, 1
     order[1, 0] = active
     while start < active:
         stop = order[1, depth - 1]
+        # all views above the run pull it up, and all below pull it down, each by the full coupling
         outer = coupling * ((active - stop) - start)
         level, heft, share = _tie(state, tau, outer, order, start, stop)
         cut = _cut(state, order, start, stop, coupling)

@@ -247,8 +247,6 @@ class Editing:
         model = edit(self._base if shown.model is None else shown.model)
         data = shown.service.data
         objects = None if data is None else known_views(self._inspection(shown), data)
-        if objects is not None and record.get("edit") == "drop" and not model.was_fitted_on(objects):
-            objects = None  # a drop needs no objects, but those of the fit if any
         model.apply(dict(record), objects)
         changed, sentence = self._with(model), model.log()[-1]
         self._candidate = ((dict(record), list(shown.log)), changed, sentence)
