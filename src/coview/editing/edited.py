@@ -27,13 +27,8 @@ from coview.base import MultiViewEstimator
 from coview.classification.wrapper import last_step
 from coview.editing.log import LARGEST, EditedGroups, Record, check_record, describe_record
 from coview.editing.moves import NO_GROUP, Moves, find_moves
-<<<<<<< HEAD
 from coview.engines.loop import models_inside
-from coview.exceptions import ParameterError, ViewsError
-=======
-from coview.engines.callbacks import models_inside
 from coview.exceptions import ParameterError
->>>>>>> r2
 from coview.inspection import NAMED_BY_FEATURES, Features, Inspection, Reading, Training, inspect, one_hot
 from coview.inspection.adapters import unused_views
 from coview.inspection.features import deviations_of
@@ -47,14 +42,9 @@ from coview.utils.messages import cut, did_you_mean, listed, quantity, short
 from coview.utils.parameters import ESTIMATOR, NONE
 from coview.utils.warn import unwarned, warn_user
 from coview.validation import check_count
-<<<<<<< HEAD
-from coview.views.arrays import for_sklearn, take_rows
-=======
 from coview.views.arrays import take_rows
-from coview.views.base import NamedViews
->>>>>>> r2
 from coview.views.lazy import LazyViews
-from coview.views.views import NamedViews, Views, is_plain
+from coview.views.views import NamedViews, Views
 
 __all__ = ["EditedModel", "edit"]
 
@@ -103,19 +93,6 @@ def edit(model: Any) -> EditedModel:
     return edited
 
 
-<<<<<<< HEAD
-def _can(*methods: str) -> Callable[[Any], bool]:
-    """Tell `available_if` to show a method only where the model inside has one of these."""
-
-    def check(self: Any) -> bool:
-        model = vars(self).get("estimator_", self._inner())
-        return any(rules.find_attribute(model, method) is not None for method in methods)
-
-    return check
-
-
-=======
->>>>>>> r2
 def _check_log(checker: rules.Checker, value: Any, where: str) -> None:
     """A log of edits that the groups of the model inside allow, with a model of the right size for each split."""
 
@@ -594,19 +571,9 @@ class EditedModel(MultiViewEstimator):
                 self._take({"edit": "rename", "group": number, "name": name, "found": not by_hand})
 
     def _names_by_hand(self) -> dict[str, str]:
-<<<<<<< HEAD
-        """Names that people gave: by edits, or to the model inside where its group is called so still."""
-        groups, inner = self._groups, inspect(self.estimator_)
-        given = rules.find_attribute(inner.estimator, "_names_by_hand")
-        numbers = dict(zip(inner.groups, self.inner_numbers_.tolist()))
-        before = {str(numbers[key]): name for key, name in ({} if given is None else given()).items()}
-        known = self._inspect().given_names
-        return {key: name for key, name in known.items() if int(key) in groups.by_hand or before.get(key) == name}
-=======
         inner = inspect(self.estimator_)
-        given = rules.ask(inner.estimator, "_names_by_hand")
+        given = rules.find_attribute(inner.estimator, "_names_by_hand")
         return self._names(inner, {} if given is None else given(), self._groups.by_hand)
->>>>>>> r2
 
     def _names(self, inner: Inspection, own: Mapping[str, str], numbers: Iterable[int]) -> dict[str, str]:
         """Names by key: of unchanged groups those of the model inside, and of `numbers` those of the log."""
@@ -791,23 +758,12 @@ class EditedModel(MultiViewEstimator):
 
         def combine(parts: Sequence[Features], view: str) -> Features:
             own, shares = parts[0], [part.view_shares for part in parts]
-<<<<<<< HEAD
-            weights = rows([part.weights for part in parts], shares)
-            deviations, over, counts = own.deviations, own.with_background, [part.frequencies for part in parts]
-            if deviations is not None:
-                deviations = deviations_of(weights, *rules.find_attribute(inner.estimator, "column_moments_")[view])
-            if over is not None:
-                over = edited([part.with_background or part for part in parts], view)
-            share = None if own.view_shares is None else rows(shares)
-            frequencies = None if any(part is None for part in counts) else rows(counts)
-            return Features(weights, own.probabilities, own.origin, frequencies, deviations, over, share)
-=======
             # p(feature | view, group) of a merged group: each group counts by what it has in this view
             masses = [size if share is None else size * share for size, share in zip(sizes, shares)]
             weights = average([part.weights for part in parts], masses)
             deviations, background = own.deviations, own.with_background
             if deviations is not None:  # from all objects, also for parts of a split, whose model knows fewer
-                deviations = deviations_of(weights, *rules.ask(inner.estimator, "column_moments_")[view])
+                deviations = deviations_of(weights, *rules.find_attribute(inner.estimator, "column_moments_")[view])
             if background is not None:
                 background = combine([part.with_background or part for part in parts], view)
             frequencies = average([part.frequencies for part in parts], masses)
@@ -819,7 +775,6 @@ class EditedModel(MultiViewEstimator):
                 with_background=background,
                 view_shares=average(shares),
             )
->>>>>>> r2
 
         def features(view: str) -> Features | None:
             parts = [model.described_features(view) for model in models]
