@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from coview.engines.protocol import Block, Engine, Handle, floating_type, row_bytes, select_engine
+from coview.engines.loop import select_engine
+from coview.engines.protocol import Block, Engine, Handle, floating_type, row_bytes
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 

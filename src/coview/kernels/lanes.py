@@ -2,7 +2,6 @@
 
     weigh_and_add(A, a, B, rows, counts, soon, out, o, others, weights, place)    one step of `coview.kernels.ratio`
     ask_row(one, other, begin)                                                    a hint of a row of two arrays
-    weighted_logs(values, counts, table)                                          sum of count x log(value)
 
 Columns are taken in blocks of 64 bytes, then one of 32 and one of 16, then the rest one by one: every number of columns
 has its own fixed order of adding up. A compiler that is left to find vectors in loops over columns takes two at a time
@@ -12,7 +11,6 @@ sums of four rows one by one: that takes 1.3 x the time for 20 columns, 1.1 x fo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,11 +22,10 @@ from numba.extending import intrinsic
 
 from coview.kernels.memory import ask
 
-__all__ = ["ask_row", "weigh_and_add", "weighted_logs"]
+__all__ = ["ask_row", "weigh_and_add"]
 
 _BLOCK = 64  # bytes
 _written: Any = intrinsic  # whose types no checker understands
-_PARTS = 7  # bits that name a row of the table of logarithms
 _MATH = ("reassoc", "contract", "nsz", "arcp")  # as in the kernels that use it
 
 
@@ -139,60 +136,6 @@ def ask_row(typing, one, other, begin):
             for array in arrays:
                 _ask_at(builder, array.data, k)
         return context.get_dummy_value()
-
-    return signature, code
-
-
-@_written
-def weighted_logs(typing, values, counts, table):
-    """Return the sum of count x log(value) in float64, each log to 2e-13; a value that is not above 0 gives 0.
-
-    Row t of `table`, of 2^n rows: 1 / c and log c of the center c of part t of 2^n of the numbers from 1 to 2.
-    """
-    signature = types.float64(values, counts, table)
-
-    def code(context, builder, signature, arguments):
-        numbers = cgutils.unpack_tuple(builder, arguments[0])
-        given, n, kind = _gathered(builder, numbers), len(numbers), signature.args[0].dtype
-        x = _gathered(
-            builder,
-            [
-                context.cast(builder, count, kind, types.float64)
-                for count, kind in zip(cgutils.unpack_tuple(builder, arguments[1]), signature.args[1].types)
-            ],
-        )
-        rows = context.make_array(signature.args[2])(context, builder, arguments[2]).data
-        double, pair = ir.DoubleType(), ir.VectorType(ir.DoubleType(), 2)
-        whole, digits, bias = (ir.IntType(32), 23, 127) if kind == types.float32 else (ir.IntType(64), 52, 1023)
-
-        def all_of(kind, number):
-            return ir.Constant(ir.VectorType(kind, n), [number] * n)
-
-        bits = builder.bitcast(given, ir.VectorType(whole, n))
-        exponent = builder.sub(builder.lshr(bits, all_of(whole, digits)), all_of(whole, bias))
-        if whole.width > 32:
-            exponent = builder.trunc(exponent, ir.VectorType(ir.IntType(32), n))
-        e = builder.sitofp(exponent, x.type)
-        rest = builder.or_(builder.and_(bits, all_of(whole, (1 << digits) - 1)), all_of(whole, bias << digits))
-        m = builder.bitcast(rest, given.type)
-        m = m if given.type == x.type else builder.fpext(m, x.type)
-        part = builder.and_(builder.lshr(bits, all_of(whole, digits - _PARTS)), all_of(whole, (1 << _PARTS) - 1))
-        found = []
-        for lane in _scattered(builder, part):
-            row = builder.mul(builder.zext(lane, ir.IntType(64)), ir.IntType(64)(2))
-            found.append(builder.load(builder.bitcast(builder.gep(rows, [row]), pair.as_pointer()), align=8))
-        found = _side_by_side(builder, found)
-        inverse, center = (_pick(builder, found, range(start, 2 * n, 2)) for start in (0, 1))
-        r = builder.fsub(builder.fmul(m, inverse, flags=_MATH), all_of(double, 1.0), flags=_MATH)
-        series = all_of(double, -0.25)
-        for factor in (1.0 / 3.0, -0.5, 1.0):
-            series = builder.fadd(builder.fmul(series, r, flags=_MATH), all_of(double, factor), flags=_MATH)
-        logs = builder.fadd(builder.fmul(e, all_of(double, math.log(2.0)), flags=_MATH), center, flags=_MATH)
-        logs = builder.fadd(builder.fmul(series, r, flags=_MATH), logs, flags=_MATH)
-        above = builder.fcmp_ordered(">", given, _zeros(given.type.element, n))
-        logs = builder.select(above, logs, _zeros(double, n))
-        total = _totals(builder, [builder.fmul(x, logs, flags=_MATH)])
-        return builder.extract_element(total, ir.IntType(32)(0))
 
     return signature, code
 

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from coview.kernels.compiling import njit
-from coview.kernels.lanes import ask_row, weigh_and_add, weighted_logs
+from coview.kernels.lanes import ask_row, weigh_and_add
 
 __all__ = [
     "accumulate",
@@ -50,6 +50,14 @@ def fast_log(x):
     r = mantissa * _LOGS[cell, 0] - 1.0
     series = r * (1.0 + r * (-0.5 + r * (1.0 / 3.0 + r * (-0.25 + r * 0.2))))
     return ((bits >> 52) - 1023) * _LOG2 + _LOGS[cell, 1] + series
+
+
+@njit(inline="always", fastmath=_MATH)
+def _weigh_log(x, s):
+    """Return x log s, or 0 where s is not above 0."""
+    # two selections and no branch: a branch is guessed wrong, and keeps four logarithms from being mixed
+    is_above = s > 0
+    return np.float64(x if is_above else 0) * fast_log(s if is_above else 1.0)
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
@@ -140,7 +148,7 @@ def ratio(begins, ends, indices, counts, A, B, out, start, stop, add, logs, ahea
         begun[place, 4] = i * K
         place ^= _1
         if logs:
-            total += weighted_logs(s, x, _LOGS)
+            total += _weigh_log(x0, s[0]) + _weigh_log(x1, s[1]) + _weigh_log(x2, s[2]) + _weigh_log(x3, s[3])
         j = min(j + _4, last)
     return total
 
@@ -181,16 +189,15 @@ def log_likelihood(indptr, indices, counts, A, B, out, start, stop):
                 s1 += a * B[c1, k]
                 s2 += a * B[c2, k]
                 s3 += a * B[c3, k]
-            x = (counts[j], counts[j + 1], counts[j + 2], counts[j + 3])
-            total += weighted_logs((s0, s1, s2, s3), x, _LOGS)
+            total += _weigh_log(counts[j], s0) + _weigh_log(counts[j + 1], s1)
+            total += _weigh_log(counts[j + 2], s2) + _weigh_log(counts[j + 3], s3)
             j += 4
         while j < last:
             c0 = np.int64(indices[j])
             s0 = zero
             for k in range(K):
                 s0 += A[i, k] * B[c0, k]
-            if s0 > 0:
-                total += counts[j] * fast_log(s0)
+            total += _weigh_log(counts[j], s0)
             j += 1
         out[i] = total
 
