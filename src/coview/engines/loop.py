@@ -111,7 +111,7 @@ NEXT = 1.5  # times the last sweep: what a further one takes, with the pass that
 _CROWDED = 0.75  # share of rows still moving above which those at rest stay among them
 _NAMES = "'auto', 'cpu', 'cuda', 'dask', 'reference' or an engine object"
 # parameters that say when a fit ends or who computes it, but not where it goes
-_NOT_OF_THE_COURSE = ("max_iter", "tol", "verbose", "n_jobs", "engine")
+_NOT_IN_FINGERPRINT = ("max_iter", "tol", "verbose", "n_jobs", "engine")
 
 
 def make_holder(views: Any, engine: Any, width: int, extra: Extra, gate: Gate, most: int | None = None) -> Holder:
@@ -390,8 +390,7 @@ class Momentum:
     def advance(self, steps: Steps, sweep: Callable[[State], float]) -> float:
         """Make one sweep, from the extrapolated state where momentum is on and the objective there is no lower."""
         fit = self.fit
-        # the last sweep's, so of the state before it: that a sweep from the extrapolated state says its objective costs
-        # nothing, where the current state's would take a pass over the data
+        # of the state before the last sweep: that of the current one would take a pass of its own over the data
         bar = fit.objective
         if fit.behind is not None and fit.pace > 0:
             ahead = self._extrapolate(steps, fit.state, fit.behind)
@@ -534,7 +533,7 @@ class LoopMixin(CallbackSupportMixin):
     def _checkpoint_file(self: Any, views: Any, holder: Holder, extra: Extra) -> CheckpointFile | None:
         for checkpoint in self._of_kind(Checkpoint):
             settings = {
-                name: value for name, value in self.get_params(deep=False).items() if name not in _NOT_OF_THE_COURSE
+                name: value for name, value in self.get_params(deep=False).items() if name not in _NOT_IN_FINGERPRINT
             }
             if not isinstance(settings.get("random_state"), numbers.Integral):
                 raise ValueError(

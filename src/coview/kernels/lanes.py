@@ -5,8 +5,8 @@
 
 Columns are taken in blocks of 64 bytes, then one of 32 and one of 16, then the rest one by one: every number of columns
 has its own fixed order of adding up. A compiler that is left to find vectors in loops over columns takes two at a time
-and the rest one by one, asks before each loop whether `out` and `B` overlap (they must not), adds up and divides the
-sums of four rows one by one: that takes 1.3 x the time for 20 columns, 1.1 x for 64.
+and the rest one by one, asks before each loop whether `out` and `B` overlap (they must not), and adds up and divides
+the sums of four rows one by one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from coview.kernels.memory import ask
 
 __all__ = ["ask_row", "weigh_and_add"]
 
-_BLOCK = 64  # bytes
+_BLOCK = 64  # bytes: a cache line, so that each block of a row needs one hint
 _written: Any = intrinsic  # whose types no checker understands
 _MATH = ("reassoc", "contract", "nsz", "arcp")  # as in the kernels that use it
 
@@ -58,6 +58,7 @@ def weigh_and_add(typing, A, a, B, rows, counts, soon, out, o, others, weights, 
             context.cast(builder, count, kind, number)
             for count, kind in zip(cgutils.unpack_tuple(builder, arguments[4]), kinds[4].types)
         ]
+        # which of the two groups in flight: its weights are read here and overwritten at the end
         kept = builder.mul(context.cast(builder, arguments[10], kinds[10], types.intp), width.type(len(read)))
         before = _read(builder, held, kept, len(read))
         sums = [cgutils.alloca_once(builder, ir.VectorType(scalar, lanes // 2)) for _ in read]
@@ -88,6 +89,7 @@ def weigh_and_add(typing, A, a, B, rows, counts, soon, out, o, others, weights, 
             with builder.if_then(builder.icmp_unsigned("!=", there, width.type(0))):
                 for row in asked:
                     _ask_at(builder, row, k)
+        # sums are narrowed with the blocks, which costs nothing: the lanes are added up in the end anyway
         for size in (lanes // 2, lanes // 4):
             if size < sums[0].type.pointee.count:
                 for place, total in enumerate(sums):
@@ -112,6 +114,7 @@ def weigh_and_add(typing, A, a, B, rows, counts, soon, out, o, others, weights, 
                 product = builder.fmul(weight, builder.load(builder.gep(other, [k])), flags=_MATH)
                 value = builder.fadd(value, product, flags=_MATH)
             builder.store(value, place)
+        # one division for the four rows
         s, zeros = builder.load(total), _zeros(scalar, len(read))
         quotient = builder.fdiv(_gathered(builder, x), s, flags=_MATH)
         r = builder.select(builder.fcmp_ordered(">", s, zeros), quotient, zeros)
@@ -148,7 +151,8 @@ def _check(*arrays: Any) -> None:
 
 
 def _ask_at(builder: Any, row: Any, k: Any) -> None:
-    """Write a hint of column k of a row, at its second byte: a hint at 8 k itself has no effect on a Neoverse N1."""
+    """Write a hint of column k of a row."""
+    # at its second byte for float64: a hint at 8 k itself has no effect on a Neoverse N1
     place = builder.bitcast(builder.gep(row, [k]), ir.IntType(8).as_pointer())
     ask(builder, place if _align(row.type.pointee) < 8 else builder.gep(place, [k.type(1)]), 3)
 
@@ -182,7 +186,7 @@ def _totals(builder: Any, vectors: list[Any]) -> Any:
     """Sums of the lanes of one, two or four vectors, as one vector."""
     n = len(vectors)
     found = _side_by_side(builder, vectors)
-    while found.type.count > n:
+    while found.type.count > n:  # neighbors in pairs: after each round every vector has half as many lanes
         even, odd = (_pick(builder, found, range(start, found.type.count, 2)) for start in (0, 1))
         found = builder.fadd(even, odd, flags=_MATH)
     return found

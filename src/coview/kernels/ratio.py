@@ -35,7 +35,7 @@ __all__ = [
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
 _0, _1, _2, _3, _4 = (np.uint64(i) for i in range(5))
 
-_TABLE = 128
+_TABLE = 128  # parts of 1 to 2: so small that a polynomial of degree 5 is exact to rounding
 _CENTER = 1.0 + (np.arange(_TABLE) + 0.5) / _TABLE
 _LOGS = np.column_stack([1.0 / _CENTER, -np.log(1.0 / _CENTER)])
 _LOG2 = math.log(2.0)
@@ -43,7 +43,7 @@ _LOG2 = math.log(2.0)
 
 @njit(inline="always", fastmath=_MATH)
 def fast_log(x):
-    """Logarithm of a positive normal number to 2e-13: table of 128 centers and a polynomial, no division."""
+    """Return the logarithm of a positive normal number: table of 128 centers and a polynomial, no division."""
     bits = np.float64(x).view(np.int64)
     cell = (bits >> 45) & 127
     mantissa = np.int64((bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
@@ -70,6 +70,7 @@ def ratio(begins, ends, indices, counts, A, B, out, start, stop, add, logs, ahea
     K = A.shape[1]
     zero = A.dtype.type(0)
     nothing = counts.dtype.type(0)
+    # some non-zero must be there to fill the two groups in flight with
     i = start
     while i < stop and begins[i] == ends[i]:
         i += 1
@@ -125,6 +126,8 @@ def ratio(begins, ends, indices, counts, A, B, out, start, stop, add, logs, ahea
             x0 = x1 = x2 = x3 = nothing
         else:
             break
+        # rows of B come from far away (60,000 features with K = 64 are 15 MB): those of a later group are asked for.
+        # Where this tile of a row ends before, they are those of the next row, behind what lies in other tiles
         t = j + further
         t0, t1, t2, t3 = b0, b1, b2, b3
         if t + _4 + skipped <= end:
@@ -140,6 +143,8 @@ def ratio(begins, ends, indices, counts, A, B, out, start, stop, add, logs, ahea
                 t3 = np.int64(indices[t + _3 if t + _3 < last else t + _3 + skipped]) * K
         read, x, asked = (b0, b1, b2, b3), (x0, x1, x2, x3), (t0, t1, t2, t3)
         before = (begun[place, 0], begun[place, 1], begun[place, 2], begun[place, 3])
+        # one group is weighed and the one two steps before it added: while the one waits for its sums and its division,
+        # the other has work
         s = weigh_and_add(A, i * K, B, read, x, asked, out, begun[place, 4], before, weights, place)
         begun[place, 0] = b0
         begun[place, 1] = b1
@@ -156,6 +161,7 @@ def ratio(begins, ends, indices, counts, A, B, out, start, stop, add, logs, ahea
 @njit(nogil=True, cache=True)
 def tile_cuts(indptr, indices, edges, out):
     """Write to out[t, i] where row i (sorted columns) passes column edges[t]; out[t] and out[t + 1] bound tile t."""
+    # for a B that fills the last cache: rows are then passed over once per tile of B, which stays there
     for i in range(len(indptr) - 1):
         j = np.int64(indptr[i])
         last = np.int64(indptr[i + 1])
@@ -189,6 +195,7 @@ def log_likelihood(indptr, indices, counts, A, B, out, start, stop):
                 s1 += a * B[c1, k]
                 s2 += a * B[c2, k]
                 s3 += a * B[c3, k]
+            # four logarithms beside each other: each is a chain of steps that wait for the one before
             total += _weigh_log(counts[j], s0) + _weigh_log(counts[j + 1], s1)
             total += _weigh_log(counts[j + 2], s2) + _weigh_log(counts[j + 3], s3)
             j += 4
@@ -232,7 +239,7 @@ def row_shares(old, pull, out, floor, start, stop):
             out[i, k] = value
             total += value
         if total > 0:
-            scale = old.dtype.type(1) / total
+            scale = old.dtype.type(1) / total  # one division a row, not one an entry
             for k in range(K):
                 out[i, k] = max(out[i, k] * scale, floor)
         else:
@@ -248,7 +255,7 @@ def column_products(old, sums, totals, start, stop):
         for k in range(K):
             value = old[i, k] * sums[i, k]
             sums[i, k] = value
-            totals[k] += np.float64(value)
+            totals[k] += np.float64(value)  # over all rows of a chunk: float32 would lose the small ones
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")

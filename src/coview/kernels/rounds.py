@@ -41,6 +41,7 @@ def solve_round(state, base, extra, cap, coupling, order, printed):
     (2, views) of int64. `base` is m_0. `printed` takes the step of the paper where the row has two views.
     """
     active = _NONE
+    # the loss counts every view; only those that the row has can move
     loss = 1.0 - base
     for v in range(state.shape[1]):
         state[STEP, v] = 0.0
@@ -48,6 +49,7 @@ def solve_round(state, base, extra, cap, coupling, order, printed):
         if state[NORM, v] > EMPTY:
             order[0, active] = v
             active += 1
+    # the case of the paper, in closed form
     if active == 2 and coupling > 0.0:
         i, j = order[0, 0], order[0, 1]
         ma, mb, a, b = state[MARGIN, i], state[MARGIN, j], state[NORM, i], state[NORM, j]
@@ -60,6 +62,7 @@ def solve_round(state, base, extra, cap, coupling, order, printed):
         return tau
     if active > 2 and coupling > 0.0:
         return _solve_many(state, base, extra, cap, coupling, order, active)
+    # nothing ties the views: one passive-aggressive step along all of them
     curvature = extra
     for k in range(active):
         v = order[0, k]
@@ -77,6 +80,7 @@ def _solve_two(ma, mb, a, b, qa, qb, loss, extra, cap, coupling):
     An edge that the free optimum does not lie beyond cannot hold the best point: the way from that point to the free
     optimum would rise and stay in the box.
     """
+    # D = tau l + u d - (curvature tau^2 + 2 h tau u + s u^2) / 2, maximal where its gradient in (tau, u) is zero
     d, s, h = ma - mb, a + b, qb * b - qa * a
     curvature = qa * qa * a + qb * qb * b + extra
     inverse = 1.0 / (extra * s + a * b * (qa + qb) * (qa + qb))
@@ -85,7 +89,7 @@ def _solve_two(ma, mb, a, b, qa, qb, loss, extra, cap, coupling):
         return tau_free, u_free
     best, tau, u = -np.inf, 0.0, 0.0
     for edge in range(2):
-        if edge == 0:
+        if edge == 0:  # tau at its bound, u free; below: u at its bound, tau free
             t = 0.0 if tau_free < 0.0 else cap
             if 0.0 <= tau_free <= cap:
                 continue
@@ -103,7 +107,7 @@ def _solve_two(ma, mb, a, b, qa, qb, loss, extra, cap, coupling):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _clip_step(gradient, curvature, cap):
-    """Best step along one direction, in 0..cap."""
+    """Return the best step along one direction, in 0..cap."""
     if gradient <= 0.0:
         return 0.0
     return min(gradient / curvature, cap)
@@ -123,6 +127,7 @@ def solve_paper(ma, mb, a, b, loss, cap, coupling):
 def _solve_many(state, base, extra, cap, coupling, order, active):
     """Three views or more: Newton on the derivative in tau, with the best g of each tau, kept inside a bracket."""
     low, high = 0.0, cap
+    # the derivative falls in tau: where it is not above 0 at 0, or not below 0 at the cap, that end is the answer
     tau = 0.0
     slope, excess, scale = _best_groups(state, base, extra, tau, coupling, order, active)
     if excess > 0.0 and cap < np.inf:
@@ -134,6 +139,7 @@ def _solve_many(state, base, extra, cap, coupling, order, active):
                 low = tau
             else:
                 high = tau
+            # one step is exact if the groups stay as they are; a step out of the bracket halves it instead
             following = tau + excess / slope if slope > 0.0 else np.inf
             if not low < following < high:
                 if high == np.inf:
@@ -158,17 +164,17 @@ def _best_groups(state, base, extra, tau, coupling, order, active):
     value = 1.0 - base - extra * tau
     scale = 1.0 + abs(base) + extra * tau
     for v in range(state.shape[1]):
-        if not state[NORM, v] > EMPTY:
+        if not state[NORM, v] > EMPTY:  # a view that cannot move still counts in the loss
             value -= state[SHARE, v] * state[MARGIN, v]
     slope = extra
     start, depth = _NONE, 1
     order[1, 0] = active
     while start < active:
         stop = order[1, depth - 1]
-        outer = coupling * ((active - stop) - start)
+        outer = coupling * ((active - stop) - start)  # pulled down by each view below the run, up by each above it
         level, heft, share = _tie(state, tau, outer, order, start, stop)
         cut = _cut(state, order, start, stop, coupling)
-        if cut > 0:
+        if cut > 0:  # the first part is next; the rest waits on the stack
             order[1, depth] = start + cut
             depth += 1
             continue
@@ -202,7 +208,7 @@ def _tie(state, tau, outer, order, start, stop):
 @njit(nogil=True, cache=True, error_model="numpy")
 def _cut(state, order, start, stop, coupling):
     """Sort a run by row _PULL, downwards; how many of its first views must rise above the rest, or 0 if it is tied."""
-    for k in range(start + 1, stop):
+    for k in range(start + 1, stop):  # by insertion: views are few, and nearly in order from the tau before
         v = order[0, k]
         j = k
         while j > start and state[_PULL, order[0, j - 1]] < state[_PULL, v]:
