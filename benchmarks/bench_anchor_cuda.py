@@ -12,7 +12,7 @@ from common import write
 from coview import AnchorGraphClustering, TfidfViews, Views
 from coview.clustering.affinity import Scaling, nearest
 from coview.datasets import make_topic_views
-from coview.engines.protocol import select_engine
+from coview.engines.loop import select_engine
 from coview.metrics import normalized_mutual_info
 
 NEIGHBOR_OBJECTS = 50_000  # every one is compared with every other

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from coview.engines.protocol import select_engine
+from coview.engines.loop import select_engine
 from coview.plsa.divergences import DIVERGENCES, step_rows
 
 pytestmark = pytest.mark.no_cover

@@ -3,7 +3,7 @@
 import pytest
 
 from coview.engines.cpu import CpuEngine
-from coview.engines.protocol import select_engine
+from coview.engines.loop import select_engine
 from coview.engines.reference import ReferenceEngine
 from coview.exceptions import EngineError
 

@@ -32,7 +32,8 @@ from coview import (
 )
 from coview.datasets import make_topic_views
 from coview.engines.cpu import CpuEngine
-from coview.engines.protocol import make_block, select_engine
+from coview.engines.loop import select_engine
+from coview.engines.protocol import make_block
 from coview.exceptions import ParameterError, ViewsError
 from coview.metrics import normalized_mutual_info
 from coview.plsa.co_plsa import CoSteps

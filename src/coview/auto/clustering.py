@@ -48,9 +48,9 @@ from coview.auto.table import CandidateTable, candidate_table, left_out
 from coview.base import NumbersGate
 from coview.clustering.consensus import BaseConsensus
 from coview.clustering.relations import RELATIONS, check_alignment, structured_views
-from coview.engines.loop import NO_DEADLINE, Deadline
+from coview.engines.loop import NO_DEADLINE, Deadline, select_engine
 from coview.engines.passes import blockwise
-from coview.engines.protocol import few_threads, floating_type, select_engine
+from coview.engines.protocol import few_threads, floating_type
 from coview.exceptions import InterruptedFitWarning, ParameterError, ViewsError
 from coview.inspection import Inspection, inspect
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means

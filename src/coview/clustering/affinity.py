@@ -23,7 +23,8 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from coview.decomposition.cca import column_signs
-from coview.engines.protocol import Engine, select_engine
+from coview.engines.loop import select_engine
+from coview.engines.protocol import Engine
 from coview.preprocessing.scaling import SCALINGS, column_scales, scaled, scaling_by_default
 from coview.views.arrays import filled_rows, for_sklearn, looks_counted, mostly_zeros, take_rows, unit_rows
 

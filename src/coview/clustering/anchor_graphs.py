@@ -31,18 +31,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator, NumbersGate
 from coview.clustering.affinity import METRICS, Scaling
+from coview.engines.loop import local_engine, make_holder, select_engine
 from coview.engines.passes import blockwise
-from coview.engines.protocol import (
-    Block,
-    Engine,
-    Tree,
-    floating_type,
-    local_engine,
-    make_blocks,
-    make_holder,
-    row_bytes,
-    select_engine,
-)
+from coview.engines.protocol import Block, Engine, Tree, floating_type, make_blocks, row_bytes
 from coview.inspection import Inspection, numbered
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.utils import fitted_state as rules

@@ -21,7 +21,7 @@ from coview.clustering.affinity import (
     neighbors_by_default,
     row_squares,
 )
-from coview.engines.protocol import local_engine, select_engine
+from coview.engines.loop import local_engine, select_engine
 from coview.utils import fitted_state as rules
 from coview.utils.parameters import NONE, integer, one_of, one_or_by_view
 from coview.utils.remembered import remembered

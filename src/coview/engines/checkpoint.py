@@ -58,6 +58,7 @@ class CheckpointFile:
 
     def maybe_write(self, restart: int, fit: Fit, best: Fit | None, holder: Holder) -> None:
         """Write if enough sweeps have passed since the last time."""
+        # by quotients, not by remainders: a fit that is resumed may begin between two writes
         if fit.n_iter // self.every == self.written // self.every:
             return
         self.written = fit.n_iter
@@ -78,6 +79,7 @@ class CheckpointFile:
         if not self.path.exists():
             return None
         tree, _ = read_archive(self.path, kind="checkpoint", newest=VERSION)
+        # silently resuming another fit would give a model of other data
         if tree["fingerprint"] != self.fingerprint:
             raise ModelFileError(
                 f"The checkpoint {self.path} belongs to a fit with other data or parameters. Remove it to start over, "
@@ -87,7 +89,7 @@ class CheckpointFile:
         return int(tree["restart"]), _unpacked(tree["current"], holder, self.path), best
 
     def remove(self) -> None:
-        """Forget the file: the fit is done."""
+        """Remove the file: the fit is done."""
         try:
             if self.path.exists():
                 self.path.unlink(missing_ok=True)
@@ -97,6 +99,7 @@ class CheckpointFile:
 
 
 def _packed(fit: Fit, holder: Holder, path: Path) -> dict[str, Any]:
+    # with the state before, since momentum goes on from the difference: a resumed fit takes the same course
     rest = {name: value for name, value in vars(fit).items() if name not in ("state", "behind")}
     behind = None if fit.behind is None else _packed_state(fit.behind, holder, path)
     return {**_packed_state(fit.state, holder, path), "behind": behind, **rest}
@@ -124,7 +127,7 @@ def fingerprint(views: Any, settings: dict[str, Any], arrays: Iterable[Any] = ()
         for name, value in settings.items()
     }
     digest.update(json.dumps(plain, sort_keys=True, default=str).encode())
-    for part in over_rows(views, _digest):
+    for part in over_rows(views, _digest):  # of a cluster, digests come home and rows stay
         digest.update(part)
     for array in arrays:
         digest.update(np.ascontiguousarray(array).view(np.uint8).data)

@@ -78,7 +78,7 @@ class CudaMatrix:
     @cached_property
     def transposed(self) -> CudaMatrix:
         """The same matrix by columns."""
-        order = torch.argsort(self.indices, stable=True)
+        order = torch.argsort(self.indices, stable=True)  # stable: rows stay in order within a column
         counts = torch.bincount(self.indices, minlength=self.shape[1])
         indptr = torch.zeros(self.shape[1] + 1, dtype=self.indptr.dtype, device=self.indptr.device)
         torch.cumsum(counts, 0, out=indptr[1:])
@@ -128,7 +128,8 @@ class DenseCudaMatrix:
 
 
 def _host_parts(matrix: Any) -> list[Any]:
-    """Arrays of a CSR matrix, or the one of dense rows, as tensors on the host."""
+    """Return the arrays of a CSR matrix, or the one of dense rows, as tensors on the host."""
+    # views are read-only, which torch cannot say of a tensor: it warns unless it gets a copy
     whole = (matrix.indptr.astype(np.int64), matrix.indices, matrix.data) if sparse.issparse(matrix) else (matrix,)
     parts = map(np.ascontiguousarray, whole)
     return [torch.from_numpy(part if part.flags.writeable else part.copy()) for part in parts]
@@ -181,11 +182,11 @@ class CudaEngine(ReferenceEngine):
     @cached_property
     def _kernels(self) -> Any:
         """The Triton kernels, or None where they cannot run."""
-        if self.device.type != "cuda":
+        if self.device.type != "cuda":  # Triton compiles for a GPU alone
             return None
         try:
             from coview.kernels import triton_pairs, triton_ratio, triton_simplex
-        except ImportError:
+        except ImportError:  # a torch without Triton, as on Windows
             return None
         return SimpleNamespace(
             ratio=triton_ratio.ratio,
@@ -211,6 +212,7 @@ class CudaEngine(ReferenceEngine):
     @property
     def free_bytes(self) -> float:
         """Device memory that nothing takes now."""
+        # on torch's CPU device, which tests use, nothing is counted
         return torch.cuda.mem_get_info(self.device)[0] if self.device.type == "cuda" else np.inf
 
     def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
@@ -250,7 +252,8 @@ class CudaEngine(ReferenceEngine):
         return self._ratio(_by_non_zeros(X).transposed, B, A, into, logs=False)[0]
 
     def _ratio(self, X: CudaMatrix, A: Any, B: Any, into: Any, *, logs: bool) -> tuple[Any, Any]:
-        """R @ B over the rows of X and, with `logs`, the log-likelihood as a float64 scalar on the device."""
+        """Return R @ B over the rows of X and, with `logs`, the log-likelihood as a float64 scalar on the device."""
+        # half precision for what is gathered alone: it is bound by the bandwidth of the memory, sums are not
         gathered = B.half() if self.precision == "mixed" and B.dtype == torch.float32 else B
         if self._kernels is not None and A.dtype == torch.float32:
             return self._kernels.ratio(X, A, gathered, into, logs)
@@ -273,6 +276,7 @@ class CudaEngine(ReferenceEngine):
 
     def column_shares(self, old: dict[str, Any], sums: dict[str, Any], floor: float) -> dict[str, Any]:
         values = {name: part.mul_(old[name]) for name, part in sums.items()}
+        # over all features: float32 would lose the rare ones beside the sum
         totals = sum(value.sum(dim=0, dtype=torch.float64) for value in values.values())
         safe = torch.where(totals > 0, totals, torch.ones_like(totals))
         return {
@@ -356,7 +360,7 @@ class CudaEngine(ReferenceEngine):
 
     def vector_moments(self, X: Rows, A: Any, exact: bool = False) -> Any:
         out = torch.zeros((A.shape[1], X.shape[1]), dtype=torch.float64, device=self.device)
-        if isinstance(X, CudaMatrix):
+        if isinstance(X, CudaMatrix):  # always exact: the kernel multiplies and adds in the type of A
             return self._products(X.transposed, A.double(), out.T.contiguous()).T
         dtype = torch.float64 if exact else X.values.dtype
         for part in _runs(*X.shape):
@@ -378,6 +382,7 @@ class CudaEngine(ReferenceEngine):
         counts = (X.indptr[1:] - X.indptr[:-1])[chosen]
         indptr = torch.zeros(len(chosen) + 1, dtype=X.indptr.dtype, device=self.device)
         torch.cumsum(counts, 0, out=indptr[1:])
+        # by positions of the non-zeros: torch's own CSR matrices cannot be indexed by rows
         of = torch.repeat_interleave(torch.arange(len(chosen), device=self.device), counts)
         at = X.indptr[chosen][of] + torch.arange(len(of), device=self.device) - indptr[of]
         return CudaMatrix(indptr, X.indices[at], X.values[at], (len(chosen), X.shape[1]))
@@ -413,6 +418,7 @@ class CudaEngine(ReferenceEngine):
         def sums(A: Any) -> Any:
             return torch.cat([self.accumulate(part, A) for part in parts])
 
+        # the parts are never put side by side: products, sums and squares add up over them
         squares: Any = sum(part.squares for part in parts)
         return self.to_numpy(kmeans_labels(products, sums, squares.to(parts[0].values.dtype), n_clusters, seed))
 
@@ -433,6 +439,7 @@ class CudaEngine(ReferenceEngine):
             if among is None:
                 own = torch.arange(len(apart), device=self.device)
                 apart[own, own + part.start] = torch.inf
+            # rounding may take distances below 0, and their roots would be NaN
             near, positions[part] = torch.topk(apart, n_nearest, dim=1, largest=False, sorted=True)
             distances[part] = near.clamp_(min=0).sqrt_()
         return self.to_numpy(distances), self.to_numpy(positions)
@@ -463,6 +470,7 @@ class CudaEngine(ReferenceEngine):
                 at, by = positions[part, r].long(), weights[part, r].to(into.dtype)
                 sums = by.sum(dim=1, keepdim=True)
                 scaled = by / torch.where(sums > 0, sums, torch.ones_like(sums))
+                # each row adds to nearest x nearest cells of a gram matrix, by its flat positions
                 cells = at[:, :, None] * size + at[:, None, :]
                 gram.view(-1).index_add_(0, cells.reshape(-1), (scaled[:, :, None] * by[:, None, :]).reshape(-1))
         return into
@@ -485,6 +493,7 @@ class CudaEngine(ReferenceEngine):
         squares = (centers**2).sum(dim=1)
         for part in _runs(len(rows), max(len(centers), rows.shape[1])):
             some = rows[part]
+            # the squares of the rows change no minimum: they are added to the inertia alone
             least, best = (squares - 2 * some @ centers.T).min(dim=1)
             labels[part] = best.to(torch.int32)
             inertia += (least + (some**2).sum(dim=1)).clamp_(min=0).double().sum()
@@ -498,13 +507,13 @@ def _by_non_zeros(X: Rows) -> CudaMatrix:
 
 
 def _runs(n_rows: int, width: int) -> Iterator[slice]:
-    """Runs of rows of which so many values each are made at a time."""
+    """Cut rows into runs, of which so many values each are made at a time."""
     step = max(1, 4 * _SLICE // max(width, 1))
     return (slice(start, start + step) for start in range(0, n_rows, step))
 
 
 def _dense_part(X: Rows, part: slice) -> Any:
-    """Some rows, dense and in float64."""
+    """Return some rows, dense and in float64."""
     if isinstance(X, DenseCudaMatrix):
         return X.values[part].double()
     start, stop = part.start, min(part.stop, X.shape[0])

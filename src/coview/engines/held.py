@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from coview.engines.protocol import Block, Engine, Handle, floating_type, row_bytes, select_engine
+from coview.engines.loop import select_engine
+from coview.engines.protocol import Block, Engine, Handle, floating_type, row_bytes
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -46,6 +47,7 @@ class HeldViews:
         if engine is None or engine.name != "cuda" or isinstance(views, LazyViews):
             return None
         size = floating_type(views).itemsize
+        # the engine's own rule for a block: views that fit as one block of this width fit the start
         if engine.block_rows(_COPIES * n_columns, size, len(views), _COPIES * row_bytes(views)) < len(views):
             return None
         return cls._of(views, engine)

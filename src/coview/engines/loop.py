@@ -1,4 +1,4 @@
-"""The one loop that drives every batch model, and what can watch or end it: callbacks, time budgets, checkpoints.
+"""The one loop that drives every batch model: on which engine, and what can watch or end it (callbacks, time budgets).
 
 A sweep is the row step over every block, then one shared step. The loop knows nothing of any model, and nothing of
 where the rows are: a holder passes over them.
@@ -31,6 +31,7 @@ from coview.engines.protocol import (
     Engine,
     Extra,
     Fit,
+    Gate,
     Holder,
     State,
     Steps,
@@ -38,15 +39,16 @@ from coview.engines.protocol import (
     floating_type,
     make_blocks,
     row_bytes,
-    select_engine,
     tree_leaves,
     tree_map,
 )
-from coview.exceptions import InterruptedFitWarning
+from coview.exceptions import EngineError, InterruptedFitWarning
 from coview.utils import fitted_state as rules
 from coview.utils.parameters import check_value, number
 from coview.utils.progress import tell
 from coview.utils.warn import warn_user
+from coview.views.arrays import is_tensor
+from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
 Self = TypeVar("Self")
@@ -93,8 +95,11 @@ __all__ = [
     "TimeBudget",
     "fold_in",
     "largest_in_time",
+    "local_engine",
+    "make_holder",
     "models_inside",
     "run",
+    "select_engine",
     "sweep",
     "with_callbacks",
 ]
@@ -104,8 +109,74 @@ GROWTH = 4  # from one sample to the next: all that came before take a third of 
 SLOW = 3e-4  # gain of a plain sweep, relative to the objective, below which momentum begins
 NEXT = 1.5  # times the last sweep: what a further one takes, with the pass that measures where it ends
 _CROWDED = 0.75  # share of rows still moving above which those at rest stay among them
+_NAMES = "'auto', 'cpu', 'cuda', 'dask', 'reference' or an engine object"
 # parameters that say when a fit ends or who computes it, but not where it goes
-_NOT_OF_THE_COURSE = ("max_iter", "tol", "verbose", "n_jobs", "engine")
+_NOT_IN_FINGERPRINT = ("max_iter", "tol", "verbose", "n_jobs", "engine")
+
+
+def make_holder(views: Any, engine: Any, width: int, extra: Extra, gate: Gate, most: int | None = None) -> Holder:
+    """Make the holder of a fit's rows: on a cluster, from this machine's disk for lazy views, or in memory.
+
+    Blocks have at most `most` rows, if that is given.
+    """
+    if engine.name == "dask":
+        return engine.make_holder(views, width, extra, gate, most)
+    if isinstance(views, LazyViews):
+        from coview.engines.disk import DiskHolder
+
+        return DiskHolder(views, engine, width, extra, gate, most)
+    itemsize = next(views.values()).dtype.itemsize
+    size = min(engine.block_rows(width, itemsize, len(views), row_bytes(views)), most or len(views))
+    return Holder(list(make_blocks(views, engine, size, extra)), engine)
+
+
+def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any = None) -> Any:
+    """Return an engine by name ("auto", "cpu", "cuda", "dask", "reference"), or the engine object that was passed.
+
+    "auto" follows the data: dask collections are computed on their cluster, CUDA tensors on their GPU, all else here.
+    """
+    if not isinstance(engine, str):
+        if hasattr(engine, "ratio_rows") and hasattr(engine, "prepare"):
+            return engine
+        raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
+    device = "cuda"
+    if engine == "auto":
+        engine, device = _engine_of(data)
+    # imported here: numba takes a second to load, and torch and dask may be absent
+    if engine == "cpu":
+        from coview.engines.cpu import CpuEngine
+
+        return CpuEngine(n_jobs)
+    if engine == "cuda":
+        from coview.engines.cuda import CudaEngine
+
+        return CudaEngine(device)
+    if engine == "dask":
+        from coview.engines.dask.engine import DaskEngine
+
+        return DaskEngine()
+    if engine == "reference":
+        return Engine()
+    raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
+
+
+def _engine_of(data: Any) -> tuple[str, str]:
+    """Return the name of the engine that suits the data, and the device of CUDA tensors."""
+    if isinstance(data, LazyViews) and data.is_dask:
+        return "dask", ""
+    parts = list(data.values()) if isinstance(data, dict) else data if isinstance(data, (list, tuple)) else [data]
+    for part in parts:
+        home = type(part).__module__.split(".")[0]
+        if home == "dask":
+            return "dask", ""
+        if is_tensor(part) and part.is_cuda:
+            return "cuda", str(part.device)
+    return "cpu", ""
+
+
+def local_engine(engine: Any) -> Any:
+    """Return the engine that computes in this process, or in a worker's."""
+    return select_engine(engine.worker_engine, n_jobs=1) if engine.name == "dask" else engine
 
 
 @dataclass(frozen=True)
@@ -319,8 +390,7 @@ class Momentum:
     def advance(self, steps: Steps, sweep: Callable[[State], float]) -> float:
         """Make one sweep, from the extrapolated state where momentum is on and the objective there is no lower."""
         fit = self.fit
-        # the last sweep's, so of the state before it: that a sweep from the extrapolated state says its objective costs
-        # nothing, where the current state's would take a pass over the data
+        # of the state before the last sweep: that of the current one would take a pass of its own over the data
         bar = fit.objective
         if fit.behind is not None and fit.pace > 0:
             ahead = self._extrapolate(steps, fit.state, fit.behind)
@@ -463,7 +533,7 @@ class LoopMixin(CallbackSupportMixin):
     def _checkpoint_file(self: Any, views: Any, holder: Holder, extra: Extra) -> CheckpointFile | None:
         for checkpoint in self._of_kind(Checkpoint):
             settings = {
-                name: value for name, value in self.get_params(deep=False).items() if name not in _NOT_OF_THE_COURSE
+                name: value for name, value in self.get_params(deep=False).items() if name not in _NOT_IN_FINGERPRINT
             }
             if not isinstance(settings.get("random_state"), numbers.Integral):
                 raise ValueError(

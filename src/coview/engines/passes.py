@@ -11,12 +11,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from coview.engines.protocol import over_rows
-from coview.views.arrays import from_tensor, is_dask_collection, is_tensor
+from coview.views.arrays import is_dask_collection
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["blockwise", "named"]
+__all__ = ["blockwise", "take_classes"]
 
 
 def blockwise(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -27,17 +27,19 @@ def blockwise(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def answer(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        # data in memory go to the method as they are: it checks them itself
         views = X if isinstance(X, LazyViews) or not _has_dask(X) else as_views(X)
         if not isinstance(views, LazyViews):
             return method(self, X, *args, **kwargs)
         check_is_fitted(self)
+        # to a cluster goes what the model needs to answer, and none of its other arrays
         call = partial(_answer, self._traveling() if views.is_dask else self, method.__name__, args, kwargs)
         if not views.is_dask:
             return np.concatenate(over_rows(views, call))
         import dask
         import dask.array as da
 
-        # what comes out is known from what comes of one empty row
+        # shape and type of the answer from one empty row: a lazy array must know them before anything is computed
         sample = call(_empty_row(views), 0)
         part = dask.delayed(call)
         arrays = [
@@ -49,17 +51,17 @@ def blockwise(method: Callable[..., Any]) -> Callable[..., Any]:
     return answer
 
 
-def named(classes: np.ndarray, codes: Any) -> Any:
-    """Classes of codes (an array or tensor); of a dask array of codes, a dask array that is still lazy.
+def take_classes(classes: np.ndarray, codes: Any) -> Any:
+    """Return the classes of codes; of a dask array of codes, a dask array that is still lazy.
 
     Examples
     --------
-    >>> named(np.array(["cat", "dog"]), np.array([1, 0]))
+    >>> take_classes(np.array(["cat", "dog"]), np.array([1, 0]))
     array(['dog', 'cat'], dtype='<U3')
     """
     if is_dask_collection(codes):
         return codes.map_blocks(classes.__getitem__, dtype=classes.dtype)
-    return classes[from_tensor(codes) if is_tensor(codes) else codes]
+    return classes[codes]
 
 
 def _empty_row(views: LazyViews) -> Views:
@@ -68,8 +70,7 @@ def _empty_row(views: LazyViews) -> Views:
 
 
 def _answer(model: Any, name: str, args: Any, kwargs: Any, rows: Views, first: int) -> np.ndarray:
-    answer = getattr(model, name)(rows, *args, **kwargs)
-    return from_tensor(answer) if is_tensor(answer) else np.asarray(answer)
+    return np.asarray(getattr(model, name)(rows, *args, **kwargs))
 
 
 def _has_dask(X: Any) -> bool:

@@ -1,8 +1,8 @@
 """What a fit is made of: an engine, blocks of rows, the state of a model, and the holder of its rows.
 
 A model sees an engine and plain arrays, never NumPy, numba or torch by name, so that one row step runs on every engine.
-`ReferenceEngine` says what an engine offers, and the other engines are derived from it; `select_engine` finds one by
-name. The state of a model is a tree: a dict of arrays, or of such dicts.
+`ReferenceEngine` says what an engine offers, and the other engines are derived from it. The state of a model is a tree:
+a dict of arrays, or of such dicts.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import numpy as np
 
 from coview.engines.reference import Handle
 from coview.engines.reference import ReferenceEngine as Engine
-from coview.exceptions import EngineError
-from coview.views.arrays import is_tensor, memory_size
+from coview.views.arrays import memory_size
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
 
@@ -36,14 +35,11 @@ __all__ = [
     "Tree",
     "few_threads",
     "floating_type",
-    "local_engine",
     "make_block",
     "make_blocks",
-    "make_holder",
     "over_rows",
     "row_bytes",
     "sample_rows",
-    "select_engine",
     "thread_count",
     "thread_pools",
     "tree_leaves",
@@ -58,7 +54,6 @@ Gate = Callable[[Views], Views]
 _ROWS = 8192  # of lazy views in memory at a time, in passes that no engine makes
 _RUNS = 32  # of neighboring rows in a sample: reading single rows from a file takes far longer
 SMALL = 60_000  # objects x clusters: up to that size one thread is quicker than several, which wait for each other
-_NAMES = "'auto', 'cpu', 'cuda', 'dask', 'reference' or an engine object"
 _known: tuple[int, Any] = (0, None)  # how many modules were loaded, and the thread pools found then
 
 
@@ -261,71 +256,6 @@ class Holder:
         parts = [self.ops.to_numpy(part[name]) for part in rows]
         # no copy of a single block: nothing writes to the state any more
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def make_holder(views: Any, engine: Any, width: int, extra: Extra, gate: Gate, most: int | None = None) -> Holder:
-    """Make the holder of a fit's rows: on a cluster, from this machine's disk for lazy views, or in memory.
-
-    Blocks have at most `most` rows, if that is given.
-    """
-    if engine.name == "dask":
-        return engine.make_holder(views, width, extra, gate, most)
-    if isinstance(views, LazyViews):
-        from coview.engines.disk import DiskHolder
-
-        return DiskHolder(views, engine, width, extra, gate, most)
-    itemsize = next(views.values()).dtype.itemsize
-    size = min(engine.block_rows(width, itemsize, len(views), row_bytes(views)), most or len(views))
-    return Holder(list(make_blocks(views, engine, size, extra)), engine)
-
-
-def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any = None) -> Any:
-    """Return an engine by name ("auto", "cpu", "cuda", "dask", "reference"), or the engine object that was passed.
-
-    "auto" follows the data: dask collections are computed on their cluster, CUDA tensors on their GPU, all else here.
-    """
-    if not isinstance(engine, str):
-        if hasattr(engine, "ratio_rows") and hasattr(engine, "prepare"):
-            return engine
-        raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
-    device = "cuda"
-    if engine == "auto":
-        engine, device = _engine_of(data)
-    # imported here: numba takes a second to load, and torch and dask may be absent
-    if engine == "cpu":
-        from coview.engines.cpu import CpuEngine
-
-        return CpuEngine(n_jobs)
-    if engine == "cuda":
-        from coview.engines.cuda import CudaEngine
-
-        return CudaEngine(device)
-    if engine == "dask":
-        from coview.engines.dask.engine import DaskEngine
-
-        return DaskEngine()
-    if engine == "reference":
-        return Engine()
-    raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
-
-
-def _engine_of(data: Any) -> tuple[str, str]:
-    """Return the name of the engine that suits the data, and the device of CUDA tensors."""
-    if isinstance(data, LazyViews) and data.is_dask:
-        return "dask", ""
-    parts = list(data.values()) if isinstance(data, dict) else data if isinstance(data, (list, tuple)) else [data]
-    for part in parts:
-        home = type(part).__module__.split(".")[0]
-        if home == "dask":
-            return "dask", ""
-        if is_tensor(part) and part.is_cuda:
-            return "cuda", str(part.device)
-    return "cpu", ""
-
-
-def local_engine(engine: Any) -> Any:
-    """Return the engine that computes in this process, or in a worker's."""
-    return select_engine(engine.worker_engine, n_jobs=1) if engine.name == "dask" else engine
 
 
 def thread_pools() -> Any:

@@ -20,7 +20,7 @@ __all__ = ["Array", "Handle", "ReferenceEngine"]
 Array = Any  # a NumPy array or a tensor of the engine's device
 Handle = Any  # one view's rows in the form that the engine likes best
 
-FAR = 1e9  # columns of new objects beyond this are cut: squares stay within single precision
+FAR = 1e9  # values of new objects beyond this are clipped: their squares stay within single precision
 
 
 class ReferenceEngine:
@@ -58,6 +58,7 @@ class ReferenceEngine:
         for i in range(X.shape[0]):
             row = slice(X.indptr[i], X.indptr[i + 1])
             model[row] = B[X.indices[row]] @ A[i]
+        # a non-zero that the model gives no mass pulls nothing: 0 / 0 would spread over the whole factor
         weights = np.divide(X.data, model, out=np.zeros_like(model), where=model > 0)
         return sparse.csr_array((weights, X.indices, X.indptr), shape=X.shape), model
 
@@ -134,7 +135,7 @@ class ReferenceEngine:
         """
         new = old.copy()
         for i, (n, s, c) in enumerate(zip(counts.astype(np.float64), slope.astype(np.float64), curvature)):
-            if c > 0:
+            if c > 0:  # else the counts alone decide
                 g = old[i] + s / c
                 new[i] = self._on_simplex(n / c, g - g.max())
             elif n.sum() > 0:
@@ -152,6 +153,7 @@ class ReferenceEngine:
             root = np.sqrt(t * t + 4 * p)
             return np.where(t > 0, (t + root) / 2, 2 * p / np.where(root - t > 0, root - t, 1.0))
 
+        # entries fall as eta grows: their sum is above 1 at the one end and below it at the other
         high = p.sum() + 1
         h = row(brentq(lambda eta: row(eta).sum() - 1, -1 - 1e-9, high, xtol=1e-15, rtol=1e-15))
         return h / h.sum()
@@ -164,6 +166,7 @@ class ReferenceEngine:
             def row(s: float, over: Array = over, shift: Array = shift) -> Array:
                 return over / wrightomega(shift + s)
 
+            # Jensen's inequality bounds s from below; from above it is searched for
             low = over.sum() + np.log(over.sum()) - over @ shift / over.sum() - 1e-9
             high = low + 1.0
             while row(high).sum() > 1:
@@ -188,6 +191,7 @@ class ReferenceEngine:
             if not there.any() or not (totals > 0).all():
                 added[i] = np.inf if there.any() else 0.0
                 continue
+            # the answer where no two views are tied, and where all are; else multipliers have to be searched
             h = _tied_entries(q, totals, weight)
             if not np.abs(h.sum(axis=1) - 1).max() <= 1e-10:
                 q, added[i] = q + damping * totals[:, None] * old, damping
@@ -301,9 +305,9 @@ class ReferenceEngine:
         rows = X.toarray().astype(np.float64)
         others = rows if among is None else among.toarray().astype(np.float64)
         distances = np.array([np.sqrt(((others - row) ** 2).sum(axis=1)) for row in rows])
-        if among is None:
+        if among is None:  # a row is not its own neighbor
             np.fill_diagonal(distances, np.inf)
-        order = np.argsort(distances, axis=1, kind="stable")[:, :n_nearest]
+        order = np.argsort(distances, axis=1, kind="stable")[:, :n_nearest]  # stable: of equal ones, the first
         return np.take_along_axis(distances, order, axis=1), order
 
     def nearest_anchors(self, P: Array, anchors: Array, n_nearest: int) -> tuple[Array, Array]:
@@ -319,6 +323,7 @@ class ReferenceEngine:
                 distances = ((points - row) ** 2).sum(axis=1)
                 order = np.argsort(distances, kind="stable")
                 positions[i, r] = order[:n_nearest]
+                # of as many anchors as are asked for, the farthest itself sets the weights to zero
                 far = order[min(n_nearest, len(points) - 1)]
                 gaps = distances[far] - distances[order[:n_nearest]]
                 if gaps.sum() > 1e-6 * n_nearest * (row @ row + points[far] @ points[far]):
@@ -358,6 +363,7 @@ class ReferenceEngine:
 
 def _tied_entries(q: np.ndarray, eta: np.ndarray, weight: float) -> np.ndarray:
     """Maximize q_v log h_v - eta_v h_v - weight |h_v - h_w| of each topic, by every way in which views can be tied."""
+    # all orders of all groups: far too slow for more than a few views, and plainly right
     h, best = np.full(q.shape, np.nan), np.full(q.shape[1], -np.inf)
     for groups in _orders(list(range(len(q)))):
         value, gain, below = np.empty(q.shape), np.zeros(q.shape[1]), len(q)

@@ -23,7 +23,7 @@ def nearest_anchors(products, squares, lengths, positions, weights, r, start):
     """
     m = products.shape[1]
     s = positions.shape[2]
-    kept = min(s + 1, m)
+    kept = min(s + 1, m)  # one more than is written: the farthest of them sets the weights to zero
     near = np.empty(kept, dtype=products.dtype)
     at = np.empty(kept, dtype=np.int64)
     for i in range(products.shape[0]):
@@ -31,8 +31,9 @@ def nearest_anchors(products, squares, lengths, positions, weights, r, start):
             near[t] = np.inf
             at[t] = 0
         for j in range(m):
+            # less the row's own square, which all distances share
             d = squares[j] - 2 * products[i, j]
-            if d < near[kept - 1]:
+            if d < near[kept - 1]:  # sorted in by insertion: s is small, and most anchors end here
                 t = kept - 1
                 while t > 0 and near[t - 1] > d:
                     near[t] = near[t - 1]
@@ -58,7 +59,7 @@ def add_gram(positions, weights, r, out):
         total = 0.0
         for a in range(e):
             total += weights[i, r, a]
-        if total <= 0:
+        if total <= 0:  # a row without any of the views has no anchors
             continue
         for a in range(e):
             p = np.int64(positions[i, r, a])
@@ -84,6 +85,7 @@ def place_rows(positions, weights, maps, out, start, stop):
                     p = np.int64(positions[i, r, a])
                     for c in range(k):
                         out[i, first + c] += w * maps[r, p, c]
+            # rows of length 1, as in spectral clustering (Ng, Jordan and Weiss, 2002): the degree of a row cancels
             length = 0.0
             for c in range(k):
                 length += np.float64(out[i, first + c]) ** 2
@@ -111,7 +113,7 @@ def add_rows(products, squares, lengths, rows, labels, sums, start):
                 least = d
                 best = j
         labels[start + i] = best
-        total += max(least + lengths[start + i], 0.0)
+        total += max(least + lengths[start + i], 0.0)  # rounding may take a distance of 0 below it
         for c in range(width):
             sums[best, c] += rows[start + i, c]
         sums[best, width] += 1

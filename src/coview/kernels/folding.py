@@ -54,7 +54,7 @@ def settle_rows(begins, ends, copies, masses, mixtures, start, sweeps, tol, floo
             mixture[k] = mixtures[start + r, k]
         pace = zero
         for number in range(sweeps):
-            if number == 0:
+            if number == 0:  # there is no step yet to go on from
                 for k in range(K):
                     ahead[k] = mixture[k]
             else:
@@ -62,6 +62,7 @@ def settle_rows(begins, ends, copies, masses, mixtures, start, sweeps, tol, floo
                 total = zero
                 for k in range(K):
                     value = mixture[k]
+                    # a share of what it was, at least: a topic that is set to 0 never comes back
                     value = max(value + momentum * (value - behind[k]), stays * value)
                     ahead[k] = value
                     total += value
@@ -70,6 +71,7 @@ def settle_rows(begins, ends, copies, masses, mixtures, start, sweeps, tol, floo
                     ahead[k] *= scale
             for k in range(K):
                 pull[k] = zero
+            # four at a time: their sums and divisions need not wait for each other
             j = first
             while j + 4 <= last:
                 s0 = s1 = s2 = s3 = zero
@@ -103,9 +105,10 @@ def settle_rows(begins, ends, copies, masses, mixtures, start, sweeps, tol, floo
                 scale = one / total
                 for k in range(K):
                     pull[k] = max(pull[k] * scale, floor)
-            else:
+            else:  # an object without counts stays where it is
                 for k in range(K):
                     pull[k] = ahead[k]
+            # both: momentum can carry a mixture on while its own step is small, or stand still while it swings
             unrest = leads_on = zero
             for k in range(K):
                 step = pull[k] - ahead[k]
@@ -114,6 +117,7 @@ def settle_rows(begins, ends, copies, masses, mixtures, start, sweeps, tol, floo
                 unrest = max(unrest, max(abs(step), abs(moved)))
                 behind[k] = mixture[k]
                 mixture[k] = pull[k]
+            # momentum begins anew where the step points back (O'Donoghue and Candes, 2015)
             pace = pace + one if leads_on >= 0 else zero
             if unrest <= tol:
                 break

@@ -2,17 +2,15 @@
 
     weigh_and_add(A, a, B, rows, counts, soon, out, o, others, weights, place)    one step of `coview.kernels.ratio`
     ask_row(one, other, begin)                                                    a hint of a row of two arrays
-    weighted_logs(values, counts, table)                                          sum of count x log(value)
 
 Columns are taken in blocks of 64 bytes, then one of 32 and one of 16, then the rest one by one: every number of columns
 has its own fixed order of adding up. A compiler that is left to find vectors in loops over columns takes two at a time
-and the rest one by one, asks before each loop whether `out` and `B` overlap (they must not), adds up and divides the
-sums of four rows one by one: that takes 1.3 x the time for 20 columns, 1.1 x for 64.
+and the rest one by one, asks before each loop whether `out` and `B` overlap (they must not), and adds up and divides
+the sums of four rows one by one.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,11 +22,10 @@ from numba.extending import intrinsic
 
 from coview.kernels.memory import ask
 
-__all__ = ["ask_row", "weigh_and_add", "weighted_logs"]
+__all__ = ["ask_row", "weigh_and_add"]
 
-_BLOCK = 64  # bytes
+_BLOCK = 64  # bytes: a cache line, so that each block of a row needs one hint
 _written: Any = intrinsic  # whose types no checker understands
-_PARTS = 7  # bits that name a row of the table of logarithms
 _MATH = ("reassoc", "contract", "nsz", "arcp")  # as in the kernels that use it
 
 
@@ -61,6 +58,7 @@ def weigh_and_add(typing, A, a, B, rows, counts, soon, out, o, others, weights, 
             context.cast(builder, count, kind, number)
             for count, kind in zip(cgutils.unpack_tuple(builder, arguments[4]), kinds[4].types)
         ]
+        # which of the two groups in flight: its weights are read here and overwritten at the end
         kept = builder.mul(context.cast(builder, arguments[10], kinds[10], types.intp), width.type(len(read)))
         before = _read(builder, held, kept, len(read))
         sums = [cgutils.alloca_once(builder, ir.VectorType(scalar, lanes // 2)) for _ in read]
@@ -91,6 +89,7 @@ def weigh_and_add(typing, A, a, B, rows, counts, soon, out, o, others, weights, 
             with builder.if_then(builder.icmp_unsigned("!=", there, width.type(0))):
                 for row in asked:
                     _ask_at(builder, row, k)
+        # sums are narrowed with the blocks, which costs nothing: the lanes are added up in the end anyway
         for size in (lanes // 2, lanes // 4):
             if size < sums[0].type.pointee.count:
                 for place, total in enumerate(sums):
@@ -115,6 +114,7 @@ def weigh_and_add(typing, A, a, B, rows, counts, soon, out, o, others, weights, 
                 product = builder.fmul(weight, builder.load(builder.gep(other, [k])), flags=_MATH)
                 value = builder.fadd(value, product, flags=_MATH)
             builder.store(value, place)
+        # one division for the four rows
         s, zeros = builder.load(total), _zeros(scalar, len(read))
         quotient = builder.fdiv(_gathered(builder, x), s, flags=_MATH)
         r = builder.select(builder.fcmp_ordered(">", s, zeros), quotient, zeros)
@@ -143,60 +143,6 @@ def ask_row(typing, one, other, begin):
     return signature, code
 
 
-@_written
-def weighted_logs(typing, values, counts, table):
-    """Return the sum of count x log(value) in float64, each log to 2e-13; a value that is not above 0 gives 0.
-
-    Row t of `table`, of 2^n rows: 1 / c and log c of the center c of part t of 2^n of the numbers from 1 to 2.
-    """
-    signature = types.float64(values, counts, table)
-
-    def code(context, builder, signature, arguments):
-        numbers = cgutils.unpack_tuple(builder, arguments[0])
-        given, n, kind = _gathered(builder, numbers), len(numbers), signature.args[0].dtype
-        x = _gathered(
-            builder,
-            [
-                context.cast(builder, count, kind, types.float64)
-                for count, kind in zip(cgutils.unpack_tuple(builder, arguments[1]), signature.args[1].types)
-            ],
-        )
-        rows = context.make_array(signature.args[2])(context, builder, arguments[2]).data
-        double, pair = ir.DoubleType(), ir.VectorType(ir.DoubleType(), 2)
-        whole, digits, bias = (ir.IntType(32), 23, 127) if kind == types.float32 else (ir.IntType(64), 52, 1023)
-
-        def all_of(kind, number):
-            return ir.Constant(ir.VectorType(kind, n), [number] * n)
-
-        bits = builder.bitcast(given, ir.VectorType(whole, n))
-        exponent = builder.sub(builder.lshr(bits, all_of(whole, digits)), all_of(whole, bias))
-        if whole.width > 32:
-            exponent = builder.trunc(exponent, ir.VectorType(ir.IntType(32), n))
-        e = builder.sitofp(exponent, x.type)
-        rest = builder.or_(builder.and_(bits, all_of(whole, (1 << digits) - 1)), all_of(whole, bias << digits))
-        m = builder.bitcast(rest, given.type)
-        m = m if given.type == x.type else builder.fpext(m, x.type)
-        part = builder.and_(builder.lshr(bits, all_of(whole, digits - _PARTS)), all_of(whole, (1 << _PARTS) - 1))
-        found = []
-        for lane in _scattered(builder, part):
-            row = builder.mul(builder.zext(lane, ir.IntType(64)), ir.IntType(64)(2))
-            found.append(builder.load(builder.bitcast(builder.gep(rows, [row]), pair.as_pointer()), align=8))
-        found = _side_by_side(builder, found)
-        inverse, center = (_pick(builder, found, range(start, 2 * n, 2)) for start in (0, 1))
-        r = builder.fsub(builder.fmul(m, inverse, flags=_MATH), all_of(double, 1.0), flags=_MATH)
-        series = all_of(double, -0.25)
-        for factor in (1.0 / 3.0, -0.5, 1.0):
-            series = builder.fadd(builder.fmul(series, r, flags=_MATH), all_of(double, factor), flags=_MATH)
-        logs = builder.fadd(builder.fmul(e, all_of(double, math.log(2.0)), flags=_MATH), center, flags=_MATH)
-        logs = builder.fadd(builder.fmul(series, r, flags=_MATH), logs, flags=_MATH)
-        above = builder.fcmp_ordered(">", given, _zeros(given.type.element, n))
-        logs = builder.select(above, logs, _zeros(double, n))
-        total = _totals(builder, [builder.fmul(x, logs, flags=_MATH)])
-        return builder.extract_element(total, ir.IntType(32)(0))
-
-    return signature, code
-
-
 def _check(*arrays: Any) -> None:
     """Refuse arrays whose rows do not lie one behind the other, or of several types, when they are compiled."""
     for array in arrays:
@@ -205,7 +151,8 @@ def _check(*arrays: Any) -> None:
 
 
 def _ask_at(builder: Any, row: Any, k: Any) -> None:
-    """Write a hint of column k of a row, at its second byte: a hint at 8 k itself has no effect on a Neoverse N1."""
+    """Write a hint of column k of a row."""
+    # at its second byte for float64: a hint at 8 k itself has no effect on a Neoverse N1
     place = builder.bitcast(builder.gep(row, [k]), ir.IntType(8).as_pointer())
     ask(builder, place if _align(row.type.pointee) < 8 else builder.gep(place, [k.type(1)]), 3)
 
@@ -239,7 +186,7 @@ def _totals(builder: Any, vectors: list[Any]) -> Any:
     """Sums of the lanes of one, two or four vectors, as one vector."""
     n = len(vectors)
     found = _side_by_side(builder, vectors)
-    while found.type.count > n:
+    while found.type.count > n:  # neighbors in pairs: after each round every vector has half as many lanes
         even, odd = (_pick(builder, found, range(start, found.type.count, 2)) for start in (0, 1))
         found = builder.fadd(even, odd, flags=_MATH)
     return found

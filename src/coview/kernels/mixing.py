@@ -25,7 +25,8 @@ def mix_bits(state):
 
 @njit(nogil=True, cache=True)
 def _next(state):
-    """Next state and 32 random bits of splitmix64."""
+    """Return the next state and 32 random bits of splitmix64."""
+    # a generator of our own: the order depends on the seed alone, in any thread and with any version of numba
     state += np.uint64(0x9E3779B97F4A7C15)
     return state, mix_bits(state) >> np.uint64(32)
 
@@ -35,6 +36,7 @@ def _shuffle(items, start, stop, state):
     """Shuffle items[start:stop] in place (Fisher and Yates); return the next state."""
     for i in range(stop - 1, start, -1):
         state, bits = _next(state)
+        # the upper half of a product in place of a division, which takes longer
         j = start + np.int64((bits * np.uint64(i - start + 1)) >> np.uint64(32))
         items[i], items[j] = items[j], items[i]
     return state
@@ -45,7 +47,7 @@ def mix_rows(rows, run, window, seed):
     """Return `rows` (fewer than 2^31) in random order: runs of `run` of them, then within windows of `window`."""
     n = len(rows)
     state, bits = _next(np.uint64(seed))
-    cut = np.int64(bits) % run
+    cut = np.int64(bits) % run  # else the same rows would share a run in every pass
     runs = np.arange((n + cut + run - 1) // run)
     state = _shuffle(runs, np.int64(0), len(runs), state)
     mixed = np.empty_like(rows)

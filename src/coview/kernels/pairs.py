@@ -29,6 +29,7 @@ def draw_partners(seed, counts, out):
     n = len(counts)
     taken = np.zeros(n // 2 + 1, dtype=np.bool_)
     for i in range(n):
+        # of even n, the farthest object is the same one from both sides: the first half owns that pair
         owned = n // 2 - (1 if n % 2 == 0 and i >= n // 2 else 0)
         state = mix_bits(np.uint64(seed) + np.uint64(i) * np.uint64(0x9E3779B97F4A7C15))
         last = owned - counts[i]
@@ -40,7 +41,7 @@ def draw_partners(seed, counts, out):
                 step = last
             taken[step] = True
             out[i, c] = (i + step) % n
-        for c in range(counts[i]):
+        for c in range(counts[i]):  # undone one by one: clearing all would take n steps for each row
             taken[(out[i, c] - i) % n] = False
         for c in range(counts[i], out.shape[1]):
             out[i, c] = -1

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from coview.kernels.compiling import njit
-from coview.kernels.lanes import ask_row, weigh_and_add, weighted_logs
+from coview.kernels.lanes import ask_row, weigh_and_add
 
 __all__ = [
     "accumulate",
@@ -35,7 +35,7 @@ __all__ = [
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
 _0, _1, _2, _3, _4 = (np.uint64(i) for i in range(5))
 
-_TABLE = 128
+_TABLE = 128  # parts of 1 to 2: so small that a polynomial of degree 5 is exact to rounding
 _CENTER = 1.0 + (np.arange(_TABLE) + 0.5) / _TABLE
 _LOGS = np.column_stack([1.0 / _CENTER, -np.log(1.0 / _CENTER)])
 _LOG2 = math.log(2.0)
@@ -43,13 +43,21 @@ _LOG2 = math.log(2.0)
 
 @njit(inline="always", fastmath=_MATH)
 def fast_log(x):
-    """Logarithm of a positive normal number to 2e-13: table of 128 centers and a polynomial, no division."""
+    """Return the logarithm of a positive normal number: table of 128 centers and a polynomial, no division."""
     bits = np.float64(x).view(np.int64)
     cell = (bits >> 45) & 127
     mantissa = np.int64((bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
     r = mantissa * _LOGS[cell, 0] - 1.0
     series = r * (1.0 + r * (-0.5 + r * (1.0 / 3.0 + r * (-0.25 + r * 0.2))))
     return ((bits >> 52) - 1023) * _LOG2 + _LOGS[cell, 1] + series
+
+
+@njit(inline="always", fastmath=_MATH)
+def _weigh_log(x, s):
+    """Return x log s, or 0 where s is not above 0."""
+    # two selections and no branch: a branch is guessed wrong, and keeps four logarithms from being mixed
+    is_above = s > 0
+    return np.float64(x if is_above else 0) * fast_log(s if is_above else 1.0)
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
@@ -62,6 +70,7 @@ def ratio(begins, ends, indices, counts, A, B, out, start, stop, add, logs, ahea
     K = A.shape[1]
     zero = A.dtype.type(0)
     nothing = counts.dtype.type(0)
+    # some non-zero must be there to fill the two groups in flight with
     i = start
     while i < stop and begins[i] == ends[i]:
         i += 1
@@ -117,6 +126,8 @@ def ratio(begins, ends, indices, counts, A, B, out, start, stop, add, logs, ahea
             x0 = x1 = x2 = x3 = nothing
         else:
             break
+        # rows of B come from far away (60,000 features with K = 64 are 15 MB): those of a later group are asked for.
+        # Where this tile of a row ends before, they are those of the next row, behind what lies in other tiles
         t = j + further
         t0, t1, t2, t3 = b0, b1, b2, b3
         if t + _4 + skipped <= end:
@@ -132,6 +143,8 @@ def ratio(begins, ends, indices, counts, A, B, out, start, stop, add, logs, ahea
                 t3 = np.int64(indices[t + _3 if t + _3 < last else t + _3 + skipped]) * K
         read, x, asked = (b0, b1, b2, b3), (x0, x1, x2, x3), (t0, t1, t2, t3)
         before = (begun[place, 0], begun[place, 1], begun[place, 2], begun[place, 3])
+        # one group is weighed and the one two steps before it added: while the one waits for its sums and its division,
+        # the other has work
         s = weigh_and_add(A, i * K, B, read, x, asked, out, begun[place, 4], before, weights, place)
         begun[place, 0] = b0
         begun[place, 1] = b1
@@ -140,7 +153,7 @@ def ratio(begins, ends, indices, counts, A, B, out, start, stop, add, logs, ahea
         begun[place, 4] = i * K
         place ^= _1
         if logs:
-            total += weighted_logs(s, x, _LOGS)
+            total += _weigh_log(x0, s[0]) + _weigh_log(x1, s[1]) + _weigh_log(x2, s[2]) + _weigh_log(x3, s[3])
         j = min(j + _4, last)
     return total
 
@@ -148,6 +161,7 @@ def ratio(begins, ends, indices, counts, A, B, out, start, stop, add, logs, ahea
 @njit(nogil=True, cache=True)
 def tile_cuts(indptr, indices, edges, out):
     """Write to out[t, i] where row i (sorted columns) passes column edges[t]; out[t] and out[t + 1] bound tile t."""
+    # for a B that fills the last cache: rows are then passed over once per tile of B, which stays there
     for i in range(len(indptr) - 1):
         j = np.int64(indptr[i])
         last = np.int64(indptr[i + 1])
@@ -181,16 +195,16 @@ def log_likelihood(indptr, indices, counts, A, B, out, start, stop):
                 s1 += a * B[c1, k]
                 s2 += a * B[c2, k]
                 s3 += a * B[c3, k]
-            x = (counts[j], counts[j + 1], counts[j + 2], counts[j + 3])
-            total += weighted_logs((s0, s1, s2, s3), x, _LOGS)
+            # four logarithms beside each other: each is a chain of steps that wait for the one before
+            total += _weigh_log(counts[j], s0) + _weigh_log(counts[j + 1], s1)
+            total += _weigh_log(counts[j + 2], s2) + _weigh_log(counts[j + 3], s3)
             j += 4
         while j < last:
             c0 = np.int64(indices[j])
             s0 = zero
             for k in range(K):
                 s0 += A[i, k] * B[c0, k]
-            if s0 > 0:
-                total += counts[j] * fast_log(s0)
+            total += _weigh_log(counts[j], s0)
             j += 1
         out[i] = total
 
@@ -225,7 +239,7 @@ def row_shares(old, pull, out, floor, start, stop):
             out[i, k] = value
             total += value
         if total > 0:
-            scale = old.dtype.type(1) / total
+            scale = old.dtype.type(1) / total  # one division a row, not one an entry
             for k in range(K):
                 out[i, k] = max(out[i, k] * scale, floor)
         else:
@@ -241,7 +255,7 @@ def column_products(old, sums, totals, start, stop):
         for k in range(K):
             value = old[i, k] * sums[i, k]
             sums[i, k] = value
-            totals[k] += np.float64(value)
+            totals[k] += np.float64(value)  # over all rows of a chunk: float32 would lose the small ones
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")

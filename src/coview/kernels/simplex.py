@@ -25,13 +25,13 @@ _STEPS = 100  # a few are enough
 
 @njit(inline="always", fastmath=_MATH)
 def _first_omega(z):
-    """Wright's omega, roughly: a step of `_sharpen_omega` brings it near."""
+    """Return Wright's omega, roughly: a step of `_sharpen_omega` brings it near."""
     return z if z > 30.0 else math.log1p(math.exp(z))
 
 
 @njit(inline="always", fastmath=_MATH)
 def _sharpen_omega(w, z):
-    """Wright's omega at z from one nearby, to fourth order (Fritsch, Shafer and Crowley, 1973)."""
+    """Return Wright's omega at z from one nearby, to fourth order (Fritsch, Shafer and Crowley, 1973)."""
     r = z - w - fast_log(w)
     a = 1.0 + w
     c = a * (a + r * (2.0 / 3.0))
@@ -57,7 +57,7 @@ def omega_rows(u, b, out, start, stop):
         for _ in range(_STEPS):
             total, first, second = 0.0, 0.0, 0.0
             for k in range(K):
-                z = max(b[i, k] + s, -700.0)
+                z = max(b[i, k] + s, -700.0)  # below, exp and with it omega would be 0
                 w[k] = _sharpen_omega(_sharpen_omega(_first_omega(z), z) if far else w[k], z)
                 h = u[i, k] / w[k]
                 t = 1.0 / (1.0 + w[k])
@@ -69,7 +69,7 @@ def omega_rows(u, b, out, start, stop):
                 break
             step = value * slope / (slope * slope - 0.5 * value * (second / total - slope * slope))
             s += step
-            far = abs(step) > 1.0
+            far = abs(step) > 1.0  # small steps sharpen the last omega, which saves the exponential
         for k in range(K):
             out[i, k] = u[i, k] / (w[k] * total)
 

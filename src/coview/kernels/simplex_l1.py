@@ -53,9 +53,10 @@ def tie_rows(q, h, have, weight, damping, added, start, stop):
                 m += 1
         if m == 0:
             continue
-        if not least > 0.0:
+        if not least > 0.0:  # a view without counts has no solution of its own: any mixture costs nothing there
             added[i] = math.inf
             continue
+        # no other view, one topic, or a weight that changes no digit: the maximum of the data alone
         free = m == 1 or K == 1 or weight <= 1e-15 * least
         added[i] = 0.0
         if free:
@@ -63,6 +64,7 @@ def tie_rows(q, h, have, weight, damping, added, start, stop):
                 for k in range(K):
                     new[a, k] = counts[a, k] / totals[a]
         elif not _respond(counts, totals, weight, m, new, sums, fall, room, order, stack) or _gap(sums, m) > _CLOSE:
+            # eta = totals, where no view is tied or all are, was not the answer
             # counts of zero, beside which any value is optimal, move slowly with some mass where the old mixtures are
             for a in range(m):
                 for k in range(K):
@@ -84,7 +86,7 @@ def tie_rows(q, h, have, weight, damping, added, start, stop):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _search(q, eta, weight, m, h, sums, fall, room, order, stack):
-    """Newton's method on the multipliers, from those given; tell whether every view sums to one in the end."""
+    """Search the multipliers by Newton's method from those given; return whether every view sums to one in the end."""
     step, new = room[2], room[3]
     _respond(q, eta, weight, m, h, sums, fall, room, order, stack)
     for _ in range(_STEPS):
@@ -104,7 +106,7 @@ def _search(q, eta, weight, m, h, sums, fall, room, order, stack):
                 break
             # the dual is convex: its lowest point is on this side
             t *= max(0.1, slope / (slope - after)) if after < math.inf else 0.25
-            if t < 1e-9:
+            if t < 1e-9:  # rounding ends the search: what is nearly there is taken
                 return _gap(sums, m) <= 100 * _CLOSE
         for a in range(m):
             eta[a] = new[a]
@@ -113,7 +115,7 @@ def _search(q, eta, weight, m, h, sums, fall, room, order, stack):
 
 @njit(inline="always")
 def _gap(sums, m):
-    """How far from one the sums are at most."""
+    """Return how far from one the sums are at most."""
     worst = 0.0
     for a in range(m):
         worst = max(worst, abs(sums[a] - 1.0))
@@ -141,7 +143,7 @@ def _respond(q, eta, weight, m, h, sums, fall, room, order, stack):
             for j in range(low, high):
                 mass += q[order[j], k]
                 price += cost[order[j]]
-            if not price > 0.0:
+            if not price > 0.0:  # the topic gains without end: a multiplier is too small
                 return False
             value = mass / price
             middle = low
@@ -149,7 +151,7 @@ def _respond(q, eta, weight, m, h, sums, fall, room, order, stack):
                 for j in range(low, high):
                     gain[order[j]] = q[order[j], k] / value - cost[order[j]]
                 middle = _cut(gain, weight, low, high, order)
-            if middle > low:
+            if middle > low:  # each view above pays weight for each below, and the other way round
                 for j in range(low, middle):
                     cost[order[j]] += weight * (high - middle)
                 for j in range(middle, high):
@@ -180,6 +182,7 @@ def _cut(gain, weight, low, high, order):
             order[at] = order[at - 1]
             at -= 1
         order[at] = a
+    # a gain within rounding is no gain: views that are tied would be cut and tied again without end
     best, total, middle = 1e-13 * size, 0.0, low
     for count in range(1, n):
         total += gain[order[low + count - 1]]

@@ -23,6 +23,7 @@ def parse_svmlight(text, labels, indptr, indices, values):
     `labels` and `indptr` (one longer) need room for the rows, `indices` and `values` for the non-zeros.
     """
     rows, entries, column, before, labeled = 0, 0, np.int64(-1), np.int64(-1), False
+    # the word being read; decimals are -1 before the point
     mantissa, digits, decimals, signed, negative = np.int64(0), 0, -1, False, False
     indptr[0] = 0
     for sign in text:
@@ -35,15 +36,18 @@ def parse_svmlight(text, labels, indptr, indices, values):
         elif sign in (_MINUS, _PLUS) and digits == 0 and decimals < 0 and not signed:
             signed, negative = True, sign == _MINUS
         elif sign in (_SPACE, _LINE, _COLON):
+            # a word ends: an index ends in a colon, a label or a value in a space or the line
             word = signed or decimals >= 0 or digits > 0
             before_index = labeled and column < 0
             if word:
                 plain = before_index == (sign == _COLON)
             else:
                 plain = column < 0 and sign != _COLON
+            # more than 15 digits may not be exact in float64
             if not plain or digits > 15 or (word and digits == 0):
                 return -1
             if sign == _COLON:
+                # rising whole numbers that fit the indices of a CSR matrix
                 if signed or decimals >= 0 or mantissa <= before or mantissa >= 2**31:
                     return -1
                 column = before = mantissa

@@ -24,11 +24,12 @@ REST = 1e-4  # mean variance of a column: centers that move by less than this sh
 
 def kmeans_centers(rows: Any, n_clusters: int, n_init: int, seed: int, center_sums: Assign) -> np.ndarray:
     """Centers (clusters x columns) of the best of some starts; `center_sums` is that of the engine."""
+    # around their mean, as scikit-learn does: products of rows far from 0 would lose the digits of their distances
     middle = rows.mean(dim=0)
     rows = rows - middle
     squares = (rows**2).sum(dim=1)
     rest = REST * float(rows.var(dim=0, unbiased=False).mean())
-    n_trials = 2 + int(np.log(n_clusters))
+    n_trials = 2 + int(np.log(n_clusters))  # scikit-learn's
     random = np.random.RandomState(seed)
     best, least = None, np.inf
     for _ in range(n_init):
@@ -52,7 +53,7 @@ def _spread_rows(distances: Product, n_rows: int, first: int, draws: Any) -> Any
     chosen[0] = first
     nearest = distances(chosen[:1])[0]
     for c, draw in enumerate(draws, 1):
-        sums = torch.cumsum(nearest.double(), 0)
+        sums = torch.cumsum(nearest.double(), 0)  # in float32, rows at the end would no longer raise the sum
         candidates = torch.searchsorted(sums, draw * sums[-1]).clamp_(max=n_rows - 1)
         left = torch.minimum(nearest, distances(candidates))
         winner = left.double().sum(dim=1).argmin()
@@ -79,7 +80,7 @@ def kmeans_labels(products: Product, sums: Product, squares: Any, n_clusters: in
     labels = None
     for _ in range(ROUNDS):
         before, (labels, far) = labels, rows.assign(centers)
-        if before is not None and torch.equal(labels, before):
+        if before is not None and torch.equal(labels, before):  # centers would be the same again
             return labels
         moved = rows.means(labels, far, n_clusters)
         shift, centers = float(((moved - centers) ** 2).sum()), moved
@@ -147,7 +148,7 @@ def _rounds(rows: Any, centers: Any, rest: float, center_sums: Assign) -> tuple[
         shift, centers = float(((moved - centers) ** 2).sum()), moved
         if shift <= rest:
             break
-    return centers, center_sums(rows, centers)[2]
+    return centers, center_sums(rows, centers)[2]  # the inertia of the last round was that of the centers before
 
 
 def _fill_empty(rows: Any, centers: Any, labels: Any, totals: Any) -> None:

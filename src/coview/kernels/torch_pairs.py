@@ -12,14 +12,14 @@ import torch
 
 __all__ = ["gap_squares", "gradient", "similarities"]
 
-_VALUES = 1 << 26  # gathered at a time
+_VALUES = 1 << 26  # gathered at a time: half a GB in float64
 
 
 def similarities(P: Any, have: Any, partners: Any, sigma: float) -> Any:
     """Similarities (float64) of the pairs of all rows; -1 where there is none."""
     out = torch.empty(partners.shape, dtype=torch.float64, device=P.device)
     for part in _runs(partners, P):
-        near = partners[part].clamp(min=0).long()
+        near = partners[part].clamp(min=0).long()  # -1 is no position; those places are filled below
         squares = ((P[part, None] - P[near]) ** 2).sum(dim=2)
         lacking = (partners[part] < 0) | ~have[part, None] | ~have[near]
         out[part] = torch.exp(squares.double() / -sigma).masked_fill_(lacking, -1.0)

@@ -8,7 +8,7 @@ import torch
 
 __all__ = ["omega_rows", "quadratic_rows"]
 
-_STEPS = 100
+_STEPS = 100  # a few are enough
 
 
 def quadratic_rows(counts: Any, old: Any, slope: Any, curvature: Any) -> Any:

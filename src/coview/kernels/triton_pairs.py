@@ -13,7 +13,7 @@ import triton.language as tl
 
 __all__ = ["gap_squares", "gradient", "similarities"]
 
-_VALUES = 1024  # of the mixtures that a program holds
+_VALUES = 1024  # of the mixtures that a program holds: in registers, with two warps
 _PAIRS = 4096  # that a program adds up
 
 
@@ -23,7 +23,7 @@ def _similarities(P, have, partners, scale, out, C, K: tl.constexpr, WIDTH: tl.c
     k = tl.arange(0, WIDTH)
     inside = k < K
     has = tl.load(have + i)
-    factor = tl.load(scale)
+    factor = tl.load(scale)  # by address: a number would be passed in single precision
     own = tl.load(P + i * K + k, mask=inside, other=0.0)
     for start in range(0, C, TILE):
         c = start + tl.arange(0, TILE)
@@ -53,12 +53,14 @@ def _gradient(P, partners, pulls, out, C, K: tl.constexpr, WIDTH: tl.constexpr, 
         near = tl.load(P + j[:, None] * K + k[None, :], mask=chosen, other=0.0).to(tl.float64)
         part = tl.where(chosen, pull[:, None] * (own[None, :] - near), 0.0)
         total += tl.sum(part, axis=0)
+        # a partner belongs to many rows, which other programs add to at the same time
         tl.atomic_add(out + j[:, None] * K + k[None, :], -part, mask=chosen)
     tl.atomic_add(out + i * K + k, total, mask=inside)
 
 
 @triton.jit
 def _gap_squares(own, other, out, size, PAIRS: tl.constexpr):
+    # int64: there may be more than 2^31 pairs
     at = tl.program_id(0).to(tl.int64) * PAIRS + tl.arange(0, PAIRS)
     a = tl.load(own + at, mask=at < size, other=-1.0)
     b = tl.load(other + at, mask=at < size, other=-1.0)

@@ -26,20 +26,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.engines.checkpoint import Checkpoint
-from coview.engines.loop import NO_DEADLINE, START_SHARE, Deadline, LoopMixin, with_callbacks
+from coview.engines.loop import NO_DEADLINE, START_SHARE, Deadline, LoopMixin, make_holder, with_callbacks
 from coview.engines.passes import blockwise
-from coview.engines.protocol import (
-    Block,
-    Engine,
-    Extra,
-    Holder,
-    State,
-    Tree,
-    floating_type,
-    make_holder,
-    over_rows,
-    tree_map,
-)
+from coview.engines.protocol import Block, Engine, Extra, Holder, State, Tree, floating_type, over_rows, tree_map
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training
 from coview.inspection.features import DEVIATION, deviations_of, rank_features, top_features

@@ -32,7 +32,7 @@ from coview.classification.naive_bayes import NaiveBayesStart, label_start
 from coview.classification.view_evidence import LEARNED, learned_view_weights
 from coview.engines.held import HeldViews
 from coview.engines.loop import NO_DEADLINE, Deadline
-from coview.engines.passes import named
+from coview.engines.passes import take_classes
 from coview.engines.protocol import Block, Engine, Tree, over_rows
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, Topics
@@ -513,10 +513,10 @@ class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most likely class of each object from some or all of the fitted views."""
         codes = self._mixtures(X).argmax(axis=1)  # first: it says when the model is not fitted
-        return named(self.classes_, codes)
+        return take_classes(self.classes_, codes)
 
     def _keep_labels(self) -> None:
-        self.transduction_ = named(self.classes_, self.memberships_.argmax(axis=1))
+        self.transduction_ = take_classes(self.classes_, self.memberships_.argmax(axis=1))
 
     def _n_columns(self) -> int:
         return len(self.classes_)

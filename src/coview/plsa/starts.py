@@ -44,7 +44,7 @@ from coview.classification.naive_bayes import NaiveBayesStart
 from coview.clustering.consensus import ConsensusClustering, several_memberships, side_by_side_memberships
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.engines.held import HeldViews
-from coview.engines.loop import NO_DEADLINE, Deadline, largest_in_time, sweep
+from coview.engines.loop import NO_DEADLINE, Deadline, largest_in_time, select_engine, sweep
 from coview.engines.protocol import (
     Engine,
     Holder,
@@ -55,7 +55,6 @@ from coview.engines.protocol import (
     over_rows,
     row_bytes,
     sample_rows,
-    select_engine,
     tree_map,
 )
 from coview.exceptions import ParameterError

@@ -62,6 +62,7 @@ class PreparedPart:
 
 def _fitted(part: PreparedPart, rows: PartRows, ops: Any) -> PartRows:
     """Row states cut as the part's blocks are; another engine, or the same with other memory, cuts otherwise."""
+    # a checkpoint may come from a cluster with other engines, and a lost part may be made again on another machine
     lengths = [len(block) for block in part.blocks]
     if [len(next(tree_leaves(tree))) for tree in rows] == lengths:
         return rows
@@ -72,7 +73,8 @@ def _fitted(part: PreparedPart, rows: PartRows, ops: Any) -> PartRows:
 
 @lru_cache
 def _engine(name: str) -> Any:
-    """Engine of this worker, which has as many tasks at a time as threads."""
+    """Return the engine of this worker."""
+    # one thread each: a worker has as many tasks at a time as threads
     if name == "cuda":
         from coview.engines.cuda import CudaEngine
 
@@ -100,14 +102,16 @@ def prepare(
         blocks = []
         for first in range(0, len(views), size):
             block = make_block(views, first, min(first + size, len(views)), ops, extra, gate)
+            # numbers among all rows, by which random starts are drawn: the same as on one machine
             block.start, block.stop = block.start + offset, block.stop + offset
             blocks.append(block)
-        prepared.append(PreparedPart(blocks, int(2 * row_bytes * len(views))))
+        prepared.append(PreparedPart(blocks, int(2 * row_bytes * len(views))))  # by row and by feature
     return prepared
 
 
 def same(tree: Tree) -> Tree:
-    """Return what is given: parameters as a task, which Dask can send again."""
+    """Return what is given."""
+    # parameters as the result of a task: Dask can make that again when a worker is lost, scattered data it cannot
     return tree
 
 
@@ -118,7 +122,7 @@ def _receive(shared: Tree, ops: Any) -> Tree:
 
 
 def start(parts: list[PreparedPart], shared: Tree, steps: Any, seed: int, restart: int, engine: str) -> GroupRows:
-    """Row state to begin with, block by block."""
+    """Return the row state to begin with, block by block."""
     ops = _engine(engine)
     shared = _receive(shared, ops)
     return [[steps.start(block, shared, seed, restart, ops) for block in part.blocks] for part in parts]
@@ -127,7 +131,7 @@ def start(parts: list[PreparedPart], shared: Tree, steps: Any, seed: int, restar
 def row_step(
     parts: list[PreparedPart], rows: GroupRows, shared: Tree, steps: Any, engine: str
 ) -> tuple[GroupRows, Tree]:
-    """New row state, and the group's statistics as NumPy arrays."""
+    """Return the new row state, and the group's statistics as NumPy arrays."""
     ops = _engine(engine)
     stats: Tree = {}
     new: GroupRows = []
@@ -142,7 +146,7 @@ def row_step(
 
 
 def objective(parts: list[PreparedPart], rows: GroupRows, shared: Tree, steps: Steps, engine: str) -> float:
-    """Objective of a group."""
+    """Return the objective of a group."""
     ops = _engine(engine)
     value = 0.0
     with ops.limits():
@@ -154,12 +158,12 @@ def objective(parts: list[PreparedPart], rows: GroupRows, shared: Tree, steps: S
 
 
 def combine(*rows: GroupRows, function: Callable[..., Tree]) -> GroupRows:
-    """Row state of a group out of several, block by block."""
+    """Return the row state of a group that a function makes of several, block by block."""
     return [[function(*trees) for trees in zip(*parts)] for parts in zip(*rows)]
 
 
 def total(*rows: GroupRows, function: Callable[..., np.ndarray]) -> np.ndarray:
-    """Sum of a function of row states over the blocks."""
+    """Return the sum of a function of row states over the blocks."""
     return np.sum([function(*trees) for parts in zip(*rows) for trees in zip(*parts)], axis=0)
 
 
@@ -178,21 +182,21 @@ def _add_to(whole: Any, part: Any) -> Any:
 
 
 def to_host(rows: GroupRows, engine: str) -> GroupRows:
-    """Row state as NumPy arrays."""
+    """Return row state as NumPy arrays."""
     return tree_map(_engine(engine).to_numpy, rows)
 
 
 def to_engine(rows: GroupRows, engine: str) -> GroupRows:
-    """Row state as the worker's engine likes it."""
+    """Return row state as arrays of the worker's engine."""
     return tree_map(_engine(engine).asarray, rows)
 
 
 def pick(rows: GroupRows, number: int, name: str, engine: str) -> np.ndarray:
-    """One array of the row state over the blocks of one part of a group."""
+    """Return one array of the row state over the blocks of one part of a group."""
     return np.concatenate([_engine(engine).to_numpy(tree[name]) for tree in rows[number]])
 
 
 def shape_of(rows: GroupRows, name: str, engine: str) -> tuple[tuple[int, ...], Any]:
-    """Shape and type of what `pick` gives, but for the number of rows."""
+    """Return shape and type of what `pick` returns, without the number of rows."""
     first = _engine(engine).to_numpy(rows[0][0][name])
     return first.shape[1:], first.dtype
