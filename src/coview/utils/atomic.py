@@ -47,6 +47,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
     try:
         beside.mkdir()
         yield beside
+        # data reach the disk before the new name does: after a crash there is the old folder or the whole new one
         for file in filter(Path.is_file, beside.rglob("*")):
             _flush(file)
         if target.exists():

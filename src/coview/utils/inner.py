@@ -55,8 +55,10 @@ def _told(model: Any, asked: str, what: str) -> Iterator[None]:
 
     try:
         yield
+    # these are clear already, and callers ask for their types
     except (CoviewError, NotFittedError):
         raise
+    # what wrong data and damaged attributes raise; memory, interrupts and assertions pass
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
         kind = ViewsTypeError if isinstance(error, TypeError) else ViewsError
         why = " ".join(str(error).split()) or type(error).__name__
@@ -71,6 +73,7 @@ def finite_answer(model: Any, values: Any, what: str) -> Any:
     >>> finite_answer(None, np.array([0.5, 0.5]), "view 'words'")
     array([0.5, 0.5])
     """
+    # infinite scores would be the largest of all, and decide without a word
     numbers = values.data if sparse.issparse(values) else np.asarray(values)
     if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
         raise ViewsError(

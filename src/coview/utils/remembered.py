@@ -19,6 +19,7 @@ _KNOWN: ContextVar[dict[str, Any] | None] = ContextVar("what was made, by what i
 @contextmanager
 def remembering() -> Iterator[None]:
     """Make what is asked of `remembered` once, however often it is asked for inside."""
+    # a context inside another one shares what was made there
     token = _KNOWN.set({} if _KNOWN.get() is None else _KNOWN.get())
     try:
         yield

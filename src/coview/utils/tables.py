@@ -23,6 +23,7 @@ FLOATING = (float, np.floating)
 
 def text_table(title: str, rows: Sequence[Sequence[str]], aligned: int) -> str:
     """Return a title and a line per row, the first columns aligned; empty cells at the end are left out."""
+    # names of views and features come from files, and could hold codes that a terminal obeys
     rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(row[c]) for row in rows) for c in range(aligned)]
     lines = [

@@ -56,6 +56,7 @@ SINGLE_LARGEST, SINGLE_SMALLEST = 1e9, 1e-9  # likewise in single precision
 
 def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
     """Return (matrix, names of columns or None, row ids or None) of one view; refuse what is no numeric matrix."""
+    # here: who only holds views need not wait for scikit-learn
     from sklearn.utils import check_array
 
     columns = index = None
@@ -65,6 +66,7 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
         source, columns, index = _from_frame(name, source)
     elif isinstance(source, np.ma.MaskedArray) and np.ma.is_masked(source):
         raise ViewsError(f"View {name!r} is a masked array. Fill the masked values with filled(value).")
+    # the most frequent mistake gets a sentence of its own; scikit-learn would speak of conversion to float
     elif getattr(source, "ndim", 1) == 1 and isinstance(first := _first(source), str):
         raise ViewsError(
             f"View {name!r} contains text ({short(first)}, ...), not a matrix. Count their words first: "
@@ -73,11 +75,13 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
     try:
         if sparse.issparse(source):
             source = _canonical_csr(source)
+        # scikit-learn looks for NaN by a sum, which may be infinity minus infinity
         with np.errstate(invalid="ignore"):
             matrix = check_array(source, accept_sparse="csr", dtype="numeric")
         if matrix.dtype.kind not in "biuf":
             raise ValueError(f"dtype {matrix.dtype} is not numeric.")
     except (ValueError, TypeError, OverflowError) as error:
+        # scikit-learn raises both, and its checks of estimators want the same kind to come out
         kind = ViewsTypeError if isinstance(error, TypeError) else ViewsError
         words = " ".join(str(error).split())
         raise kind(f"View {name!r} cannot be used: {cut(words, 300)}", **_advise(name, words)) from None
@@ -206,6 +210,7 @@ def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndar
         columns = text_array([str(column) for column in frame.columns], f"feature names of view {name!r}")
     index = frame_ids(frame)
     kinds = list(getattr(native, "dtypes", []))
+    # frames of indicators may have many thousands of columns, almost all zeros
     if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
         return sparse.csr_array(native.sparse.to_coo()), columns, index
     for column in frame.iter_columns():
@@ -223,6 +228,7 @@ def stack(matrices: list[Any], axis: int = 0) -> Any:
     if len(matrices) == 1:
         return matrices[0]
     if any(sparse.issparse(matrix) for matrix in matrices):
+        # sparse wins: made dense, a view of words may not fit into memory
         return (sparse.vstack if axis == 0 else sparse.hstack)(matrices, format="csr")
     return np.concatenate(matrices, axis=axis)
 
@@ -289,6 +295,7 @@ def sparse_in_single(matrix: Any) -> Any:
     """
     if not sparse.issparse(matrix) or matrix.dtype == np.float32 or not fits_single(matrix):
         return matrix
+    # halves the memory that each sweep reads, where counts lose nothing by it
     single = matrix.astype(np.float32)
     return single if (single.data == matrix.data).all() else matrix
 
@@ -332,6 +339,7 @@ def is_whole(matrix: Any) -> bool:
 def read_only(matrix: Any) -> Any:
     """Return the same values behind an object that cannot change them; nothing is copied."""
     if sparse.issparse(matrix):
+        # not by the constructor of the three parts, which looks through all indices for their type
         shared = type(matrix)(matrix.shape, dtype=matrix.dtype)
         shared.data, shared.indices, shared.indptr = (
             frozen(part) for part in (matrix.data, matrix.indices, matrix.indptr)
@@ -358,6 +366,7 @@ def take_rows(matrix: Any, rows: Any) -> Any:
 
 def slice_csr(matrix: Any, start: int, stop: int) -> Any:
     """Rows start to stop of a CSR matrix; values and column indices are shared, not copied."""
+    # SciPy copies the values of a slice; a pass over blocks would copy the whole matrix
     lo, hi = matrix.indptr[start], matrix.indptr[stop]
     part = type(matrix)((stop - start, matrix.shape[1]), dtype=matrix.dtype)
     part.data, part.indices = matrix.data[lo:hi], matrix.indices[lo:hi]
@@ -370,6 +379,7 @@ def scatter_rows(matrix: Any, positions: np.ndarray) -> Any:
     have = positions >= 0
     taken = matrix[positions[have]]
     if sparse.issparse(matrix):
+        # rows that are not there have no values, so only the bounds of rows are made anew
         counts = np.zeros(len(positions) + 1, dtype=taken.indptr.dtype)
         counts[1:][have] = np.diff(taken.indptr)
         return type(matrix)((taken.data, taken.indices, np.cumsum(counts)), shape=(len(positions), matrix.shape[1]))
@@ -382,6 +392,7 @@ def place_columns(matrix: Any, targets: np.ndarray, width: int) -> Any:
     """Matrix of `width` columns whose column targets[j] is column j of the given one; -1 leaves a column out."""
     kept = np.flatnonzero(targets >= 0)
     if sparse.issparse(matrix):
+        # a product with a matrix of ones moves columns without making anything dense
         ones = np.ones(len(kept), dtype=matrix.dtype)
         result = matrix @ sparse.csr_array((ones, (kept, targets[kept])), shape=(len(targets), width))
         result.sort_indices()

@@ -89,6 +89,7 @@ def as_present(present: Any, names: tuple[str, ...], n_rows: int) -> np.ndarray:
                 raise ViewsError(
                     f"present names view {name!r}, but the views are {listed(names)}.{did_you_mean(name, names)}"
                 )
+            # views that are not named have all rows, as without any mask
             mask[:, names.index(name)] = _as_mask(column, (n_rows,))
         return mask
     return _as_mask(present, mask.shape).copy()
@@ -105,6 +106,7 @@ def check_absent_rows_empty(name: str, array: Any, present: np.ndarray) -> None:
     """Refuse values in rows that are said to lack the view."""
     if present.all():
         return
+    # only these are read: few rows of a large view may be absent
     absent = np.flatnonzero(~present)
     rows = take_rows(array, absent)
     filled = rows.count_nonzero() if sparse.issparse(rows) else np.count_nonzero(rows)
@@ -117,6 +119,7 @@ def check_absent_rows_empty(name: str, array: Any, present: np.ndarray) -> None:
 
 def as_feature_names(name: str, columns: Any, n_features: int) -> np.ndarray:
     """Names of the columns as an array of text, one per feature."""
+    # frames have names that are numbers or tuples; models and files know texts alone
     array = text_array(columns if isinstance(columns, np.ndarray) else list(columns), f"feature names of view {name!r}")
     if array.shape != (n_features,):
         raise ViewsError(f"View {name!r} has {n_features} features, but {array.size} feature names were given.")
@@ -132,4 +135,5 @@ def same_values(a: Any, b: Any) -> bool:
     """Equality of two matrices; a dense one never equals a sparse one."""
     if a.shape != b.shape or sparse.issparse(a) != sparse.issparse(b):
         return False
+    # counted rather than compared cell by cell, which would make the sparse one dense
     return (a != b).nnz == 0 if sparse.issparse(a) else np.array_equal(a, b)

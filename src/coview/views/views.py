@@ -78,6 +78,7 @@ class RowsById:
         if own is None:
             raise ViewsError("These views have no ids to look up. Pass Views(..., ids=...), or TableViews(id=COLUMN).")
         wanted = np.atleast_1d(np.asarray(ids)).tolist()
+        # one pass over the ids, for all that are asked
         rows: dict[Any, list[int]] = {key: [] for key in wanted}
         for row, key in enumerate(own.tolist()):
             if key in rows:
@@ -284,6 +285,7 @@ class Views(NamedViews):
                     f"View {name!r} is a dask {type(source).__name__}, which Views() does not compute. Keep it lazy "
                     f"with as_views({{{name!r}: ...}}), or pass its .compute()."
                 )
+            # each matrix is made read-only and its indices are checked, so that all later code may trust it
             array, columns, index = as_matrix(name, source)
             arrays[name] = array
             if columns is not None:
@@ -311,6 +313,7 @@ class Views(NamedViews):
     def _set(
         self, arrays: dict[str, Matrix], ids: np.ndarray | None, present: np.ndarray, names: dict[str, np.ndarray]
     ) -> None:
+        # views refuse to have attributes set
         put = object.__setattr__
         put(self, "_arrays", arrays)
         put(self, "_names", tuple(arrays))
@@ -327,6 +330,7 @@ class Views(NamedViews):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # what was checked once need not be again in each worker process
         return Views._trusted, (self._arrays, self._ids, self._present, self._feature_names)
 
     # -- what is in it
@@ -414,6 +418,7 @@ class Views(NamedViews):
         functions = function if isinstance(function, Mapping) else dict.fromkeys(self._names, function)
         self._check_names(tuple(functions))
         arrays = {name: functions[name](a) if name in functions else a for name, a in self._arrays.items()}
+        # a function that changes the number of columns makes other features of them
         kept = {n: c for n, c in self._feature_names.items() if getattr(arrays[n], "shape", (0, 0))[1:] == c.shape}
         return Views(arrays, ids=self._ids, present=self._present, feature_names=kept)
 
@@ -458,6 +463,7 @@ class Views(NamedViews):
         >>> X.ids.tolist(), X["words"][-1].tolist()
         (['a', 'b', 'c'], [1.0, 1.0])
         """
+        # a generator is gone after the check of its parts
         parts = list(parts)
         for i, part in enumerate(parts):
             if not isinstance(part, Views):
@@ -479,6 +485,7 @@ class Views(NamedViews):
         )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        # without this, NumPy makes some array of objects, and scikit-learn complains of its shape
         raise ViewsTypeError(
             f"Views ({listed(self._names)}) are not one matrix. Use X.hstack() to concatenate them, "
             f"X['{self._names[0]}'] "
@@ -528,6 +535,7 @@ def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
         pairs = [(str(name), views[name]) for name in dict.fromkeys(views.columns.get_level_values(0))]
     else:
         pairs = [(PLAIN, views)]
+    # by keyword too, beside a mapping: Views({"words": W}, links=L)
     pairs += named.items()
     for name, _ in pairs:
         check_name(name)
