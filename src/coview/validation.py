@@ -352,7 +352,7 @@ class LabeledScoreMixin:
     _semi_supervised: bool = True  # whether -1 in y marks an unlabeled object, as in sklearn.semi_supervised
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy on X over the objects that have a label in y: those without cannot be right or wrong."""
+        """Return the accuracy on X over the objects that have a label in y."""
         known, labels = labeled(y, semi_supervised=self._semi_supervised)
         with unwarned():
             # of all objects: some models predict objects with regard to each other
@@ -390,7 +390,7 @@ def minus_one_is_unlabeled(estimator: Any) -> bool:
 
 
 def _as_column(y: Any) -> np.ndarray:
-    """Labels as one column, each in its own type."""
+    """Return labels as one column, each in its own type."""
     if y is None:
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None. Pass one label per object, with None "
@@ -438,7 +438,7 @@ def _marks(semi_supervised: bool) -> str:
 
 
 def _one_kind(labels: np.ndarray) -> np.ndarray:
-    """Labels that can be sorted: objects become the numbers or the texts that they all are."""
+    """Return labels that can be sorted: an array of objects becomes one of numbers or of texts."""
     if labels.dtype != object:
         return labels
     kinds = {_kind(label) for label in labels}

@@ -43,7 +43,7 @@ class FileView:
 
 
 def load_file(path: Path) -> dict[str, FileView]:
-    """Views of one file by name; a format that holds one view names it by the file's stem."""
+    """Return the views of one file by name; a single view without a name has that of the file."""
     extension = path.suffix.lower()
     if not path.exists():
         raise DataFileError(f"File not found: {path}.")
@@ -74,7 +74,7 @@ def load_matrix(path: Path) -> Any:
 
 
 def join_files(files: Mapping[str, FileView]) -> Views:
-    """One `Views` of all files: by position where ids agree or are absent, else by id."""
+    """Return one `Views` of all files, joined by position where ids agree or are absent, else by id."""
     ids = {name: part.ids for name, part in files.items() if part.ids is not None}
     if len({keys.dtype.kind for keys in ids.values()}) > 1:  # one format knows 1, another only "1"
         ids = {name: np.array(list(map(str, keys.tolist())), dtype=object) for name, keys in ids.items()}
@@ -147,7 +147,7 @@ def _read_svmlight(path: Path) -> FileView:
 
 
 def _read_table(path: Path) -> FileView | dict[str, FileView]:
-    """Views of a table: its numbers, and each column of vectors. A first column of names holds the ids."""
+    """Return the views of a table: its numbers, and each column of vectors; a first column of names holds the ids."""
     import narwhals as nw
 
     frame = nw.from_native(read_frame(path))

@@ -161,7 +161,7 @@ def load(path: str | Path) -> Any:
 
 
 def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The estimator of a file and the versions that it was written with, and the header."""
+    """Return the estimator of a file with the versions that wrote it, and the header."""
     tree, header = read_archive(path, kind="model", newest=_FORMAT, revive=_Unpacker(Path(path)))
     if not isinstance(tree, dict) or not isinstance(tree.get("estimator"), BaseEstimator):
         raise ModelFileError(f"{path} holds no estimator. Use a file that coview.save wrote.")
@@ -189,7 +189,7 @@ def outline(path: str | Path) -> dict[str, Any]:
 
 
 def _outline_estimator(model: BaseEstimator) -> dict[str, Any]:
-    """One estimator in plain values; the estimators inside it by their names."""
+    """Return one estimator in plain values; the estimators inside it by their names."""
     params = model.get_params(deep=False)
     settings = {key: _shorten(value) for key, value in params.items() if key != "steps"}
     shown = {"model": type(model).__name__, "parameters": settings}
@@ -200,7 +200,7 @@ def _outline_estimator(model: BaseEstimator) -> dict[str, Any]:
 
 
 def _shorten(value: Any) -> Any:
-    """A value of an outline as JSON knows it; of what is long, the beginning."""
+    """Return a value of an outline as JSON has it, cut where it is long."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, Pipeline):
@@ -264,7 +264,7 @@ class _Packer:
         return {**packed, "attributes": attributes}
 
     def _close(self, cls: type, params: dict[str, Any]) -> dict[str, Any]:
-        """Parameters without the functions and open objects, which get their defaults again when loading."""
+        """Return the parameters without functions and open objects, which have their defaults after loading."""
         signature = inspect.signature(cls).parameters
         closed = {}
         for name, value in params.items():
@@ -286,7 +286,7 @@ def _is_ours(cls: type) -> bool:
 
 
 def _find_class(name: str) -> type | None:
-    """The class of a name: an estimator of coview, else a public one of scikit-learn, else None."""
+    """Return the class of a name: an estimator of coview, else a public one of scikit-learn, else None."""
     try:
         return catalog.resolve(name)
     # ours first: no class of scikit-learn can take the place of one of coview
@@ -295,7 +295,7 @@ def _find_class(name: str) -> type | None:
 
 
 def _gather(value: Any) -> Any:
-    """Values with what is still on a cluster computed here."""
+    """Return values with those that are on a cluster computed here."""
     if type(value) is dict:
         return {key: _gather(part) for key, part in value.items()}
     return np.asarray(value) if is_dask_collection(value) else value

@@ -62,7 +62,7 @@ def to_mudata(X: Any, model: Any = None, *, key: str = "coview") -> Any:
 
 
 def _select_views(X: Any, fitted: Inspection) -> Views:
-    """The views of a model, as far as the data has them, of MuData and AnnData those in ``obsm`` too."""
+    """Return the views of a model that the data has; of MuData and AnnData those in ``obsm`` too."""
     views = as_views(X)
     if is_mudata(X) or is_anndata(X):
         # modalities come first: a matrix in obsm of the same name may be something else
@@ -99,7 +99,7 @@ def _annotate(data: Any, views: Views, fitted: Inspection, key: str) -> None:
 
 
 def _name_objects(views: Views) -> list[str]:
-    """Names of the objects in a MuData: their ids, or their numbers."""
+    """Return the names of the objects in a MuData: their ids, or their numbers."""
     return list(map(str, range(len(views)) if views.ids is None else views.ids))
 
 

@@ -256,7 +256,7 @@ class FolderSource(Source):
         return self._check(part, arrays, None if ids is None else ids[rows], present[rows])
 
     def _read(self, part: int, start: int, stop: int) -> tuple[dict[str, Any], np.ndarray | None, np.ndarray]:
-        """Matrices, ids and mask of rows of a shard, of which the values are not checked."""
+        """Return matrices, ids and mask of rows of a shard, without a check of the values."""
         ids = self.ids(part)
         present = np.ones((stop - start, len(self.names)), dtype=bool)
         if self._has(part, "present"):
@@ -324,7 +324,7 @@ class FolderSource(Source):
 
 
 def _count_bytes(view: ViewEntry, shard: ShardEntry, v: int) -> int:
-    """Bytes of one view of a shard in memory."""
+    """Return the bytes of one view of a shard in memory."""
     size = np.dtype(view.dtype).itemsize
     if view.kind == "dense":
         return shard.rows * view.features * size
@@ -355,7 +355,7 @@ def _open_source(folder: str, names: tuple[str, ...], modified: int) -> FolderSo
 
 
 def _split(views: Any, rows: int | None) -> Iterator[Views]:
-    """Views of the rows of each shard, one after the other."""
+    """Yield the views of each shard, one after the other."""
     # what can be views at once; anything else is taken for a stream of them
     if not isinstance(views, LazyViews) and (isinstance(views, (Views, Mapping)) or _is_matrix(views)):
         views = as_views(views)
@@ -399,7 +399,7 @@ def _as_pieces(stream: Any) -> Iterator[Views]:
 
 
 def _describe(piece: Views) -> list[ViewEntry]:
-    """What all shards have in common."""
+    """Return what all shards have in common."""
     entries = []
     for name, array in piece.items():
         kind = type(array).__name__ if sparse.issparse(array) else "dense"

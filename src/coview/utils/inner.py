@@ -1,4 +1,4 @@
-"""Estimators inside others: what they cannot answer is told in one sentence, which names the view and the estimator."""
+"""Errors of estimators inside other estimators, as one sentence that names the view and the estimator."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def asking(model: Any, what: str) -> Iterator[None]:
     Traceback (most recent call last):
     coview.exceptions.ViewsError: StandardScaler cannot answer for view 'words': X has 3 features, but ...
     """
-    with _told(model, "answer for", what):
+    with _renamed_errors(model, "answer for", what):
         yield
 
 
@@ -45,12 +45,12 @@ def fitting(model: Any, what: str) -> Iterator[None]:
     Traceback (most recent call last):
     coview.exceptions.ViewsError: KMeans cannot be fitted on view 'words': n_samples=2 should be >= n_clusters=3.
     """
-    with _told(model, "be fitted on", what):
+    with _renamed_errors(model, "be fitted on", what):
         yield
 
 
 @contextmanager
-def _told(model: Any, asked: str, what: str) -> Iterator[None]:
+def _renamed_errors(model: Any, asked: str, what: str) -> Iterator[None]:
     from sklearn.exceptions import NotFittedError
 
     try:

@@ -163,7 +163,7 @@ SHARED: dict[str, Constraints] = {  # what these words mean in every estimator t
 
 @cache
 def _constraints_of(cls: Any) -> dict[str, Constraints]:
-    """Constraints of the parameters of a class, its own before those that it inherits."""
+    """Return the constraints of the parameters of a class, with those that it inherits."""
     known: dict[str, Constraints] = {}
     # from the farthest base on, so that a class overrides what it inherits
     for base in reversed(cls.__mro__):

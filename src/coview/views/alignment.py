@@ -44,7 +44,7 @@ def join_rows(
 
 
 def _row_of_id(name: str, ids: Any, n_rows: int) -> dict[Any, int]:
-    """Position of every identifier of one view."""
+    """Return the position of every identifier of one view."""
     if ids is None:
         raise ViewsError(f"View {name!r} has no ids to align by. Pass (ids, matrix), or a pandas frame with an index.")
     array = np.asarray(ids)
@@ -56,7 +56,7 @@ def _row_of_id(name: str, ids: Any, n_rows: int) -> dict[Any, int]:
 
 
 def _rows_by_id(rows: Mapping[str, dict[Any, int]], how: str) -> list[Any]:
-    """Identifiers of the joined rows, in order of first appearance."""
+    """Return the identifiers of the joined rows, in order of first appearance."""
     every = list(dict.fromkeys(key for index in rows.values() for key in index))
     if len({isinstance(key, str) for key in every}) > 1:  # 1 and "1" would become two objects without a word
         raise ViewsError("Ids must be of one type to align by. Convert all of them to strings or all to numbers.")

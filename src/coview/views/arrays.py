@@ -89,12 +89,12 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
 
 
 def _first(values: Any) -> Any:
-    """First value of a list or an array."""
+    """Return the first value of a list or an array."""
     return next(iter(values), None) if isinstance(values, Sequence | np.ndarray) or hasattr(values, "iloc") else None
 
 
 def _advise(name: str, words: str) -> dict[str, Any]:
-    """What to do about data that scikit-learn refuses in these words."""
+    """Return advice about data that scikit-learn refuses in these words."""
     if "NaN" in words or "infinity" in words:
         return {
             "python": f"Fill or drop such values; mark rows that lack the whole view by present={{{name!r}: mask}}, or "
@@ -194,7 +194,7 @@ def check_width(column: Any) -> None:
 
 
 def frame_ids(frame: Any) -> np.ndarray | None:
-    """Row index of a pandas frame where it has one of its own, else None."""
+    """Return the row index of a pandas frame, or None where its rows are merely counted."""
     native = frame.to_native()
     if not hasattr(native, "index") or type(native.index).__name__ == "RangeIndex":
         return None
@@ -224,7 +224,7 @@ def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndar
 
 
 def stack(matrices: list[Any], axis: int = 0) -> Any:
-    """One matrix of several, one below the other or, with axis 1, side by side; sparse if any of them is."""
+    """Stack matrices below each other or, with axis 1, side by side; the result is sparse if any of them is."""
     if len(matrices) == 1:
         return matrices[0]
     if any(sparse.issparse(matrix) for matrix in matrices):
@@ -234,7 +234,7 @@ def stack(matrices: list[Any], axis: int = 0) -> Any:
 
 
 def side_by_side(arrays: list[Any]) -> Any:
-    """One matrix of all columns, sparse if any part is."""
+    """Stack matrices side by side, in the form that scikit-learn takes; sparse if any of them is."""
     return for_sklearn(stack(arrays, axis=1))
 
 
@@ -252,7 +252,7 @@ def check_not_negative(name: str, matrix: Any, who: str) -> None:
 
 
 def largest(matrix: Any) -> float:
-    """Largest absolute value of a matrix."""
+    """Return the largest absolute value of a matrix."""
     values = matrix.data if sparse.issparse(matrix) else matrix
     return max(float(values.max(initial=0)), -float(values.min(initial=0)))
 
@@ -356,7 +356,7 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 
 def take_rows(matrix: Any, rows: Any) -> Any:
-    """Rows of a matrix, by slice or integer array; a contiguous slice shares memory."""
+    """Return rows of a matrix, by slice or integer array; a contiguous slice shares memory."""
     if sparse.issparse(matrix) and isinstance(rows, slice):
         start, stop, step = rows.indices(matrix.shape[0])
         if step == 1:
@@ -365,7 +365,7 @@ def take_rows(matrix: Any, rows: Any) -> Any:
 
 
 def slice_csr(matrix: Any, start: int, stop: int) -> Any:
-    """Rows start to stop of a CSR matrix; values and column indices are shared, not copied."""
+    """Return rows start to stop of a CSR matrix; values and column indices are shared, not copied."""
     # SciPy copies the values of a slice; a pass over blocks would copy the whole matrix
     lo, hi = matrix.indptr[start], matrix.indptr[stop]
     part = type(matrix)((stop - start, matrix.shape[1]), dtype=matrix.dtype)
@@ -375,7 +375,7 @@ def slice_csr(matrix: Any, start: int, stop: int) -> Any:
 
 
 def scatter_rows(matrix: Any, positions: np.ndarray) -> Any:
-    """Matrix whose row i is row positions[i] of the given one, or zeros where positions[i] is -1."""
+    """Return a matrix whose row i is row positions[i] of the given one, or zeros where positions[i] is -1."""
     have = positions >= 0
     taken = matrix[positions[have]]
     if sparse.issparse(matrix):
@@ -389,7 +389,7 @@ def scatter_rows(matrix: Any, positions: np.ndarray) -> Any:
 
 
 def place_columns(matrix: Any, targets: np.ndarray, width: int) -> Any:
-    """Matrix of `width` columns whose column targets[j] is column j of the given one; -1 leaves a column out."""
+    """Return a matrix of `width` columns whose column targets[j] is column j of the given one; -1 drops one."""
     kept = np.flatnonzero(targets >= 0)
     if sparse.issparse(matrix):
         # a product with a matrix of ones moves columns without making anything dense
@@ -403,7 +403,7 @@ def place_columns(matrix: Any, targets: np.ndarray, width: int) -> Any:
 
 
 def density(matrix: Any, n_rows: int | None = None) -> float:
-    """Share of the entries that are not zero, of so many rows (all): those of others, that lack a view, are zeros."""
+    """Return the share of entries that are not zero, in the `n_rows` rows (all) that have the view."""
     size = (matrix.shape[0] if n_rows is None else n_rows) * matrix.shape[1]
     if not size:
         return 0.0
@@ -416,12 +416,12 @@ def kind_of(matrix: Any) -> str:
 
 
 def stored_values(matrix: Any) -> int:
-    """Number of values that a matrix stores: all cells of a dense one."""
+    """Return the number of values that a matrix stores: all cells of a dense one."""
     return int(matrix.nnz if sparse.issparse(matrix) else matrix.size)
 
 
 def memory_size(matrix: Any) -> int:
-    """Bytes of a matrix in memory."""
+    """Return the bytes that a matrix takes in memory."""
     if sparse.issparse(matrix):
         return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
     return int(matrix.nbytes)
@@ -466,7 +466,7 @@ def looks_counted(matrix: Any, n_rows: int | None = None) -> bool:
 
 
 def unit_rows(matrix: Any) -> Any:
-    """Rows of length one, in floating point; empty rows stay empty."""
+    """Scale rows to length one, in floating point; empty rows stay empty."""
     from sklearn.preprocessing import normalize  # who only holds views need not wait for scikit-learn
 
     if matrix.dtype.kind != "f":
@@ -475,7 +475,7 @@ def unit_rows(matrix: Any) -> Any:
 
 
 def for_sklearn(matrix: Any, fitted: Any = None) -> Any:
-    """Sparse matrix as scikit-learn's compiled code wants it: 32-bit indices where they suffice, not read-only.
+    """Return a matrix as scikit-learn's compiled code needs it: 32-bit indices where they suffice, writable.
 
     A dense matrix is handed over as it is; but the k-means of a fitted estimator takes only the type that it was fitted
     on.

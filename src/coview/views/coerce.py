@@ -84,7 +84,7 @@ def in_memory_views(X: Any, caller: str, verb: str) -> Views:
 
 
 def _from_annotated(data: Any, obsm: Sequence[str] | None) -> Views:
-    """Each modality of a MuData is a view, or X of an AnnData; objects that a modality lacks are missing there."""
+    """Make a view of each modality of a MuData, or of X of an AnnData; objects may lack a modality."""
     if is_mudata(data):
         modalities = {str(name): part for name, part in data.mod.items()}
         # matrices of a modality are called "rna:X_pca", those of the whole MuData by their own name
@@ -116,7 +116,7 @@ def _object_names(data: Any) -> list[str]:
 
 
 def _without_absent(ids: list[str], matrix: Any) -> tuple[list[str], Any]:
-    """Rows that are not NaN alone, which is how a MuData fills those of objects that are not there."""
+    """Drop the rows that are all NaN, by which a MuData marks objects that are not there."""
     values = np.asarray(matrix) if not sparse.issparse(matrix) else None
     if values is None or values.ndim != 2 or values.dtype.kind != "f" or not np.isnan(values).any():
         return ids, matrix

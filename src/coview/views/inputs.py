@@ -140,7 +140,7 @@ def in_fitted_order(who: str, views: Views, expected: Mapping[str, ViewInput]) -
 
 
 def _match_names(who: str, view: str, columns: np.ndarray, fitted: np.ndarray) -> np.ndarray:
-    """Position among the fitted columns of each given one, or -1; warns of another order and of missing ones."""
+    """Return the position of each given column among the fitted ones, or -1; warn of any difference."""
     where = {name: i for i, name in enumerate(fitted.tolist())}
     new = columns.tolist()
     if len(where) < len(fitted) or len(set(new)) < len(new):

@@ -185,7 +185,7 @@ class LazyViews(NamedViews):
         return stack_views([self._source.read(*rows) for rows in parts_between(self._ends, start, stop)])
 
     def _rows(self, rows: np.ndarray) -> Views:
-        """Rows in any order, reading every part that holds some of them once."""
+        """Read rows in any order; every part that holds some of them is read once."""
         if not rows.size:
             return self._range(0, 0)
         part = np.searchsorted(self._ends, rows, side="right")

@@ -136,7 +136,7 @@ class NamedViews(ABC):
         return name in self.names
 
     def keys(self) -> tuple[str, ...]:
-        """Names of the views, so that ``dict(X)`` works for views in memory."""
+        """Return the names of the views, so that ``dict(X)`` works for views in memory."""
         return self.names
 
     @property
@@ -521,7 +521,7 @@ class Views(NamedViews):
 
 
 def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Sources by view name, from the forms that `Views(...)` accepts."""
+    """Return the sources by view name, from any form that `Views(...)` accepts."""
     pairs: list[tuple[str, Any]]
     if views is None or (isinstance(views, (list, tuple)) and not views):
         pairs = []
@@ -590,7 +590,7 @@ def check_same_order(X: Any, values: Any, name: str) -> None:
 
 
 def _index_of(values: Any) -> list[Any] | None:
-    """Index of a pandas Series or frame; None of anything else, as of pandas' own arrays."""
+    """Return the index of a pandas Series or frame as a list, or None."""
     index = getattr(values, "index", None) if type(values).__module__.partition(".")[0] == "pandas" else None
     return None if index is None else index.tolist()
 
