@@ -577,11 +577,13 @@ def check_same_order(X: Any, values: Any, name: str) -> None:
     index, own = _index_of(values), _index_of(X)
     if index is None or type(values.index).__name__ == "RangeIndex":
         return
+    # a frame among several tells the order of all: `Views` refuses frames with different indexes
     parts = X.values() if isinstance(X, Mapping) else X if isinstance(X, (list, tuple)) else ()
     if parts:
         own = next((rows for rows in map(_index_of, parts) if rows is not None), None)
     elif isinstance(X, NamedViews) and X.ids is not None and all(isinstance(key, str) for key in X.ids.tolist()):
         own = X.ids.tolist()
+    # only the same objects in another order are refused: other indexes say nothing of the rows of X
     if own is not None and own != index and sorted(map(str, own)) == sorted(map(str, index)):
         raise ViewsError(
             f"The rows of {name} are in another order than those of X. Put them in its order with {name}.loc[...], or "
@@ -617,7 +619,7 @@ def presence_patterns(present: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]
     n, n_views = present.shape
     if present.all():
         return [(np.arange(n), np.arange(n_views))] if n else []
-    # rows are told apart by one number each, or by themselves where that would not fit
+    # one number for each row, whose bits are its views: comparing rows as such takes long where there are many
     fits = n_views < 63
     bits = present @ (1 << np.arange(n_views)) if fits else np.unique(present, axis=0, return_inverse=True)[1].ravel()
     kinds, first = np.unique(bits, return_index=True)
