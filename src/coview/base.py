@@ -1,4 +1,4 @@
-"""The estimator base: data in through one gate, checks in one wording, engine and loop by parameter.
+"""The estimator base: data in through one gate, and checks in one wording.
 
 The only module that touches what scikit-learn marks as its developers' interface.
 """
