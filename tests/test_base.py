@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import weakref
 
-from coview import PLSA
+import pytest
+
+from coview import PLSA, AutoClustering, TimeBudget
 from coview.base import MultiViewEstimator
 
 
@@ -51,3 +53,10 @@ def test_a_subclass_does_not_take_the_parameters_of_its_base():
 
     assert Made().get_params() == {"first": 1, "second": 2}
     assert Below().get_params() == {"only": 3}
+
+
+def test_a_model_without_callbacks_says_who_takes_them():
+    model = AutoClustering(2)
+    assert not hasattr(model, "set_callbacks")  # as scikit-learn asks
+    with pytest.raises(AttributeError, match=r"^AutoClustering takes no callbacks; .* a parameter time_budget"):
+        model.set_callbacks(TimeBudget(1))

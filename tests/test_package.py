@@ -123,6 +123,16 @@ def test_no_two_classes_share_a_name():
     assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
 
 
+def test_few_functions_share_a_name():
+    """Commands and kernels of several devices aside, who looks for a public function should find one."""
+    homes: dict[str, set[str]] = {}
+    for module, tree in TREES.items():
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, set()).add(module)
+    assert sum(len(modules) > 1 for modules in homes.values()) <= 23
+
+
 def test_attributes_are_guessed_at_the_borders_only():
     # of foreign objects that come in; what a fitted model says is asked by `inspect`
     calls = (node.func for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.Call))

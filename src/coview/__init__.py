@@ -50,6 +50,7 @@ _MODULES = {
     "coview.report.report": ("Report", "make_report"),
 }
 
+# rooms that are used as a whole, coview.datasets.make_topic_views
 _SUBMODULES = ("datasets", "exceptions", "metrics", "plot")
 
 # public name -> module that it is loaded from
@@ -64,6 +65,7 @@ _PUBLIC["CudaEngine"] = "coview.engines.cuda"  # not for import * and help(): it
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
         value = getattr(importlib.import_module(_PUBLIC[name]), name)
+        # so that this function is not called for the name again
         globals()[name] = value
         return value
     if name in _SUBMODULES:
@@ -72,6 +74,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    # for help() and completion, which see no lazy names by themselves
     return sorted([*__all__, *_SUBMODULES])
 
 

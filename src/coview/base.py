@@ -1,4 +1,4 @@
-"""The estimator base: data in through one gate, checks in one wording, engine and loop by parameter.
+"""The estimator base: data in through one gate, and checks in one wording.
 
 The only module that touches what scikit-learn marks as its developers' interface.
 """
@@ -50,7 +50,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: np.ndarray
     group_names_: dict[str, str]
-    _found_names: Mapping[str, str] = {}  # those of group_names_ that nobody gave
+    _found_names: Mapping[str, str] = {}  # those of group_names_ that were found and not given
     _object_ids: np.ndarray | None = None  # of the training objects, where their groups are kept
     _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = {
         **rules.FITTED_VIEWS,
@@ -114,7 +114,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         return describe(self, self._view_inputs())
 
     def _keeping(self, groups: np.ndarray) -> Any:
-        """Return a copy that has some of its groups alone, by their positions, to ask about objects."""
+        """Return a shallow copy with some of the groups only, given by position."""
         light = copy.copy(self)
         for name in self._group_rows:
             value = vars(self)[name]
@@ -123,23 +123,23 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         return light
 
     def _unused_views(self) -> list[str]:
-        """Views that nothing is told by: those of weight 0; some models leave out others."""
+        """Return the views that the fitted model does not use: those of weight 0, and others in some models."""
         return [view for view, weight in (rules.find_attribute(self, "view_weights_") or {}).items() if weight == 0]
 
     def _opinions(self, by_view: Mapping[str, Any]) -> dict[str, Any]:
-        """What the views say that the model uses."""
+        """Keep the parts of the views that the model uses."""
         unused = self._unused_views()
         return {view: part for view, part in by_view.items() if view not in unused}
 
     def _keep_names(self, names: dict[str, str], by_hand: bool) -> None:
-        """Keep names of groups, by key: all that there are, given by hand or found."""
+        """Keep the names of all groups by key, given by hand or found."""
         if not by_hand:
             by_people = self._names_by_hand()
             self._found_names = {key: name for key, name in names.items() if by_people.get(key) != name}
         self.group_names_ = names
 
     def _names_by_hand(self) -> dict[str, str]:
-        """Names of groups that people gave, by hand or with seeds, by key; not those that were found."""
+        """Return the names of groups that were given, by hand or with seeds, by key."""
         found = self._found_names
         return {key: name for key, name in vars(self).get("group_names_", {}).items() if found.get(key) != name}
 
@@ -149,7 +149,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         return {view: ViewInput(view, width, names.get(view)) for view, width in self.n_features_by_view_.items()}
 
     def _fit_views(self, X: Any) -> Any:
-        """Views to fit on, lazy ones where the model takes them; remembers their names and widths."""
+        """Return the views to fit on, lazy ones where the model takes them, and keep their names and widths."""
         plain = is_plain(X)
         views: Any = self._plain_views(X, reset=True) if plain else self._check_lazy(as_views(X))
         if not len(views):
@@ -173,9 +173,9 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         return views
 
     def _ids_of(self, views: Any) -> np.ndarray | None:
-        """Ids of the objects of a fit, for a model that keeps their groups: people know them by these.
+        """Return the ids of the training objects, where the model keeps their groups.
 
-        A model inside another one, whose groups nobody looks at, keeps none; nor are those of lazy views read for it.
+        A model inside another one keeps none, since its groups are not shown, and those of lazy views are not read.
         """
         groups = is_clusterer(self) or (self._mixture and not is_classifier(self))
         if not groups or isinstance(views, LazyViews) or not is_own_work(self) or views.ids is None:
@@ -193,7 +193,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         return views
 
     def _new_views(self, X: Any) -> Any:
-        """Views to predict on: some or all of the fitted ones, their columns matched to the fitted ones."""
+        """Return the views to predict on, some or all of the fitted ones, with columns matched to those of the fit."""
         plain = is_plain(X)
         if plain:
             if len(self.view_names_) > 1:
@@ -224,14 +224,14 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         return Views._trusted({PLAIN: matrix}, None, np.ones((matrix.shape[0], 1), dtype=bool), columns)
 
     def _look_at(self, views: Any) -> None:
-        """Note what a fit depends on before any value is refused."""
+        """Hook: note what the fit depends on, before values are checked."""
 
     def _real_views(self) -> frozenset[str]:
-        """Views in which a model of counts takes any numbers; they keep their own floating type."""
+        """Return the views of real numbers of a model of counts; they keep their own floating type."""
         return frozenset()
 
     def _numbers(self, views: Any, plain: bool, *, new: bool = False) -> Any:
-        """Refuse values that the model cannot take; one floating type for all views. Lazy ones pass later."""
+        """Refuse values that the model cannot take, and cast views to one floating type; lazy ones pass."""
         if isinstance(views, LazyViews):
             return views
         dtype = floating_type(views)
@@ -247,11 +247,11 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class NumbersGate:
-    """Lets views in to a model: refuses numbers that it cannot compute with, casts the others to one floating type.
+    """Check of the numbers of views before a model computes with them, and cast to one floating type.
 
-    Those are negative ones where it models counts, and those so large or small that squares and products would leave
-    the range of the type. A tiny row among `new` objects is not refused: alone or in a batch it gets the same answer.
-    Views named in `real` are vectors: they may be negative, and single precision stays single precision.
+    Negative numbers are refused where the model works on counts, and so are numbers so large or small that squares and
+    products would leave the range of the type. Tiny rows of `new` objects pass: an object gets the same answer alone
+    and in a batch. Views named in `real` are vectors: they may be negative, and single precision is kept.
     """
 
     model: str
@@ -263,7 +263,7 @@ class NumbersGate:
     vectors: bool = False
 
     def __call__(self, views: Views, most: Mapping[str, float] | None = None) -> Views:
-        """Let views in; `most` holds the largest absolute values where they are known."""
+        """Return the views cast; `most` holds their largest absolute values where these are known."""
         most = {name: largest(matrix) for name, matrix in views.items()} if most is None else most
         for name, matrix in views.items():
             check_magnitude(name, matrix, new=self.new, most=most[name])

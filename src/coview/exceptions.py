@@ -63,6 +63,7 @@ class CoviewError(Exception):
         super().__init__(message)
         self.parameter, self.owner = parameter, owner
         self.use = dict(use or {})
+        # kept apart until somebody reads it: the same error is raised below Python and the command line
         self.advice = {"python": python, "cli": python if cli is None else cli}
 
     def __str__(self) -> str:
@@ -85,6 +86,7 @@ class CoviewError(Exception):
         setting : callable, optional
             How a parameter and its value are written there.
         """
+        # the command line calls parameters by its options
         name = option(self.parameter)
         if self.owner and name == self.parameter:  # not an option of the command line
             name = f"The {name!r} parameter of {self.owner}"

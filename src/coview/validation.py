@@ -151,6 +151,7 @@ def check_option(name: str, value: Any, options: tuple[Any, ...]) -> Any:
 
 def per_view(parameter: str, value: Any, names: Sequence[str], *, default: float = 1.0) -> np.ndarray:
     """Return one non-negative number per view from a scalar, a ``{view: number}`` dict, or None."""
+    # a dict may name some views alone: the others have the default
     by_view = value if isinstance(value, Mapping) else dict.fromkeys(names, default if value is None else value)
     for name, one in by_view.items():
         if name not in names:
@@ -161,6 +162,7 @@ def per_view(parameter: str, value: Any, names: Sequence[str], *, default: float
         check_number(f"{parameter} of view {name!r}", one)
     numbers_by_view = np.array([float(by_view.get(name, default)) for name in names])
     most = numbers_by_view.max()
+    # fourth powers of weights are within range, as those of values are (`check_magnitude`)
     if parameter.endswith("weights") and most > 0 and not 1e-60 <= most <= 1e60:
         raise ParameterError(f"must lie between 1e-60 and 1e60, got {short(value)}.", parameter=parameter)
     if not most and parameter.endswith("weights"):
@@ -180,6 +182,7 @@ def values_by_view(
     """
     several = isinstance(value, (Mapping, list, tuple, np.ndarray))
     if isinstance(value, Mapping):
+        # all of them: there is no default that would suit a view that was forgotten
         if set(value) != set(views):
             raise ValueError(f"{name} must name every view, {list(views)}, got {list(value)}.")
         values = {view: value[view] for view in views}
@@ -198,6 +201,7 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:
         return None
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.ndim == 0:
+        # scikit-learn takes one weight for all objects too
         weights = np.full(n_rows, weights)
     if weights.ndim != 1:
         raise ValueError("Sample weights must be 1D array or scalar, one weight per object.")
@@ -216,6 +220,7 @@ def remember_columns(estimator: Any, X: Any, *, reset: bool) -> None:
     As in scikit-learn, whose sentences these are.
     """
     try:
+        # the matrix itself was checked by the gate, in sentences that name the view
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     except (ValueError, TypeError) as error:
         raise ViewsError(" ".join(str(error).split())) from None
@@ -259,11 +264,13 @@ def encode_labels(
             parameter="y",
         )
     known = ~_unlabeled(labels, semi_supervised)
+    # after the gaps are out: None among texts is no second kind of label
     values = _one_kind(labels[known])
     if classes is None:
         names = _classes_of(labels, values, semi_supervised)
     else:
         named = _as_column(classes)
+        # an object of such a class would count as unlabeled ever after
         if _unlabeled(named, semi_supervised).any():
             raise ParameterError(
                 f"must not hold {_marks(semi_supervised)}, which mark an unlabeled object here.", parameter="classes"
@@ -345,9 +352,10 @@ class LabeledScoreMixin:
     _semi_supervised: bool = True  # whether -1 in y marks an unlabeled object, as in sklearn.semi_supervised
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy on X over the objects that have a label in y: those without cannot be right or wrong."""
+        """Return the accuracy on X over the objects that have a label in y."""
         known, labels = labeled(y, semi_supervised=self._semi_supervised)
         with unwarned():
+            # of all objects: some models predict objects with regard to each other
             predictions = np.asarray(self.predict(X))[known]  # type: ignore[attr-defined]
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(predictions == labels, weights=weights))
@@ -371,6 +379,7 @@ def minus_one_is_unlabeled(estimator: Any) -> bool:
         # a step before the classifier may read labels too
         steps = [step for _, step in estimator.steps]
         return minus_one_is_unlabeled(steps[-1]) or any(getattr(step, "_semi_supervised", False) for step in steps)
+    # before the wrappers: its self-training is one, around a supervised classifier
     if type(estimator).__module__.startswith("sklearn.semi_supervised"):
         return True
     if isinstance(estimator, MetaEstimatorMixin):  # None inside is a default of scikit-learn's, which is supervised
@@ -381,13 +390,14 @@ def minus_one_is_unlabeled(estimator: Any) -> bool:
 
 
 def _as_column(y: Any) -> np.ndarray:
-    """Labels as one column, each in its own type."""
+    """Return labels as one column, each in its own type."""
     if y is None:
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None. Pass one label per object, with None "
             "or NaN for unlabeled objects."
         )
     labels = as_label_array(y)
+    # as scikit-learn does, with its warning: a column of a frame comes like that
     if labels.ndim == 2 and labels.shape[1] == 1:
         warn_user(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
@@ -413,6 +423,7 @@ def _unlabeled(labels: np.ndarray, semi_supervised: bool) -> np.ndarray:
         for i in np.flatnonzero(~marks):
             marks[i] = is_gap(labels[i]) or (semi_supervised and _is_minus_one(labels[i]))
         return marks
+    # an empty cell of a file; None cannot be in an array of texts
     if kind == "U":
         return labels == ""
     return np.zeros(len(labels), dtype=bool)
@@ -427,7 +438,7 @@ def _marks(semi_supervised: bool) -> str:
 
 
 def _one_kind(labels: np.ndarray) -> np.ndarray:
-    """Labels that can be sorted: objects become the numbers or the texts that they all are."""
+    """Return labels that can be sorted: an array of objects becomes one of numbers or of texts."""
     if labels.dtype != object:
         return labels
     kinds = {_kind(label) for label in labels}
@@ -438,6 +449,7 @@ def _one_kind(labels: np.ndarray) -> np.ndarray:
             "Use numbers only, or strings only.",
             parameter="y",
         )
+    # from Python values, so that NumPy finds the type that they have in common
     return np.array(labels.tolist())
 
 
@@ -470,6 +482,7 @@ def _classes_of(labels: np.ndarray, values: np.ndarray, semi_supervised: bool) -
                     parameter="y",
                 ) from None
             raise ParameterError(f"holds no classes: {' '.join(str(error).split())}", parameter="y") from None
+    # binary labels as many libraries write them: half of the data would be taken for unlabeled
     if semi_supervised and classes.tolist() == [1] and labels.dtype.kind in "iuf" and (labels == UNLABELED).any():
         raise ParameterError(
             "holds only -1 and 1, but -1 marks an unlabeled object for semi-supervised estimators, so only one class "

@@ -99,7 +99,7 @@ def test_every_way_to_fit_checks(method):
 @pytest.mark.parametrize(
     ("constraints", "good", "bad"),
     [
-        (integer(), [1, np.int64(3)], [0, 1.0, "1", None, float("nan")]),
+        (integer(), [1, np.int64(3), 2**31 - 1, True], [0, 1.0, "1", None, float("nan"), 2**31]),
         (integer(most=3), [1, 3], [0, 4]),
         (number(), [0, 0.5, np.float32(2), 1e300], [-1, float("inf"), float("nan"), "1", None]),
         (number(least=None), [-1e300], [-float("inf")]),

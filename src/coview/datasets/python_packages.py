@@ -149,7 +149,7 @@ def user_cache() -> Path:
 
 
 def package_root(package: str) -> Path:
-    """Folder that holds a top-level package, found without importing it."""
+    """Return the folder that holds a top-level package, found without importing it."""
     spec = importlib.util.find_spec(package)
     for place in (spec.submodule_search_locations if spec else None) or ():
         if Path(place, "__init__.py").is_file():
@@ -184,7 +184,7 @@ def read_definitions(root: Path, file: Path) -> Iterator[tuple[str, Definition]]
 
 
 def docstring_words(docstring: str) -> tuple[str, ...]:
-    """Content words of a docstring, up to its See Also, Examples or References, without doctests."""
+    """Return the content words of a docstring, up to its See Also, Examples or References, without doctests."""
     prose = []
     in_doctest = False
     for line in docstring.splitlines():
@@ -200,7 +200,7 @@ def docstring_words(docstring: str) -> tuple[str, ...]:
 
 
 def code_tokens(node: Definition) -> tuple[str, ...]:
-    """Parts of an object's own name and of the names in its arguments and body; the docstring is no code."""
+    """Return the parts of an object's own name and of the names in its arguments and body, without the docstring."""
     names = [node.name]
     # statements of text alone hold no names, so the docstring needs no care here
     waiting: list[Any] = [*node.body] if isinstance(node, ast.ClassDef) else [node.args, *node.body]
@@ -219,7 +219,7 @@ def code_tokens(node: Definition) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65536)
 def split_name(name: str) -> tuple[str, ...]:
-    """Lower-case parts of a name, split on underscores, digits and camel case; single letters are left out."""
+    """Return the lower-case parts of a name, split on underscores, digits and camel case, but for single letters."""
     return tuple(part.lower() for part in _NAME_PART.findall(name) if len(part) > 1)
 
 
@@ -239,7 +239,7 @@ def _parse(path: Path) -> ast.Module | None:
 
 
 def _definitions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Definition]]:
-    """Functions, classes and methods with their dotted names; what a function defines inside stays its own."""
+    """Yield functions, classes and methods with their dotted names; definitions inside functions are left out."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, Definition):
             name = f"{prefix}.{child.name}"
@@ -328,7 +328,7 @@ def _as_bunch(arrays: Mapping[str, np.ndarray], versions: dict[str, str]) -> Bun
 
 
 def _content_hash(arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 over every array but the hash itself, by name, type, shape and bytes."""
+    """Return the SHA-256 over every array but the hash itself, by name, type, shape and bytes."""
     digest = hashlib.sha256()
     for name in sorted(arrays.keys() - {"content_hash"}):
         array = arrays[name]

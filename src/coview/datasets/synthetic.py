@@ -100,6 +100,7 @@ def make_topic_views(
     check_count("n_objects", n_objects)
     check_count("n_clusters", n_clusters)
     check_number("mixing", mixing, most=1)
+    # all parameters are checked before the first draw, which may take long
     columns = _view_features(n_views, n_features, 500)
     topics = values_by_view("n_components", 2 * n_clusters if n_components is None else n_components, columns)
     lengths = values_by_view("length", length, columns, check_number, least=1)
@@ -119,6 +120,7 @@ def make_topic_views(
         topic_feature[name] = _draw_topics(rng, topics[name], columns[name], concentrations[name], qualities[name])
         cluster_topic[name] = _draw_cluster_topics(rng, n_clusters, topics[name], overlaps[name])
         topic_shares = _memberships(clusters[name], noise, mixing) @ cluster_topic[name]
+        # one token at least: an object without any would look like one that lacks the view
         n_tokens = (1 + rng.poisson(lengths[name] - 1, size=n_objects)) * present[:, v]
         arrays[name] = _draw_counts(rng, n_tokens, topic_shares, topic_feature[name], dtype)
     target = next(iter(clusters.values()))
@@ -210,7 +212,7 @@ def make_blobs_views(
 
 
 def _view_features(n_views: Any, n_features: Any, default: int) -> dict[str, int]:
-    """Number of features by name of the view."""
+    """Return the number of features by name of the view."""
     if isinstance(n_views, Integral) and not isinstance(n_views, bool):
         check_count("n_views", n_views)
         names = [f"view{v}" for v in range(int(n_views))]
@@ -224,7 +226,8 @@ def _view_features(n_views: Any, n_features: Any, default: int) -> dict[str, int
 
 
 def _generators(random_state: Any, names: list[str]) -> tuple[np.random.Generator, dict[str, np.random.Generator]]:
-    """One stream for what the views share and one for each view, so that views do not disturb each other."""
+    """Return a random stream for what the views share and one for each view, so that views are independent."""
+    # one number from the random state, whatever the number of views: adding a view changes no other
     seed = int(check_random_state(random_state).randint(0, 2**32, dtype=np.uint32))
     streams = [np.random.default_rng([seed, v]) for v in range(len(names) + 1)]
     return streams[0], dict(zip(names, streams[1:]))
@@ -236,9 +239,11 @@ def _generators(random_state: Any, names: list[str]) -> tuple[np.random.Generato
 def _draw_clusters(
     rng: np.random.Generator, n_objects: int, names: list[str], n_clusters: int, agreement: float
 ) -> dict[str, np.ndarray]:
-    """Clusters of the objects in each view."""
+    """Draw the clusters of the objects in each view."""
     check_number("agreement", agreement, most=1)
+    # sizes differ by one at most: unequal clusters would favor some methods in comparisons
     first = rng.permutation(np.arange(n_objects) % n_clusters)
+    # the same objects disagree in all further views
     free = rng.permutation(n_objects)[round(agreement * n_objects) :]
     clusters = {names[0]: first}
     for name in names[1:]:
@@ -248,7 +253,7 @@ def _draw_clusters(
 
 
 def _draw_present(rng: np.random.Generator, n_objects: int, missing: Mapping[str, float]) -> np.ndarray:
-    """Mask (objects x views) with exactly the asked number of absences per view and no object without a view."""
+    """Draw a mask (objects x views) with the exact number of absences per view and no object without a view."""
     absences = [round(share * n_objects) for share in missing.values()]
     n_views = len(absences)
     if sum(absences) > n_objects * (n_views - 1):
@@ -272,8 +277,9 @@ def _draw_present(rng: np.random.Generator, n_objects: int, missing: Mapping[str
 
 
 def _dirichlet(rng: np.random.Generator, concentration: np.ndarray) -> np.ndarray:
-    """Rows drawn from Dirichlet distributions, in logarithms: tiny concentrations must not give 0 / 0."""
+    """Draw rows from Dirichlet distributions, in logarithms: tiny concentrations must not give 0 / 0."""
     tiny = np.finfo(np.float64).tiny
+    # gamma(a) is gamma(a + 1) * u ** (1 / a), which in logarithms does not vanish for small a
     logs = np.log(rng.standard_gamma(concentration + 1.0))
     logs += np.log(np.maximum(rng.random(concentration.shape), tiny)) / concentration
     logs -= logs.max(axis=1, keepdims=True)
@@ -284,16 +290,17 @@ def _dirichlet(rng: np.random.Generator, concentration: np.ndarray) -> np.ndarra
 def _draw_topics(
     rng: np.random.Generator, n_topics: int, n_features: int, concentration: float, quality: float
 ) -> np.ndarray:
-    """p(f|y,v); the background is the mean topic, so that quality leaves the features' overall frequencies alone."""
+    """Draw p(f|y,v); the background is the mean topic, so that quality keeps the features' overall frequencies."""
     own = _dirichlet(rng, np.full((n_topics, n_features), concentration))
     mixed = quality * own + (1 - quality) * own.mean(axis=0)
     return mixed / mixed.sum(axis=1, keepdims=True)
 
 
 def _draw_cluster_topics(rng: np.random.Generator, n_clusters: int, n_topics: int, overlap: float) -> np.ndarray:
-    """p(y|z,v): cluster z owns the topics z, z + n_clusters, ...; with too few topics they are shared in turn."""
+    """Draw p(y|z,v): cluster z owns the topics z, z + n_clusters, ...; with too few topics they are shared in turn."""
     owned = np.zeros((n_clusters, n_topics))
     most = np.arange(max(n_clusters, n_topics))
+    # weights at random, so that topics of a cluster differ in how frequent they are
     owned[most % n_clusters, most % n_topics] = rng.standard_exponential(len(most))
     anywhere = _dirichlet(rng, np.ones((n_clusters, n_topics)))
     mixed = (1 - overlap) * owned / owned.sum(axis=1, keepdims=True) + overlap * anywhere
@@ -309,7 +316,7 @@ def _memberships(clusters: np.ndarray, noise: np.ndarray, mixing: float) -> np.n
 def _draw_counts(
     rng: np.random.Generator, n_tokens: np.ndarray, topic_shares: np.ndarray, topic_feature: np.ndarray, dtype: Any
 ) -> sparse.csr_array:
-    """Counts (objects x features): tokens get a topic object by object, and a feature topic by topic."""
+    """Draw counts (objects x features): the topics of tokens object by object, then features topic by topic."""
     n_topics, n_features = topic_feature.shape
     topic_shares = topic_shares / topic_shares.sum(axis=1, keepdims=True)  # rounding may have lifted a share above 1
     per_topic = rng.multinomial(n_tokens, topic_shares)

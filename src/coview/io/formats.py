@@ -43,12 +43,13 @@ class FileView:
 
 
 def load_file(path: Path) -> dict[str, FileView]:
-    """Views of one file by name; a format that holds one view names it by the file's stem."""
+    """Return the views of one file by name; a single view without a name has that of the file."""
     extension = path.suffix.lower()
     if not path.exists():
         raise DataFileError(f"File not found: {path}.")
     if extension not in _READERS:
         raise DataFileError(f"{path} has no known format; the extensions read are {', '.join(EXTENSIONS)}.")
+    # a pipe or device would be read without end
     if not path.is_file():
         raise DataFileError(f"{path} is not a regular file. Pass the path of a file.")
     if not path.stat().st_size:
@@ -73,12 +74,13 @@ def load_matrix(path: Path) -> Any:
 
 
 def join_files(files: Mapping[str, FileView]) -> Views:
-    """One `Views` of all files: by position where ids agree or are absent, else by id."""
+    """Return one `Views` of all files, joined by position where ids agree or are absent, else by id."""
     ids = {name: part.ids for name, part in files.items() if part.ids is not None}
     if len({keys.dtype.kind for keys in ids.values()}) > 1:  # one format knows 1, another only "1"
         ids = {name: np.array(list(map(str, keys.tolist())), dtype=object) for name, keys in ids.items()}
     first: Any = next(iter(ids.values()), None)
     names = {name: part.feature_names for name, part in files.items() if part.feature_names is not None}
+    # the usual case: one export of all views has the same rows, of which none need be moved
     if all(np.array_equal(keys, first) for keys in ids.values()):
         return Views(
             {name: part.matrix for name, part in files.items()},
@@ -92,6 +94,7 @@ def join_files(files: Mapping[str, FileView]) -> Views:
             f"View {without!r} has no ids, but the ids of the other files differ. Add an id column, or use files "
             "with the same rows."
         )
+    # empty rows are left out, since align marks what is absent by the ids that a view lacks
     joined = Views.align({name: _rows_present(ids[name], part) for name, part in files.items()})
     return Views(joined, feature_names=names)
 
@@ -115,6 +118,7 @@ def _read_npz(path: Path) -> FileView | dict[str, FileView]:
         if "format" not in keys and not {"data", "indices", "indptr"} <= keys:
             arrays = {key: FileView(archive[key]) for key in archive.files}
             return arrays if len(arrays) > 1 else next(iter(arrays.values()))
+        # scipy.sparse.save_npz writes it; others write the three parts of a CSR matrix alone
         if "format" in keys:
             matrix = sparse.load_npz(path)
         else:
@@ -143,7 +147,7 @@ def _read_svmlight(path: Path) -> FileView:
 
 
 def _read_table(path: Path) -> FileView | dict[str, FileView]:
-    """Views of a table: its numbers, and each column of vectors. A first column of names holds the ids."""
+    """Return the views of a table: its numbers, and each column of vectors; a first column of names holds the ids."""
     import narwhals as nw
 
     frame = nw.from_native(read_frame(path))
@@ -154,6 +158,7 @@ def _read_table(path: Path) -> FileView | dict[str, FileView]:
     first = frame[:, 0]
     unnamed = not first.name or first.name.startswith("Unnamed: 0")  # as pandas calls it
     if unnamed or first.name.lower() == "id" or (first.dtype == nw.String and first.n_unique() == len(frame)):
+        # such a column holds names: as numbers they would be a feature that no two objects share
         ids = _typed_ids(path, first.to_list())
         frame = frame.drop(first.name)
     if not frame.columns:
@@ -193,6 +198,7 @@ def _number_view(path: Path, frame: Any, ids: np.ndarray | None) -> FileView:
 
 def rows_present(path: Path, empty: np.ndarray, columns: int, first: int = 0) -> np.ndarray | None:
     """Return which rows of a table have values, or None where all do; `empty` counts the empty cells of each."""
+    # in a row with some values an empty cell may mean 0 or unknown: only its author knows
     partly = np.flatnonzero((empty > 0) & (empty < columns))
     if partly.size:
         row = partly[0]
@@ -204,6 +210,7 @@ def rows_present(path: Path, empty: np.ndarray, columns: int, first: int = 0) ->
 
 
 def _read_jsonl(path: Path) -> FileView:
+    # columns are numbered as they come: the file tells none beforehand
     columns: dict[str, int] = {}
     ids: list[Any] = []
     data: list[Any] = []
@@ -237,6 +244,7 @@ def _typed_ids(path: Path, values: list[Any]) -> np.ndarray:
     if all(isinstance(value, str) for value in values):
         return np.array(values, dtype=object)
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        # longer numbers are names, such as hashes: as floats several would become one
         fits = all(-_INT64 <= value < _INT64 for value in values)
         return np.asarray(values) if fits else np.array(list(map(str, values)), dtype=object)
     raise DataFileError(f"{path} has ids such as {short(values[0])}; ids must be all strings or all integers.")

@@ -161,7 +161,7 @@ def load(path: str | Path) -> Any:
 
 
 def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The estimator of a file and the versions that it was written with, and the header."""
+    """Return the estimator of a file with the versions that wrote it, and the header."""
     tree, header = read_archive(path, kind="model", newest=_FORMAT, revive=_Unpacker(Path(path)))
     if not isinstance(tree, dict) or not isinstance(tree.get("estimator"), BaseEstimator):
         raise ModelFileError(f"{path} holds no estimator. Use a file that coview.save wrote.")
@@ -189,7 +189,7 @@ def outline(path: str | Path) -> dict[str, Any]:
 
 
 def _outline_estimator(model: BaseEstimator) -> dict[str, Any]:
-    """One estimator in plain values; the estimators inside it by their names."""
+    """Return one estimator in plain values; the estimators inside it by their names."""
     params = model.get_params(deep=False)
     settings = {key: _shorten(value) for key, value in params.items() if key != "steps"}
     shown = {"model": type(model).__name__, "parameters": settings}
@@ -200,7 +200,7 @@ def _outline_estimator(model: BaseEstimator) -> dict[str, Any]:
 
 
 def _shorten(value: Any) -> Any:
-    """A value of an outline as JSON knows it; of what is long, the beginning."""
+    """Return a value of an outline as JSON has it, cut where it is long."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, Pipeline):
@@ -243,6 +243,7 @@ class _Packer:
         attributes = {key: value for key, value in vars(model).items() if key not in params}
         if any([attributes.pop(name, None) for name in _CALLBACKS]):  # noqa: C419  # all of them
             self.left_out.append(f"{cls.__name__}.set_callbacks")
+        # refused when saving: a file that cannot be loaded is worse than none
         if _find_class(cls.__name__) is not cls:
             raise TypeError(
                 f"Cannot store {where}: {cls.__name__} is neither in the catalog of coview nor a public estimator of "
@@ -258,16 +259,18 @@ class _Packer:
                     f"Cannot store {where}: load would refuse this {cls.__name__}, since {error}. Fit it again."
                 ) from None
         else:
+            # attributes of scikit-learn change between its versions, ours are checked by rules
             packed["version"] = sklearn.__version__
         return {**packed, "attributes": attributes}
 
     def _close(self, cls: type, params: dict[str, Any]) -> dict[str, Any]:
-        """Parameters without the functions and open objects, which get their defaults again when loading."""
+        """Return the parameters without functions and open objects, which have their defaults after loading."""
         signature = inspect.signature(cls).parameters
         closed = {}
         for name, value in params.items():
             if value is None or not (name in _GIVEN_AGAIN or (_is_ours(cls) and _is_open(name, value))):
                 closed[name] = value
+            # without a default the loaded model could not be made
             elif signature[name].default is inspect.Parameter.empty:
                 raise TypeError(
                     f"Cannot store {cls.__name__}: its parameter {name!r} is or holds {value!r}, which is not written, "
@@ -283,15 +286,16 @@ def _is_ours(cls: type) -> bool:
 
 
 def _find_class(name: str) -> type | None:
-    """The class of a name: an estimator of coview, else a public one of scikit-learn, else None."""
+    """Return the class of a name: an estimator of coview, else a public one of scikit-learn, else None."""
     try:
         return catalog.resolve(name)
+    # ours first: no class of scikit-learn can take the place of one of coview
     except KeyError:
         return catalog.sklearn_class(name)
 
 
 def _gather(value: Any) -> Any:
-    """Values with what is still on a cluster computed here."""
+    """Return values with those that are on a cluster computed here."""
     if type(value) is dict:
         return {key: _gather(part) for key, part in value.items()}
     return np.asarray(value) if is_dask_collection(value) else value
@@ -352,12 +356,14 @@ class _Unpacker:
                 f"{self._path} is refused: it sets {decided[0]!r} of its {name}, which no file may decide on. Use a "
                 "file that coview.save wrote."
             )
+        # a sentence in place of the TypeError of a call: the file may be of another version
         unknown = [key for key in params if key not in inspect.signature(cls).parameters]
         if unknown:
             raise ModelFileError(
                 f"{self._path} gives {name} a parameter that it does not have in coview {__version__} with "
                 f"scikit-learn {sklearn.__version__}: {unknown[0]!r}. It was written by coview {version}."
             )
+        # the constructor only stores parameters, as scikit-learn demands: no work is done by it
         model = cls(**params)
         vars(model).update(attributes)
         if _is_ours(cls):
@@ -389,6 +395,7 @@ def _check(model: Any, attributes: dict[str, Any]) -> None:
     if unknown:
         raise rules.StateMismatch(f"{unknown[0]!r} is no attribute that a fit gives it")
     try:
+        # the rules of attributes rest on parameters, such as the number of clusters
         check_parameters(model)
     except ParameterError as error:
         raise rules.StateMismatch(str(error).rstrip(".").replace("The '", "the '", 1)) from None

@@ -62,9 +62,10 @@ def to_mudata(X: Any, model: Any = None, *, key: str = "coview") -> Any:
 
 
 def _select_views(X: Any, fitted: Inspection) -> Views:
-    """The views of a model, as far as the data has them, of MuData and AnnData those in ``obsm`` too."""
+    """Return the views of a model that the data has; of MuData and AnnData those in ``obsm`` too."""
     views = as_views(X)
     if is_mudata(X) or is_anndata(X):
+        # modalities come first: a matrix in obsm of the same name may be something else
         views = as_views(X, obsm=[name for name in fitted.inputs if name in X.obsm and name not in views.names])
     known = [name for name in views.names if name in fitted.inputs]
     if not known:
@@ -77,12 +78,14 @@ def _annotate(data: Any, views: Views, fitted: Inspection, key: str) -> None:
 
     views = views[np.flatnonzero(views.present.any(axis=1))]  # an object without views has no group
     names = _name_objects(views)
+    # a regressor has no groups
     if fitted.kind == "value":
         data.obs[key] = pd.Series(fitted.predict(views), names).reindex(data.obs_names)
         return
     reading = fitted.read(views)
     if reading.codes is not None:
         groups = pd.Categorical.from_codes(reading.codes, categories=[str(group) for group in fitted.groups])
+        # by name: the rows of views without absent objects are fewer than those of the data
         data.obs[key] = pd.Series(groups, names).reindex(data.obs_names)
     positions = reading.memberships if fitted.groups else fitted.embed(views)
     if positions is not None:
@@ -96,7 +99,7 @@ def _annotate(data: Any, views: Views, fitted: Inspection, key: str) -> None:
 
 
 def _name_objects(views: Views) -> list[str]:
-    """Names of the objects in a MuData: their ids, or their numbers."""
+    """Return the names of the objects in a MuData: their ids, or their numbers."""
     return list(map(str, range(len(views)) if views.ids is None else views.ids))
 
 
@@ -113,6 +116,7 @@ def _make_mudata(views: Views) -> Any:
     parts = {}
     for v, (name, matrix) in enumerate(views.items()):
         rows = np.flatnonzero(views.present[:, v])
+        # names of features must differ between modalities, so numbers get the name of the view
         columns = views.feature_names.get(name, [f"{name}:{i}" for i in range(matrix.shape[1])])
         parts[name] = anndata.AnnData(
             matrix[rows],

@@ -85,11 +85,13 @@ def read_manifest(folder: str | Path) -> Manifest:
     path = Path(folder).resolve() / MANIFEST
     with file_errors(f"{path} is absent or damaged", "Write the views again."):
         content = json.loads(path.read_bytes())
+        # compared before anything is used: sizes from here decide how much memory is mapped
         digest = content.pop("sha256")
         if content["format"] != _FORMAT or digest != _compute_digest(content):
             raise ValueError(f"it is not of the format {_FORMAT!r}, or does not match its checksum")
         views = [ViewEntry(**entry) for entry in content["views"]]
         shards = [ShardEntry(**entry) for entry in content["shards"]]
+        # a file can have a right checksum and wrong content, when somebody wrote both
         if any(view.feature_names is not None and len(view.feature_names) != view.features for view in views):
             raise ValueError("a view has more or fewer names than features")
         return Manifest(path.parent, digest, views, shards)
@@ -103,6 +105,7 @@ def write_manifest(folder: Path, views: list[ViewEntry], shards: list[ShardEntry
 
 
 def _compute_digest(content: Mapping[str, Any]) -> str:
+    # sorted, so that the order of keys in the file does not matter
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -128,11 +131,13 @@ def _list_arrays(piece: Views) -> Iterator[tuple[str, np.ndarray]]:
         else:
             yield f"{v:02d}", matrix
     if piece.ids is not None:
+        # an array of objects would need pickle, which runs code when read
         texts = piece.ids.dtype == object and all(isinstance(key, str) for key in piece.ids)
         ids = text_array(piece.ids, "ids") if texts else piece.ids
         if ids.dtype.kind not in "biufUM":
             raise DataFileError(f"ids of type {ids.dtype} cannot be written. Turn them into text or integers.")
         yield "ids", ids
+    # most views are whole, and need no file for it
     if not piece.present.all():
         yield "present", piece.present
 

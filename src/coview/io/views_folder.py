@@ -83,6 +83,7 @@ def read_views(source: str | Path | Mapping[str, str | Path], *, lazy: bool | No
     path = Path(source)
     if not path.is_dir():
         return join_files(load_file(path))
+    # a folder of other files is a collection of single views
     if not (path / MANIFEST).exists():
         return join_files(_load_folder(path))
     opened = LazyViews(FolderSource(read_manifest(path)))
@@ -137,9 +138,11 @@ def write_views(X: Any, path: str | Path, *, rows_per_shard: int | None = None, 
     shards: list[ShardEntry] = []
     with atomic_folder(target) as beside:
         for piece in _split(X, rows_per_shard):
+            # the first shard says what all must be like; a stream cannot be asked beforehand
             first = first or _describe(piece)
             with file_errors(f"{target} cannot be written", "Make room for it, or write it elsewhere."):
                 shards.append(write_shard(beside, len(shards), piece))
+            # compared after writing: what was written of a wrong stream is removed with its folder
             same_ids = (name_file(0, "ids") in shards[0].sha256) == (piece.ids is not None)
             if _describe(piece) != first or not same_ids:
                 raise DataFileError(
@@ -196,6 +199,7 @@ class FolderSource(Source):
         self._manifest = manifest
         # of the files that were compared with their checksums: place, size and time, and where their numbers begin
         self._stamps: dict[str, Any] = {} if stamps is None else stamps
+        # files are numbered by the position of their view, whatever views are selected
         self._position = {view.name: v for v, view in enumerate(manifest.views)}
         self.names = tuple(self._position) if names is None else names
         views = {name: manifest.views[self._position[name]] for name in self.names}
@@ -220,6 +224,7 @@ class FolderSource(Source):
         self._checked: set[tuple[int, int, int]] = set()  # ranges of rows whose values were looked at
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # no data and no stamps: another process looks at the files itself
         return open_again, (str(self._manifest.folder), self._manifest.digest, self.names)
 
     def select(self, names: tuple[str, ...]) -> Source:
@@ -236,6 +241,7 @@ class FolderSource(Source):
         if (part, start, stop) in self._checked:
             return Views._trusted(arrays, ids, present, self._feature_names)
         views = self._check(part, arrays, ids, present)
+        # else `Views` has made a sorted copy, which has to be made each time
         if all(array.has_canonical_format for array in arrays.values() if sparse.issparse(array)):
             self._checked.add((part, start, stop))
         return views
@@ -244,12 +250,13 @@ class FolderSource(Source):
         """Read some rows of one shard; no others are touched."""
         low = int(rows.min())
         arrays, ids, present = self._read(part, low, int(rows.max()) + 1)
+        # only the range from the first to the last row is mapped
         rows = rows - low
         arrays = {name: take_rows(array, rows) for name, array in arrays.items()}
         return self._check(part, arrays, None if ids is None else ids[rows], present[rows])
 
     def _read(self, part: int, start: int, stop: int) -> tuple[dict[str, Any], np.ndarray | None, np.ndarray]:
-        """Matrices, ids and mask of rows of a shard, of which the values are not checked."""
+        """Return matrices, ids and mask of rows of a shard, without a check of the values."""
         ids = self.ids(part)
         present = np.ones((stop - start, len(self.names)), dtype=bool)
         if self._has(part, "present"):
@@ -263,6 +270,7 @@ class FolderSource(Source):
         with file_errors(f"Shard {part} of {self._manifest.folder} cannot be used"):
             try:
                 return Views(arrays, ids=ids, present=present, feature_names=self._feature_names)
+            # the sentence of a file: users of a folder did not write these arrays
             except ViewsError as error:
                 raise ValueError(str(error)) from None
 
@@ -275,6 +283,7 @@ class FolderSource(Source):
         bounds = np.asarray(indptr[start : stop + 1])
         if bounds[0] < 0 or bounds[-1] > shard.nnz[v] or (np.diff(bounds) < 0).any():  # compiled code trusts them
             raise DataFileError(f"Shard {part} of {self._manifest.folder} is damaged: its rows have no bounds.")
+        # set one by one: the constructor of SciPy would read all indices of the map
         held = slice(int(bounds[0]), int(bounds[-1]))
         cls = sparse.csr_matrix if view.kind == "csr_matrix" else sparse.csr_array
         matrix = cls((stop - start, view.features), dtype=data.dtype)
@@ -294,6 +303,7 @@ class FolderSource(Source):
         path = self._manifest.folder / file
         with file_errors(f"{path} of shard {part} is missing, cut short or damaged"):
             about = path.stat()
+            # a checksum takes as long as reading, so that later only these are compared
             now = (about.st_ino, about.st_size, about.st_mtime_ns)
             if file not in self._stamps:
                 if compute_checksum(path) != self._manifest.shards[part].sha256[file]:
@@ -314,10 +324,11 @@ class FolderSource(Source):
 
 
 def _count_bytes(view: ViewEntry, shard: ShardEntry, v: int) -> int:
-    """Bytes of one view of a shard in memory."""
+    """Return the bytes of one view of a shard in memory."""
     size = np.dtype(view.dtype).itemsize
     if view.kind == "dense":
         return shard.rows * view.features * size
+    # indices of 32 bits; larger shards are estimated too small, which costs memory and no error
     return shard.nnz[v] * (size + 4) + (shard.rows + 1) * 4
 
 
@@ -344,7 +355,8 @@ def _open_source(folder: str, names: tuple[str, ...], modified: int) -> FolderSo
 
 
 def _split(views: Any, rows: int | None) -> Iterator[Views]:
-    """Views of the rows of each shard, one after the other."""
+    """Yield the views of each shard, one after the other."""
+    # what can be views at once; anything else is taken for a stream of them
     if not isinstance(views, LazyViews) and (isinstance(views, (Views, Mapping)) or _is_matrix(views)):
         views = as_views(views)
     if isinstance(views, Views):
@@ -357,6 +369,7 @@ def _split(views: Any, rows: int | None) -> Iterator[Views]:
             yield piece
             continue
         pending.append(piece)
+        # pieces may be larger or smaller than shards
         while sum(map(len, pending)) >= rows:
             whole = stack_views(pending)
             yield whole[:rows]
@@ -386,7 +399,7 @@ def _as_pieces(stream: Any) -> Iterator[Views]:
 
 
 def _describe(piece: Views) -> list[ViewEntry]:
-    """What all shards have in common."""
+    """Return what all shards have in common."""
     entries = []
     for name, array in piece.items():
         kind = type(array).__name__ if sparse.issparse(array) else "dense"
@@ -407,6 +420,7 @@ def _check_replaceable(target: Path, overwrite: bool) -> None:
     if not overwrite:
         raise DataFileError(f"{target} exists. Pass overwrite=True to replace it, or use another name.")
     own = {MANIFEST, *(file for shard in manifest.shards for file in shard.sha256)}
+    # overwrite is for views: notes and results that somebody put beside them are not lost
     foreign = sorted(path.name for path in target.iterdir() if path.name not in own)
     if foreign:
         raise DataFileError(f"{target} holds files that are not of its views ({listed(foreign)}). Move them first.")

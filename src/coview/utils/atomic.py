@@ -47,6 +47,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
     try:
         beside.mkdir()
         yield beside
+        # data reach the disk before the new name does: after a crash there is the old folder or the whole new one
         for file in filter(Path.is_file, beside.rglob("*")):
             _flush(file)
         if target.exists():
@@ -67,7 +68,7 @@ def remove_files(paths: Iterable[str | Path]) -> None:
 
 
 def _name_beside(target: Path) -> Path:
-    """A free name in the folder of `target`, which is made where it is not there."""
+    """Return a free name in the folder of `target`, which is made if need be."""
     target.parent.mkdir(parents=True, exist_ok=True)
     return target.parent / f".{target.name[:50]}.{secrets.token_hex(4)}.part"  # file systems take 255 bytes
 

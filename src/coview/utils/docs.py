@@ -129,6 +129,7 @@ def shared_parameters(cls: T) -> T:
     >>> print(Model.__doc__.splitlines()[2].strip())
     verbose : int or None, default=None
     """
+    # only methods of the class itself: those of bases were filled in there
     for method in filter(isfunction, vars(cls).values()):
         _fill_in(method, SHARED)
     return _fill_in(cls, SHARED)
@@ -136,6 +137,7 @@ def shared_parameters(cls: T) -> T:
 
 def parameters_of(other: Any) -> Callable[[T], T]:
     """Fill in the parameters and attributes that a docstring has in common with that of another class or function."""
+    # an entry is "name : type" at the margin, with the indented lines below it
     entries = re.findall(r"^((\w+) : .*(?:\n +.*)*)", cleandoc(other.__doc__ or ""), re.M)
     described = SHARED | {name: entry for entry, name in entries}
     return lambda documented: _fill_in(documented, described)

@@ -109,6 +109,7 @@ class Checker:
             self.refuse(where, f"has {number} entries, but must have {word}")
         if isinstance(word, str):
             word = word.format(view=repr(self.view))
+            # the first attribute that has a size settles it; which of two is wrong nobody can know
             known, there = self.sizes.setdefault(word, (number, where))
             if known != number:
                 self.refuse(where, f"has {number} {word}, but {there} has {known}")
@@ -135,6 +136,7 @@ def fitted_state(cls: type) -> dict[str, Rule]:
     ['mean_']
     """
     rules: dict[str, Rule | None] = {}
+    # from the farthest base on, so that a class overrides what it inherits
     for base in reversed(cls.__mro__):
         rules.update(vars(base).get("_fitted_state", {}))
     return {name: rule for name, rule in rules.items() if rule is not None}
@@ -169,6 +171,7 @@ def check_state(rules: Mapping[str, Rule], state: Mapping[str, Any]) -> None:
             checker.check(rule, state[name], name)
         elif rule.required or (rule.needed is not None and rule.needed(state)):
             checker.refuse(name, "is not there")
+    # indices point into sizes that may stand in attributes checked after them, so they wait for all
     for look in checker.later:
         look()
 
@@ -189,6 +192,7 @@ def _test(accepts: Callable[[Any], Any], wanted: str) -> Rule:
 def count(low: int = 0, *, size: str | None = None, high: float = math.inf) -> Rule:
     """A whole number of at least `low`; with `size`, the size of that name."""
     whole = _test(
+        # True is an int to Python, but no number of anything in a file
         lambda value: isinstance(value, (int, np.integer)) and not isinstance(value, bool) and low <= value <= high,
         f"a whole number of at least {low}",
     )
@@ -228,6 +232,7 @@ def text() -> Rule:
 def choice(*options: Any) -> Rule:
     """One of some values."""
     return _test(
+        # of the same type too: 1 equals True, and 1.0 equals 1
         lambda value: any(type(value) is type(option) and value == option for option in options),
         f"one of {', '.join(map(repr, options))}",
     )
@@ -265,6 +270,7 @@ def _array(kinds: str, shape: tuple[str | int | None, ...], sparse: bool = False
     """An array, or a CSR matrix where `sparse`, of some kinds of dtype or just one dtype."""
 
     def visit(checker: Checker, value: Any, where: str) -> None:
+        # the archive has checked the indices of a sparse matrix; its values are checked as those of an array
         array = value.data if sparse and sp.issparse(value) and value.format == "csr" else value
         if not isinstance(array, np.ndarray) or array.dtype.kind not in kinds or dtype not in (None, array.dtype):
             found = array.dtype if isinstance(array, np.ndarray) else type(value).__name__
@@ -317,8 +323,10 @@ def integers(
 
     def visit(checker: Checker, value: Any, where: str) -> None:
         checker.check(array, value, where)
+        # in 64 bits: differences of unsigned integers never fall below 0
         if rising and (np.diff(value.astype(np.int64, copy=False)) <= 0).any():
             checker.refuse(where, "has values that do not rise")
+        # kept for later, when the checker is at another view
         view = checker.view
 
         def look() -> None:
@@ -455,6 +463,7 @@ def _check_keys(checker: Checker, keys: list[Any], word: str, where: str, some: 
         if (keys != wanted) if ordered else set(keys) != set(wanted):
             checker.refuse(where, f"has the keys {short(keys)}, but {there} has {short(known)}")
 
+    # a mapping of some views alone cannot say which views there are
     if not some and word not in checker.keys:
         checker.keys[word] = (keys, where)
     checker.later.append(look)
@@ -484,6 +493,7 @@ def estimator(*, features: str | None = None, codes: str | None = None, methods:
         checker.check(is_one, value, where)
         if features is not None and (n_features := find_attribute(value, "n_features_in_")) is not None:
             checker.size(features, n_features, f"{where}.n_features_in_")
+        # its classes are used as positions in arrays of this size
         if codes is not None:
             checker.check(integers(None, below=codes), find_attribute(value, "classes_"), f"{where}.classes_")
 
@@ -508,6 +518,7 @@ def _check_features(checker: Checker, value: Any, where: str) -> None:
     def look() -> None:
         names, _ = checker.keys.get("views", ([], ""))
         known = [size for name in names if (size := checker.known(f"features of {name!r}")) is not None]
+        # where some view does not tell its width, there is nothing to compare
         if len(known) == len(names) and sum(known) != value:
             checker.refuse(where, f"is {value}, but the views have {sum(known)} features")
 

@@ -1,4 +1,4 @@
-"""Estimators inside others: what they cannot answer is told in one sentence, which names the view and the estimator."""
+"""Errors of estimators inside other estimators, as one sentence that names the view and the estimator."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def asking(model: Any, what: str) -> Iterator[None]:
     Traceback (most recent call last):
     coview.exceptions.ViewsError: StandardScaler cannot answer for view 'words': X has 3 features, but ...
     """
-    with _told(model, "answer for", what):
+    with _renamed_errors(model, "answer for", what):
         yield
 
 
@@ -45,18 +45,20 @@ def fitting(model: Any, what: str) -> Iterator[None]:
     Traceback (most recent call last):
     coview.exceptions.ViewsError: KMeans cannot be fitted on view 'words': n_samples=2 should be >= n_clusters=3.
     """
-    with _told(model, "be fitted on", what):
+    with _renamed_errors(model, "be fitted on", what):
         yield
 
 
 @contextmanager
-def _told(model: Any, asked: str, what: str) -> Iterator[None]:
+def _renamed_errors(model: Any, asked: str, what: str) -> Iterator[None]:
     from sklearn.exceptions import NotFittedError
 
     try:
         yield
+    # these are clear already, and callers ask for their types
     except (CoviewError, NotFittedError):
         raise
+    # what wrong data and damaged attributes raise; memory, interrupts and assertions pass
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
         kind = ViewsTypeError if isinstance(error, TypeError) else ViewsError
         why = " ".join(str(error).split()) or type(error).__name__
@@ -71,6 +73,7 @@ def finite_answer(model: Any, values: Any, what: str) -> Any:
     >>> finite_answer(None, np.array([0.5, 0.5]), "view 'words'")
     array([0.5, 0.5])
     """
+    # infinite scores would be the largest of all, and decide without a word
     numbers = values.data if sparse.issparse(values) else np.asarray(values)
     if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
         raise ViewsError(

@@ -52,6 +52,7 @@ def to_jsonable(value: Any) -> Any:
     >>> to_jsonable({1: np.array([0.5, np.nan]), "n": np.int64(3), "when": ("a", None)})
     {'1': [0.5, None], 'n': 3, 'when': ['a', None]}
     """
+    # before numbers: True is an int to Python
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, np.generic):

@@ -94,6 +94,7 @@ def number(
     most: float | None = None,
 ) -> Constraints:
     """Return the finite numbers of at least `least` or above `above`, and below `below` or up to `most`."""
+    # open where there is no lower end, so that minus infinity is left out
     open_left = above is not None or least is None
     sides = {(False, False): "left", (False, True): "both", (True, False): "neither", (True, True): "right"}
     left = least if above is None else above
@@ -149,6 +150,7 @@ SHARED: dict[str, Constraints] = {  # what these words mean in every estimator t
     "n_clusters": integer(),
     "n_components": integer(),
     "n_init": integer(most=10_000),  # each is a whole fit
+    # -1 means all cores, as in joblib; 0 means nothing
     "n_jobs": Constraints([Interval(Integral, None, -1, closed="right")]) | integer() | NONE,
     "random_state": Constraints(["random_state", np.random.Generator]),
     "time_budget": SECONDS,
@@ -161,8 +163,9 @@ SHARED: dict[str, Constraints] = {  # what these words mean in every estimator t
 
 @cache
 def _constraints_of(cls: Any) -> dict[str, Constraints]:
-    """Constraints of the parameters of a class, its own before those that it inherits."""
+    """Return the constraints of the parameters of a class, with those that it inherits."""
     known: dict[str, Constraints] = {}
+    # from the farthest base on, so that a class overrides what it inherits
     for base in reversed(cls.__mro__):
         known.update(vars(base).get("_parameters", {}))
     return known
@@ -183,6 +186,7 @@ def check_value(name: str, value: Any, constraints: Constraints) -> Any:
     ...
     coview.exceptions.ParameterError: n must be an int in the range [1, 2147483647]. Got 0 instead.
     """
+    # without an owner: scikit-learn would speak of "the parameter of" a class that there is not
     _validate({name: constraints}, {name: value}, "")
     return value
 

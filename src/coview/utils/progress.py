@@ -46,6 +46,7 @@ class _Line:
         self.asked, self.began = asked, time.monotonic()
         self.display: Any = None
         self.over = threading.Event()
+        # a thread of its own: compiled code and other libraries say nothing for minutes, and the clock must go on
         self.thread = threading.Thread(target=self._look_after, daemon=True)
 
     def __enter__(self) -> None:
@@ -60,6 +61,7 @@ class _Line:
             self.display.end(self)
 
     def _look_after(self) -> None:
+        # where nobody asked, short work stays without a line
         wait = REDRAWN if self.asked else PATIENCE
         while not self.over.wait(wait):
             self.display = self.display or _display()
@@ -77,6 +79,7 @@ class _Line:
     @property
     def share(self) -> float | None:
         """How much of the innermost counted work is done."""
+        # the outer work may not know how much there is to do: a search does not know the sweeps of its fits
         for work in reversed(self.stack):
             _, done, total = work.state
             if done is not None and total:
@@ -108,6 +111,7 @@ class _RedrawnDisplay:
     def draw(self, line: _Line, end: str = "") -> None:
         share = line.share
         done = _timed(line) if share is None else f"{_timed(line)} {share:.0%}"
+        # a line that wraps cannot be written over
         text = done[: shutil.get_terminal_size().columns - 1]
         print("\r" + text.ljust(self.width), end=end, file=sys.stderr, flush=True)
         self.width = len(text)
@@ -129,6 +133,7 @@ class _PlainDisplay:
         print_line(_timed(line))
 
     def end(self, line: _Line) -> None:
+        # the last state is not printed twice
         if line.text != self.last:
             self.draw(line)
 
@@ -164,6 +169,7 @@ def is_shown(verbose: int | None) -> bool:
         return verbose > 0
     if _line.get() is not None:
         return not isinstance(_line.get(), _Silent)
+    # workers of a search would all draw into the same line
     if threading.current_thread() is not threading.main_thread():
         return False
     wanted = _wanted.get()
@@ -199,6 +205,7 @@ def progress(title: str = "", verbose: int | None = None, owner: Any = None) -> 
     ...     tell("start 1/5", 0, 5)
     """
     line = _line.get()
+    # `fit_predict` calls `fit`: one name in the line, not two
     same = line is not None and owner is not None and line.stack[-1].owner is owner
     if same or (line is None and verbose is None and not is_shown(None)):
         yield
@@ -241,6 +248,7 @@ def counted(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
             yield next(steps)
         except StopIteration:
             return
+    # more than was announced is no error of the work itself
     yield from steps
 
 

@@ -1,4 +1,4 @@
-"""What is made of the same data is made once, inside a context: graphs and fitted steps of candidates and folds."""
+"""Results that are computed once for the same data inside a context: graphs and fitted steps of folds, say."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import joblib
 __all__ = ["remembered", "remembering"]
 
 T = TypeVar("T")
-_KNOWN: ContextVar[dict[str, Any] | None] = ContextVar("what was made, by what it was made of", default=None)
+_KNOWN: ContextVar[dict[str, Any] | None] = ContextVar("coview_remembered", default=None)
 
 
 @contextmanager
 def remembering() -> Iterator[None]:
-    """Make what is asked of `remembered` once, however often it is asked for inside."""
+    """Compute what `remembered` is asked for once inside, however often it is asked for."""
+    # a context inside another one shares what was made there
     token = _KNOWN.set({} if _KNOWN.get() is None else _KNOWN.get())
     try:
         yield
@@ -27,7 +28,9 @@ def remembering() -> Iterator[None]:
 
 
 def remembered(made_of: tuple[Any, ...], make: Callable[[], T]) -> T:
-    """Return what `make` makes, which nobody may change; inside `remembering`, what was made of the same before.
+    """Return what `make` returns; inside `remembering`, what an earlier call with the same `made_of` returned.
+
+    The result is shared, so it must not be changed.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Tables for people: a title and rows as text and as HTML, and a dict of columns that prints as such a table.
 
-A dict of lists is what `pandas.DataFrame` and `polars.DataFrame` take. Columns in which nothing is known are not shown,
-nor are empty cells; the numbers are rounded for the eye alone.
+A dict of lists is what `pandas.DataFrame` and `polars.DataFrame` take. Empty columns and cells are not shown, and
+numbers are rounded only where they are shown.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ FLOATING = (float, np.floating)
 
 def text_table(title: str, rows: Sequence[Sequence[str]], aligned: int) -> str:
     """Return a title and a line per row, the first columns aligned; empty cells at the end are left out."""
+    # names of views and features come from files, and could hold codes that a terminal obeys
     rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(row[c]) for row in rows) for c in range(aligned)]
     lines = [
@@ -84,10 +85,10 @@ class ColumnTable(dict[str, list[Any]]):
         return f"{count} {self.noun}{'' if count == 1 else 's'}"
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
-        """Names of the columns that say something, and their cells by row."""
+        """Return the names of the columns that are not empty, and their cells by row."""
         cells = {name: [_cell(value) for value in column] for name, column in self.items()}
-        told = {name: column for name, column in cells.items() if any(column)}
-        return list(told), [list(row) for row in zip(*told.values())]
+        shown = {name: column for name, column in cells.items() if any(column)}
+        return list(shown), [list(row) for row in zip(*shown.values())]
 
 
 def _same(ours: Any, theirs: Any) -> bool:

@@ -1,7 +1,7 @@
-"""Warnings about a user's data: at the line of theirs that called coview, and silent in work inside other work.
+"""Warnings about a user's data, which point to the line of the user's code that called coview.
 
-Folds of a cross-validation, scores, and models inside others fit and predict many times: they would say the same of
-parts of the data, again and again, and to nobody who asked.
+Folds of a cross-validation, scorers and models inside other models fit and predict many times. They would repeat the
+same warning for parts of the data, so that warnings are silent there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SILENT: ContextVar[bool] = ContextVar("coview_silent", default=False)  # whether
 
 @contextmanager
 def unwarned() -> Iterator[None]:
-    """Let all work inside be silent, where the caller speaks for it or nobody asked."""
+    """Silence the warnings of `warn_user` inside, where the caller warns itself or no user asked for the work."""
     token = SILENT.set(True)
     try:
         yield
@@ -53,9 +53,9 @@ def silenced(*, but: type[Warning]) -> Iterator[None]:
 
 
 def warn_user(message: str, category: type[Warning], *, inside: bool = False) -> None:
-    """Warn at the user's line, unless this is work inside other work, in folds or for scores.
+    """Warn at the line of the user's code, unless this is part of other work, such as a fold or a score.
 
-    `inside` of other work too where nobody else would speak, as of data that is handed on as it came.
+    With `inside`, warn there too: of a fault in data that the outer work hands on unchanged and does not look at.
 
     Examples
     --------

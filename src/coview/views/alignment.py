@@ -32,17 +32,19 @@ def join_rows(
         if columns is not None:
             names[name] = columns
         rows[name] = _row_of_id(name, index if ids is None else ids, arrays[name].shape[0])
+    # all ids are read before any row is moved: only then is it known which objects there are
     order = _rows_by_id(rows, how)
     present = np.empty((len(order), len(arrays)), dtype=bool)
     for v, name in enumerate(rows):
         positions = np.array([rows[name].get(key, -1) for key in order], dtype=np.intp)
         present[:, v] = positions >= 0
+        # an object without the view gets a row of zeros, which `present` tells from one of counts that are all 0
         arrays[name] = scatter_rows(arrays[name], positions)
     return arrays, as_ids(order, len(order)), present, names
 
 
 def _row_of_id(name: str, ids: Any, n_rows: int) -> dict[Any, int]:
-    """Position of every identifier of one view."""
+    """Return the position of every identifier of one view."""
     if ids is None:
         raise ViewsError(f"View {name!r} has no ids to align by. Pass (ids, matrix), or a pandas frame with an index.")
     array = np.asarray(ids)
@@ -54,7 +56,7 @@ def _row_of_id(name: str, ids: Any, n_rows: int) -> dict[Any, int]:
 
 
 def _rows_by_id(rows: Mapping[str, dict[Any, int]], how: str) -> list[Any]:
-    """Identifiers of the joined rows, in order of first appearance."""
+    """Return the identifiers of the joined rows, in order of first appearance."""
     every = list(dict.fromkeys(key for index in rows.values() for key in index))
     if len({isinstance(key, str) for key in every}) > 1:  # 1 and "1" would become two objects without a word
         raise ViewsError("Ids must be of one type to align by. Convert all of them to strings or all to numbers.")
@@ -74,6 +76,7 @@ def concat_rows(
         raise ViewsError("Views.concat needs at least one Views, got none.")
     order = list(dict.fromkeys(name for part in parts for name in part.names))
     with_ids = [part.ids is not None for part in parts]
+    # made-up ids for the others could be those of real objects
     if any(with_ids) and not all(with_ids):
         raise ViewsError(f"Views.concat needs ids in all parts or in none, but part {with_ids.index(False)} has none.")
     widths: dict[str, int] = {}
@@ -85,6 +88,7 @@ def concat_rows(
     arrays = {}
     first = np.cumsum([0, *map(len, parts)])
     for v, view in enumerate(order):
+        # it gives parts without the view their number of columns and their type
         some = next(part[view] for part in parts if view in part)
         pieces = []
         for part, start in zip(parts, first):
@@ -100,6 +104,7 @@ def _check_same_columns(
     view: str, i: int, width: int, before: int, columns: np.ndarray | None, names: dict[str, np.ndarray]
 ) -> None:
     """Refuse a view whose columns differ from those in the parts before; `names` are theirs, and grow."""
+    # names are compared too: as many columns of other words would be added up silently
     other = columns is not None and not np.array_equal(names.setdefault(view, columns), columns)
     if width != before or other:
         what = f"{width} features instead of {before}" if width != before else "other features"

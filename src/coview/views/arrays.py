@@ -56,6 +56,7 @@ SINGLE_LARGEST, SINGLE_SMALLEST = 1e9, 1e-9  # likewise in single precision
 
 def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
     """Return (matrix, names of columns or None, row ids or None) of one view; refuse what is no numeric matrix."""
+    # here: who only holds views need not wait for scikit-learn
     from sklearn.utils import check_array
 
     columns = index = None
@@ -65,6 +66,7 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
         source, columns, index = _from_frame(name, source)
     elif isinstance(source, np.ma.MaskedArray) and np.ma.is_masked(source):
         raise ViewsError(f"View {name!r} is a masked array. Fill the masked values with filled(value).")
+    # the most frequent mistake gets a sentence of its own; scikit-learn would speak of conversion to float
     elif getattr(source, "ndim", 1) == 1 and isinstance(first := _first(source), str):
         raise ViewsError(
             f"View {name!r} contains text ({short(first)}, ...), not a matrix. Count their words first: "
@@ -73,11 +75,13 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
     try:
         if sparse.issparse(source):
             source = _canonical_csr(source)
+        # scikit-learn looks for NaN by a sum, which may be infinity minus infinity
         with np.errstate(invalid="ignore"):
             matrix = check_array(source, accept_sparse="csr", dtype="numeric")
         if matrix.dtype.kind not in "biuf":
             raise ValueError(f"dtype {matrix.dtype} is not numeric.")
     except (ValueError, TypeError, OverflowError) as error:
+        # scikit-learn raises both, and its checks of estimators want the same kind to come out
         kind = ViewsTypeError if isinstance(error, TypeError) else ViewsError
         words = " ".join(str(error).split())
         raise kind(f"View {name!r} cannot be used: {cut(words, 300)}", **_advise(name, words)) from None
@@ -85,12 +89,12 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
 
 
 def _first(values: Any) -> Any:
-    """First value of a list or an array."""
+    """Return the first value of a list or an array."""
     return next(iter(values), None) if isinstance(values, Sequence | np.ndarray) or hasattr(values, "iloc") else None
 
 
 def _advise(name: str, words: str) -> dict[str, Any]:
-    """What to do about data that scikit-learn refuses in these words."""
+    """Return advice about data that scikit-learn refuses in these words."""
     if "NaN" in words or "infinity" in words:
         return {
             "python": f"Fill or drop such values; mark rows that lack the whole view by present={{{name!r}: mask}}, or "
@@ -190,7 +194,7 @@ def check_width(column: Any) -> None:
 
 
 def frame_ids(frame: Any) -> np.ndarray | None:
-    """Row index of a pandas frame where it has one of its own, else None."""
+    """Return the row index of a pandas frame, or None where its rows are merely counted."""
     native = frame.to_native()
     if not hasattr(native, "index") or type(native.index).__name__ == "RangeIndex":
         return None
@@ -206,6 +210,7 @@ def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndar
         columns = text_array([str(column) for column in frame.columns], f"feature names of view {name!r}")
     index = frame_ids(frame)
     kinds = list(getattr(native, "dtypes", []))
+    # frames of indicators may have many thousands of columns, almost all zeros
     if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
         return sparse.csr_array(native.sparse.to_coo()), columns, index
     for column in frame.iter_columns():
@@ -219,16 +224,17 @@ def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndar
 
 
 def stack(matrices: list[Any], axis: int = 0) -> Any:
-    """One matrix of several, one below the other or, with axis 1, side by side; sparse if any of them is."""
+    """Stack matrices below each other or, with axis 1, side by side; the result is sparse if any of them is."""
     if len(matrices) == 1:
         return matrices[0]
     if any(sparse.issparse(matrix) for matrix in matrices):
+        # sparse wins: made dense, a view of words may not fit into memory
         return (sparse.vstack if axis == 0 else sparse.hstack)(matrices, format="csr")
     return np.concatenate(matrices, axis=axis)
 
 
 def side_by_side(arrays: list[Any]) -> Any:
-    """One matrix of all columns, sparse if any part is."""
+    """Stack matrices side by side, in the form that scikit-learn takes; sparse if any of them is."""
     return for_sklearn(stack(arrays, axis=1))
 
 
@@ -246,7 +252,7 @@ def check_not_negative(name: str, matrix: Any, who: str) -> None:
 
 
 def largest(matrix: Any) -> float:
-    """Largest absolute value of a matrix."""
+    """Return the largest absolute value of a matrix."""
     values = matrix.data if sparse.issparse(matrix) else matrix
     return max(float(values.max(initial=0)), -float(values.min(initial=0)))
 
@@ -289,6 +295,7 @@ def sparse_in_single(matrix: Any) -> Any:
     """
     if not sparse.issparse(matrix) or matrix.dtype == np.float32 or not fits_single(matrix):
         return matrix
+    # halves the memory that each sweep reads, where counts lose nothing by it
     single = matrix.astype(np.float32)
     return single if (single.data == matrix.data).all() else matrix
 
@@ -332,6 +339,7 @@ def is_whole(matrix: Any) -> bool:
 def read_only(matrix: Any) -> Any:
     """Return the same values behind an object that cannot change them; nothing is copied."""
     if sparse.issparse(matrix):
+        # not by the constructor of the three parts, which looks through all indices for their type
         shared = type(matrix)(matrix.shape, dtype=matrix.dtype)
         shared.data, shared.indices, shared.indptr = (
             frozen(part) for part in (matrix.data, matrix.indices, matrix.indptr)
@@ -348,7 +356,7 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 
 def take_rows(matrix: Any, rows: Any) -> Any:
-    """Rows of a matrix, by slice or integer array; a contiguous slice shares memory."""
+    """Return rows of a matrix, by slice or integer array; a contiguous slice shares memory."""
     if sparse.issparse(matrix) and isinstance(rows, slice):
         start, stop, step = rows.indices(matrix.shape[0])
         if step == 1:
@@ -357,7 +365,8 @@ def take_rows(matrix: Any, rows: Any) -> Any:
 
 
 def slice_csr(matrix: Any, start: int, stop: int) -> Any:
-    """Rows start to stop of a CSR matrix; values and column indices are shared, not copied."""
+    """Return rows start to stop of a CSR matrix; values and column indices are shared, not copied."""
+    # SciPy copies the values of a slice; a pass over blocks would copy the whole matrix
     lo, hi = matrix.indptr[start], matrix.indptr[stop]
     part = type(matrix)((stop - start, matrix.shape[1]), dtype=matrix.dtype)
     part.data, part.indices = matrix.data[lo:hi], matrix.indices[lo:hi]
@@ -366,10 +375,11 @@ def slice_csr(matrix: Any, start: int, stop: int) -> Any:
 
 
 def scatter_rows(matrix: Any, positions: np.ndarray) -> Any:
-    """Matrix whose row i is row positions[i] of the given one, or zeros where positions[i] is -1."""
+    """Return a matrix whose row i is row positions[i] of the given one, or zeros where positions[i] is -1."""
     have = positions >= 0
     taken = matrix[positions[have]]
     if sparse.issparse(matrix):
+        # rows that are not there have no values, so only the bounds of rows are made anew
         counts = np.zeros(len(positions) + 1, dtype=taken.indptr.dtype)
         counts[1:][have] = np.diff(taken.indptr)
         return type(matrix)((taken.data, taken.indices, np.cumsum(counts)), shape=(len(positions), matrix.shape[1]))
@@ -379,9 +389,10 @@ def scatter_rows(matrix: Any, positions: np.ndarray) -> Any:
 
 
 def place_columns(matrix: Any, targets: np.ndarray, width: int) -> Any:
-    """Matrix of `width` columns whose column targets[j] is column j of the given one; -1 leaves a column out."""
+    """Return a matrix of `width` columns whose column targets[j] is column j of the given one; -1 drops one."""
     kept = np.flatnonzero(targets >= 0)
     if sparse.issparse(matrix):
+        # a product with a matrix of ones moves columns without making anything dense
         ones = np.ones(len(kept), dtype=matrix.dtype)
         result = matrix @ sparse.csr_array((ones, (kept, targets[kept])), shape=(len(targets), width))
         result.sort_indices()
@@ -392,7 +403,7 @@ def place_columns(matrix: Any, targets: np.ndarray, width: int) -> Any:
 
 
 def density(matrix: Any, n_rows: int | None = None) -> float:
-    """Share of the entries that are not zero, of so many rows (all): those of others, that lack a view, are zeros."""
+    """Return the share of entries that are not zero, in the `n_rows` rows (all) that have the view."""
     size = (matrix.shape[0] if n_rows is None else n_rows) * matrix.shape[1]
     if not size:
         return 0.0
@@ -405,12 +416,12 @@ def kind_of(matrix: Any) -> str:
 
 
 def stored_values(matrix: Any) -> int:
-    """Number of values that a matrix stores: all cells of a dense one."""
+    """Return the number of values that a matrix stores: all cells of a dense one."""
     return int(matrix.nnz if sparse.issparse(matrix) else matrix.size)
 
 
 def memory_size(matrix: Any) -> int:
-    """Bytes of a matrix in memory."""
+    """Return the bytes that a matrix takes in memory."""
     if sparse.issparse(matrix):
         return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
     return int(matrix.nbytes)
@@ -455,7 +466,7 @@ def looks_counted(matrix: Any, n_rows: int | None = None) -> bool:
 
 
 def unit_rows(matrix: Any) -> Any:
-    """Rows of length one, in floating point; empty rows stay empty."""
+    """Scale rows to length one, in floating point; empty rows stay empty."""
     from sklearn.preprocessing import normalize  # who only holds views need not wait for scikit-learn
 
     if matrix.dtype.kind != "f":
@@ -464,7 +475,7 @@ def unit_rows(matrix: Any) -> Any:
 
 
 def for_sklearn(matrix: Any, fitted: Any = None) -> Any:
-    """Sparse matrix as scikit-learn's compiled code wants it: 32-bit indices where they suffice, not read-only.
+    """Return a matrix as scikit-learn's compiled code needs it: 32-bit indices where they suffice, writable.
 
     A dense matrix is handed over as it is; but the k-means of a fitted estimator takes only the type that it was fitted
     on.

@@ -34,7 +34,7 @@ def check_name(name: Any) -> None:
 
 
 def common_length(lengths: Mapping[str, int]) -> int:
-    """Number of rows that all views share."""
+    """Return the number of rows of all views; refuse views with different numbers."""
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
         raise ViewsError(
@@ -56,7 +56,7 @@ def check_same_index(indexes: list[tuple[str, np.ndarray]]) -> None:
 
 
 def as_ids(ids: Any, n_rows: int) -> np.ndarray | None:
-    """Identifiers as an array with one entry per row; texts are Python's own `str`."""
+    """Return identifiers as an array with one entry per row; texts are Python's own `str`."""
     if ids is None:
         return None
     if isinstance(ids, (list, tuple)) and all(isinstance(key, str) for key in ids):
@@ -68,7 +68,7 @@ def as_ids(ids: Any, n_rows: int) -> np.ndarray | None:
 
 
 def texts_as_str(ids: np.ndarray) -> np.ndarray:
-    """Identifiers with texts as Python's own `str`: of NumPy's arrays of texts each element is a `numpy.str_`.
+    """Return identifiers with texts as Python's own `str`, not as `numpy.str_`.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def texts_as_str(ids: np.ndarray) -> np.ndarray:
 
 
 def as_present(present: Any, names: tuple[str, ...], n_rows: int) -> np.ndarray:
-    """Boolean matrix (rows, views) from a matrix, a mask per view, or nothing (all there)."""
+    """Return a boolean matrix (rows, views) from a matrix, a mask per view, or None (all present)."""
     mask = np.ones((n_rows, len(names)), dtype=bool)
     if present is None:
         return mask
@@ -89,6 +89,7 @@ def as_present(present: Any, names: tuple[str, ...], n_rows: int) -> np.ndarray:
                 raise ViewsError(
                     f"present names view {name!r}, but the views are {listed(names)}.{did_you_mean(name, names)}"
                 )
+            # views that are not named have all rows, as without any mask
             mask[:, names.index(name)] = _as_mask(column, (n_rows,))
         return mask
     return _as_mask(present, mask.shape).copy()
@@ -105,6 +106,7 @@ def check_absent_rows_empty(name: str, array: Any, present: np.ndarray) -> None:
     """Refuse values in rows that are said to lack the view."""
     if present.all():
         return
+    # only these are read: few rows of a large view may be absent
     absent = np.flatnonzero(~present)
     rows = take_rows(array, absent)
     filled = rows.count_nonzero() if sparse.issparse(rows) else np.count_nonzero(rows)
@@ -116,7 +118,8 @@ def check_absent_rows_empty(name: str, array: Any, present: np.ndarray) -> None:
 
 
 def as_feature_names(name: str, columns: Any, n_features: int) -> np.ndarray:
-    """Names of the columns as an array of text, one per feature."""
+    """Return the names of the columns as an array of text, one per feature."""
+    # frames have names that are numbers or tuples; models and files know texts alone
     array = text_array(columns if isinstance(columns, np.ndarray) else list(columns), f"feature names of view {name!r}")
     if array.shape != (n_features,):
         raise ViewsError(f"View {name!r} has {n_features} features, but {array.size} feature names were given.")
@@ -124,12 +127,13 @@ def as_feature_names(name: str, columns: Any, n_features: int) -> np.ndarray:
 
 
 def same_optional(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    """Equality of arrays that may be absent."""
+    """Tell whether two arrays, or None, are equal."""
     return a is b if a is None or b is None else np.array_equal(a, b)
 
 
 def same_values(a: Any, b: Any) -> bool:
-    """Equality of two matrices; a dense one never equals a sparse one."""
+    """Tell whether two matrices are equal; a dense one never equals a sparse one."""
     if a.shape != b.shape or sparse.issparse(a) != sparse.issparse(b):
         return False
+    # counted rather than compared cell by cell, which would make the sparse one dense
     return (a != b).nnz == 0 if sparse.issparse(a) else np.array_equal(a, b)

@@ -65,6 +65,7 @@ def as_views(
         joined = _from_annotated(X, [obsm] if isinstance(obsm, str) else obsm)
         return joined if as_it_is else Views(joined, **more)
     if not isinstance(X, NamedViews):
+        # one dask collection makes all views lazy: those in memory are cut into the same parts
         sources = named_matrices(X, {})
         if any(is_dask_collection(source) for source in sources.values()):
             return from_dask(sources, **more)
@@ -83,9 +84,10 @@ def in_memory_views(X: Any, caller: str, verb: str) -> Views:
 
 
 def _from_annotated(data: Any, obsm: Sequence[str] | None) -> Views:
-    """Each modality of a MuData is a view, or X of an AnnData; objects that a modality lacks are missing there."""
+    """Make a view of each modality of a MuData, or of X of an AnnData; objects may lack a modality."""
     if is_mudata(data):
         modalities = {str(name): part for name, part in data.mod.items()}
+        # matrices of a modality are called "rna:X_pca", those of the whole MuData by their own name
         places = {"": data, **{f"{name}:": part for name, part in modalities.items()}}
     else:
         modalities, places = {"X": data}, {"": data}
@@ -94,6 +96,7 @@ def _from_annotated(data: Any, obsm: Sequence[str] | None) -> Views:
     known = {
         start + str(key): (_object_names(part), part.obsm[key]) for start, part in places.items() for key in part.obsm
     }
+    # an AnnData of embeddings alone has no X to make a view of
     if obsm is None and not parts and not is_mudata(data):
         obsm = list(known)
     for name in obsm or ():
@@ -102,6 +105,7 @@ def _from_annotated(data: Any, obsm: Sequence[str] | None) -> Views:
         sources[name] = _without_absent(*known[name])
     joined = Views.align(sources)
     order = {key: i for i, key in enumerate(joined.ids.tolist())}  # type: ignore[union-attr]
+    # in the order of the data, so that results fit its `obs`
     rows = np.array([order[key] for key in _object_names(data) if key in order], dtype=np.intp)
     names = {name: text_array(part.var_names, f"feature names of view {name!r}") for name, part in parts.items()}
     return Views(joined[rows], feature_names=names)
@@ -112,10 +116,11 @@ def _object_names(data: Any) -> list[str]:
 
 
 def _without_absent(ids: list[str], matrix: Any) -> tuple[list[str], Any]:
-    """Rows that are not NaN alone, which is how a MuData fills those of objects that are not there."""
+    """Drop the rows that are all NaN, by which a MuData marks objects that are not there."""
     values = np.asarray(matrix) if not sparse.issparse(matrix) else None
     if values is None or values.ndim != 2 or values.dtype.kind != "f" or not np.isnan(values).any():
         return ids, matrix
+    # a row with some NaN is a mistake in the data, which `as_matrix` refuses
     there = ~np.isnan(values).all(axis=1)
     rows = np.flatnonzero(there)
     return [ids[i] for i in rows], matrix.iloc[rows] if is_frame(matrix) else values[rows]

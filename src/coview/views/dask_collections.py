@@ -64,6 +64,7 @@ def from_dask(
             indexes.append((name, index))
     n_rows = common_length({name: array.shape[0] for name, array in arrays.items()})
     check_same_index(indexes)
+    # the finest cut, since a part of all views has to fit into memory
     lengths = max((array.chunks[0] for array in arrays.values() if is_dask_collection(array)), key=len)
     for name, columns in (feature_names or {}).items():
         if name not in arrays:
@@ -104,6 +105,7 @@ class DaskSource(Source):
     def nbytes(self) -> tuple[int, ...]:  # type: ignore[override]
         """Bytes of each part; where a view is sparse, as many per row as the first part has, which is computed."""
         if self._sparse:
+            # dask knows no number of stored values before it computes
             per_row = sum(map(memory_size, self.read(0, 0, self.lengths[0]).values())) / self.lengths[0]
         else:
             per_row = sum(view.dtype.itemsize * view.features for view in self.layout.values())
@@ -112,6 +114,7 @@ class DaskSource(Source):
     @cached_property
     def _parts(self) -> list[Any]:
         dask = load_dask()
+        # not pure: hashing the blocks to find equal ones would cost more than it saves
         assemble = dask.delayed(_assemble, pure=False)
         shared = dask.delayed((self.names, self._feature_names), traverse=False)  # names of many features travel once
         blocks = [array.to_delayed()[:, 0] for array in self._arrays.values()]
@@ -154,6 +157,7 @@ def _read_collection(name: str, source: Any) -> tuple[Any, np.ndarray | None, np
         columns = np.asarray([str(column) for column in source.columns])
         if type(source._meta.index).__name__ != "RangeIndex":
             index = np.asarray(source.index.compute())
+        # known lengths are needed: parts are found by row number
         source = source.to_dask_array(lengths=True)
     elif "Array" not in classes:
         raise ViewsError(
@@ -168,6 +172,7 @@ def _read_collection(name: str, source: Any) -> tuple[Any, np.ndarray | None, np
         source = source.copy().compute_chunk_sizes()
     if not all(source.shape):
         raise ViewsError(f"View {name!r} is empty: {source.shape[0]} row(s) of {source.shape[1]} feature(s).")
+    # a filter leaves empty chunks behind, and a part has at least one row
     lengths = tuple(length for length in source.chunks[0] if length)
     return source.rechunk((lengths, -1)), columns, index
 

@@ -87,6 +87,7 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
     arrays: dict[str, Any] = {}
     for name, width in views.n_features.items():
         if name not in n_features:
+            # the advice names the views that are left, if any are
             both = [view for view in views.names if view in n_features]
             raise ViewsError(
                 f"{who} was not fitted on view {name!r}; it was fitted on {listed(n_features)}."
@@ -95,6 +96,7 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
                 cli="Leave it out." if both else "",
             )
         fitted, columns = feature_names.get(name), views.feature_names.get(name)
+        # without names on one side, the number of columns is all that can be compared
         if fitted is None or columns is None:
             if width != n_features[name]:
                 raise ViewsError(
@@ -102,6 +104,7 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
                     "the same vectorizer or columns; where both have names of columns, they are matched by name."
                 )
         elif not np.array_equal(fitted, columns):
+            # every part would be matched anew in each pass over the data
             if not isinstance(views, Views):
                 raise ViewsError(
                     f"View {name!r} has other columns than {who} was fitted with, or another order of them, and its "
@@ -110,6 +113,7 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
             arrays[name] = place_columns(views[name], _match_names(who, name, columns, fitted), len(fitted))
     if not arrays:
         return views
+    # trusted from here on: the matrices came from checked views, and their widths from the model
     names = {name: feature_names[name] if name in arrays else columns for name, columns in views.feature_names.items()}
     return Views._trusted({**dict(views.items()), **arrays}, views.ids, views.present, names)
 
@@ -136,7 +140,7 @@ def in_fitted_order(who: str, views: Views, expected: Mapping[str, ViewInput]) -
 
 
 def _match_names(who: str, view: str, columns: np.ndarray, fitted: np.ndarray) -> np.ndarray:
-    """Position among the fitted columns of each given one, or -1; warns of another order and of missing ones."""
+    """Return the position of each given column among the fitted ones, or -1; warn of any difference."""
     where = {name: i for i, name in enumerate(fitted.tolist())}
     new = columns.tolist()
     if len(where) < len(fitted) or len(set(new)) < len(new):
@@ -144,6 +148,7 @@ def _match_names(who: str, view: str, columns: np.ndarray, fitted: np.ndarray) -
             f"View {view!r} has other columns than {who} was fitted with, and some names are there twice, so they "
             "cannot be matched by name. Give the same columns in the same order."
         )
+    # features beyond the fitted ones are normal for new texts, so they are left out and not refused
     targets = np.array([where.get(name, -1) for name in new])
     n_known, lacking = int((targets >= 0).sum()), len(where) - int((targets >= 0).sum())
     if not n_known:
@@ -156,6 +161,7 @@ def _match_names(who: str, view: str, columns: np.ndarray, fitted: np.ndarray) -
         f"{lacking} of the {len(where)} columns missing, which count as 0" if lacking else "",
         f"{len(new) - n_known} unknown column(s), which are ignored" if n_known < len(new) else "",
     ]
+    # also inside other work: a wrong order of columns is a fault of the data, which only the user can mend
     warn_user(
         f"View {view!r} is not as {who} was fitted: it has {', '.join(filter(None, changes))}. Columns are matched by "
         "name.",

@@ -61,6 +61,7 @@ class LazyViews(NamedViews):
     _ends: np.ndarray
 
     def __init__(self, source: Source) -> None:
+        # by `object`: views refuse to have attributes set
         object.__setattr__(self, "_source", source)
         object.__setattr__(self, "_ends", np.cumsum(source.lengths, dtype=np.intp))
 
@@ -131,6 +132,7 @@ class LazyViews(NamedViews):
         parts: list[np.ndarray] = []
         for i in range(len(self.lengths)):
             ids = self._source.ids(i)
+            # parts have all ids or none: those of one part without the others name no rows
             if ids is None:
                 return None
             parts.append(ids)
@@ -178,14 +180,16 @@ class LazyViews(NamedViews):
 
     def _range(self, start: int, stop: int) -> Views:
         if stop <= start:
+            # one row is read and dropped: an empty result still has the names, widths and types of the views
             return self._source.read(0, 0, 1)[:0]
         return stack_views([self._source.read(*rows) for rows in parts_between(self._ends, start, stop)])
 
     def _rows(self, rows: np.ndarray) -> Views:
-        """Rows in any order, reading every part that holds some of them once."""
+        """Read rows in any order; every part that holds some of them is read once."""
         if not rows.size:
             return self._range(0, 0)
         part = np.searchsorted(self._ends, rows, side="right")
+        # rows are asked for part by part, so that each file is opened once, and put in their order at the end
         order = np.argsort(part, kind="stable")
         pieces = []
         for i in np.unique(part):

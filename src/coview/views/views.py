@@ -78,6 +78,7 @@ class RowsById:
         if own is None:
             raise ViewsError("These views have no ids to look up. Pass Views(..., ids=...), or TableViews(id=COLUMN).")
         wanted = np.atleast_1d(np.asarray(ids)).tolist()
+        # one pass over the ids, for all that are asked
         rows: dict[Any, list[int]] = {key: [] for key in wanted}
         for row, key in enumerate(own.tolist()):
             if key in rows:
@@ -135,7 +136,7 @@ class NamedViews(ABC):
         return name in self.names
 
     def keys(self) -> tuple[str, ...]:
-        """Names of the views, so that ``dict(X)`` works for views in memory."""
+        """Return the names of the views, so that ``dict(X)`` works for views in memory."""
         return self.names
 
     @property
@@ -284,6 +285,7 @@ class Views(NamedViews):
                     f"View {name!r} is a dask {type(source).__name__}, which Views() does not compute. Keep it lazy "
                     f"with as_views({{{name!r}: ...}}), or pass its .compute()."
                 )
+            # each matrix is made read-only and its indices are checked, so that all later code may trust it
             array, columns, index = as_matrix(name, source)
             arrays[name] = array
             if columns is not None:
@@ -311,6 +313,7 @@ class Views(NamedViews):
     def _set(
         self, arrays: dict[str, Matrix], ids: np.ndarray | None, present: np.ndarray, names: dict[str, np.ndarray]
     ) -> None:
+        # views refuse to have attributes set
         put = object.__setattr__
         put(self, "_arrays", arrays)
         put(self, "_names", tuple(arrays))
@@ -327,6 +330,7 @@ class Views(NamedViews):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # what was checked once need not be again in each worker process
         return Views._trusted, (self._arrays, self._ids, self._present, self._feature_names)
 
     # -- what is in it
@@ -414,6 +418,7 @@ class Views(NamedViews):
         functions = function if isinstance(function, Mapping) else dict.fromkeys(self._names, function)
         self._check_names(tuple(functions))
         arrays = {name: functions[name](a) if name in functions else a for name, a in self._arrays.items()}
+        # a function that changes the number of columns makes other features of them
         kept = {n: c for n, c in self._feature_names.items() if getattr(arrays[n], "shape", (0, 0))[1:] == c.shape}
         return Views(arrays, ids=self._ids, present=self._present, feature_names=kept)
 
@@ -458,6 +463,7 @@ class Views(NamedViews):
         >>> X.ids.tolist(), X["words"][-1].tolist()
         (['a', 'b', 'c'], [1.0, 1.0])
         """
+        # a generator is gone after the check of its parts
         parts = list(parts)
         for i, part in enumerate(parts):
             if not isinstance(part, Views):
@@ -479,6 +485,7 @@ class Views(NamedViews):
         )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        # without this, NumPy makes some array of objects, and scikit-learn complains of its shape
         raise ViewsTypeError(
             f"Views ({listed(self._names)}) are not one matrix. Use X.hstack() to concatenate them, "
             f"X['{self._names[0]}'] "
@@ -514,7 +521,7 @@ class Views(NamedViews):
 
 
 def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Sources by view name, from the forms that `Views(...)` accepts."""
+    """Return the sources by view name, from any form that `Views(...)` accepts."""
     pairs: list[tuple[str, Any]]
     if views is None or (isinstance(views, (list, tuple)) and not views):
         pairs = []
@@ -528,6 +535,7 @@ def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
         pairs = [(str(name), views[name]) for name in dict.fromkeys(views.columns.get_level_values(0))]
     else:
         pairs = [(PLAIN, views)]
+    # by keyword too, beside a mapping: Views({"words": W}, links=L)
     pairs += named.items()
     for name, _ in pairs:
         check_name(name)
@@ -569,11 +577,13 @@ def check_same_order(X: Any, values: Any, name: str) -> None:
     index, own = _index_of(values), _index_of(X)
     if index is None or type(values.index).__name__ == "RangeIndex":
         return
+    # a frame among several tells the order of all: `Views` refuses frames with different indexes
     parts = X.values() if isinstance(X, Mapping) else X if isinstance(X, (list, tuple)) else ()
     if parts:
         own = next((rows for rows in map(_index_of, parts) if rows is not None), None)
     elif isinstance(X, NamedViews) and X.ids is not None and all(isinstance(key, str) for key in X.ids.tolist()):
         own = X.ids.tolist()
+    # only the same objects in another order are refused: other indexes say nothing of the rows of X
     if own is not None and own != index and sorted(map(str, own)) == sorted(map(str, index)):
         raise ViewsError(
             f"The rows of {name} are in another order than those of X. Put them in its order with {name}.loc[...], or "
@@ -582,7 +592,7 @@ def check_same_order(X: Any, values: Any, name: str) -> None:
 
 
 def _index_of(values: Any) -> list[Any] | None:
-    """Index of a pandas Series or frame; None of anything else, as of pandas' own arrays."""
+    """Return the index of a pandas Series or frame as a list, or None."""
     index = getattr(values, "index", None) if type(values).__module__.partition(".")[0] == "pandas" else None
     return None if index is None else index.tolist()
 
@@ -609,7 +619,7 @@ def presence_patterns(present: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]
     n, n_views = present.shape
     if present.all():
         return [(np.arange(n), np.arange(n_views))] if n else []
-    # rows are told apart by one number each, or by themselves where that would not fit
+    # one number for each row, whose bits are its views: comparing rows as such takes long where there are many
     fits = n_views < 63
     bits = present @ (1 << np.arange(n_views)) if fits else np.unique(present, axis=0, return_inverse=True)[1].ravel()
     kinds, first = np.unique(bits, return_index=True)
