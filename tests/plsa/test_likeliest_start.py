@@ -47,7 +47,7 @@ def test_vectors_that_weigh_nothing_are_not_looked_at(monkeypatch):
     choose = starts.most_likely
     monkeypatch.setattr(starts, "most_likely", lambda X, *rest: (looked.append(list(X.names)), choose(X, *rest))[1])
     X = Views(**dict(MADE.views.items()), vector=np.random.default_rng(0).normal(size=(120, 2)))
-    found = [likeliest_start(X, 3, 0, {"vector": weight}, 1, gaussian=("vector",)) for weight in (0.0, 1.0)]
+    found = [likeliest_start(X, 3, 0, {"vector": weight}, 1, dense={"vector": "gaussian"}) for weight in (0.0, 1.0)]
     assert looked == [["view0", "view1"], ["view0", "view1", "vector"]]
     assert_allclose(found[0], likeliest_start(MADE.views, 3, 0, {}, 1), atol=1e-9)
 

@@ -35,7 +35,7 @@ a constant, and touches it at the current H_v: counts that any of the three dive
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -52,7 +52,6 @@ from coview.engines.protocol import Block, Engine, Extra, Holder
 from coview.engines.state import State, Tree
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Inspection
-from coview.plsa.dense import add_moments, far_from_zero, gaussian_objective, quadratic_of
 from coview.plsa.divergences import DIVERGENCES, Divergence, step_rows
 from coview.plsa.minibatches import known_views, learn_stream
 from coview.plsa.mixture import MixtureModel
@@ -77,7 +76,7 @@ else:
 # -- one mixture per object and view, as in pairwise PLSA too
 
 
-def has_data(views: Views, vectors: tuple[str, ...] = ()) -> np.ndarray:
+def has_data(views: Views, vectors: Collection[str] = ()) -> np.ndarray:
     """Which objects have data in which view (objects x views); in one of the `vectors` zeros are data."""
     there = np.ones(len(views), dtype=bool)
     sums = [there if name in vectors else np.asarray(matrix.sum(axis=1)).ravel() > 0 for name, matrix in views.items()]
@@ -119,8 +118,8 @@ class ByViewSteps(MixtureSteps):
         total = 0.0
         for v, (name, X) in enumerate(block.views.items()):
             mixture = ops.asarray(table[:, self._columns(v)])
-            if name in self.gaussian:
-                total += float(self.vector_objective(block, name, mixture, shared, ops).sum())
+            if name in self.dense:
+                total += self.vector_objective(block, name, mixture, shared, ops)
                 continue
             total += self.weights.get(name, 1.0) * float(ops.log_likelihood(X, mixture, shared["profiles"][name]).sum())
         return total
@@ -153,8 +152,8 @@ class ByViewSteps(MixtureSteps):
         sums = stats.setdefault("ratio", {})
         for v, (name, X) in enumerate(block.views.items()):
             mixture = ops.asarray(table[:, self._columns(v)])
-            if name in self.gaussian:
-                add_moments(block, name, mixture, stats, ops, far_from_zero(shared, name, ops))
+            if name in self.dense:
+                self.add_moments(block, name, mixture, shared, ops, stats)
                 continue
             sums[name] = ops.ratio_features(X, mixture, shared["profiles"][name], sums.get(name))
         stats["objective"] = stats.get("objective", 0.0) + objective
@@ -322,10 +321,10 @@ class CoSteps(ByViewSteps):
         likelihood: Any = 0.0
         for v, name in self._ordered(list(block.views)):
             mixture = ops.asarray(table[:, self._columns(v)])
-            if name in self.gaussian:
-                quadratic = quadratic_of(block, name, shared, 1.0, ops)
-                pulls[v] = ops.asarray(quadratic.as_pull(mixture, ops), table.dtype)
-                likelihood = likelihood + gaussian_objective(block, name, quadratic, mixture, shared, 1.0, ops).sum()
+            if name in self.dense:
+                bound = self.bound_vectors(block, name, mixture, shared, ops)
+                pulls[v] = ops.asarray(bound.as_pull(mixture, ops), table.dtype)
+                likelihood = likelihood + self.vector_objective(block, name, mixture, shared, ops, bound)
                 continue
             pulls[v], value = ops.ratio_rows(block.views[name], mixture, shared["profiles"][name])
             likelihood = likelihood + value
@@ -554,7 +553,7 @@ class CoPLSA(ByView, MixtureModel):
             raise ParameterError(
                 f"must be the same for all pairs of views with divergence={self.divergence!r}.", parameter="coupling"
             )
-        return CoSteps(self._n_columns(), gaussian=self._vector_views(), pairs=pairs, divergence=self.divergence)
+        return CoSteps(self._n_columns(), dense=self._vector_views(), pairs=pairs, divergence=self.divergence)
 
     def _attributes(self, state: State, holder: Holder) -> dict[str, Any]:
         attributes = super()._attributes(state, holder)
@@ -565,7 +564,7 @@ class CoPLSA(ByView, MixtureModel):
 
         That is all for an object of one view. Where there are several, what it drove to zero must be free to grow.
         """
-        start = fold_rows(MixtureSteps(steps.width, gaussian=steps.gaussian), block, None, shared, engine)
+        start = fold_rows(MixtureSteps(steps.width, dense=steps.dense), block, None, shared, engine)
         table = np.tile(start, len(block.views))
         several = np.flatnonzero(engine.to_numpy(block.extra["have"]).sum(axis=1) > 1)
         if several.size:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from coview.plsa.fitted_rules import background_rule, topic_counts_rule
 from coview.plsa.minibatches import known_views, learn_stream
-from coview.plsa.mixture import MixtureModel, background_rule, topic_counts_rule
+from coview.plsa.mixture import MixtureModel
 from coview.plsa.plsa import expected_features
 from coview.plsa.starts import SEED_PARAMETERS, FitContext, likeliest_arrays
 from coview.utils.docs import shared_parameters
@@ -125,7 +126,7 @@ class LinkPLSA(MixtureModel):
             context.seed,
             self._weights_of(views),
             self.n_jobs,
-            gaussian=self._vector_views(),
+            dense=self._vector_views(),
             deadline=context.deadline,
             engine=context.engine,
         )

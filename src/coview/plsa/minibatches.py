@@ -15,7 +15,6 @@ from coview.engines.memory import MemoryHolder
 from coview.engines.protocol import floating_type
 from coview.engines.state import State, Tree, tree_map
 from coview.exceptions import ViewsError
-from coview.plsa.dense import as_moments, update_means
 from coview.plsa.starts import FitContext
 from coview.validation import base_seed
 from coview.views.lazy import LazyViews
@@ -103,7 +102,7 @@ def _learn_batch(model: Any, views: Views, extra: dict[str, Any]) -> None:
         if known is None:
             known = steps.as_counts(tree_map(engine.to_numpy, old), new)
             if "moments" in new:
-                known["moments"] = as_moments(tree_map(engine.to_numpy, shared), new["moments"], steps.spread_cost)
+                known["moments"] = steps.as_moments(tree_map(engine.to_numpy, shared), new["moments"])
         new = tree_map(lambda b, a: (1 - weight) * a + weight * b, new, known)
     model.batch_counts_ = new
     learned = steps.update(
@@ -112,7 +111,7 @@ def _learn_batch(model: Any, views: Views, extra: dict[str, Any]) -> None:
         engine,
     )
     if "moments" in new:
-        learned |= update_means(shared, new["moments"], engine, steps.spread_cost)
+        learned |= steps.update_vectors(shared, new["moments"], engine)
     vars(model).update(model._attributes(State(mixtures, learned), holder))
     model._object_ids = ids
     if seeds is not None and first:

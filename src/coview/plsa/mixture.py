@@ -28,11 +28,11 @@ from coview.base import MultiViewEstimator
 from coview.engines.callbacks import LoopMixin, with_callbacks
 from coview.engines.checkpoint import Checkpoint
 from coview.engines.deadline import NO_DEADLINE, START_SHARE, Deadline
-from coview.engines.passes import blockwise, over_rows
+from coview.engines.passes import blockwise, over_rows, sample_rows
 from coview.engines.protocol import Block, Engine, Extra, Holder, floating_type
 from coview.engines.select import hold
 from coview.engines.state import State, Tree, tree_map
-from coview.exceptions import ViewsError
+from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection, Training
 from coview.inspection.features import DEVIATION, deviations_of, rank_features, top_features
 from coview.plsa.dense import (
@@ -40,16 +40,13 @@ from coview.plsa.dense import (
     LIKELIHOOD,
     LIKELIHOODS,
     MULTINOMIAL,
-    batch_rule,
-    choose_likelihoods,
+    SAMPLE,
     cluster_vectors,
     column_moments,
-    gaussian_start,
-    topic_rule,
+    start_vectors,
     vector_weights,
-    vectors_of,
-    vectors_rule,
 )
+from coview.plsa.fitted_rules import topic_rules, vectors_rule
 from coview.plsa.starts import (
     FitContext,
     Seeds,
@@ -73,29 +70,19 @@ from coview.plsa.steps import (
     with_background,
 )
 from coview.utils import fitted_state as rules
-from coview.utils.messages import listed
+from coview.utils.messages import did_you_mean, listed
 from coview.utils.parameters import number
 from coview.validation import base_seed, per_view
+from coview.views.arrays import holds_measurements
 from coview.views.lazy import LazyViews
-from coview.views.views import Views, presence_patterns
+from coview.views.views import Views, n_present, presence_patterns
 
-__all__ = ["RESTART", "MixtureModel", "split_by_view", "topic_rules"]
+__all__ = ["RESTART", "MixtureModel", "choose_likelihoods", "split_by_view"]
 
 PHASES = ("start", "sweeps", "end")  # of a fit
 RESTART = 104_729  # apart enough that restarts share no stream
 
 Self = TypeVar("Self", bound="MixtureModel")
-
-
-def topic_rules(groups: str, topics: str, **counts: rules.Rule) -> dict[str, rules.Rule | None]:
-    """Return what fitted attributes must look like where there are these groups, of these topics; `counts` by view."""
-    return {
-        "topic_feature_": rules.by_view(topic_rule(topics, "features of {view}")),
-        "memberships_": rules.shares("objects", groups),
-        "variance_explained_": vectors_rule(rules.floats(groups)),
-        "group_means_": vectors_rule(rules.floats(groups, "features of {view}")),
-        "batch_counts_": batch_rule(groups, **counts),
-    }
 
 
 class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin, MultiViewEstimator):
@@ -147,8 +134,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if self._takes_vectors:
-            known = vars(self).get("likelihood_", {})
-            tags.input_tags.positive_only = GAUSSIAN not in known.values() if known else self.likelihood == MULTINOMIAL
+            fitted = "likelihood_" in vars(self)
+            tags.input_tags.positive_only = not self._vector_views() if fitted else self.likelihood == MULTINOMIAL
         return tags
 
     # -- what users call
@@ -246,7 +233,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)
         if self._takes_vectors:
-            self.column_moments_ = column_moments(views, self._vector_views())
+            vectors = self._vector_views()
+            self.column_moments_ = column_moments(views, vectors) if vectors else {}
         if self._takes_weights:
             given = None if isinstance(self.view_weights, str) else self.view_weights  # "auto": learned from labels
             weights = per_view("view_weights", given, self.view_names_)
@@ -261,10 +249,10 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     def _real_views(self) -> frozenset[str]:
         return frozenset(self._vector_views())
 
-    def _vector_views(self) -> tuple[str, ...]:
-        """Names of the Gaussian views."""
+    def _vector_views(self) -> dict[str, str]:
+        """Views of vectors, each with its likelihood."""
         known = vars(self).get("likelihood_", {})  # models of counts alone have none
-        return tuple(name for name, likelihood in known.items() if likelihood == GAUSSIAN)
+        return {name: likelihood for name, likelihood in known.items() if likelihood != MULTINOMIAL}
 
     def _count_views(self, names: Iterable[str]) -> tuple[str, ...]:
         """Those of some views that are counts."""
@@ -434,7 +422,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
 
         def make_all(here: int) -> Tree:
             width = self._steps().width
-            return {**make(here), **gaussian_start(views, vectors, given, width, here, spread="start" not in carried)}
+            return {**make(here), **start_vectors(views, vectors, given, width, here, spread="start" not in carried)}
 
         return make_all, carried
 
@@ -697,6 +685,58 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         return float(sum(parts))
 
 
+# -- which likelihood a view has
+
+
+def likelihood_of(matrix: Any, n_present: int | None = None) -> str:
+    """Likelihood that suits the values of a matrix of which `n_present` rows have the view (all); others are zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> likelihood_of(np.array([[3.0, 0.0], [1.0, 2.0]])), likelihood_of(np.array([[0.3, 0.7], [0.5, 0.1]]))
+    ('multinomial', 'gaussian')
+    >>> likelihood_of(sparse.csr_array([[0.3, 0.0]])), likelihood_of(np.array([[3, -1]]))
+    ('multinomial', 'gaussian')
+    >>> likelihood_of(np.array([[31], [54], [17]]))
+    'gaussian'
+    """
+    alone = matrix.shape[1] == 1 and not sparse.issparse(matrix) and matrix.size > 0 and bool(np.ptp(matrix) > 0)
+    return GAUSSIAN if alone or holds_measurements(matrix, n_present) else MULTINOMIAL
+
+
+def choose_likelihoods(likelihood: Any, views: Any) -> dict[str, str]:
+    """Likelihood of each view by a parameter: "auto", the name of one, or a dict of such by view.
+
+    Views that a dict does not name are chosen for, as by "auto".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import Views
+    >>> X = Views(words=np.array([[3, 0], [0, 2]]), vector=np.array([[0.3, -0.7], [0.5, 0.1]]))
+    >>> choose_likelihoods("auto", X)
+    {'words': 'multinomial', 'vector': 'gaussian'}
+    """
+    given = likelihood if isinstance(likelihood, Mapping) else dict.fromkeys(views.names, likelihood)
+    for name in given:
+        if name not in views.names:
+            raise ParameterError(
+                f"names view {name!r}, but the views are {listed(views.names)}.{did_you_mean(name, views.names)}",
+                parameter="likelihood",
+            )
+    chosen = {name: given.get(name, "auto") for name in views.names}
+    if "auto" in chosen.values():
+        some = sample_rows(views, SAMPLE) if isinstance(views, LazyViews) else views
+        have = n_present(some)
+        chosen = {name: likelihood_of(some[name], have[name]) if one == "auto" else one for name, one in chosen.items()}
+    return chosen
+
+
+# -- the background
+
+
 def _feature_sums(views: Views, first: int) -> dict[str, np.ndarray]:
     return {name: np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() for name, X in views.items()}
 
@@ -718,31 +758,3 @@ def split_by_view(parts: Tree) -> tuple[dict[str, np.ndarray], np.ndarray]:
         for v, (name, part) in enumerate(parts.items())
     }
     return topics, shares / shares.sum(axis=1, keepdims=True)
-
-
-def background_rule(*, joint: bool) -> rules.Rule:
-    """What a background must look like: shares of the features of each view of counts that add up to less than 1."""
-    inside = rules.by_view(rules.floats("features of {view}", low=0, high=1), some=True)
-
-    def visit(checker: rules.Checker, value: Any, where: str) -> None:
-        checker.check(inside, value, where)
-        if not value:
-            return
-        if set(value) != set(checker.state.get("view_names_", [])) - vectors_of(checker):
-            checker.refuse(where, "has other views than those of counts")
-        sums = [float(part.sum()) for part in value.values()]
-        if not all(0 < total < 1 for total in ([sum(sums)] if joint else sums)):
-            checker.refuse(where, "has shares that do not add up to a number between 0 and 1")
-
-    return rules.optional(rules.custom(visit))
-
-
-def topic_counts_rule() -> rules.Rule:
-    """What the running counts of minibatches must look like: of topics over a background, or of profiles."""
-    counts = rules.floats("features of {view}", "topics", low=0)
-    plain, over = batch_rule("topics", profiles=counts), batch_rule("topics", topics=counts)
-
-    def visit(checker: rules.Checker, value: Any, where: str) -> None:
-        checker.check(over if checker.state.get("background_") else plain, value, where)
-
-    return rules.optional(rules.custom(visit), needed=plain.needed)

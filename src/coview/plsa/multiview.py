@@ -38,8 +38,9 @@ from coview.engines.state import Tree
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, Topics
 from coview.plsa.dense import SPREAD_COST, cluster_vectors, vectors_of_classes
+from coview.plsa.fitted_rules import topic_rules
 from coview.plsa.minibatches import has_learned, known_views, learn_stream
-from coview.plsa.mixture import RESTART, MixtureModel, split_by_view, topic_rules
+from coview.plsa.mixture import RESTART, MixtureModel, split_by_view
 from coview.plsa.starts import (
     SEED_PARAMETERS,
     FitContext,
@@ -422,7 +423,7 @@ class _TopicClusters(ClusterMixin, _ClusterTopics):
             context.seed,
             weights,
             self.n_jobs,
-            gaussian=vectors,
+            dense=vectors,
             deadline=ready,
             engine=context.engine,
         )

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from coview.plsa.fitted_rules import background_rule, topic_counts_rule
 from coview.plsa.minibatches import known_views, learn_stream
-from coview.plsa.mixture import MixtureModel, background_rule, topic_counts_rule
+from coview.plsa.mixture import MixtureModel
 from coview.plsa.starts import SEED_PARAMETERS
 from coview.plsa.steps import over_background
 from coview.utils import fitted_state as rules

@@ -54,7 +54,7 @@ from coview.engines.select import select_engine
 from coview.engines.state import State, Tree, tree_map
 from coview.exceptions import ParameterError
 from coview.inspection.names import same_word
-from coview.plsa.dense import cluster_vectors, gaussian_start
+from coview.plsa.dense import cluster_vectors, start_vectors
 from coview.plsa.steps import FEATURE_FLOOR, MixtureSteps, random_matrix, stream_of
 from coview.utils.messages import did_you_mean, listed, short
 from coview.utils.parameters import MAPPING, NONE, TEXTS, number
@@ -292,7 +292,7 @@ def likeliest_start(
     weights: dict[str, float],
     n_jobs: int | None,
     *,
-    gaussian: tuple[str, ...] = (),
+    dense: Mapping[str, str] = {},
     graphs: bool = True,
     deadline: Deadline = NO_DEADLINE,
     engine: Engine | None = None,
@@ -300,10 +300,10 @@ def likeliest_start(
     """Memberships (objects x clusters); of very many lazy rows a function of some of them.
 
     The clusters of these are those of a sample, carried to the others by naive Bayes on the views of counts, which
-    are those not named in `gaussian`. Without `graphs` all starts are by k-means. Passes over the rows are made on the
+    are those not named in `dense`. Without `graphs` all starts are by k-means. Passes over the rows are made on the
     device of the fit's `engine`, where it has one.
     """
-    names = [name for name in views.names if name not in gaussian]
+    names = [name for name in views.names if name not in dense]
     if isinstance(views, LazyViews):
         sample = sample_rows(views, SAMPLE)
         start = likeliest_start(
@@ -312,7 +312,7 @@ def likeliest_start(
             seed,
             weights,
             n_jobs,
-            gaussian=gaussian,
+            dense=dense,
             graphs=graphs,
             deadline=deadline,
             engine=engine,
@@ -323,7 +323,7 @@ def likeliest_start(
 
     def make(some: Views) -> np.ndarray:
         held = HeldViews.on_device(some, engine, n_clusters)
-        return _likeliest_of_several(some, n_clusters, seed, weights, n_jobs, gaussian, graphs, deadline, held)
+        return _likeliest_of_several(some, n_clusters, seed, weights, n_jobs, dense, graphs, deadline, held)
 
     return _in_time(make, views, names, n_clusters, seed, deadline)
 
@@ -355,12 +355,12 @@ def _likeliest_of_several(
     seed: int,
     weights: dict[str, float],
     n_jobs: int | None,
-    gaussian: tuple[str, ...],
+    dense: Mapping[str, str],
     graphs: bool,
     deadline: Deadline,
     held: HeldViews | None,
 ) -> np.ndarray:
-    counts = views.select(*(name for name in views.names if name not in gaussian))
+    counts = views.select(*(name for name in views.names if name not in dense))
     # with few clusters a start may be all wrong; with many some of them are always right
     tries = int(np.clip(64 // n_clusters, 3, 8))
     seeds = range(seed, seed + tries)
@@ -372,10 +372,10 @@ def _likeliest_of_several(
         return next(agreed)
     starts = chain(agreed, beside)
     if graphs and FEW_NODES * n_clusters <= MOST_NODES:
-        own = {name: weight for name, weight in weights.items() if name not in gaussian}
+        own = {name: weight for name, weight in weights.items() if name not in dense}
         starts = chain(starts, (graph_memberships(counts, n_clusters, each, own, words) for each in seeds[:1]))
         tries += 1
-    vectors = tuple(name for name in gaussian if weights.get(name, 1.0) > 0)
+    vectors = {name: kind for name, kind in dense.items() if weights.get(name, 1.0) > 0}
     if vectors:
         some = views.select(*vectors)
         starts = chain(starts, (cluster_vectors(some, n_clusters, each)(some) for each in seeds[:1]))
@@ -420,7 +420,7 @@ def most_likely(
     weights: dict[str, float] | None = None,
     n_jobs: int | None = None,
     deadline: Deadline = NO_DEADLINE,
-    gaussian: tuple[str, ...] = (),
+    dense: Mapping[str, str] = {},
     held: HeldViews | None = None,
 ) -> np.ndarray:
     """Of several memberships those whose likelihood is the highest after a few sweeps.
@@ -429,7 +429,7 @@ def most_likely(
     """
     engine = select_engine("cpu", n_jobs=n_jobs) if held is None else held.ops
     dtype = floating_type(views)
-    counts = views.select(*(name for name in views.names if name not in gaussian))
+    counts = views.select(*(name for name in views.names if name not in dense))
     words = None if held is None else held.select(*counts.names)
     best, highest, took = None, -np.inf, 0.0
     remaining = iter(starts)
@@ -445,12 +445,12 @@ def most_likely(
             if best is None and deadline.is_over():
                 return start
             rows = softened(start)
-            steps = MixtureSteps(rows.shape[1], weights=weights or {}, gaussian=gaussian)
+            steps = MixtureSteps(rows.shape[1], weights=weights or {}, dense=dense)
             sums = _feature_sums(counts, rows, words)
             profiles = {name: np.maximum(part, FEATURE_FLOOR) for name, part in sums.items()}
             shared: Tree = {"profiles": {name: part / part.sum(axis=0) for name, part in profiles.items()}}
-            if gaussian and not means:  # all starts have them in common
-                means = gaussian_start(views, gaussian, {}, rows.shape[1], 0, spread=False)
+            if dense and not means:  # all starts have them in common
+                means = start_vectors(views, dense, {}, rows.shape[1], 0, spread=False)
             shared |= means
             shared = tree_map(lambda part: engine.asarray(part, dtype), shared)
             holder = MemoryHolder([replace(b, extra={"start": rows[b.start : b.stop]}) for b in blocks], engine)
@@ -479,22 +479,22 @@ def likeliest_arrays(
     weights: dict[str, float],
     n_jobs: int | None,
     *,
-    gaussian: tuple[str, ...] = (),
+    dense: Mapping[str, str] = {},
     deadline: Deadline = NO_DEADLINE,
     engine: Engine | None = None,
 ) -> Any:
     """Memberships of a consensus clustering and the topics that they make, as an `init` for link-PLSA.
 
-    Views named in `gaussian` are vectors, and get none.
+    Views named in `dense` are vectors, and get none.
 
     Rows that are read when needed begin as those in memory do; of very many, a sample is clustered, and naive Bayes
     places all.
     """
     start = likeliest_start(
-        views, n_clusters, seed, weights, n_jobs, gaussian=gaussian, graphs=False, deadline=deadline, engine=engine
+        views, n_clusters, seed, weights, n_jobs, dense=dense, graphs=False, deadline=deadline, engine=engine
     )
     rows = softened(np.concatenate(over_rows(views, partial(placed, start=start))) if callable(start) else start)
-    counts = views.select(*(name for name in views.names if name not in gaussian)) if gaussian else views
+    counts = views.select(*(name for name in views.names if name not in dense)) if dense else views
     held = HeldViews.on_device(counts, engine, n_clusters)
     return {"memberships": rows, "topic_feature": topics_from(counts, rows, held)}
 

@@ -18,8 +18,8 @@ transpose, `topic_feature_`. Floors keep float32 clear of subnormal numbers and 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -28,17 +28,7 @@ import numpy as np
 from coview.engines.loop import fold_in
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Tree
-from coview.plsa.dense import (
-    PRODUCTS,
-    Quadratic,
-    add_moments,
-    far_from_zero,
-    gaussian_objective,
-    projected_block,
-    quadratic_of,
-    quadratic_step,
-    update_means,
-)
+from coview.plsa.dense import PARAMETERS, PRODUCTS, VECTOR_LIKELIHOODS, GaussianLikelihood, Quadratic, quadratic_step
 
 __all__ = [
     "FEATURE_FLOOR",
@@ -73,17 +63,17 @@ class MixtureSteps:
 
     A profile (features x columns) is one distribution per view; other models override what profiles are made of. A
     block may carry "start" (row states to begin with) and "labels" (codes; -1 is free): labeled rows are clamped to
-    their class. Views named in `gaussian` are vectors: shared also holds "means" {view: features x columns} and
-    "log_variance" {view: one number}. With `joint` a profile is one distribution over the features of all views (PLSA).
+    their class. With `joint` a profile is one distribution over the features of all views (PLSA). Views named in
+    `dense` are vectors, each with its likelihood (`dense.py`): shared also holds what `PARAMETERS` names, by view.
     """
 
     width: int
     alternating: bool = True
     fold_in_sweeps: ClassVar[int] = 200
     fold_in_tol: ClassVar[float] = 1e-5
-    spread_cost: ClassVar[float] = 0.0  # of Gaussian views
+    spread_cost: ClassVar[float] = 0.0  # of vectors: only clusters and classes have one
     weights: dict[str, float] = field(default_factory=dict)
-    gaussian: tuple[str, ...] = ()
+    dense: Mapping[str, str] = field(default_factory=dict)
     joint: bool = False
 
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
@@ -113,30 +103,28 @@ class MixtureSteps:
         if not vectors:
             new = clamped(ops.row_shares(mixture, pull, ROW_FLOOR), block, ops)
         else:
-            quadratics = {name: self._quadratic(block, name, shared, ops) for name in vectors}
+            bounds = {name: self.bound_vectors(block, name, mixture, shared, ops) for name in vectors}
             counts = mixture * (0.0 if pull is None else pull)
-            new = clamped(quadratic_step(mixture, counts, list(quadratics.values()), ops, ROW_FLOOR), block, ops)
+            new = clamped(quadratic_step(mixture, counts, list(bounds.values()), ops, ROW_FLOOR), block, ops)
         if stats is not None:
             used = new if self.alternating else mixture
             sums = stats.setdefault("ratio", {})
             for name, X in self.counts(block):
                 sums[name] = ops.ratio_features(X, used, profiles[name], sums.get(name))
             for name in vectors:
-                weight = self.weights.get(name, 1.0)
-                parts = gaussian_objective(block, name, quadratics[name], mixture, shared, weight, ops)
-                objective += float(parts.sum())
-                # there is no joint bound of both: always the new mixtures
-                add_moments(block, name, new, stats, ops, far_from_zero(shared, name, ops))
+                objective += self.vector_objective(block, name, mixture, shared, ops, bounds[name])
+                # means and mixtures have no joint bound as counts do: the means are learned from the new mixtures
+                self.add_moments(block, name, new, shared, ops, stats)
             stats["objective"] = stats.get("objective", 0.0) + objective
         return {"mixture": new}, stats
 
     def counts(self, block: Block) -> Iterator[tuple[str, Any]]:
         """Names and rows of the views of a block that are counts."""
-        return ((name, X) for name, X in block.views.items() if name not in self.gaussian)
+        return ((name, X) for name, X in block.views.items() if name not in self.dense)
 
     def vectors(self, block: Block) -> list[str]:
         """Names of the views of a block that are vectors, or of which it carries their products with the means."""
-        return [name for name in self.gaussian if name in block.views or PRODUCTS + name in block.extra]
+        return [name for name in self.dense if name in block.views or PRODUCTS + name in block.extra]
 
     def fold_step(self, block: Block, rows: Tree, shared: Tree, ops: Engine, number: int) -> tuple[Tree, np.ndarray]:
         """Row step `number` of new objects, and how far each was from rest: here by how much its largest entry moved.
@@ -171,7 +159,13 @@ class MixtureSteps:
 
     def folding_block(self, block: Block, shared: Tree, ops: Engine) -> Block:
         """What fold-in goes over again and again: of vectors, their products with the means alone."""
-        return projected_block(block, self.gaussian, shared, ops, self.spread_cost)
+        carried = {}
+        for name in self.dense:
+            if name in block.views:
+                carried[PRODUCTS + name] = self._likelihood(name).project(block, name, shared, ops, self.spread_cost)
+        carried = {name: part for name, part in carried.items() if part is not None}
+        views = {name: X for name, X in block.views.items() if PRODUCTS + name not in carried}
+        return replace(block, views=views, extra={**block.extra, **carried})
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
         """Weighted log-likelihood of the block."""
@@ -183,23 +177,13 @@ class MixtureSteps:
             )
         )
         return total + sum(
-            float(self.vector_objective(block, name, rows["mixture"], shared, ops).sum())
-            for name in self.vectors(block)
+            self.vector_objective(block, name, rows["mixture"], shared, ops) for name in self.vectors(block)
         )
-
-    def vector_objective(self, block: Block, name: str, mixture: Any, shared: Tree, ops: Engine) -> np.ndarray:
-        """What a Gaussian view adds to the objective of each object."""
-        quadratic = self._quadratic(block, name, shared, ops)
-        return gaussian_objective(block, name, quadratic, mixture, shared, self.weights.get(name, 1.0), ops)
-
-    def _quadratic(self, block: Block, name: str, shared: Tree, ops: Engine) -> Quadratic:
-        """What a Gaussian view says of the rows of a block."""
-        return quadratic_of(block, name, shared, self.weights.get(name, 1.0), ops, self.spread_cost)
 
     def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree:
         """New shared parameters from the statistics; those may be overwritten."""
         new = self.update(shared, self.pulls(stats, shared), ops)
-        return {**new, **update_means(shared, stats["moments"], ops, self.spread_cost)} if self.gaussian else new
+        return {**new, **self.update_vectors(shared, stats["moments"], ops)} if self.dense else new
 
     def pulls(self, stats: Tree, shared: Tree) -> Tree:
         """What multiplies each shared parameter before it is made a distribution again; product = expected counts."""
@@ -212,6 +196,49 @@ class MixtureSteps:
     def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
         """Shared parameters times their pulls, as distributions."""
         return {"profiles": update_columns(shared["profiles"], pulls["profiles"], ops, joint=self.joint)}
+
+    # -- views of vectors
+
+    def _likelihood(self, name: str) -> GaussianLikelihood:
+        return VECTOR_LIKELIHOODS[self.dense[name]]
+
+    def bound_vectors(self, block: Block, name: str, mixture: Any, shared: Tree, ops: Engine) -> Quadratic:
+        """What a view of vectors says of the rows of a block."""
+        weight = self.weights.get(name, 1.0)
+        return self._likelihood(name).compute_bound(block, name, mixture, shared, weight, ops, self.spread_cost)
+
+    def vector_objective(
+        self, block: Block, name: str, mixture: Any, shared: Tree, ops: Engine, bound: Quadratic | None = None
+    ) -> float:
+        """What a view of vectors adds to the objective; its bound at the mixtures is made where it is not given."""
+        bound = bound or self.bound_vectors(block, name, mixture, shared, ops)
+        weight = self.weights.get(name, 1.0)
+        parts = self._likelihood(name).compute_objective(block, name, bound, mixture, shared, weight, ops)
+        return float(parts.sum())
+
+    def add_moments(self, block: Block, name: str, mixture: Any, shared: Tree, ops: Engine, stats: Tree) -> None:
+        """Add the sums of a view of vectors that its shared parameters are learned from."""
+        new = self._likelihood(name).compute_moments(block, name, mixture, shared, ops)
+        moments = stats.setdefault("moments", {})
+        old = moments.get(name)
+        moments[name] = new if old is None else {key: old[key] + part for key, part in new.items()}
+
+    def update_vectors(self, shared: Tree, moments: Tree, ops: Engine) -> Tree:
+        """Shared parameters of the views of vectors from the sums over all objects."""
+        new = {
+            name: self._likelihood(name).update(name, shared, moments[name], ops, self.spread_cost)
+            for name in shared["means"]
+        }
+        return {key: {name: part[key] for name, part in new.items()} for key in PARAMETERS}
+
+    def as_moments(self, shared: Tree, like: Tree) -> Tree:
+        """Shared parameters of the views of vectors as sums with the memberships of others, as `as_counts`."""
+        return {
+            name: self._likelihood(name).recover_moments(name, shared, like[name], self.spread_cost)
+            for name in shared["means"]
+        }
+
+    # -- distributions stay distributions
 
     def normalize_rows(self, rows: Tree) -> Tree:
         """Rows back onto the simplex after an extrapolation."""
