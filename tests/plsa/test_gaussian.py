@@ -37,8 +37,16 @@ from coview.engines.select import select_engine
 from coview.exceptions import ParameterError, ViewsError
 from coview.metrics import normalized_mutual_info
 from coview.plsa.co_plsa import CoSteps
-from coview.plsa.dense import SPREAD_COST, centered_means, cluster_vectors, start_vectors, vectors_of_classes
-from coview.plsa.mixture import choose_likelihoods, likelihood_of
+from coview.plsa.dense import (
+    SPREAD_COST,
+    VECTOR_LIKELIHOODS,
+    GaussianLikelihood,
+    centered_means,
+    cluster_vectors,
+    start_vectors,
+    vectors_of_classes,
+)
+from coview.plsa.mixture import choose_likelihood, choose_likelihoods
 from coview.plsa.multiview import ClusterSteps
 from coview.plsa.steps import MixtureSteps
 
@@ -245,6 +253,25 @@ def test_means_and_noise_of_clusters_are_those_of_least_squares_with_the_spread(
     assert np.exp(new["log_variance"]["vector"][0]) == pytest.approx(squares.sum() / VECTORS.size, rel=1e-9)
 
 
+def test_another_likelihood_of_vectors_is_found_by_its_name(monkeypatch):
+    class Twice(GaussianLikelihood):
+        def project(self, block, name, shared, ops, spread_cost):
+            return None  # its steps need the vectors themselves
+
+        def compute_objective(self, *args):
+            return 2 * super().compute_objective(*args)
+
+    monkeypatch.setitem(VECTOR_LIKELIHOODS, "twice", Twice())
+    ops, theta = select_engine("cpu"), np.random.default_rng(0).dirichlet(np.ones(K), N)
+    block = make_block(BOTH, 0, N, ops, {})
+    shared = {"means": {"vector": np.ascontiguousarray(CENTERS.T)}, "log_variance": {"vector": np.zeros(1)}}
+    one, two = (MixtureSteps(K, dense={"vector": name}) for name in ("gaussian", "twice"))
+    values = [steps.vector_objective(block, "vector", theta, shared, ops) for steps in (one, two)]
+    assert values[1] == pytest.approx(2 * values[0])
+    assert "vector" not in one.folding_block(block, shared, ops).views
+    assert "vector" in two.folding_block(block, shared, ops).views
+
+
 @pytest.mark.parametrize("groups", [2, 3, 7])
 def test_means_that_are_all_alike_say_nothing(groups):
     means = np.tile(np.random.default_rng(0).normal(size=(50, 1)), (1, groups))
@@ -384,7 +411,7 @@ def test_a_view_that_nobody_has_starts_with_variance_one():
     ],
 )
 def test_values_say_which_likelihood_a_view_has(matrix, likelihood):
-    assert likelihood_of(matrix) == likelihood
+    assert choose_likelihood(matrix) == likelihood
 
 
 @pytest.mark.parametrize("n_present", [3, 8, 20])

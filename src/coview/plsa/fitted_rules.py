@@ -26,6 +26,7 @@ def topic_rules(groups: str, topics: str, **counts: rules.Rule) -> dict[str, rul
 
 def topic_rule(*shape: str) -> rules.Rule:
     """What the fitted topics of a view must look like: distributions, or of a Gaussian view means."""
+    # as large as values of a view may be (`views/arrays.py`): squares of more would overflow
     distributions, means = rules.shares(*shape), rules.floats(*shape, low=-1e60, high=1e60)
 
     def visit(checker: rules.Checker, value: Any, where: str) -> None:
@@ -35,7 +36,8 @@ def topic_rule(*shape: str) -> rules.Rule:
 
 
 def vectors_of(checker: rules.Checker) -> set[Any]:
-    """Gaussian views of the model under check."""
+    """Views of vectors of the model under check."""
+    # what is checked may hold anything: `likelihood_` itself may come later, or be no dict
     chosen = checker.state.get("likelihood_")
     return {name for name, one in chosen.items() if one != MULTINOMIAL} if isinstance(chosen, dict) else set()
 
@@ -67,6 +69,7 @@ def batch_rule(groups: str, **counts: rules.Rule) -> rules.Rule:
         checker.check(inside, value, where)
         vectors, names = vectors_of(checker), checker.state.get("view_names_", [])
         for name, part in {"moments": {}, **value}.items():
+            # a view is counts or vectors: sums of the wrong kind would meet arrays of another shape in `partial_fit`
             wanted = vectors if name == "moments" else {view for view in names if view not in vectors}
             if set(part) != wanted:
                 checker.refuse(f"{where}[{name!r}]", "has other views than the model")
@@ -80,10 +83,11 @@ def background_rule(*, joint: bool) -> rules.Rule:
 
     def visit(checker: rules.Checker, value: Any, where: str) -> None:
         checker.check(inside, value, where)
-        if not value:
+        if not value:  # fitted without a background
             return
         if set(value) != set(checker.state.get("view_names_", [])) - vectors_of(checker):
             checker.refuse(where, "has other views than those of counts")
+        # a share of 1 would leave nothing to the topics, and divide by zero where they are taken out again
         sums = [float(part.sum()) for part in value.values()]
         if not all(0 < total < 1 for total in ([sum(sums)] if joint else sums)):
             checker.refuse(where, "has shares that do not add up to a number between 0 and 1")

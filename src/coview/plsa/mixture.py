@@ -50,15 +50,15 @@ from coview.plsa.fitted_rules import topic_rules, vectors_rule
 from coview.plsa.starts import (
     FitContext,
     Seeds,
+    apply_start,
     as_distributions,
+    compute_view_shares,
+    draw_topics,
     factorized_arrays,
-    given_keys,
-    initial_arrays,
-    placed,
-    random_topics,
+    read_init,
+    read_init_keys,
     read_seeds,
-    softened,
-    view_shares,
+    soften,
 )
 from coview.plsa.steps import (
     FEATURE_FLOOR,
@@ -94,7 +94,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     _most_rows: int | None = None  # of a block, where the model itself has a limit
     _group_rows: tuple[str, ...] = ("topic_feature_",)
     _joint = False  # whether a profile is one distribution over all views
-    _start_share = START_SHARE
+    _start_share = START_SHARE  # of a time budget, for the start
     _start_names: tuple[str, ...] = ("memberships", "topic_feature")
     init: Any
     n_init: int
@@ -168,6 +168,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         """
         check_is_fitted(self, "topic_feature_")
         views = self._new_views(X)
+        # tasks carry the model with them: without the training rows it is small
         on_cluster = isinstance(views, LazyViews) and views.is_dask
         sums = over_rows(views, self._traveling()._likelihood if on_cluster else self._likelihood)
         total, mass = np.sum(sums, axis=0)
@@ -275,6 +276,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         given: Iterable[str] = self.view_weights if isinstance(self.view_weights, Mapping) else self.view_names_
         if self.view_weights is None or isinstance(self.view_weights, str):
             given = ()
+        # a weight that a user gives is kept; 0 means that the view is not to be looked at
         names = [name for name in self._vector_views() if name not in given and self.view_weights_[name] > 0]
         counts = {name: self.view_weights_[name] for name in self._count_views(views.names)}
         counts = {name: weight for name, weight in counts.items() if weight > 0}
@@ -339,6 +341,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             base_seed(self.random_state), self._known_labels(extra), ready, engine=engine, start=extra.get("start")
         )
         make, carried = self._begin_all(views, context)
+        # after the start, which may have learned the weights of views that the steps use
         steps, extra = self._steps(), {**carried, **extra}
         holder = self._hold(views, engine, steps.width, extra)
         dtype = floating_type(views)
@@ -355,6 +358,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         fit = self._run_loop(X, views, steps, holder, begin, extra, reconstruct, deadline, n_init=n_init)
         phases.append(time.monotonic())
         holder.release()
+        # what `partial_fit` had summed up is of another model now
         for name in ("batch_counts_", "n_batches_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(self._attributes(fit.state, holder))
@@ -396,7 +400,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             return None
         if isinstance(views, LazyViews):
             raise ViewsError("seeds require in-memory views, got lazy views. Read them with X.collect().")
-        if "memberships" in given_keys(self.init):
+        if "memberships" in read_init_keys(self.init):
             raise ValueError("seeds and init['memberships'] both say where objects start. Leave one of them out.")
         widths = {name: views.n_features[name] for name in self._count_views(views.names)}
         return read_seeds(self.seeds, self._steps().width, widths, views.feature_names)
@@ -418,7 +422,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             return self._begin(views, context)
         evidence = replace(context, deadline=context.deadline.share(0.5))
         make, carried = self._begin(views, replace(context, vectors=self._weigh_vectors(views, evidence)))
-        given = initial_arrays(self.init, None, list(views.names)).get("topic_feature", {})
+        given = read_init(self.init, None, list(views.names)).get("topic_feature", {})
 
         def make_all(here: int) -> Tree:
             width = self._steps().width
@@ -432,7 +436,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         carried: dict[str, Any] = {}
         if "memberships" in arrays:
             carried["start"] = arrays["memberships"]
-            if isinstance(self.init, Mapping):
+            if isinstance(self.init, Mapping):  # a user's may be of any shape; those of a start may be a function
                 shape = (len(views), self._n_columns())
                 carried["start"] = as_distributions("memberships", arrays["memberships"], shape)
         return lambda here: self._as_shared(self._start_topics(arrays, views, here)), carried
@@ -440,18 +444,18 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         """Arrays to start from, by the keys of `init`: given, or those of a factorization."""
         if context.start is not None or isinstance(self.init, Mapping) or not self._fixed_start():
-            return initial_arrays(self.init, self._start_names, list(views.names))
+            return read_init(self.init, self._start_names, list(views.names))
         leading, weights = self._leading_views(views), self._weights_of(views)
         if leading:
             start = cluster_vectors(views.select(*leading), self._n_columns(), context.seed)
-            return {"memberships": softened(np.concatenate(over_rows(views, partial(placed, start=start))))}
+            return {"memberships": soften(np.concatenate(over_rows(views, partial(apply_start, start=start))))}
         names = [name for name in self._count_views(views.names) if weights.get(name, 1.0) > 0]
         return factorized_arrays(views.select(*names), self._n_columns(), context.seed, weights)
 
     def _fixed_start(self) -> bool:
         """Whether every start would be the same, so that one is enough."""
         if isinstance(self.init, Mapping):
-            return {"memberships", "topic_feature"} <= given_keys(self.init)
+            return {"memberships", "topic_feature"} <= read_init_keys(self.init)
         return self.init == "nmf" or (self.init == "auto" and bool(self._background()))
 
     def _start_topics(self, arrays: dict[str, Any], views: Any, seed: int) -> dict[str, np.ndarray]:
@@ -460,12 +464,12 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         if counts is None:
             return {}
         n_topics = dict.fromkeys(counts.names, self._n_columns())
-        topics = random_topics(arrays.get("topic_feature", {}), n_topics, counts.n_features, seed)
+        topics = draw_topics(arrays.get("topic_feature", {}), n_topics, counts.n_features, seed)
         if not self._joint:
             return topics
         if given is not None and np.shape(given)[1:] == (len(views.names),):  # Gaussian views have no share
             given = np.asarray(given)[:, [views.names.index(name) for name in counts.names]]
-        shares = view_shares(counts, self._n_columns(), given)
+        shares = compute_view_shares(counts, self._n_columns(), given)
         return {name: np.maximum(part * shares[:, v], FEATURE_FLOOR) for v, (name, part) in enumerate(topics.items())}
 
     def _as_shared(self, topics: dict[str, np.ndarray]) -> Tree:
@@ -486,8 +490,10 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             return
         parts = over_rows(counts, _feature_sums)
         sums = {name: np.sum([part[name] for part in parts], axis=0) for name in counts.names}
+        # of a first batch whose view is empty nothing is known: an even background keeps it defined
         even = {name: np.ones_like(part) for name, part in sums.items()}
         known = self.background_ or _scaled(even, self.background, self._joint)
+        # the share as fitted: the parameter may have been set anew between two batches
         share = sum(part.sum() for part in known.values()) / (1 if self._joint else len(known))
         fresh = _scaled(sums, share, self._joint)
         self.background_ = {
@@ -646,6 +652,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         few = {}
         for name in () if self._background() else self._count_views(views.names):
             matrix = views[name]
+            # entries bound the features that occur: where there may be many, cutting the topics down saves nothing
             if sparse.issparse(matrix) and 0 < 4 * matrix.nnz <= matrix.shape[1]:
                 few[name] = np.unique(matrix.indices)
         if not few:
@@ -688,20 +695,21 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
 # -- which likelihood a view has
 
 
-def likelihood_of(matrix: Any, n_present: int | None = None) -> str:
+def choose_likelihood(matrix: Any, n_present: int | None = None) -> str:
     """Likelihood that suits the values of a matrix of which `n_present` rows have the view (all); others are zeros.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy import sparse
-    >>> likelihood_of(np.array([[3.0, 0.0], [1.0, 2.0]])), likelihood_of(np.array([[0.3, 0.7], [0.5, 0.1]]))
+    >>> choose_likelihood(np.array([[3.0, 0.0], [1.0, 2.0]])), choose_likelihood(np.array([[0.3, 0.7], [0.5, 0.1]]))
     ('multinomial', 'gaussian')
-    >>> likelihood_of(sparse.csr_array([[0.3, 0.0]])), likelihood_of(np.array([[3, -1]]))
+    >>> choose_likelihood(sparse.csr_array([[0.3, 0.0]])), choose_likelihood(np.array([[3, -1]]))
     ('multinomial', 'gaussian')
-    >>> likelihood_of(np.array([[31], [54], [17]]))
+    >>> choose_likelihood(np.array([[31], [54], [17]]))
     'gaussian'
     """
+    # of a single column, every share is 1: a multinomial could say nothing about an object
     alone = matrix.shape[1] == 1 and not sparse.issparse(matrix) and matrix.size > 0 and bool(np.ptp(matrix) > 0)
     return GAUSSIAN if alone or holds_measurements(matrix, n_present) else MULTINOMIAL
 
@@ -730,7 +738,9 @@ def choose_likelihoods(likelihood: Any, views: Any) -> dict[str, str]:
     if "auto" in chosen.values():
         some = sample_rows(views, SAMPLE) if isinstance(views, LazyViews) else views
         have = n_present(some)
-        chosen = {name: likelihood_of(some[name], have[name]) if one == "auto" else one for name, one in chosen.items()}
+        chosen = {
+            name: choose_likelihood(some[name], have[name]) if one == "auto" else one for name, one in chosen.items()
+        }
     return chosen
 
 

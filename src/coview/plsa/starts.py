@@ -2,8 +2,7 @@
 
 **Factorized** (`factorized_arrays`), for topics: EM ends near where it begins, and from random mixtures every topic
 begins as the mean of all objects. A nonnegative factorization  |Z - W H|^2  of the views' tf-idf Z asks for what sets
-topics apart first. The mixtures begin at the shares of W, and each topic at the counts that these give it. Coherence
-(NPMI) of 20 topics is .110 against .085 from a random start on Cora, and .129 against .113 on CiteSeer.
+topics apart first. The mixtures begin at the shares of W, and each topic at the counts that these give it.
 
 **Likeliest** (`likeliest_start`), for clusters: k-means on sparse rows ends in many places, and likes one small tight
 cluster against all the rest, which EM does not leave. So there are several starts: the consensus of one k-means per
@@ -69,21 +68,21 @@ __all__ = [
     "FitContext",
     "Seeds",
     "align_topics",
+    "apply_start",
     "as_distributions",
+    "choose_likeliest",
+    "compute_topics",
+    "compute_view_shares",
     "consensus_start",
+    "draw_topics",
     "factorized_arrays",
-    "given_keys",
-    "initial_arrays",
     "likeliest_arrays",
     "likeliest_start",
-    "most_likely",
-    "placed",
-    "random_topics",
+    "read_init",
+    "read_init_keys",
     "read_seeds",
-    "softened",
+    "soften",
     "topic_overlap",
-    "topics_from",
-    "view_shares",
 ]
 
 SEED_PARAMETERS = {"seeds": MAPPING | TEXTS | NONE, "seed_strength": number()}
@@ -114,7 +113,7 @@ class FitContext:
 # -- given arrays and random ones
 
 
-def random_topics(
+def draw_topics(
     given: Mapping[str, Any], n_topics: Mapping[str, int], widths: Mapping[str, int], seed: int
 ) -> dict[str, np.ndarray]:
     """Topics by view (features x topics, columns sum to one) as given, or random with a stream of its own per view."""
@@ -124,13 +123,14 @@ def random_topics(
         if view in given:
             topics[view] = as_distributions("topic_feature", given[view], shape).T
         else:
+            # a prime apart from restarts (`RESTART`), so that no view of one repeats a view of another
             part = random_matrix(seed + 7919 * stream_of(view), 0, width, shape[0])
             topics[view] = part / part.sum(axis=0)
         topics[view] = np.maximum(topics[view], FEATURE_FLOOR)
     return topics
 
 
-def view_shares(views: Any, n_topics: int, given: Any = None) -> np.ndarray:
+def compute_view_shares(views: Any, n_topics: int, given: Any = None) -> np.ndarray:
     """Share of each view in each topic (topics x views) as given, or that of its mass, of views in memory or lazy."""
     if given is not None:
         return as_distributions("topic_view", given, (n_topics, len(views.names)))
@@ -142,7 +142,7 @@ def _masses(views: Views, first: int) -> np.ndarray:
     return np.array([matrix.sum(dtype=np.float64) for matrix in views.values()])
 
 
-def softened(start: np.ndarray) -> np.ndarray:
+def soften(start: np.ndarray) -> np.ndarray:
     """Memberships mixed with a little of the even ones."""
     return (1 - SOFT) * start + SOFT / start.shape[1]
 
@@ -160,7 +160,7 @@ def as_distributions(name: str, array: Any, shape: tuple[int, int]) -> np.ndarra
     return values / sums
 
 
-def initial_arrays(init: Any, allowed: tuple[str, ...] | None, view_names: list[str]) -> dict[str, Any]:
+def read_init(init: Any, allowed: tuple[str, ...] | None, view_names: list[str]) -> dict[str, Any]:
     """Arrays of an `init` mapping by name without trailing underscore; a bare array becomes {the only view: array}.
 
     Other names than those allowed are refused; None allows all.
@@ -172,6 +172,7 @@ def initial_arrays(init: Any, allowed: tuple[str, ...] | None, view_names: list[
         name = str(key).rstrip("_")
         if allowed is not None and name not in allowed:
             raise ValueError(f"init has the unknown key {key!r}; known keys are {', '.join(map(repr, allowed))}.")
+        # one view needs no name
         if name in ("topic_feature", "cluster_topic") and not isinstance(value, Mapping):
             if len(view_names) > 1:
                 raise ValueError(f"init[{name!r}] must be {{view: array}} where there are several views.")
@@ -180,7 +181,7 @@ def initial_arrays(init: Any, allowed: tuple[str, ...] | None, view_names: list[
     return arrays
 
 
-def given_keys(init: Any) -> set[str]:
+def read_init_keys(init: Any) -> set[str]:
     """Keys of an `init` mapping without trailing underscore; none where it names a strategy."""
     return {str(key).rstrip("_") for key in init} if isinstance(init, Mapping) else set()
 
@@ -208,7 +209,7 @@ class FactorizedStart:
                 tol=0.0,
             )
         total = rows.sum(axis=1, keepdims=True)
-        return softened(np.where(total > 0, rows / np.where(total > 0, total, 1.0), 1.0 / rows.shape[1]))
+        return soften(np.where(total > 0, rows / np.where(total > 0, total, 1.0), 1.0 / rows.shape[1]))
 
     @classmethod
     def learned(cls, views: Views, n_components: int, seed: int, scales: dict[str, float]) -> FactorizedStart:
@@ -253,11 +254,12 @@ def factorized_arrays(views: Any, n_components: int, seed: int, weights: dict[st
     True
     """
     scales = {name: float(np.sqrt(weights.get(name, 1.0))) for name in views.names}  # of squares: the weights
+    # every n-th and not the first ones, which may be of one kind in a sorted collection
     step = max(-(-len(views) // max(FACTORIZED, PER_TOPIC * n_components)), 1)
     parts = over_rows(views, partial(_every, step=step))
     start = FactorizedStart.learned(parts[0] if len(parts) == 1 else stack_views(parts), n_components, seed, scales)
     memberships: Any = start(views) if isinstance(views, Views) else start
-    topics = topics_from(views, memberships)
+    topics = compute_topics(views, memberships)
     return {
         "memberships": memberships,
         "topic_feature": topics,
@@ -270,7 +272,7 @@ def _every(views: Views, first: int, *, step: int) -> Views:
     return views if step == 1 else views[np.arange(-first % step, len(views), step)]
 
 
-def topics_from(views: Any, memberships: Any, held: HeldViews | None = None) -> dict[str, np.ndarray]:
+def compute_topics(views: Any, memberships: Any, held: HeldViews | None = None) -> dict[str, np.ndarray]:
     """Features of each topic (topics x features), by view, that memberships make; these may be a function of rows."""
     sums = over_rows(views, partial(_topic_sums, memberships=memberships, held=held))
     topics = {name: np.sum([part[name] for part in sums], axis=0) for name in views.names}
@@ -366,12 +368,13 @@ def _likeliest_of_several(
     seeds = range(seed, seed + tries)
     cut = tries - (2 if tries == 8 else 1)
     words = None if held is None else held.select(*counts.names)
+    # generators: a start is made when the one before it has been judged, as long as there is time
     agreed = several_memberships(counts, n_clusters, seeds[:cut], deadline, words)
     beside = side_by_side_memberships(counts, n_clusters, seeds[cut:], words)
     if n_clusters == 1:
         return next(agreed)
     starts = chain(agreed, beside)
-    if graphs and FEW_NODES * n_clusters <= MOST_NODES:
+    if graphs and FEW_NODES * n_clusters <= MOST_NODES:  # graphs take time with the square of their nodes
         own = {name: weight for name, weight in weights.items() if name not in dense}
         starts = chain(starts, (graph_memberships(counts, n_clusters, each, own, words) for each in seeds[:1]))
         tries += 1
@@ -383,7 +386,7 @@ def _likeliest_of_several(
     used = (*counts.names, *vectors)
     tried = counted(starts, "choosing a start", tries)
     there = None if held is None else held.select(*used)
-    return most_likely(views.select(*used), tried, weights, n_jobs, deadline, vectors, there)
+    return choose_likeliest(views.select(*used), tried, weights, n_jobs, deadline, vectors, there)
 
 
 def graph_memberships(
@@ -409,12 +412,12 @@ def consensus_start(
         return model._fit_until(some, deadline).memberships_
 
     start = _in_time(make, sample, sample.names, n_clusters, seed, deadline)
-    if len(views) <= SAMPLE or sample is views:
+    if len(views) <= SAMPLE or sample is views:  # then these are the objects themselves
         return start
     return NaiveBayesStart.learned(sample, start.argmax(axis=1), n_clusters, scaled=True)
 
 
-def most_likely(
+def choose_likeliest(
     views: Views,
     starts: Iterable[np.ndarray],
     weights: dict[str, float] | None = None,
@@ -442,9 +445,9 @@ def most_likely(
             start = next(remaining, None)
             if start is None:
                 break
-            if best is None and deadline.is_over():
+            if best is None and deadline.is_over():  # no time to compare, but a start there must be
                 return start
-            rows = softened(start)
+            rows = soften(start)
             steps = MixtureSteps(rows.shape[1], weights=weights or {}, dense=dense)
             sums = _feature_sums(counts, rows, words)
             profiles = {name: np.maximum(part, FEATURE_FLOOR) for name, part in sums.items()}
@@ -455,7 +458,7 @@ def most_likely(
             shared = tree_map(lambda part: engine.asarray(part, dtype), shared)
             holder = MemoryHolder([replace(b, extra={"start": rows[b.start : b.stop]}) for b in blocks], engine)
             state = State(holder.start(steps, shared, 0, 0), shared)
-            for _ in range(5):
+            for _ in range(5):  # what counts is how far EM gets from a start, not how likely the start itself is
                 sweep(steps, holder, state)
             reached = holder.objective(steps, state.rows, state.shared)
             if best is None or reached > highest + TIE * abs(highest):
@@ -493,13 +496,13 @@ def likeliest_arrays(
     start = likeliest_start(
         views, n_clusters, seed, weights, n_jobs, dense=dense, graphs=False, deadline=deadline, engine=engine
     )
-    rows = softened(np.concatenate(over_rows(views, partial(placed, start=start))) if callable(start) else start)
+    rows = soften(np.concatenate(over_rows(views, partial(apply_start, start=start))) if callable(start) else start)
     counts = views.select(*(name for name in views.names if name not in dense)) if dense else views
     held = HeldViews.on_device(counts, engine, n_clusters)
-    return {"memberships": rows, "topic_feature": topics_from(counts, rows, held)}
+    return {"memberships": rows, "topic_feature": compute_topics(counts, rows, held)}
 
 
-def placed(views: Views, first: int, *, start: Any) -> np.ndarray:
+def apply_start(views: Views, first: int, *, start: Any) -> np.ndarray:
     """Memberships that a start gives to some rows."""
     return np.asarray(start(views))
 
@@ -531,6 +534,7 @@ class Seeds:
             rows = self.weights.get(name, sparse.csr_array((len(self.numbers), matrix.shape[1])))
             counts = rows * (strength * float(matrix.sum(dtype=np.float64)) / n_groups) if rows.nnz else rows
             counts = counts.astype(matrix.dtype)
+            # a pseudo-object lacks the views that it has no seeds in: they are to say nothing of its topic
             present[len(views) :, v] = np.diff(rows.indptr) > 0
             if sparse.issparse(matrix):
                 arrays[name] = sparse.vstack([matrix, counts], format="csr")
@@ -604,6 +608,7 @@ def read_seeds(
 
 def _numbers(topics: Sequence[Any], n_groups: int) -> tuple[list[int], list[str | None]]:
     """Numbers and names of seeded topics: whole numbers are numbers, names get those that are left, in order."""
+    # numbers first, so that a name never takes the topic that a number asks for
     taken = [topic for topic in topics if isinstance(topic, (int, np.integer))]
     named = [topic for topic in topics if isinstance(topic, str)]
     if len(taken) + len(named) < len(topics) or len(topics) > n_groups or any(not 0 <= one < n_groups for one in taken):
@@ -659,7 +664,7 @@ def _lookup(
 
 def _column(feature: Any, columns: Mapping[str, int] | None, width: int) -> int | None:
     if columns is not None:
-        return columns.get(str(feature), columns.get(str(feature).lower()))
+        return columns.get(str(feature), columns.get(str(feature).lower()))  # as vectorizers lower words
     whole = isinstance(feature, (int, np.integer)) and not isinstance(feature, bool)
     return int(feature) if whole and 0 <= feature < width else None
 
@@ -734,6 +739,8 @@ def align_topics(overlap: np.ndarray, width: int) -> np.ndarray:
     orders = np.tile(np.arange(width), (views, 1))
     for v in range(1, views):
         orders[v] = _best(sum(parts[u, orders[u], v] for u in range(v)))
+    # two views have one optimal matching; more are matched in turn to all others until none changes, which is a local
+    # optimum: the joint problem is NP-hard
     for _ in range(20 if views > 2 else 0):
         before = orders.copy()
         for v in range(1, views):

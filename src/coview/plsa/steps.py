@@ -2,8 +2,13 @@
 
     p(f | d, v) = sum_z p(z | d) p(f | z, v)         mixture (objects x columns), profile (features x columns) by view
 
-With R_v = X_v / (mixture profile_v^T) on the non-zeros, the row step is mixture <- rows(mixture * sum_v w_v R_v
-profile_v) and the statistics are H_v = R_v^T mixture. The models differ in what their profiles are made of:
+The posteriors of the E step, p(z | f, d, v) = p(z | d) p(f | z, v) / p(f | d, v), are never built: only their sums are
+needed. With R_v = X_v / (mixture profile_v^T) on the non-zeros,
+
+    sum_f x_vdf p(z | f, d, v) = (mixture * R_v profile_v)_dz        sum_d x_vdf p(z | f, d, v) = (profile_v * H_v)_fz
+
+where H_v = R_v^T mixture. The M step of the rows is mixture <- rows(mixture * sum_v w_v R_v profile_v) (Hofmann, 1999);
+H_v is what the shared step is made of. The models differ in what their profiles consist of:
 
     PLSA        one distribution over the features of all views    profile <- columns(profile * H), views together
     LinkPLSA    one distribution per view                          profile <- columns(profile * H), view by view
@@ -48,6 +53,8 @@ __all__ = [
     "with_masses",
 ]
 
+# A zero is a fixed point of EM, and its logarithm is infinite; yet a floor must add up to nothing over a row of some
+# thousand groups, or a column of some million features.
 ROW_FLOOR = 1e-12
 FEATURE_FLOOR = 1e-15
 STAYS = 0.8  # least share of a weight that momentum leaves: less, and an object would seem to be at rest too soon
@@ -82,10 +89,11 @@ class MixtureSteps:
             rows = ops.xp.clip(ops.asarray(block.extra["start"], type_of(shared)), ROW_FLOOR, None)
         else:
             rows = random_matrix(seed, block.start, block.stop, self.width)
+            # who has nothing would stay at its random mixture for good, as if that had been learned
             masses = [ops.to_numpy(ops.row_sums(part)) for _, part in self.counts(block)]
             masses += [block.present[name].astype(np.float64) for name in self.vectors(block)]
             rows[np.sum(masses, axis=0) <= 0] = 1.0 / self.width
-        return {"mixture": clamped(ops.asarray(rows, type_of(shared)), block, ops)}
+        return {"mixture": clamp_labels(ops.asarray(rows, type_of(shared)), block, ops)}
 
     def row_step(
         self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
@@ -94,6 +102,7 @@ class MixtureSteps:
         mixture, profiles = rows["mixture"], shared["profiles"]
         pull, objective = None, 0.0
         for name, X in self.counts(block):
+            # E step, summed over the features: R F, and the log-likelihood, which falls out of the same pass
             part, likelihood = ops.ratio_rows(X, mixture, profiles[name])
             weight = self.weights.get(name, 1.0)
             part = part if weight == 1.0 else part * weight
@@ -101,12 +110,14 @@ class MixtureSteps:
             objective += weight * likelihood
         vectors = self.vectors(block)
         if not vectors:
-            new = clamped(ops.row_shares(mixture, pull, ROW_FLOOR), block, ops)
+            # M step: p(z | d) is the share of z in the expected counts
+            new = clamp_labels(ops.row_shares(mixture, pull, ROW_FLOOR), block, ops)
         else:
             bounds = {name: self.bound_vectors(block, name, mixture, shared, ops) for name in vectors}
             counts = mixture * (0.0 if pull is None else pull)
-            new = clamped(quadratic_step(mixture, counts, list(bounds.values()), ops, ROW_FLOOR), block, ops)
+            new = clamp_labels(quadratic_step(mixture, counts, list(bounds.values()), ops, ROW_FLOOR), block, ops)
         if stats is not None:
+            # one E step for both sides is the published EM; from the new mixtures it takes fewer sweeps to converge
             used = new if self.alternating else mixture
             sums = stats.setdefault("ratio", {})
             for name, X in self.counts(block):
@@ -134,7 +145,7 @@ class MixtureSteps:
         that was all but lost would come back so slowly that the object seems to be at rest.
         """
         mixture, ahead = rows["mixture"], rows["mixture"]
-        pace = rows.get("pace", mixture[:, :1] * 0)
+        pace = rows.get("pace", mixture[:, :1] * 0)  # steps since an object's momentum began
         if "behind" in rows:
             ahead = ops.xp.maximum(mixture + pace / (pace + 3) * (mixture - rows["behind"]), STAYS * mixture)
             ahead = self.normalize_rows({"mixture": ahead})["mixture"]
@@ -151,11 +162,11 @@ class MixtureSteps:
 
     def settled_rows(self, block: Block, start: Any, shared: Tree, ops: Engine) -> Any:
         """Mixtures of new objects after all steps of fold-in, where the engine takes them at once; None elsewhere."""
-        if self.vectors(block):
+        if self.vectors(block):  # the engines' kernel knows counts alone
             return None
         parts = [(X, shared["profiles"][name], self.weights.get(name, 1.0)) for name, X in self.counts(block)]
         found = ops.settled_rows(parts, start, self.fold_in_sweeps, self.fold_in_tol, ROW_FLOOR, STAYS)
-        return None if found is None else clamped(found, block, ops)
+        return None if found is None else clamp_labels(found, block, ops)
 
     def folding_block(self, block: Block, shared: Tree, ops: Engine) -> Block:
         """What fold-in goes over again and again: of vectors, their products with the means alone."""
@@ -253,7 +264,7 @@ class MixtureSteps:
         return {"profiles": column_shares(shared["profiles"], joint=self.joint)}
 
 
-def clamped(mixture: Any, block: Block, ops: Engine) -> Any:
+def clamp_labels(mixture: Any, block: Block, ops: Engine) -> Any:
     """Labeled rows hold their class alone; -1 is free."""
     codes = block.extra.get("labels")
     return mixture if codes is None else ops.clamp(mixture, codes)
@@ -293,7 +304,7 @@ def random_matrix(seed: int, start: int, stop: int, width: int) -> np.ndarray:
         part = np.random.default_rng([seed, stripe]).random((_STRIPE, width))
         first = stripe * _STRIPE
         part = part[max(start - first, 0) : stop - first]
-        part += 1e-3
+        part += 1e-3  # entries near zero would take many sweeps to grow
         part /= part.sum(axis=1, keepdims=True)
         begin = max(first - start, 0)
         values[begin : begin + len(part)] = part
@@ -326,7 +337,7 @@ def with_masses(parts: Tree, like: Tree, *, joint: bool) -> Tree:
 
 def update_columns(old: Tree, pulls: Tree, ops: Engine, *, joint: bool) -> Tree:
     """Columns of old * pull as distributions: of each view, or (`joint`) over all views."""
-    if joint and pulls:
+    if joint and pulls:  # the sums of all views are one: which shares the views have is learned with it
         return ops.column_shares(old, pulls, FEATURE_FLOOR)
     return {
         name: ops.column_shares({name: old[name]}, {name: pull}, FEATURE_FLOOR)[name] for name, pull in pulls.items()
@@ -343,12 +354,16 @@ def _column_sums(parts: Tree, *, joint: bool) -> Tree:
 
 @dataclass(frozen=True)
 class BackgroundSteps(MixtureSteps):
-    """Steps of PLSA and link-PLSA with a background: shared also holds "topics" and "background" {view: array}."""
+    """Steps of PLSA and link-PLSA with a background: shared also holds "topics" and "background" {view: array}.
+
+    Zhai, Velivelli and Yu (2004): the share of the background is fixed, so that it takes no step.
+    """
 
     def as_counts(self, shared: Tree, like: Tree) -> Tree:
         return {"topics": with_masses(shared["topics"], like["topics"], joint=self.joint)}
 
     def pulls(self, stats: Tree, shared: Tree) -> Tree:
+        # p(z | d) (1 - s) p(f | z) / p(f | d) of a count is of topic z: H as before, the rest is the background's
         return {"topics": stats["ratio"]}
 
     def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
