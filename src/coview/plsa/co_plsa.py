@@ -42,7 +42,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -56,7 +56,7 @@ from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Inspection
 from coview.plsa.divergences import DIVERGENCES, Divergence, step_rows
 from coview.plsa.minibatches import check_batch, learn_stream
-from coview.plsa.mixture import MixtureModel
+from coview.plsa.mixture import FamilyMixin, MixtureModel
 from coview.plsa.starts import FitContext, as_distributions, draw_topics, read_init, read_init_keys, soften
 from coview.plsa.steps import ROW_FLOOR, MixtureSteps, fold_rows, random_matrix, row_shares, type_of
 from coview.utils import fitted_state as rules
@@ -68,12 +68,6 @@ from coview.views.coerce import as_views
 from coview.views.views import Views
 
 __all__ = ["ByView", "ByViewSteps", "CoPLSA", "CoSteps", "has_data", "read_couplings", "split_views"]
-
-if TYPE_CHECKING:
-    Mixin = MixtureModel
-else:
-    Mixin = object
-
 
 # -- one mixture per object and view, as in pairwise PLSA too
 
@@ -163,7 +157,7 @@ class ByViewSteps(MixtureSteps):
         stats["objective"] = stats.get("objective", 0.0) + objective
 
 
-class ByView(Mixin):
+class ByView(FamilyMixin):
     """What models with a mixture per object and view have beside `MixtureModel`."""
 
     _mixture = "memberships_by_view_"

@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, is_clusterer
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, is_clusterer
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
@@ -72,12 +72,12 @@ from coview.plsa.steps import (
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.parameters import number
-from coview.validation import base_seed, per_view
+from coview.validation import base_seed, check_enough_objects, per_view
 from coview.views.arrays import holds_measurements
 from coview.views.lazy import LazyViews
 from coview.views.views import Views, n_present, presence_patterns
 
-__all__ = ["RESTART", "MixtureModel", "choose_likelihoods", "split_by_view"]
+__all__ = ["RESTART", "FamilyMixin", "MixtureClusterMixin", "MixtureModel", "choose_likelihoods", "split_by_view"]
 
 PHASES = ("start", "sweeps", "end")  # of a fit
 RESTART = 104_729  # apart enough that restarts share no stream
@@ -329,9 +329,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         return self
 
     def _keep_labels(self) -> None:
-        """Keep the clusters of the training objects, of a clusterer."""
-        if is_clusterer(self):
-            self.labels_ = vars(self)[self._mixture].argmax(axis=1)
+        """Keep what the mixtures say of the training objects, where a model assigns them to groups."""
 
     def _fit_on(self, engine: Engine, X: Any, views: Any, deadline: Deadline, extra: dict[str, Any]) -> None:
         phases = [time.monotonic()]
@@ -690,6 +688,35 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         parts = [steps.weights.get(name, 1.0) * engine.row_sums(part).sum() for name, part in steps.counts(block)]
         parts += [steps.weights.get(name, 1.0) * block.present[name].sum() for name in steps.vectors(block)]
         return float(sum(parts))
+
+
+# Mixins of the family are no estimators by themselves; type checkers are told what they are mixed into.
+if TYPE_CHECKING:
+    FamilyMixin = MixtureModel
+else:
+    FamilyMixin = object
+
+
+class MixtureClusterMixin(ClusterMixin, FamilyMixin):
+    """What clusterers of the family have beside `MixtureModel`: each of the `n_clusters` columns is a cluster."""
+
+    n_clusters: int
+    labels_: np.ndarray
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the most likely cluster of each object from some or all of the fitted views."""
+        return self._mixtures(X).argmax(axis=1)
+
+    def _n_columns(self) -> int:
+        return int(self.n_clusters)
+
+    def _fit_views(self, X: Any) -> Any:
+        views = super()._fit_views(X)
+        check_enough_objects(len(views), self._n_columns())
+        return views
+
+    def _keep_labels(self) -> None:
+        self.labels_ = vars(self)[self._mixture].argmax(axis=1)
 
 
 # -- which likelihood a view has

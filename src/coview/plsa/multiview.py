@@ -31,10 +31,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, ClusterMixin, is_classifier
+from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.preprocessing import normalize
 
 from coview.classification.naive_bayes import NaiveBayesStart, label_start
@@ -49,7 +49,7 @@ from coview.inspection import Inspection, Topics
 from coview.plsa.dense import SPREAD_COST, cluster_vectors, vectors_of_classes
 from coview.plsa.fitted_rules import topic_rules
 from coview.plsa.minibatches import check_batch, has_learned, learn_stream
-from coview.plsa.mixture import RESTART, MixtureModel, split_by_view
+from coview.plsa.mixture import RESTART, FamilyMixin, MixtureClusterMixin, MixtureModel, split_by_view
 from coview.plsa.starts import (
     SEED_PARAMETERS,
     FitContext,
@@ -80,7 +80,6 @@ from coview.utils.parameters import MAPPING, NONE, TRUTH, by_view, integer, numb
 from coview.validation import (
     LabeledScoreMixin,
     base_seed,
-    check_enough_objects,
     check_option,
     encode_labels,
     warn_of_lone_labels,
@@ -90,12 +89,6 @@ from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
 __all__ = ["ClusterSteps", "DualPLSA", "DualPLSAClassifier", "MultiViewPLSA", "MultiViewPLSAClassifier", "is_uneven"]
-
-
-if TYPE_CHECKING:
-    Mixin = MixtureModel
-else:
-    Mixin = object
 
 
 @dataclass(frozen=True)
@@ -179,7 +172,7 @@ _OF_CLASSES = {
 # -- what the four models share
 
 
-class _ClusterTopics(Mixin):
+class _ClusterTopics(FamilyMixin):
     """What dual and multi-view PLSA have beside `MixtureModel`: groups that are mixtures of topics."""
 
     _own_starts = False  # whether each restart clusters anew, and not only draws other topics
@@ -358,7 +351,7 @@ class _Starts:
         return parts[0] if len(parts) == 1 else np.stack(parts, axis=1)
 
 
-class _TopicClusters(ClusterMixin, _ClusterTopics):
+class _TopicClusters(MixtureClusterMixin, _ClusterTopics):
     """The clusterers."""
 
     _own_starts = True
@@ -409,18 +402,6 @@ class _TopicClusters(ClusterMixin, _ClusterTopics):
         """Update the model with one minibatch (online EM); every batch must have the views of the first."""
         learn_stream(self, check_batch(self, X))
         return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the most likely cluster of each object from some or all of the fitted views."""
-        return self._mixtures(X).argmax(axis=1)
-
-    def _n_columns(self) -> int:
-        return int(self.n_clusters)
-
-    def _fit_views(self, X: Any) -> Any:
-        views = super()._fit_views(X)
-        check_enough_objects(len(views), self._n_columns())
-        return views
 
     def _first_vectors(self, views: Any, context: FitContext) -> Any:
         return cluster_vectors(views, self.n_clusters, context.seed)

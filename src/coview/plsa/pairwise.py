@@ -28,7 +28,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClusterMixin
 
 from coview.engines.deadline import Deadline
 from coview.engines.passes import blockwise
@@ -37,13 +36,12 @@ from coview.engines.state import State, Tree
 from coview.inspection import Inspection
 from coview.plsa.co_plsa import ByView, ByViewSteps, has_data, read_couplings
 from coview.plsa.link import LinkPLSA
-from coview.plsa.mixture import RESTART, MixtureModel
+from coview.plsa.mixture import RESTART, MixtureClusterMixin, MixtureModel
 from coview.plsa.starts import FitContext, align_topics, likeliest_arrays, topic_overlap
 from coview.plsa.steps import ROW_FLOOR, MixtureSteps, fold_rows, random_matrix, type_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, number, one_of
-from coview.validation import check_enough_objects
 from coview.views.views import Views
 
 __all__ = ["PairSteps", "PairwiseCoPLSA"]
@@ -242,7 +240,7 @@ class _Move:
 
 
 @shared_parameters
-class PairwiseCoPLSA(ClusterMixin, ByView, MixtureModel):
+class PairwiseCoPLSA(MixtureClusterMixin, ByView, MixtureModel):
     """Cluster objects with two or more views: topics for each view, aligned through pairs of objects.
 
     Two objects that are near each other in the topics of one view should be so in those of another, and two that are
@@ -381,14 +379,7 @@ class PairwiseCoPLSA(ClusterMixin, ByView, MixtureModel):
         """Compute one topic mixture per view that X has, but those of weight 0; uniform if an object lacks the view."""
         return super().transform_by_view(X)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the cluster of each object from some or all of the fitted views."""
-        return self._mixtures(X).argmax(axis=1)
-
     # -- pieces
-
-    def _n_columns(self) -> int:
-        return self.n_clusters
 
     def _carried(self) -> dict[str, Any]:
         return {"have": has_data}
@@ -398,11 +389,6 @@ class PairwiseCoPLSA(ClusterMixin, ByView, MixtureModel):
         self.labels_by_view_ = {name: _likeliest(part) for name, part in mixtures.items()}
         blend: Any = sum(weights[name] * part for name, part in mixtures.items())
         self.labels_ = blend.argmax(axis=1)
-
-    def _fit_views(self, X: Any) -> Any:
-        views = super()._fit_views(X)
-        check_enough_objects(len(views), self.n_clusters)
-        return views
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: topics of the views are clusters, numbered alike in all views."""

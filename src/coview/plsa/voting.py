@@ -15,24 +15,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClusterMixin
 
 from coview.engines.state import Tree
 from coview.inspection import Inspection, one_hot
 from coview.plsa.co_plsa import has_data
-from coview.plsa.mixture import MixtureModel
+from coview.plsa.mixture import MixtureClusterMixin, MixtureModel
 from coview.plsa.plsa import PLSA
 from coview.plsa.starts import FitContext, align_topics, compute_topics, soften, topic_overlap
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import number
-from coview.validation import check_enough_objects
 
 __all__ = ["VotingPLSA"]
 
 
 @shared_parameters
-class VotingPLSA(ClusterMixin, MixtureModel):
+class VotingPLSA(MixtureClusterMixin, MixtureModel):
     """Cluster objects with several views: objects on which the views agree are seeds for the others.
 
     Parameters
@@ -123,10 +121,6 @@ class VotingPLSA(ClusterMixin, MixtureModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the most likely cluster of each object from some or all of the fitted views."""
-        return self._mixtures(X).argmax(axis=1)
-
     # -- pieces
 
     def _inspect(self) -> Inspection:
@@ -134,14 +128,6 @@ class VotingPLSA(ClusterMixin, MixtureModel):
         answer = super()._inspect()
         votes = {view: one_hot(codes, len(answer.groups)) for view, codes in self.labels_by_view_.items()}
         return replace(answer, training=replace(answer.training, memberships_by_view=votes))
-
-    def _fit_views(self, X: Any) -> Any:
-        views = super()._fit_views(X)
-        check_enough_objects(len(views), self.n_clusters)
-        return views
-
-    def _n_columns(self) -> int:
-        return self.n_clusters
 
     def _fixed_start(self) -> bool:
         return True
