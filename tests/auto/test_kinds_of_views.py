@@ -22,7 +22,7 @@ from coview.auto.candidates import counted_views, measured_views
 from coview.auto.pipelines import propose_pipelines
 from coview.cli.info import summarized
 from coview.io.models import outline
-from coview.plsa.dense import choose_likelihoods
+from coview.plsa.mixture import choose_likelihoods
 
 FILLED, EMPTY = np.array([[0.3, 0.7], [0.2, 0.4]]), np.array([[2.0, 0.0], [0.0, 1.0]])
 

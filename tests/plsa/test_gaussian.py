@@ -39,15 +39,14 @@ from coview.metrics import normalized_mutual_info
 from coview.plsa.co_plsa import CoSteps
 from coview.plsa.dense import (
     SPREAD_COST,
-    add_moments,
+    VECTOR_LIKELIHOODS,
+    GaussianLikelihood,
     centered_means,
-    choose_likelihoods,
     cluster_vectors,
-    gaussian_start,
-    likelihood_of,
-    update_means,
+    start_vectors,
     vectors_of_classes,
 )
+from coview.plsa.mixture import choose_likelihood, choose_likelihoods
 from coview.plsa.multiview import ClusterSteps
 from coview.plsa.steps import MixtureSteps
 
@@ -104,7 +103,7 @@ def test_row_steps_end_at_the_optimum_of_a_convex_solver(engine, counts, make, s
     means, variance, weight = rng.normal(size=(groups, width)), 0.7, 3.0
     views = {"words": words, "vector": vectors} if counts else {"vector": vectors}
     block = make_block(Views(views), 0, n, ops, {})
-    steps = make(groups, weights={"vector": weight}, gaussian=("vector",))
+    steps = make(groups, weights={"vector": weight}, dense={"vector": "gaussian"})
     shared = {
         "profiles": {"words": profile} if counts else {},
         "means": {"vector": np.ascontiguousarray(means.T)},
@@ -149,7 +148,7 @@ def test_co_plsa_steps_end_at_the_optimum_of_a_convex_solver(divergence):
     ops, rng = select_engine("cpu"), np.random.default_rng(2)
     words, vectors = rng.poisson(2.0, (4, 6)).astype(float), rng.normal(size=(4, 5))
     profile, means, variance = rng.dirichlet(np.ones(6), 3).T, rng.normal(size=(3, 5)), 0.4
-    steps = CoSteps(3, gaussian=("b",), pairs={("a", "b"): 0.7}, divergence=divergence)
+    steps = CoSteps(3, dense={"b": "gaussian"}, pairs={("a", "b"): 0.7}, divergence=divergence)
     block = make_block(Views(a=words, b=vectors), 0, 4, ops, {"have": np.ones((4, 2), dtype=bool)})
     shared = {
         "profiles": {"a": profile},
@@ -215,10 +214,12 @@ def test_the_objective_of_clusters_counts_the_spread_of_their_vectors():
 def test_sums_of_blocks_are_those_of_the_whole():
     ops = select_engine("cpu")
     theta = np.random.default_rng(0).dirichlet(np.ones(K), N)
+    shared = {"means": {"vector": CENTERS.T}, "log_variance": {"vector": np.zeros(1)}}
+    steps = MixtureSteps(K, dense={"vector": "gaussian"})
     whole, parts = {}, {}
-    add_moments(make_block(GAPS, 0, N, ops, {}), "vector", theta, whole, ops)
+    steps.add_moments(make_block(GAPS, 0, N, ops, {}), "vector", theta, shared, ops, whole)
     for i, j in ((0, 40), (40, 41), (41, N)):
-        add_moments(make_block(GAPS, i, j, ops, {}), "vector", theta[i:j], parts, ops)
+        steps.add_moments(make_block(GAPS, i, j, ops, {}), "vector", theta[i:j], shared, ops, parts)
     for key, part in whole["moments"]["vector"].items():
         assert_allclose(parts["moments"]["vector"][key], part, rtol=1e-12)
 
@@ -226,10 +227,11 @@ def test_sums_of_blocks_are_those_of_the_whole():
 def test_means_and_noise_are_those_of_least_squares():
     ops = select_engine("cpu")
     theta = np.random.default_rng(0).dirichlet(np.ones(K), N)
-    stats = {}
-    add_moments(make_block(BOTH, 0, N, ops, {}), "vector", theta, stats, ops)
     start = {"means": {"vector": np.zeros((12, K))}, "log_variance": {"vector": np.zeros(1)}}
-    new = update_means(start, stats["moments"], ops)
+    steps = MixtureSteps(theta.shape[1], dense={"vector": "gaussian"})
+    stats = {}
+    steps.add_moments(make_block(BOTH, 0, N, ops, {}), "vector", theta, start, ops, stats)
+    new = steps.update_vectors(start, stats["moments"], ops)
     right, squares, *_ = np.linalg.lstsq(theta, VECTORS, rcond=None)
     assert_allclose(new["means"]["vector"].T, right, rtol=1e-6, atol=1e-7)
     assert np.exp(new["log_variance"]["vector"][0]) == pytest.approx(squares.sum() / VECTORS.size, rel=1e-9)
@@ -238,16 +240,36 @@ def test_means_and_noise_are_those_of_least_squares():
 def test_means_and_noise_of_clusters_are_those_of_least_squares_with_the_spread():
     ops = select_engine("cpu")
     theta = np.random.default_rng(0).dirichlet(np.ones(K), N)
-    stats = {}
-    add_moments(make_block(BOTH, 0, N, ops, {}), "vector", theta, stats, ops)
     start = {"means": {"vector": np.zeros((12, K))}, "log_variance": {"vector": np.zeros(1)}}
-    new = update_means(start, stats["moments"], ops, SPREAD_COST)
+    steps = ClusterSteps(theta.shape[1], dense={"vector": "gaussian"})
+    stats = {}
+    steps.add_moments(make_block(BOTH, 0, N, ops, {}), "vector", theta, start, ops, stats)
+    new = steps.update_vectors(start, stats["moments"], ops)
     # one row more for each object and cluster: the cluster's vector less the mixture is to be zero
     apart = np.sqrt(SPREAD_COST * theta)[:, :, None] * (np.eye(K)[None] - theta[:, None])
     left = np.vstack([theta, apart.reshape(N * K, K)])
     right, squares, *_ = np.linalg.lstsq(left, np.vstack([VECTORS, np.zeros((N * K, 12))]), rcond=None)
     assert_allclose(new["means"]["vector"].T, right, rtol=1e-6, atol=1e-7)
     assert np.exp(new["log_variance"]["vector"][0]) == pytest.approx(squares.sum() / VECTORS.size, rel=1e-9)
+
+
+def test_another_likelihood_of_vectors_is_found_by_its_name(monkeypatch):
+    class Twice(GaussianLikelihood):
+        def project(self, block, name, shared, ops, spread_cost):
+            return None  # its steps need the vectors themselves
+
+        def compute_objective(self, *args):
+            return 2 * super().compute_objective(*args)
+
+    monkeypatch.setitem(VECTOR_LIKELIHOODS, "twice", Twice())
+    ops, theta = select_engine("cpu"), np.random.default_rng(0).dirichlet(np.ones(K), N)
+    block = make_block(BOTH, 0, N, ops, {})
+    shared = {"means": {"vector": np.ascontiguousarray(CENTERS.T)}, "log_variance": {"vector": np.zeros(1)}}
+    one, two = (MixtureSteps(K, dense={"vector": name}) for name in ("gaussian", "twice"))
+    values = [steps.vector_objective(block, "vector", theta, shared, ops) for steps in (one, two)]
+    assert values[1] == pytest.approx(2 * values[0])
+    assert "vector" not in one.folding_block(block, shared, ops).views
+    assert "vector" in two.folding_block(block, shared, ops).views
 
 
 @pytest.mark.parametrize("groups", [2, 3, 7])
@@ -261,10 +283,11 @@ def test_means_that_are_all_alike_say_nothing(groups):
 def test_a_group_that_nobody_has_keeps_its_mean():
     ops = select_engine("cpu")
     theta = np.tile([1.0, 0.0], (N, 1))
-    stats = {}
-    add_moments(make_block(BOTH, 0, N, ops, {}), "vector", theta, stats, ops)
     start = {"means": {"vector": np.full((12, 2), 5.0)}, "log_variance": {"vector": np.zeros(1)}}
-    new = update_means(start, stats["moments"], ops)["means"]["vector"]
+    steps = MixtureSteps(theta.shape[1], dense={"vector": "gaussian"})
+    stats = {}
+    steps.add_moments(make_block(BOTH, 0, N, ops, {}), "vector", theta, start, ops, stats)
+    new = steps.update_vectors(start, stats["moments"], ops)["means"]["vector"]
     assert_allclose(new[:, 1], 5.0)
     assert_allclose(new[:, 0], VECTORS.mean(axis=0), rtol=1e-6)
 
@@ -360,14 +383,14 @@ def test_a_rare_view_starts_with_the_variance_of_its_own_vectors(lazy, tmp_path)
     if lazy:
         write_views(X, tmp_path / "shards", rows_per_shard=1000)
         X = read_views(tmp_path / "shards")
-    start = gaussian_start(X, ["vector"], {}, 2, seed=0, spread=True)
+    start = start_vectors(X, ["vector"], {}, 2, seed=0, spread=True)
     assert np.exp(start["log_variance"]["vector"][0]) == pytest.approx(9.0, rel=0.3)
     assert np.abs(start["means"]["vector"]).max() > 1
 
 
 def test_a_view_that_nobody_has_starts_with_variance_one():
     X = Views(words=np.ones((5, 2)), vector=np.zeros((5, 3)), present={"vector": np.zeros(5, dtype=bool)})
-    assert gaussian_start(X, ["vector"], {}, 2, seed=0, spread=True)["log_variance"]["vector"][0] == 0.0
+    assert start_vectors(X, ["vector"], {}, 2, seed=0, spread=True)["log_variance"]["vector"][0] == 0.0
 
 
 # -- likelihoods
@@ -388,7 +411,7 @@ def test_a_view_that_nobody_has_starts_with_variance_one():
     ],
 )
 def test_values_say_which_likelihood_a_view_has(matrix, likelihood):
-    assert likelihood_of(matrix) == likelihood
+    assert choose_likelihood(matrix) == likelihood
 
 
 @pytest.mark.parametrize("n_present", [3, 8, 20])

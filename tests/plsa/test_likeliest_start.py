@@ -13,7 +13,7 @@ from coview.engines.cpu import CpuEngine
 from coview.metrics import clustering_accuracy, normalized_mutual_info
 from coview.plsa import starts
 from coview.plsa.mixture import RESTART
-from coview.plsa.starts import graph_memberships, likeliest_start, most_likely
+from coview.plsa.starts import choose_likeliest, graph_memberships, likeliest_start
 
 MADE = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
 
@@ -22,15 +22,15 @@ def test_the_likelihood_knows_the_right_start_among_wrong_ones():
     rng = np.random.default_rng(0)
     right = np.eye(3)[MADE.target]
     wrong = [np.eye(3)[rng.permutation(MADE.target)] for _ in range(3)]
-    assert most_likely(MADE.views, [*wrong, right]) is right
-    assert most_likely(MADE.views, [right, *wrong]) is right
+    assert choose_likeliest(MADE.views, [*wrong, right]) is right
+    assert choose_likeliest(MADE.views, [right, *wrong]) is right
 
 
 def test_the_choice_does_not_depend_on_how_rows_are_cut_into_blocks(monkeypatch):
     starts = list(several_memberships(MADE.views, 3, range(4)))
-    whole = most_likely(MADE.views, starts)
+    whole = choose_likeliest(MADE.views, starts)
     monkeypatch.setattr(CpuEngine, "block_rows", lambda self, *_: 50)
-    assert most_likely(MADE.views, starts) is whole
+    assert choose_likeliest(MADE.views, starts) is whole
 
 
 def test_views_that_weigh_nothing_have_no_say():
@@ -38,16 +38,18 @@ def test_views_that_weigh_nothing_have_no_say():
     y, other = MADE.target, rng.permutation(MADE.target)
     X = Views(a=MADE.views["view0"], b=MADE.views["view0"][np.argsort(np.argsort(other, kind="stable"))])
     by_a, by_b = np.eye(3)[y], np.eye(3)[y[np.argsort(np.argsort(other, kind="stable"))]]
-    assert most_likely(X, [by_a, by_b], {"a": 1.0, "b": 0.0}) is by_a
-    assert most_likely(X, [by_a, by_b], {"a": 0.0, "b": 1.0}) is by_b
+    assert choose_likeliest(X, [by_a, by_b], {"a": 1.0, "b": 0.0}) is by_a
+    assert choose_likeliest(X, [by_a, by_b], {"a": 0.0, "b": 1.0}) is by_b
 
 
 def test_vectors_that_weigh_nothing_are_not_looked_at(monkeypatch):
     looked = []
-    choose = starts.most_likely
-    monkeypatch.setattr(starts, "most_likely", lambda X, *rest: (looked.append(list(X.names)), choose(X, *rest))[1])
+    choose = starts.choose_likeliest
+    monkeypatch.setattr(
+        starts, "choose_likeliest", lambda X, *rest: (looked.append(list(X.names)), choose(X, *rest))[1]
+    )
     X = Views(**dict(MADE.views.items()), vector=np.random.default_rng(0).normal(size=(120, 2)))
-    found = [likeliest_start(X, 3, 0, {"vector": weight}, 1, gaussian=("vector",)) for weight in (0.0, 1.0)]
+    found = [likeliest_start(X, 3, 0, {"vector": weight}, 1, dense={"vector": "gaussian"}) for weight in (0.0, 1.0)]
     assert looked == [["view0", "view1"], ["view0", "view1", "vector"]]
     assert_allclose(found[0], likeliest_start(MADE.views, 3, 0, {}, 1), atol=1e-9)
 

@@ -24,7 +24,7 @@ from coview import (
 from coview.datasets import make_topic_views
 from coview.exceptions import InterruptedFitWarning, ModelFileError
 from coview.metrics import clustering_accuracy
-from coview.plsa.starts import softened
+from coview.plsa.starts import soften
 from coview.validation import base_seed
 
 
@@ -106,7 +106,7 @@ def test_the_published_start_of_the_classifier_is_the_mean_posterior_of_naive_ba
     y = np.where(np.arange(60) % 7 == 0, made.target, -1)
     posterior = MultiViewNaiveBayes().fit(made.views[y >= 0], y[y >= 0]).predict_proba(made.views)
     settings = {"algorithm": "published", "max_iter": 5, "tol": 0, "random_state": 0}
-    given = MultiViewPLSAClassifier(4, init={"memberships": softened(posterior)}, **settings).fit(made.views, y)
+    given = MultiViewPLSAClassifier(4, init={"memberships": soften(posterior)}, **settings).fit(made.views, y)
     named = MultiViewPLSAClassifier(4, init="naive_bayes", **settings).fit(made.views, y)
     assert_allclose(named.memberships_, given.memberships_, atol=1e-12)
     assert not np.allclose(MultiViewPLSAClassifier(4, **settings).fit(made.views, y).memberships_, given.memberships_)
@@ -116,7 +116,7 @@ def test_the_published_start_of_the_clusterer_is_one_consensus_clustering():
     views = make_topic_views(n_objects=60, n_clusters=3, quality=0.4, length=20, random_state=4).views
     agreed = ConsensusClustering(3, random_state=base_seed(0)).fit(views).memberships_
     settings = {"algorithm": "published", "max_iter": 5, "tol": 0, "random_state": 0}
-    given = MultiViewPLSA(3, 4, init={"memberships": softened(agreed)}, **settings).fit(views)
+    given = MultiViewPLSA(3, 4, init={"memberships": soften(agreed)}, **settings).fit(views)
     named = MultiViewPLSA(3, 4, init="consensus", **settings).fit(views)
     assert_allclose(named.memberships_, given.memberships_, atol=1e-12)
     lazy = MultiViewPLSA(3, 4, init="consensus", **settings).fit(LazyViews.from_views(views, 25))

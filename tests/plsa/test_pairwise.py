@@ -16,7 +16,7 @@ from coview.exceptions import ParameterError, ViewsError
 from coview.metrics import clustering_accuracy
 from coview.plsa import pairwise, starts
 from coview.plsa.pairwise import PairwiseCoPLSA
-from coview.plsa.starts import FitContext, likeliest_start, softened
+from coview.plsa.starts import FitContext, likeliest_start, soften
 from coview.validation import base_seed
 from coview.views.lazy import LazyViews
 
@@ -310,7 +310,7 @@ def test_a_checkpoint_goes_on_where_it_stopped(tmp_path):
 def test_the_start_is_a_consensus_clustering_moved_by_link_plsa():
     X = corpus(n=60)
     mine = PairwiseCoPLSA(3, max_iter=4, tol=0, random_state=5).fit(X)
-    memberships = softened(likeliest_start(X, 3, base_seed(5), {}, None, graphs=False))
+    memberships = soften(likeliest_start(X, 3, base_seed(5), {}, None, graphs=False))
     sums = {name: (matrix.T @ memberships).T for name, matrix in X.items()}
     link = LinkPLSA(3, init={"memberships": memberships, "topic_feature": sums}, max_iter=20, tol=0).fit(X)
     given = {"memberships_by_view": link.memberships_, "topic_feature": link.topic_feature_}

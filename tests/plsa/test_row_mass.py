@@ -8,7 +8,7 @@ from scipy import sparse
 
 from coview import DualPLSAClassifier, MultiViewPLSAClassifier, Views
 from coview.datasets import make_topic_views
-from coview.plsa.multiview import common_masses, with_masses_of
+from coview.plsa.multiview import compute_row_masses, scale_to_masses
 from coview.views.lazy import LazyViews
 
 
@@ -24,8 +24,8 @@ def uneven():
 
 def test_rows_get_the_median_mass_of_their_view_and_keep_their_shares(uneven):
     _, views, _ = uneven
-    masses = common_masses(views, "auto")
-    scaled = with_masses_of(views, masses)
+    masses = compute_row_masses(views, "auto")
+    scaled = scale_to_masses(views, masses)
     for name, matrix in views.items():
         sums = np.asarray(matrix.sum(axis=1)).ravel()
         assert masses[name] == np.median(sums[sums > 0])
@@ -36,27 +36,27 @@ def test_rows_get_the_median_mass_of_their_view_and_keep_their_shares(uneven):
 @pytest.mark.parametrize(("setting", "scales"), [("auto", False), (True, True), (False, False)])
 def test_even_rows_are_scaled_only_where_asked(setting, scales):
     views = make_topic_views(50, n_clusters=2, random_state=0).views
-    assert bool(common_masses(views, setting)) == scales
+    assert bool(compute_row_masses(views, setting)) == scales
 
 
 def test_the_rule_looks_at_all_views_together():
     links = np.zeros((40, 5))
     links[0] = 9.0  # a short view may be as uneven as it likes
-    assert common_masses(Views(words=np.full((40, 6), 10.0), links=links), "auto") == {}
+    assert compute_row_masses(Views(words=np.full((40, 6), 10.0), links=links), "auto") == {}
 
 
 def test_lazy_views_are_scaled_as_those_in_memory(uneven):
     _, views, _ = uneven
     lazy = LazyViews.from_views(views, rows_per_part=70)
-    masses = common_masses(lazy, "auto")
-    assert masses == common_masses(views, "auto")
+    masses = compute_row_masses(lazy, "auto")
+    assert masses == compute_row_masses(views, "auto")
     np.testing.assert_array_equal(
-        with_masses_of(lazy, masses).collect()["words"].toarray(), with_masses_of(views, masses)["words"].toarray()
+        scale_to_masses(lazy, masses).collect()["words"].toarray(), scale_to_masses(views, masses)["words"].toarray()
     )
 
 
 def test_empty_rows_and_whole_numbers_are_no_trouble():
-    scaled = with_masses_of(Views(words=np.array([[0, 0], [2, 6]])), {"words": 4.0})
+    scaled = scale_to_masses(Views(words=np.array([[0, 0], [2, 6]])), {"words": 4.0})
     np.testing.assert_array_equal(scaled["words"], [[0.0, 0.0], [1.0, 3.0]])
 
 
@@ -76,4 +76,4 @@ def test_batches_are_scaled_like_the_first_one(uneven):
     model.partial_fit(views[:150], y[:150], classes=[0, 1, 2])
     masses = dict(model.row_masses_)
     model.partial_fit(views[150:], y[150:])
-    assert model.row_masses_ == masses == common_masses(views[:150], "auto")
+    assert model.row_masses_ == masses == compute_row_masses(views[:150], "auto")

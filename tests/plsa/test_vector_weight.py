@@ -11,7 +11,7 @@ from coview import PLSA, LazyViews, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassi
 from coview.engines.loop import Deadline
 from coview.metrics import clustering_accuracy
 from coview.plsa.dense import vector_weights, vectors_of_classes
-from coview.plsa.starts import most_likely
+from coview.plsa.starts import choose_likeliest
 
 N, K, WIDTH, TOKENS = 300, 3, 24, 40
 RNG = np.random.default_rng(0)
@@ -277,5 +277,5 @@ def test_views_that_there_is_no_time_for_count_as_one_token():
 def test_the_likeliest_start_is_likeliest_by_words_and_vectors():
     by_target, by_other = np.eye(K)[TARGET], np.eye(K)[OTHER]
     X = Views(words=words_of(TARGET, 0.1), vector=vectors_of(OTHER))
-    assert most_likely(X, [by_target, by_other], {"vector": 24.0}, gaussian=("vector",)) is by_other
-    assert most_likely(X, [by_other, by_target], {"vector": 0.01}, gaussian=("vector",)) is by_target
+    assert choose_likeliest(X, [by_target, by_other], {"vector": 24.0}, dense={"vector": "gaussian"}) is by_other
+    assert choose_likeliest(X, [by_other, by_target], {"vector": 0.01}, dense={"vector": "gaussian"}) is by_target

@@ -51,7 +51,7 @@ from coview.classification.concatenated import ConcatenatedViews
 from coview.classification.label_spreading import LabelSpreadingClassifier
 from coview.classification.wrapper import last_step
 from coview.plsa.dense import GAUSSIAN
-from coview.plsa.multiview import MultiViewPLSAClassifier, uneven
+from coview.plsa.multiview import MultiViewPLSAClassifier, is_uneven
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.neighbors import NeighborViews
 from coview.preprocessing.scaling import ScaledViews
@@ -272,7 +272,7 @@ def _uneven(matrix: Any) -> bool:
     """
     values = matrix.data if sparse.issparse(matrix) else matrix
     sums = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
-    return bool(values.size) and bool(values.max() > 1) and uneven(sums)
+    return bool(values.size) and bool(values.max() > 1) and is_uneven(sums)
 
 
 def _with_links(plain: Views, links: str) -> list[PipelineCandidate]:

@@ -347,7 +347,7 @@ def _about_likelihoods(found: dict[str, str]) -> str:
     taken = {"gaussian": "Gaussian (vectors)", "multinomial": "multinomial (counts)"}
     name, likelihood = next(iter(found.items()))
     other = "gaussian" if likelihood == "multinomial" else "multinomial"
-    lines = [f"{view}: {taken[one]}" for view, one in found.items()]
+    lines = [f"{view}: {taken.get(one, one)}" for view, one in found.items()]
     return "\n".join([*lines, f'Say otherwise by view: --set "likelihood={{{name!r}: {other!r}}}"'])
 
 

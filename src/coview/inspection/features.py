@@ -206,7 +206,7 @@ def holds_vectors(inspection: Inspection, view: str, views: Views | None = None)
 def is_measured(inspection: Inspection, view: str, views: Views | None) -> bool:
     """Tell whether the values of a view are measurements, not counts."""
     if view in inspection.likelihoods:
-        return inspection.likelihoods[view] == "gaussian"
+        return inspection.likelihoods[view] != "multinomial"
     if views is not None and view in views:
         return holds_measurements(views[view], int(views.present[:, views.names.index(view)].sum()))
     features = inspection.described_features(view)

@@ -95,7 +95,8 @@ def _dense(part: Any) -> np.ndarray:
 
 def nearest_in_groups(inspection: Inspection, views: Views, codes: np.ndarray, view: str, n: int) -> list[list[int]]:
     """Return `Inspection.nearest_objects` of prepared views whose objects' groups (`codes`) are known already."""
-    features = inspection.described_features(view) if inspection.likelihoods.get(view) == "gaussian" else None
+    measured = inspection.likelihoods.get(view, "multinomial") != "multinomial"
+    features = inspection.described_features(view) if measured else None
     have = views.present[:, views.names.index(view)]
     means = None if features is None else features.weights
     return nearest_rows(views[view], np.where(have, codes, -1), len(inspection.groups), n, means)

@@ -1,8 +1,9 @@
 """Co-regularized PLSA: every view has its own topic mixture per object, and the mixtures of an object are kept close.
 
-    maximize  sum_v sum_df x_vdf log (H_v F_v^T)_df  -  sum_(v<u) coupling_vu sum_d D(h_vd, h_ud)
+    maximize  sum_v sum_df x_vdf log (H_v F_v^T)_df  -  sum_(v<u) coupling_vu sum_d D(h_vd, h_ud)         (eq. 8)
 
-H_v = p(y|d,v) (objects x topics), F_v = p(f|y,v) (features x topics). Wang, Chang, Ying and Lyu (2016). D is one of
+H_v = p(y|d,v) (objects x topics), F_v = p(f|y,v) (features x topics; W in the paper, where both are transposed).
+Equations are those of Wang, Chang, Ying and Lyu (2016). D is one of
 
     skl   sum_k (p_k - q_k) log(p_k / q_k)      symmetric Kullback-Leibler divergence, KL(p, q) + KL(q, p)
     l2    sum_k (p_k - q_k)^2 / 2
@@ -10,12 +11,13 @@ H_v = p(y|d,v) (objects x topics), F_v = p(f|y,v) (features x topics). Wang, Cha
 
 all convex in the pair (p, q), and zero where the two are equal. Coupling 0 is one PLSA per view; a coupling without
 bound is link-PLSA. With R_v = X_v / (H_v F_v^T) on the non-zeros, the expected counts q = H_v * R_v F_v make
-sum_k q_k log h_k a lower bound of the likelihood that touches it at the current H_v, so that
+sum_k q_k log h_k a lower bound of the likelihood that touches it at the current H_v (eq. 5), so that
 
-    H     max  sum_v sum_k q_vk log h_vk - sum_(v<u) coupling_vu D(h_v, h_u)  on the simplexes
-    F_v   columns(F_v * R_v^T H_v), as in PLSA, with the fresh H_v
+    H     max  sum_v sum_k q_vk log h_vk - sum_(v<u) coupling_vu D(h_v, h_u)  on the simplexes          (eq. 10)
+    F_v   columns(F_v * R_v^T H_v), as in PLSA, with the fresh H_v                                      (eq. 3, 4)
 
-never lower the objective. For skl and l2 one view after the other is enough (`divergences.py`). L1 would stick so:
+never lower the objective. `_pulls` are the R_v F_v, `step_rows` solves eq. 10 and `_add_statistics` sums R_v^T H_v. For
+skl and l2 one view after the other is enough (eq. 11 and 12, in `divergences.py`). L1 (eq. 13) would stick so:
 it holds entries of several views at one value, each for the sake of the others, though all would gain by moving
 together. Its views are solved jointly (`kernels/simplex_l1.py`). Where q is zero, l1 leaves h undecided; adding
 a constant to the likelihood's slope, which changes nothing on the simplex, keeps it close to where it was.
@@ -35,12 +37,12 @@ a constant, and touches it at the current H_v: counts that any of the three dive
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -51,11 +53,10 @@ from coview.engines.passes import blockwise
 from coview.engines.protocol import Block, Engine, Extra, Holder, State, Tree
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Inspection
-from coview.plsa.dense import add_moments, far_from_zero, gaussian_objective, quadratic_of
 from coview.plsa.divergences import DIVERGENCES, Divergence, step_rows
-from coview.plsa.minibatches import known_views, learn_stream
-from coview.plsa.mixture import MixtureModel
-from coview.plsa.starts import FitContext, as_distributions, given_keys, initial_arrays, random_topics, softened
+from coview.plsa.minibatches import check_batch, learn_stream
+from coview.plsa.mixture import FamilyMixin, MixtureModel
+from coview.plsa.starts import FitContext, as_distributions, draw_topics, read_init, read_init_keys, soften
 from coview.plsa.steps import ROW_FLOOR, MixtureSteps, fold_rows, random_matrix, row_shares, type_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
@@ -65,30 +66,25 @@ from coview.validation import check_number
 from coview.views.coerce import as_views
 from coview.views.views import Views
 
-__all__ = ["ByView", "ByViewSteps", "CoPLSA", "CoSteps", "has_data", "pair_couplings", "split_views"]
-
-if TYPE_CHECKING:
-    Mixin = MixtureModel
-else:
-    Mixin = object
-
+__all__ = ["ByView", "ByViewSteps", "CoPLSA", "CoSteps", "has_data", "read_couplings", "split_views"]
 
 # -- one mixture per object and view, as in pairwise PLSA too
 
 
-def has_data(views: Views, vectors: tuple[str, ...] = ()) -> np.ndarray:
+def has_data(views: Views, vectors: Collection[str] = ()) -> np.ndarray:
     """Which objects have data in which view (objects x views); in one of the `vectors` zeros are data."""
+    # a row of zeros has nothing to scale to a sum of one, and no likelihood that could pull at its mixture
     there = np.ones(len(views), dtype=bool)
     sums = [there if name in vectors else np.asarray(matrix.sum(axis=1)).ravel() > 0 for name, matrix in views.items()]
     return np.column_stack(sums) & views.present
 
 
-def pair_couplings(coupling: Any, names: list[str]) -> dict[tuple[str, str], float]:
+def read_couplings(coupling: Any, names: list[str]) -> dict[tuple[str, str], float]:
     """Coupling of each pair of views, pairs in alphabetical order, from one number or ``{(view, view): number}``.
 
     Examples
     --------
-    >>> pair_couplings({("words", "image"): 2}, ["words", "image", "links"])
+    >>> read_couplings({("words", "image"): 2}, ["words", "image", "links"])
     {('image', 'links'): 1.0, ('image', 'words'): 2.0, ('links', 'words'): 1.0}
     """
     pairs = list(combinations(sorted(names), 2))
@@ -118,8 +114,8 @@ class ByViewSteps(MixtureSteps):
         total = 0.0
         for v, (name, X) in enumerate(block.views.items()):
             mixture = ops.asarray(table[:, self._columns(v)])
-            if name in self.gaussian:
-                total += float(self.vector_objective(block, name, mixture, shared, ops).sum())
+            if name in self.dense:
+                total += self.vector_objective(block, name, mixture, shared, ops)
                 continue
             total += self.weights.get(name, 1.0) * float(ops.log_likelihood(X, mixture, shared["profiles"][name]).sum())
         return total
@@ -141,6 +137,7 @@ class ByViewSteps(MixtureSteps):
 
     def _couplings(self, names: list[str]) -> np.ndarray:
         """Coupling of each pair of views (views x views), zero on the diagonal."""
+        # pairs are named in alphabetical order, blocks hold views in the order of the data
         order, couplings = np.argsort(names), np.zeros((len(names), len(names)))
         pairs = combinations([names[v] for v in order], 2)
         first, second = (order[side] for side in np.triu_indices(len(names), 1))
@@ -152,14 +149,14 @@ class ByViewSteps(MixtureSteps):
         sums = stats.setdefault("ratio", {})
         for v, (name, X) in enumerate(block.views.items()):
             mixture = ops.asarray(table[:, self._columns(v)])
-            if name in self.gaussian:
-                add_moments(block, name, mixture, stats, ops, far_from_zero(shared, name, ops))
+            if name in self.dense:
+                self.add_moments(block, name, mixture, shared, ops, stats)
                 continue
             sums[name] = ops.ratio_features(X, mixture, shared["profiles"][name], sums.get(name))
         stats["objective"] = stats.get("objective", 0.0) + objective
 
 
-class ByView(Mixin):
+class ByView(FamilyMixin):
     """What models with a mixture per object and view have beside `MixtureModel`."""
 
     _mixture = "memberships_by_view_"
@@ -181,7 +178,7 @@ class ByView(Mixin):
         raise NotImplementedError
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
-        return initial_arrays(self.init, ("memberships_by_view", "topic_feature"), list(views.names))
+        return read_init(self.init, ("memberships_by_view", "topic_feature"), list(views.names))
 
     # -- what follows
 
@@ -197,7 +194,7 @@ class ByView(Mixin):
         given = arrays.get("topic_feature", {})
         widths = {name: views.n_features[name] for name in self._count_views(views.names)}
         n_topics = dict.fromkeys(widths, self._n_columns())
-        return lambda here: {"profiles": random_topics(given, n_topics, widths, here)}, carried
+        return lambda here: {"profiles": draw_topics(given, n_topics, widths, here)}, carried
 
     def _start_table(self, given: Any, views: Any, seed: int) -> np.ndarray:
         """Mixtures of all views side by side: one array for all, or by view; else random."""
@@ -209,7 +206,7 @@ class ByView(Mixin):
                     f"init['memberships_by_view'] names view {name!r}, but the views are {listed(views.names)}."
                     f"{did_you_mean(name, views.names)}"
                 )
-        rest = random_matrix(seed, 0, *shape)
+        rest = random_matrix(seed, 0, *shape)  # the same in all views, so that topic k begins as one subject
         parts = (
             as_distributions("memberships_by_view", by_view[name], shape) if name in by_view else rest
             for name in views.names
@@ -218,8 +215,8 @@ class ByView(Mixin):
 
     def _fixed_start(self) -> bool:
         if isinstance(self.init, Mapping):
-            return {"memberships_by_view", "topic_feature"} <= given_keys(self.init)
-        return self.init != "random"
+            return {"memberships_by_view", "topic_feature"} <= read_init_keys(self.init)
+        return self.init != "random"  # "likeliest" of pairwise PLSA tries its restarts before the sweeps
 
     def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
         return super()._hold(views, engine, width * len(views.names), extra)  # a mixture for each view
@@ -231,6 +228,7 @@ class ByView(Mixin):
         views, engine, weights = self._new_views(X), self._engine(X), self._steps().weights
         table = self._tables(views, engine)
         parts = table.reshape(len(table), len(views.names), -1)
+        # what was imputed for a view that an object lacks has no vote
         shares = has_data(views, self._vector_views()) * np.array([weights.get(name, 1.0) for name in views.names])
         total = shares.sum(axis=1, keepdims=True)
         mean = np.einsum("iv,ivk->ik", shares / np.where(total > 0, total, 1.0), parts)
@@ -275,6 +273,7 @@ class CoSteps(ByViewSteps):
         dtype = type_of(shared)
         if "start" in block.extra:
             return self.normalize_rows({"mixture": ops.asarray(block.extra["start"], dtype)})
+        # from different mixtures topic k of one view could settle on another subject than topic k of the next
         rows = random_matrix(seed, block.start, block.stop, self.width)
         rows[~ops.to_numpy(block.extra["have"]).any(axis=1)] = 1.0 / self.width
         return {"mixture": ops.asarray(np.tile(rows, len(block.views)), dtype)}
@@ -284,9 +283,10 @@ class CoSteps(ByViewSteps):
     ) -> tuple[Tree, Tree | None]:
         """New mixtures; with `stats`, the pass over the features as well."""
         old, have, names = rows["mixture"], block.extra["have"], list(block.views)
-        pulls, likelihood = self._pulls(block, old, shared, ops)
-        new, _ = self._moved(old, pulls, have, names, ops)
+        pulls, likelihood = self._pulls(block, old, shared, ops)  # E step
+        new, _ = self._moved(old, pulls, have, names, ops)  # M step of H, eq. 10
         if stats is not None:
+            # the objective of the state that was given, with the sums for the M step of F from the new one
             objective = likelihood - self._penalty(old, have, names, ops).sum()
             self._add_statistics(block, new, objective, shared, ops, stats)
         return {"mixture": new}, stats
@@ -305,6 +305,7 @@ class CoSteps(ByViewSteps):
         old, new, slopes = ops.to_numpy(ahead), ops.to_numpy(moved), [ops.to_numpy(part) for part in pulls]
         there = ops.to_numpy(have)
         gain = self._possible_gain(old, new, np.stack(slopes), added, there, names)
+        # moving an object at rest would only restart its momentum
         new = np.where((gain > self.fold_in_tol)[:, None], new, old)
         along = (new - old) * (new - ops.to_numpy(mixture)) * np.repeat(there, self.width, axis=1)
         return ops.asarray(new), ops.asarray(along.sum(axis=1)), gain
@@ -321,10 +322,10 @@ class CoSteps(ByViewSteps):
         likelihood: Any = 0.0
         for v, name in self._ordered(list(block.views)):
             mixture = ops.asarray(table[:, self._columns(v)])
-            if name in self.gaussian:
-                quadratic = quadratic_of(block, name, shared, 1.0, ops)
-                pulls[v] = ops.asarray(quadratic.as_pull(mixture, ops), table.dtype)
-                likelihood = likelihood + gaussian_objective(block, name, quadratic, mixture, shared, 1.0, ops).sum()
+            if name in self.dense:
+                bound = self.bound_vectors(block, name, mixture, shared, ops)
+                pulls[v] = ops.asarray(bound.as_pull(mixture, ops), table.dtype)
+                likelihood = likelihood + self.vector_objective(block, name, mixture, shared, ops, bound)
                 continue
             pulls[v], value = ops.ratio_rows(block.views[name], mixture, shared["profiles"][name])
             likelihood = likelihood + value
@@ -335,6 +336,7 @@ class CoSteps(ByViewSteps):
 
         What is added is a constant on the simplex.
         """
+        # q of eq. 5
         couplings, order = self._couplings(names), [v for v, _ in self._ordered(names)]
         counts = [pull * old[:, self._columns(v)] for v, pull in enumerate(pulls)]
         return step_rows(self._measure, counts, old, couplings, have, order, ROW_FLOOR, ops)
@@ -355,6 +357,7 @@ class CoSteps(ByViewSteps):
             fall = self._penalty(old, have, names) - self._penalty(new, have, names)
             gain = np.where(solved, np.where(have.T, slope.max(axis=2), 0.0).sum(axis=0) + fall, np.inf)
         else:
+            # a linear function on the simplex is largest at a corner: max_k slope_k - <slope, h> bounds the gain
             slope = pulls - self._measure.slope(before, have, self._couplings(names))
             gap = slope.max(axis=2) - np.einsum("vik,vik->vi", slope, before)
             gain = np.where(have.T, gap, 0.0).sum(axis=0)
@@ -498,7 +501,7 @@ class CoPLSA(ByView, MixtureModel):
 
     def partial_fit(self, X: Any, y: Any = None) -> CoPLSA:
         """Update the model with one minibatch (online EM); every batch must have the views of the first."""
-        learn_stream(self, known_views(self, X))
+        learn_stream(self, check_batch(self, X))
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -530,7 +533,7 @@ class CoPLSA(ByView, MixtureModel):
         if view not in self.view_names_:
             raise ViewsError(f"view must name one of the fitted views {listed(self.view_names_)}, got {view!r}.")
         views = self._new_views(X)
-        if view not in views:
+        if view not in views:  # all objects lack it: then fold-in gives the mixtures nearest to those of the others
             dtype = next(views.values()).dtype
             empty = sparse.csr_array((len(views), self.n_features_by_view_[view]), dtype=dtype)
             present = np.column_stack([views.present, np.zeros(len(views), dtype=bool)])
@@ -540,6 +543,7 @@ class CoPLSA(ByView, MixtureModel):
     # -- pieces
 
     def _prepared(self, views: Any) -> Any:
+        # the paper's V has columns that sum to one: there the coupling means the same for long and short objects
         names = self._count_views(views.names) if self.scale_rows else ()
         return views.map(dict.fromkeys(names, partial(normalize, norm="l1"))) if names else views
 
@@ -548,12 +552,13 @@ class CoPLSA(ByView, MixtureModel):
         return {"have": partial(has_data, vectors=self._vector_views())}
 
     def _steps(self) -> CoSteps:
-        pairs = pair_couplings(self.coupling, self.view_names_)
+        pairs = read_couplings(self.coupling, self.view_names_)
+        # the joint solver of L1 merges views that are tied, which needs equal forces between all of them
         if DIVERGENCES[self.divergence].one_coupling and len(set(pairs.values())) > 1:
             raise ParameterError(
                 f"must be the same for all pairs of views with divergence={self.divergence!r}.", parameter="coupling"
             )
-        return CoSteps(self._n_columns(), gaussian=self._vector_views(), pairs=pairs, divergence=self.divergence)
+        return CoSteps(self._n_columns(), dense=self._vector_views(), pairs=pairs, divergence=self.divergence)
 
     def _attributes(self, state: State, holder: Holder) -> dict[str, Any]:
         attributes = super()._attributes(state, holder)
@@ -564,12 +569,13 @@ class CoPLSA(ByView, MixtureModel):
 
         That is all for an object of one view. Where there are several, what it drove to zero must be free to grow.
         """
-        start = fold_rows(MixtureSteps(steps.width, gaussian=steps.gaussian), block, None, shared, engine)
+        # link-PLSA is the limit of an unbounded coupling, and has one mixture: a table of them is feasible and near
+        start = fold_rows(MixtureSteps(steps.width, dense=steps.dense), block, None, shared, engine)
         table = np.tile(start, len(block.views))
         several = np.flatnonzero(engine.to_numpy(block.extra["have"]).sum(axis=1) > 1)
         if several.size:
             part = block if len(several) == len(block) else block.take(several, engine)
-            freed = np.tile(softened(start[several]), len(block.views))
+            freed = np.tile(soften(start[several]), len(block.views))
             table[several] = fold_rows(steps, part, freed, shared, engine)
         return table
 

@@ -12,10 +12,12 @@ L1 has no such form, and is added up one view against all others.
 A row step maximizes  sum_v q_v log h_v - sum_(v<u) c_vu D(h_v, h_u)  for counts q. Given the other views, of weights
 lambda_u and Lambda in all, with p = q / Lambda, g the weighted mean of the others and g~ the geometric one:
 
-    skl   h = u / omega(b + s)                      u = p + g,  b = log(u / g~),  omega + log omega = argument
-    l2    h = (t + sqrt(t^2 + 4 p)) / 2             t = g - eta
+    skl   h = u / omega(b + s)              (eq. 11)    u = p + g,  b = log(u / g~),  omega + log omega = argument
+    l2    h = (t + sqrt(t^2 + 4 p)) / 2     (eq. 12)    t = g - eta
 
-with the multiplier s or eta at which they sum to one. The views of L1 are solved jointly (`kernels/simplex_l1.py`).
+with the multiplier s or eta at which they sum to one (eq. 14). Equations are those of Wang, Chang, Ying and Lyu (2016);
+omega(x) is their W_0(exp x), which does not overflow. The views of L1 (eq. 13) are solved jointly
+(`kernels/simplex_l1.py`).
 """
 
 from __future__ import annotations
@@ -227,6 +229,7 @@ def _laplacian(values: Any, have: Any, couplings: Any, xp: Any = np) -> Any:
     return there * (xp.tensordot(couplings, there, 1) * values - others)
 
 
+# A new divergence is entered here: parameter checks, objective, fold-in, engines and the tests go by this table.
 DIVERGENCES = {
     "skl": Divergence(symmetric_kl, _total_skl, _slope_skl, partial(_step_views, _solve_skl)),
     "l2": Divergence(squared_difference, _total_l2, _laplacian, partial(_step_views, _solve_l2)),

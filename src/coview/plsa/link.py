@@ -2,16 +2,23 @@
 
     p(f | d, v) = sum_y p(y|d) p(f|y,v),     maximize sum_v w_v sum_df x_vdf log p(f | d, v)
 
-Unlike views side by side, each view is a distribution of its own: an object's long view does not drown its short one in
-the topics, and a view that an object lacks says nothing about its topics.
+The model of Cohn and Hofmann (2001), who link words and citations in this way; w_v are the shares of the views there.
+
+    E step    p(y | f, d, v)  =  p(f|y,v) p(y|d) / p(f | d, v)
+    M step    p(y|d)  ~  sum_v w_v sum_f x_vdf p(y | f, d, v)          p(f|y,v)  ~  sum_d x_vdf p(y | f, d, v)
+
+are the steps of `MixtureSteps` in `steps.py` as they stand. Unlike views side by side, each view is a distribution of
+its own: an object's long view does not drown its short one in the topics, and a view that an object lacks says nothing
+about its topics. All that is said here is where the model starts.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from coview.plsa.minibatches import known_views, learn_stream
-from coview.plsa.mixture import MixtureModel, background_rule, topic_counts_rule
+from coview.plsa.fitted_rules import background_rule, topic_counts_rule
+from coview.plsa.minibatches import check_batch, learn_stream
+from coview.plsa.mixture import MixtureModel
 from coview.plsa.plsa import expected_features
 from coview.plsa.starts import SEED_PARAMETERS, FitContext, likeliest_arrays
 from coview.utils.docs import shared_parameters
@@ -52,6 +59,11 @@ class LinkPLSA(MixtureModel):
     <shared: history_, fit_seconds_, n_iter_, stopped_by_>
     <shared: fitted views>
 
+    References
+    ----------
+    D. Cohn, T. Hofmann: The missing link: a probabilistic model of document content and hypertext connectivity.
+    NIPS 2001.
+
     Examples
     --------
     >>> from coview import LinkPLSA
@@ -63,6 +75,8 @@ class LinkPLSA(MixtureModel):
     """
 
     _takes_vectors = True
+    # joint is False: each view of a topic is a distribution that sums to one
+    # running counts of `partial_fit` are those of topics, over a background or not
     _fitted_state = {"background_": background_rule(joint=False), "batch_counts_": topic_counts_rule()}
     _parameters = {**SEED_PARAMETERS, "init": one_of("auto", "nmf", "random", "likeliest") | MAPPING}
 
@@ -105,7 +119,7 @@ class LinkPLSA(MixtureModel):
 
     def partial_fit(self, X: Any, y: Any = None) -> LinkPLSA:
         """Update the model with one minibatch (online EM); every batch must have the views of the first."""
-        learn_stream(self, known_views(self, X))
+        learn_stream(self, check_batch(self, X))
         return self
 
     def inverse_transform(self, X: Any) -> Any:
@@ -117,6 +131,7 @@ class LinkPLSA(MixtureModel):
         return expected_features(self, X)
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
+        # seeds say themselves where objects start, and without counts there is nothing to compare clusterings by
         if context.start is not None or self.init != "likeliest" or self._leading_views(views):
             return super()._initial_arrays(views, context)
         return likeliest_arrays(
@@ -125,10 +140,11 @@ class LinkPLSA(MixtureModel):
             context.seed,
             self._weights_of(views),
             self.n_jobs,
-            gaussian=self._vector_views(),
+            dense=self._vector_views(),
             deadline=context.deadline,
             engine=context.engine,
         )
 
     def _fixed_start(self) -> bool:
+        # the likeliest of several clusterings is one start: restarts would find the same
         return (isinstance(self.init, str) and self.init == "likeliest") or super()._fixed_start()

@@ -1,8 +1,10 @@
 """Online EM of the PLSA family: `partial_fit` folds a batch in, then moves the running expected counts towards its own.
 
-Batch t weighs (10 + t) ** -learning_decay; the offset weakens the first ones, as in scikit-learn's LDA. The first batch
-of a new model is learned on its own for some sweeps. After `fit`, what was learned counts like the batches before the
-first (Cappe and Moulines, 2009).
+    s_t  =  (1 - rho_t) s_(t-1) + rho_t s(batch t),     rho_t = (10 + t) ** -learning_decay
+
+with s the expected counts (or sums of vectors) that an M step takes: Cappe and Moulines (2009). The offset weakens the
+first batches, as in scikit-learn's LDA. The first batch of a new model is learned on its own for some sweeps. After
+`fit`, what was learned counts like the batches before the first.
 """
 
 from __future__ import annotations
@@ -12,13 +14,12 @@ from typing import Any
 from coview.engines.loop import NO_DEADLINE, sweep
 from coview.engines.protocol import Holder, State, Tree, floating_type, tree_map
 from coview.exceptions import ViewsError
-from coview.plsa.dense import as_moments, update_means
 from coview.plsa.starts import FitContext
 from coview.validation import base_seed
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["has_learned", "known_views", "learn_stream"]
+__all__ = ["check_batch", "has_learned", "learn_stream"]
 
 FIRST_SWEEPS = 10  # of the first batch: what it teaches is all there is to fold the second one into
 
@@ -28,8 +29,8 @@ def has_learned(model: Any) -> bool:
     return "topic_feature_" in vars(model)
 
 
-def known_views(model: Any, X: Any) -> Any:
-    """Views of a batch: the first one of a new model says what the views are."""
+def check_batch(model: Any, X: Any) -> Any:
+    """Check a batch, and return its views: the first one of a new model says what they are."""
     return model._new_views(X) if has_learned(model) else model._fit_views(X)
 
 
@@ -55,6 +56,7 @@ def _learn_batch(model: Any, views: Views, extra: dict[str, Any]) -> None:
         )
     first, known = not has_learned(model), vars(model).get("batch_counts_")
     if first or known is None:
+        # the history of `fit` is one of sweeps over all objects, and does not go on with batches
         model.n_batches_, model.history_ = 0, {"objective": []}
         vars(model).pop("fit_seconds_", None)
     weight = 1.0 if first else (10.0 + model.n_batches_) ** -model.learning_decay
@@ -85,31 +87,34 @@ def _learn_batch(model: Any, views: Views, extra: dict[str, Any]) -> None:
         for _ in range(FIRST_SWEEPS):
             sweep(steps, holder, state)
         shared = state.shared
+    # E step: the batch is folded into the topics as they are, and one row step more gives its expected counts
     stats: Tree = {}
     mixtures: list[Tree] = []
     for block in holder.blocks:
         rows: Tree = {"mixture": engine.asarray(model._fold_in(block, steps, shared, engine))}
         rows, _ = steps.row_step(block, rows, shared, engine, stats)
         mixtures.append(rows)
+    # per object, so that batches of different sizes count alike
     pulls = steps.pulls(stats, shared)
     old = {name: shared[name] for name in pulls}
     new: Tree = tree_map(lambda value, pull: engine.to_numpy(value * pull) / len(views), old, pulls)
     if "moments" in stats:
         new["moments"] = tree_map(lambda part: engine.to_numpy(part) / len(views), stats["moments"])
     if not first:
-        if known is None:
+        if known is None:  # after `fit`: its parameters, as counts with the masses of this batch
             known = steps.as_counts(tree_map(engine.to_numpy, old), new)
             if "moments" in new:
-                known["moments"] = as_moments(tree_map(engine.to_numpy, shared), new["moments"], steps.spread_cost)
+                known["moments"] = steps.as_moments(tree_map(engine.to_numpy, shared), new["moments"])
         new = tree_map(lambda b, a: (1 - weight) * a + weight * b, new, known)
     model.batch_counts_ = new
+    # M step; `update` multiplies by the old parameters, hence the division
     learned = steps.update(
         shared,
         {name: tree_map(lambda c, o: engine.asarray(c, dtype) / o, new[name], part) for name, part in old.items()},
         engine,
     )
     if "moments" in new:
-        learned |= update_means(shared, new["moments"], engine, steps.spread_cost)
+        learned |= steps.update_vectors(shared, new["moments"], engine)
     vars(model).update(model._attributes(State(mixtures, learned), holder))
     model._object_ids = ids
     if seeds is not None and first:

@@ -17,19 +17,30 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, is_clusterer
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, is_clusterer
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.engines.checkpoint import Checkpoint
 from coview.engines.loop import NO_DEADLINE, START_SHARE, Deadline, LoopMixin, make_holder, with_callbacks
 from coview.engines.passes import blockwise
-from coview.engines.protocol import Block, Engine, Extra, Holder, State, Tree, floating_type, over_rows, tree_map
-from coview.exceptions import ViewsError
+from coview.engines.protocol import (
+    Block,
+    Engine,
+    Extra,
+    Holder,
+    State,
+    Tree,
+    floating_type,
+    over_rows,
+    sample_rows,
+    tree_map,
+)
+from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection, Training
 from coview.inspection.features import DEVIATION, deviations_of, rank_features, top_features
 from coview.plsa.dense import (
@@ -37,28 +48,25 @@ from coview.plsa.dense import (
     LIKELIHOOD,
     LIKELIHOODS,
     MULTINOMIAL,
-    batch_rule,
-    choose_likelihoods,
+    SAMPLE,
     cluster_vectors,
     column_moments,
-    gaussian_start,
-    topic_rule,
+    start_vectors,
     vector_weights,
-    vectors_of,
-    vectors_rule,
 )
+from coview.plsa.fitted_rules import topic_rules, vectors_rule
 from coview.plsa.starts import (
     FitContext,
     Seeds,
+    apply_start,
     as_distributions,
+    compute_view_shares,
+    draw_topics,
     factorized_arrays,
-    given_keys,
-    initial_arrays,
-    placed,
-    random_topics,
+    read_init,
+    read_init_keys,
     read_seeds,
-    softened,
-    view_shares,
+    soften,
 )
 from coview.plsa.steps import (
     FEATURE_FLOOR,
@@ -70,29 +78,19 @@ from coview.plsa.steps import (
     with_background,
 )
 from coview.utils import fitted_state as rules
-from coview.utils.messages import listed
+from coview.utils.messages import did_you_mean, listed
 from coview.utils.parameters import number
-from coview.validation import base_seed, per_view
+from coview.validation import base_seed, check_enough_objects, per_view
+from coview.views.arrays import holds_measurements
 from coview.views.lazy import LazyViews
-from coview.views.views import Views, presence_patterns
+from coview.views.views import Views, n_present, presence_patterns
 
-__all__ = ["RESTART", "MixtureModel", "split_by_view", "topic_rules"]
+__all__ = ["RESTART", "FamilyMixin", "MixtureClusterMixin", "MixtureModel", "choose_likelihoods", "split_by_view"]
 
 PHASES = ("start", "sweeps", "end")  # of a fit
 RESTART = 104_729  # apart enough that restarts share no stream
 
 Self = TypeVar("Self", bound="MixtureModel")
-
-
-def topic_rules(groups: str, topics: str, **counts: rules.Rule) -> dict[str, rules.Rule | None]:
-    """Return what fitted attributes must look like where there are these groups, of these topics; `counts` by view."""
-    return {
-        "topic_feature_": rules.by_view(topic_rule(topics, "features of {view}")),
-        "memberships_": rules.shares("objects", groups),
-        "variance_explained_": vectors_rule(rules.floats(groups)),
-        "group_means_": vectors_rule(rules.floats(groups, "features of {view}")),
-        "batch_counts_": batch_rule(groups, **counts),
-    }
 
 
 class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin, MultiViewEstimator):
@@ -104,7 +102,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     _most_rows: int | None = None  # of a block, where the model itself has a limit
     _group_rows: tuple[str, ...] = ("topic_feature_",)
     _joint = False  # whether a profile is one distribution over all views
-    _start_share = START_SHARE
+    _start_share = START_SHARE  # of a time budget, for the start
     _start_names: tuple[str, ...] = ("memberships", "topic_feature")
     init: Any
     n_init: int
@@ -144,8 +142,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if self._takes_vectors:
-            known = vars(self).get("likelihood_", {})
-            tags.input_tags.positive_only = GAUSSIAN not in known.values() if known else self.likelihood == MULTINOMIAL
+            fitted = "likelihood_" in vars(self)
+            tags.input_tags.positive_only = not self._vector_views() if fitted else self.likelihood == MULTINOMIAL
         return tags
 
     # -- what users call
@@ -178,6 +176,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         """
         check_is_fitted(self, "topic_feature_")
         views = self._new_views(X)
+        # tasks carry the model with them: without the training rows it is small
         on_cluster = isinstance(views, LazyViews) and views.is_dask
         sums = over_rows(views, self._traveling()._likelihood if on_cluster else self._likelihood)
         total, mass = np.sum(sums, axis=0)
@@ -243,7 +242,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)
         if self._takes_vectors:
-            self.column_moments_ = column_moments(views, self._vector_views())
+            vectors = self._vector_views()
+            self.column_moments_ = column_moments(views, vectors) if vectors else {}
         if self._takes_weights:
             given = None if isinstance(self.view_weights, str) else self.view_weights  # "auto": learned from labels
             weights = per_view("view_weights", given, self.view_names_)
@@ -258,10 +258,10 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     def _real_views(self) -> frozenset[str]:
         return frozenset(self._vector_views())
 
-    def _vector_views(self) -> tuple[str, ...]:
-        """Names of the Gaussian views."""
+    def _vector_views(self) -> dict[str, str]:
+        """Views of vectors, each with its likelihood."""
         known = vars(self).get("likelihood_", {})  # models of counts alone have none
-        return tuple(name for name, likelihood in known.items() if likelihood == GAUSSIAN)
+        return {name: likelihood for name, likelihood in known.items() if likelihood != MULTINOMIAL}
 
     def _count_views(self, names: Iterable[str]) -> tuple[str, ...]:
         """Those of some views that are counts."""
@@ -284,6 +284,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         given: Iterable[str] = self.view_weights if isinstance(self.view_weights, Mapping) else self.view_names_
         if self.view_weights is None or isinstance(self.view_weights, str):
             given = ()
+        # a weight that a user gives is kept; 0 means that the view is not to be looked at
         names = [name for name in self._vector_views() if name not in given and self.view_weights_[name] > 0]
         counts = {name: self.view_weights_[name] for name in self._count_views(views.names)}
         counts = {name: weight for name, weight in counts.items() if weight > 0}
@@ -336,9 +337,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         return self
 
     def _keep_labels(self) -> None:
-        """Keep the clusters of the training objects, of a clusterer."""
-        if is_clusterer(self):
-            self.labels_ = vars(self)[self._mixture].argmax(axis=1)
+        """Keep what the mixtures say of the training objects, where a model assigns them to groups."""
 
     def _fit_on(self, engine: Engine, X: Any, views: Any, deadline: Deadline, extra: dict[str, Any]) -> None:
         phases = [time.monotonic()]
@@ -348,6 +347,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             base_seed(self.random_state), self._known_labels(extra), ready, engine=engine, start=extra.get("start")
         )
         make, carried = self._begin_all(views, context)
+        # after the start, which may have learned the weights of views that the steps use
         steps, extra = self._steps(), {**carried, **extra}
         holder = self._hold(views, engine, steps.width, extra)
         dtype = floating_type(views)
@@ -364,6 +364,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         fit = self._run_loop(X, views, steps, holder, begin, extra, reconstruct, deadline, n_init=n_init)
         phases.append(time.monotonic())
         holder.release()
+        # what `partial_fit` had summed up is of another model now
         for name in ("batch_counts_", "n_batches_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(self._attributes(fit.state, holder))
@@ -405,7 +406,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             return None
         if isinstance(views, LazyViews):
             raise ViewsError("seeds require in-memory views, got lazy views. Read them with X.collect().")
-        if "memberships" in given_keys(self.init):
+        if "memberships" in read_init_keys(self.init):
             raise ValueError("seeds and init['memberships'] both say where objects start. Leave one of them out.")
         widths = {name: views.n_features[name] for name in self._count_views(views.names)}
         return read_seeds(self.seeds, self._steps().width, widths, views.feature_names)
@@ -427,11 +428,11 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             return self._begin(views, context)
         evidence = replace(context, deadline=context.deadline.share(0.5))
         make, carried = self._begin(views, replace(context, vectors=self._weigh_vectors(views, evidence)))
-        given = initial_arrays(self.init, None, list(views.names)).get("topic_feature", {})
+        given = read_init(self.init, None, list(views.names)).get("topic_feature", {})
 
         def make_all(here: int) -> Tree:
             width = self._steps().width
-            return {**make(here), **gaussian_start(views, vectors, given, width, here, spread="start" not in carried)}
+            return {**make(here), **start_vectors(views, vectors, given, width, here, spread="start" not in carried)}
 
         return make_all, carried
 
@@ -441,7 +442,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         carried: dict[str, Any] = {}
         if "memberships" in arrays:
             carried["start"] = arrays["memberships"]
-            if isinstance(self.init, Mapping):
+            if isinstance(self.init, Mapping):  # a user's may be of any shape; those of a start may be a function
                 shape = (len(views), self._n_columns())
                 carried["start"] = as_distributions("memberships", arrays["memberships"], shape)
         return lambda here: self._as_shared(self._start_topics(arrays, views, here)), carried
@@ -449,18 +450,18 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         """Arrays to start from, by the keys of `init`: given, or those of a factorization."""
         if context.start is not None or isinstance(self.init, Mapping) or not self._fixed_start():
-            return initial_arrays(self.init, self._start_names, list(views.names))
+            return read_init(self.init, self._start_names, list(views.names))
         leading, weights = self._leading_views(views), self._weights_of(views)
         if leading:
             start = cluster_vectors(views.select(*leading), self._n_columns(), context.seed)
-            return {"memberships": softened(np.concatenate(over_rows(views, partial(placed, start=start))))}
+            return {"memberships": soften(np.concatenate(over_rows(views, partial(apply_start, start=start))))}
         names = [name for name in self._count_views(views.names) if weights.get(name, 1.0) > 0]
         return factorized_arrays(views.select(*names), self._n_columns(), context.seed, weights)
 
     def _fixed_start(self) -> bool:
         """Whether every start would be the same, so that one is enough."""
         if isinstance(self.init, Mapping):
-            return {"memberships", "topic_feature"} <= given_keys(self.init)
+            return {"memberships", "topic_feature"} <= read_init_keys(self.init)
         return self.init == "nmf" or (self.init == "auto" and bool(self._background()))
 
     def _start_topics(self, arrays: dict[str, Any], views: Any, seed: int) -> dict[str, np.ndarray]:
@@ -469,12 +470,12 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         if counts is None:
             return {}
         n_topics = dict.fromkeys(counts.names, self._n_columns())
-        topics = random_topics(arrays.get("topic_feature", {}), n_topics, counts.n_features, seed)
+        topics = draw_topics(arrays.get("topic_feature", {}), n_topics, counts.n_features, seed)
         if not self._joint:
             return topics
         if given is not None and np.shape(given)[1:] == (len(views.names),):  # Gaussian views have no share
             given = np.asarray(given)[:, [views.names.index(name) for name in counts.names]]
-        shares = view_shares(counts, self._n_columns(), given)
+        shares = compute_view_shares(counts, self._n_columns(), given)
         return {name: np.maximum(part * shares[:, v], FEATURE_FLOOR) for v, (name, part) in enumerate(topics.items())}
 
     def _as_shared(self, topics: dict[str, np.ndarray]) -> Tree:
@@ -495,8 +496,10 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             return
         parts = over_rows(counts, _feature_sums)
         sums = {name: np.sum([part[name] for part in parts], axis=0) for name in counts.names}
+        # of a first batch whose view is empty nothing is known: an even background keeps it defined
         even = {name: np.ones_like(part) for name, part in sums.items()}
         known = self.background_ or _scaled(even, self.background, self._joint)
+        # the share as fitted: the parameter may have been set anew between two batches
         share = sum(part.sum() for part in known.values()) / (1 if self._joint else len(known))
         fresh = _scaled(sums, share, self._joint)
         self.background_ = {
@@ -655,6 +658,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         few = {}
         for name in () if self._background() else self._count_views(views.names):
             matrix = views[name]
+            # entries bound the features that occur: where there may be many, cutting the topics down saves nothing
             if sparse.issparse(matrix) and 0 < 4 * matrix.nnz <= matrix.shape[1]:
                 few[name] = np.unique(matrix.indices)
         if not few:
@@ -694,6 +698,90 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         return float(sum(parts))
 
 
+# Mixins of the family are no estimators by themselves; type checkers are told what they are mixed into.
+if TYPE_CHECKING:
+    FamilyMixin = MixtureModel
+else:
+    FamilyMixin = object
+
+
+class MixtureClusterMixin(ClusterMixin, FamilyMixin):
+    """What clusterers of the family have beside `MixtureModel`: each of the `n_clusters` columns is a cluster."""
+
+    n_clusters: int
+    labels_: np.ndarray
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the most likely cluster of each object from some or all of the fitted views."""
+        return self._mixtures(X).argmax(axis=1)
+
+    def _n_columns(self) -> int:
+        return int(self.n_clusters)
+
+    def _fit_views(self, X: Any) -> Any:
+        views = super()._fit_views(X)
+        check_enough_objects(len(views), self._n_columns())
+        return views
+
+    def _keep_labels(self) -> None:
+        self.labels_ = vars(self)[self._mixture].argmax(axis=1)
+
+
+# -- which likelihood a view has
+
+
+def choose_likelihood(matrix: Any, n_present: int | None = None) -> str:
+    """Likelihood that suits the values of a matrix of which `n_present` rows have the view (all); others are zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> choose_likelihood(np.array([[3.0, 0.0], [1.0, 2.0]])), choose_likelihood(np.array([[0.3, 0.7], [0.5, 0.1]]))
+    ('multinomial', 'gaussian')
+    >>> choose_likelihood(sparse.csr_array([[0.3, 0.0]])), choose_likelihood(np.array([[3, -1]]))
+    ('multinomial', 'gaussian')
+    >>> choose_likelihood(np.array([[31], [54], [17]]))
+    'gaussian'
+    """
+    # of a single column, every share is 1: a multinomial could say nothing about an object
+    alone = matrix.shape[1] == 1 and not sparse.issparse(matrix) and matrix.size > 0 and bool(np.ptp(matrix) > 0)
+    return GAUSSIAN if alone or holds_measurements(matrix, n_present) else MULTINOMIAL
+
+
+def choose_likelihoods(likelihood: Any, views: Any) -> dict[str, str]:
+    """Likelihood of each view by a parameter: "auto", the name of one, or a dict of such by view.
+
+    Views that a dict does not name are chosen for, as by "auto".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import Views
+    >>> X = Views(words=np.array([[3, 0], [0, 2]]), vector=np.array([[0.3, -0.7], [0.5, 0.1]]))
+    >>> choose_likelihoods("auto", X)
+    {'words': 'multinomial', 'vector': 'gaussian'}
+    """
+    given = likelihood if isinstance(likelihood, Mapping) else dict.fromkeys(views.names, likelihood)
+    for name in given:
+        if name not in views.names:
+            raise ParameterError(
+                f"names view {name!r}, but the views are {listed(views.names)}.{did_you_mean(name, views.names)}",
+                parameter="likelihood",
+            )
+    chosen = {name: given.get(name, "auto") for name in views.names}
+    if "auto" in chosen.values():
+        some = sample_rows(views, SAMPLE) if isinstance(views, LazyViews) else views
+        have = n_present(some)
+        chosen = {
+            name: choose_likelihood(some[name], have[name]) if one == "auto" else one for name, one in chosen.items()
+        }
+    return chosen
+
+
+# -- the background
+
+
 def _feature_sums(views: Views, first: int) -> dict[str, np.ndarray]:
     return {name: np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() for name, X in views.items()}
 
@@ -715,31 +803,3 @@ def split_by_view(parts: Tree) -> tuple[dict[str, np.ndarray], np.ndarray]:
         for v, (name, part) in enumerate(parts.items())
     }
     return topics, shares / shares.sum(axis=1, keepdims=True)
-
-
-def background_rule(*, joint: bool) -> rules.Rule:
-    """What a background must look like: shares of the features of each view of counts that add up to less than 1."""
-    inside = rules.by_view(rules.floats("features of {view}", low=0, high=1), some=True)
-
-    def visit(checker: rules.Checker, value: Any, where: str) -> None:
-        checker.check(inside, value, where)
-        if not value:
-            return
-        if set(value) != set(checker.state.get("view_names_", [])) - vectors_of(checker):
-            checker.refuse(where, "has other views than those of counts")
-        sums = [float(part.sum()) for part in value.values()]
-        if not all(0 < total < 1 for total in ([sum(sums)] if joint else sums)):
-            checker.refuse(where, "has shares that do not add up to a number between 0 and 1")
-
-    return rules.optional(rules.custom(visit))
-
-
-def topic_counts_rule() -> rules.Rule:
-    """What the running counts of minibatches must look like: of topics over a background, or of profiles."""
-    counts = rules.floats("features of {view}", "topics", low=0)
-    plain, over = batch_rule("topics", profiles=counts), batch_rule("topics", topics=counts)
-
-    def visit(checker: rules.Checker, value: Any, where: str) -> None:
-        checker.check(over if checker.state.get("background_") else plain, value, where)
-
-    return rules.optional(rules.custom(visit), needed=plain.needed)

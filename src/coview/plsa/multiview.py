@@ -1,20 +1,29 @@
 """Multi-view PLSA: every view has topics of its own, all views share each object's cluster memberships.
 
-    p(f | d, v) = sum_z p(z|d) sum_y p(y|z,v) p(f|y,v),     maximize sum_v w_v sum_df x_vdf log p(f | d, v)
+    p(f | d, v) = sum_z p(z|d) sum_y p(y|z,v) p(f|y,v),     maximize sum_v w_v sum_df x_vdf log p(f | d, v)   (eq. 3, 4)
 
-Zhuang, Karypis, Ning, He and Shi (2012). The profile of a cluster is a mixture of topics, F B^T with F = p(f|y,v)
-(features x topics) and B = p(y|z,v) (clusters x topics). With H = R^T mixture (see `steps.py`), one sweep is
+Equations are those of Zhuang, Karypis, Ning, He and Shi (2012), who take all weights w_v = 1. EM has the latent pair
+(y, z):
 
-    F <- columns(F * H B),     B <- rows(B * H^T F)
+    E step    p(y, z | f, d, v)  =  p(f|y,v) p(y|z,v) p(z|d) / p(f | d, v)                                     (eq. 9)
+    M step    p(f|y,v)  ~  sum_(d,z) x_vdf p(y, z | f, d, v)                                                   (eq. 15)
+              p(y|z,v)  ~  sum_(f,d) x_vdf p(y, z | f, d, v)                                                   (eq. 16)
+              p(z|d)    ~  sum_v w_v sum_(f,y) x_vdf p(y, z | f, d, v)                                         (eq. 17)
 
-which is exact EM for the latent pair (y, z): sums over topics are taken before the pass over the data, so that a sweep
-costs non-zeros x clusters, however many topics there are, and p(y, z | f, d, v) is never built.
+The profile of a cluster is a mixture of topics, F B^T with F = p(f|y,v) (features x topics) and B = p(y|z,v) (clusters
+x topics). With R = X / (mixture B F^T) on the non-zeros and H = R^T mixture, the same sums are
+
+    F <- columns(F * H B),     B <- rows(B * H^T F),     mixture <- rows(mixture * sum_v w_v R F B^T)
+
+The first two are `ClusterSteps.pulls` and `update`, the third is the row step of `steps.py`. This is exact: sums over
+topics are taken before the pass over the data, so that a sweep costs non-zeros x clusters, however many topics there
+are, and p(y, z | f, d, v) is never built.
 
 A Gaussian view (`dense.py`) has no topics between its features and the clusters: the profile of a cluster is its
 mean vector. Objects are to have one cluster: that the vectors of several are far from each other costs something.
 
-Dual PLSA,  p(f | d) = sum_z p(z|d) sum_y p(y|z) p(f|y),  has one set of topics for all views, as if they were one view
-side by side.
+Dual PLSA,  p(f | d) = sum_z p(z|d) sum_y p(y|z) p(f|y)  (eq. 2),  has one set of topics for all views, as if they were
+one view side by side. The classifiers hold p(z|d) of labeled objects at their class (section 3.1).
 """
 
 from __future__ import annotations
@@ -22,10 +31,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, ClusterMixin, is_classifier
+from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.preprocessing import normalize
 
 from coview.classification.naive_bayes import NaiveBayesStart, label_start
@@ -37,19 +46,20 @@ from coview.engines.protocol import Block, Engine, Tree, over_rows
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, Topics
 from coview.plsa.dense import SPREAD_COST, cluster_vectors, vectors_of_classes
-from coview.plsa.minibatches import has_learned, known_views, learn_stream
-from coview.plsa.mixture import RESTART, MixtureModel, split_by_view, topic_rules
+from coview.plsa.fitted_rules import topic_rules
+from coview.plsa.minibatches import check_batch, has_learned, learn_stream
+from coview.plsa.mixture import RESTART, FamilyMixin, MixtureClusterMixin, MixtureModel, split_by_view
 from coview.plsa.starts import (
     SEED_PARAMETERS,
     FitContext,
     as_distributions,
+    compute_view_shares,
     consensus_start,
-    given_keys,
-    initial_arrays,
+    draw_topics,
     likeliest_start,
-    random_topics,
-    softened,
-    view_shares,
+    read_init,
+    read_init_keys,
+    soften,
 )
 from coview.plsa.steps import (
     FEATURE_FLOOR,
@@ -69,7 +79,6 @@ from coview.utils.parameters import MAPPING, NONE, TRUTH, integer, number, one_o
 from coview.validation import (
     LabeledScoreMixin,
     base_seed,
-    check_enough_objects,
     check_option,
     encode_labels,
     warn_of_lone_labels,
@@ -78,13 +87,7 @@ from coview.views.arrays import for_sklearn
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["ClusterSteps", "DualPLSA", "DualPLSAClassifier", "MultiViewPLSA", "MultiViewPLSAClassifier", "uneven"]
-
-
-if TYPE_CHECKING:
-    Mixin = MixtureModel
-else:
-    Mixin = object
+__all__ = ["ClusterSteps", "DualPLSA", "DualPLSAClassifier", "MultiViewPLSA", "MultiViewPLSAClassifier", "is_uneven"]
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,7 @@ class ClusterSteps(MixtureSteps):
         return super().start(block, shared, seed, restart, ops)
 
     def as_counts(self, shared: Tree, like: Tree) -> Tree:
+        # a cluster has as many tokens as in the batch, a topic too; what was learned says how they are divided
         masses = {name: part.sum(axis=1, keepdims=True) for name, part in like["cluster_topic"].items()}
         return {
             "feature_topic": with_masses(shared["feature_topic"], like["feature_topic"], joint=self.joint),
@@ -117,10 +121,10 @@ class ClusterSteps(MixtureSteps):
         features, clusters, ratio = shared["feature_topic"], shared["cluster_topic"], stats["ratio"]
         if self.joint:  # views meet in the same topics: there their weights matter too
             ratio = {name: part * self.weights.get(name, 1.0) for name, part in ratio.items()}
-        by_cluster = {name: part.T @ features[name] for name, part in ratio.items()}
-        if self.joint:
+        by_cluster = {name: part.T @ features[name] for name, part in ratio.items()}  # H^T F, eq. 16
+        if self.joint:  # p(y|z) is one for all views
             by_cluster = dict.fromkeys(by_cluster, sum(by_cluster.values()))
-        by_feature = {name: part @ clusters[name] for name, part in ratio.items()}
+        by_feature = {name: part @ clusters[name] for name, part in ratio.items()}  # H B, eq. 15
         return {"feature_topic": by_feature, "cluster_topic": by_cluster}
 
     def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
@@ -167,10 +171,10 @@ _OF_CLASSES = {
 # -- what the four models share
 
 
-class _ClusterTopics(Mixin):
+class _ClusterTopics(FamilyMixin):
     """What dual and multi-view PLSA have beside `MixtureModel`: groups that are mixtures of topics."""
 
-    _own_starts = False  # each restart begins elsewhere, and not only with other topics
+    _own_starts = False  # whether each restart clusters anew, and not only draws other topics
     _group_rows = ("cluster_topic_",)
     cluster_topic_: dict[str, np.ndarray]
 
@@ -191,27 +195,29 @@ class _ClusterTopics(Mixin):
     def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
         n_columns, n_topics = self._n_columns(), self._topic_counts()
         names = ("memberships", "topic_feature", "cluster_topic", "topic_view")
-        arrays = initial_arrays(self.init, names, list(views.names))
+        arrays = read_init(self.init, names, list(views.names))
         given = arrays.get("cluster_topic", {})
         carried: dict[str, Any] = {}
         if "memberships" in arrays:
             carried["start"] = as_distributions("memberships", arrays["memberships"], (len(views), n_columns))
         elif context.start is None and self.init != "random":
+            # rows that are read when needed start when they are read, unless the starts are known already
             starts = _Starts(self._each_start(views, context))
             carried["start"] = starts if isinstance(views, LazyViews) and starts.need_rows() else starts(views)
 
         def make(here: int) -> Tree:
             widths = {name: views.n_features[name] for name in n_topics}
-            features = random_topics(arrays.get("topic_feature", {}), n_topics, widths, here)
+            features = draw_topics(arrays.get("topic_feature", {}), n_topics, widths, here)
             clusters = {}
             for name, count in n_topics.items():
+                # shared topics must start as the same mixtures in all views, topics of views as different ones
                 stream = here if self._joint else here + stream_of(name)
                 if name in given:
                     clusters[name] = as_distributions("cluster_topic", given[name], (n_columns, count))
                 else:
                     clusters[name] = random_matrix(stream, 0, n_columns, count)
             if self._joint:
-                shares = view_shares(views, next(iter(n_topics.values())), arrays.get("topic_view"))
+                shares = compute_view_shares(views, next(iter(n_topics.values())), arrays.get("topic_view"))
                 features = {name: part * shares[:, v] for v, (name, part) in enumerate(features.items())}
             return with_profiles({name: np.maximum(part, FEATURE_FLOOR) for name, part in features.items()}, clusters)
 
@@ -222,7 +228,7 @@ class _ClusterTopics(Mixin):
         n_starts = self.n_init if self._own_starts and not self._fixed_start() else 1
         starts: list[Any] = []
         leading = self._leading_views(views)
-        if leading:
+        if leading:  # no counts to start from
             views = views.select(*leading)
         for restart in range(n_starts):
             if starts and context.deadline.is_over():
@@ -237,12 +243,13 @@ class _ClusterTopics(Mixin):
         raise NotImplementedError
 
     def _fixed_start(self) -> bool:
-        return {"topic_feature", "cluster_topic"} <= given_keys(self.init)
+        return {"topic_feature", "cluster_topic"} <= read_init_keys(self.init)
 
     def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
         clusters = dict(shared["cluster_topic"])
         if not self._joint:
             topics = {name: part.T for name, part in shared["feature_topic"].items()}
+            # a Gaussian view has no topics: each cluster is one of its own, so that all views can be asked alike
             own = {name: np.eye(part.shape[1], dtype=part.dtype) for name, part in shared.get("means", {}).items()}
             clusters = {name: (clusters | own)[name] for name in self.view_names_}
             return {"topic_feature_": topics, "cluster_topic_": clusters}
@@ -338,11 +345,12 @@ class _Starts:
         return any(map(callable, self.starts))
 
     def __call__(self, views: Views) -> np.ndarray:
-        parts = [softened(start(views) if callable(start) else start) for start in self.starts]
+        # exact zeros are fixed points of EM: without softening, no object could leave its first cluster
+        parts = [soften(start(views) if callable(start) else start) for start in self.starts]
         return parts[0] if len(parts) == 1 else np.stack(parts, axis=1)
 
 
-class _TopicClusters(ClusterMixin, _ClusterTopics):
+class _TopicClusters(MixtureClusterMixin, _ClusterTopics):
     """The clusterers."""
 
     _own_starts = True
@@ -391,27 +399,15 @@ class _TopicClusters(ClusterMixin, _ClusterTopics):
 
     def partial_fit(self, X: Any, y: Any = None) -> Any:
         """Update the model with one minibatch (online EM); every batch must have the views of the first."""
-        learn_stream(self, known_views(self, X))
+        learn_stream(self, check_batch(self, X))
         return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the most likely cluster of each object from some or all of the fitted views."""
-        return self._mixtures(X).argmax(axis=1)
-
-    def _n_columns(self) -> int:
-        return int(self.n_clusters)
-
-    def _fit_views(self, X: Any) -> Any:
-        views = super()._fit_views(X)
-        check_enough_objects(len(views), self._n_columns())
-        return views
 
     def _first_vectors(self, views: Any, context: FitContext) -> Any:
         return cluster_vectors(views, self.n_clusters, context.seed)
 
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
         ready = context.deadline
-        if self.init == "consensus":
+        if self.init == "consensus":  # the published start, section 4.1.2
             counts = self._counts_of(views)
             return consensus_start(counts, self.n_clusters, context.seed, self._weights_of(counts), deadline=ready)
         weights, vectors = self._weights_of(views), self._vector_views()
@@ -421,7 +417,7 @@ class _TopicClusters(ClusterMixin, _ClusterTopics):
             context.seed,
             weights,
             self.n_jobs,
-            gaussian=vectors,
+            dense=vectors,
             deadline=ready,
             engine=context.engine,
         )
@@ -483,6 +479,7 @@ class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type
         views = self._fit_views(X)
         codes, self.classes_ = encode_labels(y, len(views))
         warn_of_lone_labels(codes, self.classes_)
+        # labels travel with the blocks: the row step clamps those that are not -1 (section 3.1 of the paper)
         self._learn_weights(views, codes, deadline.share(self._start_share))
         self._fit(X, views, deadline, {"labels": codes})
         return self
@@ -499,7 +496,7 @@ class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type
                 "classes must be passed in the first call to partial_fit: list every class that may occur."
             )
         classes = classes if new else self.classes_
-        views = known_views(self, X)
+        views = check_batch(self, X)
         codes, self.classes_ = encode_labels(y, len(views), classes)
         if new:
             self._learn_weights(views, codes)
@@ -523,12 +520,13 @@ class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type
 
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)
+        # learned from the training objects alone, and applied to new ones as well
         counts = self._counts_of(views)
-        self.row_masses_ = {} if counts is None else common_masses(counts, self.unit_mass)
-        return with_masses_of(views, self.row_masses_)
+        self.row_masses_ = {} if counts is None else compute_row_masses(counts, self.unit_mass)
+        return scale_to_masses(views, self.row_masses_)
 
     def _new_views(self, X: Any) -> Any:
-        return with_masses_of(super()._new_views(X), self.row_masses_)
+        return scale_to_masses(super()._new_views(X), self.row_masses_)
 
     def _learn_weights(self, views: Any, codes: np.ndarray, deadline: Deadline = NO_DEADLINE) -> None:
         if self.view_weights == LEARNED:
@@ -543,13 +541,14 @@ class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type
 
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
         assert context.labels is not None
+        # a view of weight 0 takes no part in the fit, and none in its start
         n_classes, used = len(self.classes_), [name for name in views.names if self.view_weights_[name] > 0]
         counts, odds = views.select(*self._count_views(used)), None
         held = HeldViews.on_device(counts, context.engine, n_classes)
-        if context.vectors:
+        if context.vectors:  # those that were found to know something of the classes; counts stay off the device then
             vectors = views.select(*context.vectors)
             odds, held = vectors_of_classes(vectors, context.labels, n_classes, context.seed).log_odds, None
-        if self.init == "naive_bayes":
+        if self.init == "naive_bayes":  # as published, section 4.1.2
             start = NaiveBayesStart.learned(counts, context.labels, n_classes, odds=odds)
         else:
             names = (*counts.names, *context.vectors)
@@ -562,7 +561,7 @@ class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type
 # -- objects of very different lengths
 
 
-def common_masses(views: Any, unit_mass: bool | str) -> dict[str, float]:
+def compute_row_masses(views: Any, unit_mass: bool | str) -> dict[str, float]:
     """Mass that rows of each view are brought to; none where they stay as they are.
 
     Parameters
@@ -575,34 +574,35 @@ def common_masses(views: Any, unit_mass: bool | str) -> dict[str, float]:
     Examples
     --------
     >>> import numpy as np
-    >>> common_masses(Views(words=np.diag([1.0, 2.0, 60.0])), "auto")
+    >>> compute_row_masses(Views(words=np.diag([1.0, 2.0, 60.0])), "auto")
     {'words': 2.0}
-    >>> common_masses(Views(words=np.diag([1.0, 2.0, 3.0])), "auto")
+    >>> compute_row_masses(Views(words=np.diag([1.0, 2.0, 3.0])), "auto")
     {}
     """
     if not unit_mass:
         return {}
     masses = np.concatenate(over_rows(views, _row_masses))
     total = masses.sum(axis=1)
-    if not (total > 0).any() or (unit_mass == "auto" and not uneven(total)):
+    if not (total > 0).any() or (unit_mass == "auto" and not is_uneven(total)):
         return {}
+    # to the median and not to 1: the weight of a view beside the others stays what it was for a usual object
     filled = {name: column[column > 0] for name, column in zip(views.names, masses.T)}
     return {name: float(np.median(column)) for name, column in filled.items() if column.size}
 
 
-def uneven(masses: np.ndarray) -> bool:
+def is_uneven(masses: np.ndarray) -> bool:
     """Tell whether masses of objects, but for those that have none, differ so widely that a few decide on all.
 
     Examples
     --------
-    >>> uneven(np.array([1.0, 2.0, 60.0])), uneven(np.array([1.0, 2.0, 3.0])), uneven(np.zeros(2))
+    >>> is_uneven(np.array([1.0, 2.0, 60.0])), is_uneven(np.array([1.0, 2.0, 3.0])), is_uneven(np.zeros(2))
     (True, False, False)
     """
     some = masses[masses > 0]
     return bool(some.size) and bool(some.std() > some.mean())
 
 
-def with_masses_of(views: Any, masses: Mapping[str, float]) -> Any:
+def scale_to_masses(views: Any, masses: Mapping[str, float]) -> Any:
     """Views, in memory or lazy, whose rows have these masses; empty rows and other views stay."""
     scaled = {name: partial(_with_mass, mass=mass) for name, mass in masses.items() if name in views.names}
     return views.map(scaled) if scaled else views

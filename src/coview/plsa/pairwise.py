@@ -1,11 +1,13 @@
 """Pairwise co-regularized PLSA: topics per view, and pairs of objects that are as similar in one view as in another.
 
-    maximize  sum_v t_v L_v  -  sum_(v<w) coupling_vw sum_ij (S^v_ij - S^w_ij)^2,   S^v_ij = exp(-|P_i - P_j|^2 / sigma)
+    maximize  sum_v t_v L_v  -  sum_(v<w) coupling_vw R_vw                                              (eq. 15)
+              R_vw = sum_ij (S^v_ij - S^w_ij)^2,     S^v_ij = exp(-|P_i - P_j|^2 / sigma)               (eq. 6, 7)
 
-L_v is the log-likelihood of PLSA in view v, P = p(y|d,v) by rows, and ij runs over sampled pairs, in both orders, that
-lie inside a block of rows: time and memory grow with the number of pairs. Jiang, Liu, Li, Li and Lu (2012). Views need
-not share their topics: only who is near whom counts. With the row statistic
-n = P * R F and g = t n / P - coupling dR/dP, the published step (eq. 13 and 17) is
+Equations are those of Jiang, Liu, Li, Li and Lu (2012). L_v is the log-likelihood of PLSA in view v, P = p(y|d,v) by
+rows, and ij runs over sampled pairs, in both orders, that lie inside a block of rows: time and memory grow with the
+number of pairs. Views need not share their topics: only who is near whom counts. Topics take the M step of PLSA
+(eq. 12). With the row statistic n = P * R F and g = t n / P - coupling dR/dP (eq. 14), the published step of the
+mixtures (eq. 13 and 17) is
 
     P <- rows(P * g)  =  P + s P * (g - m),     m_i = sum_k P_ik g_ik,  s_i = 1 / m_i
 
@@ -26,27 +28,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClusterMixin
 
 from coview.engines.loop import Deadline
 from coview.engines.passes import blockwise
 from coview.engines.protocol import Block, Engine, Holder, State, Tree
 from coview.inspection import Inspection
-from coview.plsa.co_plsa import ByView, ByViewSteps, has_data, pair_couplings
+from coview.plsa.co_plsa import ByView, ByViewSteps, has_data, read_couplings
 from coview.plsa.link import LinkPLSA
-from coview.plsa.mixture import RESTART, MixtureModel
+from coview.plsa.mixture import RESTART, MixtureClusterMixin, MixtureModel
 from coview.plsa.starts import FitContext, align_topics, likeliest_arrays, topic_overlap
 from coview.plsa.steps import ROW_FLOOR, MixtureSteps, fold_rows, random_matrix, type_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, number, one_of
-from coview.validation import check_enough_objects
 from coview.views.views import Views
 
 __all__ = ["PairSteps", "PairwiseCoPLSA"]
 
 AUTO = 0.3  # coupling="auto", in units of an object's mass per partner
-HALVINGS = 60
+HALVINGS = 60  # of a step: then it is below the precision of a mixture
 WARM_SWEEPS = 20  # of link-PLSA, before pairs count
 
 
@@ -139,12 +139,13 @@ class PairSteps(ByViewSteps):
         profiles, names = shared["profiles"], list(block.views)
         old = rows["mixture"]
         parts = [old[:, self._columns(v)] for v in range(len(names))]
+        # views in turn (problems P1 and P2 of the paper): each sees the similarities that those before it have reached
         pairs = self._field(block, old, shared, ops)
         objective: Any = -pairs.value()
         for name in sorted(names):
             v, X = names.index(name), block.views[name]
             mixture = ops.asarray(parts[v])
-            pull, likelihood = ops.ratio_rows(X, mixture, profiles[name])
+            pull, likelihood = ops.ratio_rows(X, mixture, profiles[name])  # E step, eq. 9, summed over the features
             weight = self.weights.get(name, 1.0)
             objective = objective + weight * likelihood
             move = _Move(pairs, v, mixture, pull, weight, ops.xp)
@@ -192,6 +193,7 @@ class _Move:
         self.have = pairs.have[:, v]
         self.P = xp.asarray(mixture, dtype=xp.float64)
         self.counts = weight * self.P * pull
+        # g of the module's docstring: the likelihood pulls, and the pairs push (eq. 14)
         self.slope = weight * pull - pairs.gradient(v, mixture)
 
     def published(self) -> Any:
@@ -212,6 +214,7 @@ class _Move:
         free = (lowest >= 0) & (mean > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             length = xp.where(free, 1.0 / mean, xp.where(room > 0, 0.9 / room, 0.0))
+        # uphill on the simplex: it sums to zero, and vanishes only where the slopes of all topics in use are equal
         change = self.P * (self.slope - mean[:, None]) * length[:, None]
         before = self.pairs.part(self.v)
         for _ in range(HALVINGS):
@@ -236,7 +239,7 @@ class _Move:
 
 
 @shared_parameters
-class PairwiseCoPLSA(ClusterMixin, ByView, MixtureModel):
+class PairwiseCoPLSA(MixtureClusterMixin, ByView, MixtureModel):
     """Cluster objects with two or more views: topics for each view, aligned through pairs of objects.
 
     Two objects that are near each other in the topics of one view should be so in those of another, and two that are
@@ -375,14 +378,7 @@ class PairwiseCoPLSA(ClusterMixin, ByView, MixtureModel):
         """Compute one topic mixture per view that X has, but those of weight 0; uniform if an object lacks the view."""
         return super().transform_by_view(X)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the cluster of each object from some or all of the fitted views."""
-        return self._mixtures(X).argmax(axis=1)
-
     # -- pieces
-
-    def _n_columns(self) -> int:
-        return self.n_clusters
 
     def _carried(self) -> dict[str, Any]:
         return {"have": has_data}
@@ -392,11 +388,6 @@ class PairwiseCoPLSA(ClusterMixin, ByView, MixtureModel):
         self.labels_by_view_ = {name: _likeliest(part) for name, part in mixtures.items()}
         blend: Any = sum(weights[name] * part for name, part in mixtures.items())
         self.labels_ = blend.argmax(axis=1)
-
-    def _fit_views(self, X: Any) -> Any:
-        views = super()._fit_views(X)
-        check_enough_objects(len(views), self.n_clusters)
-        return views
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: topics of the views are clusters, numbered alike in all views."""
@@ -413,7 +404,7 @@ class PairwiseCoPLSA(ClusterMixin, ByView, MixtureModel):
             self.n_clusters,
             self.algorithm == "fast",
             self.view_weights_,
-            pairs=pair_couplings(AUTO if self._relative() else self.coupling, self.view_names_),
+            pairs=read_couplings(AUTO if self._relative() else self.coupling, self.view_names_),
         )
 
     def _relative(self) -> bool:
@@ -441,6 +432,7 @@ class PairwiseCoPLSA(ClusterMixin, ByView, MixtureModel):
         """Mixtures and topics after some sweeps of link-PLSA, of `n_init` starts the one that is highest then."""
         if self.init != "likeliest":
             return super()._initial_arrays(views, context)
+        # restarts are compared by link-PLSA, before pairs count: the loop then has one start, and sweeps once
         ordered = views.select(*sorted(views.names))  # their order in the data does not matter
         models: list[LinkPLSA] = []
         for restart in range(self.n_init):

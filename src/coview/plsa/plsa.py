@@ -1,11 +1,16 @@
 """PLSA: each object a mixture of topics, each topic a distribution over features.
 
-    p(f|d) = sum_y p(f|y) p(y|d),     log-likelihood = sum_df x_df log p(f|d)
+    p(f|d) = sum_y p(f|y) p(y|d),     maximize sum_df x_df log p(f|d)
 
-With A = p(y|d) (objects x topics), F = p(f|y) (features x topics) and R = X / (A F^T) on the non-zeros of X, one sweep
-of EM is A <- rows(A * R F), F <- cols(F * R^T A). `algorithm="fast"` recomputes R between the two, and adds momentum;
-"published" uses one R for both. Several views are one matrix side by side. With
-`background` there is one more distribution, fixed, that all objects share.
+Hofmann (1999). EM alternates
+
+    E step    p(y | f, d)  =  p(f|y) p(y|d) / p(f|d)
+    M step    p(y|d)  ~  sum_f x_df p(y | f, d)          p(f|y)  ~  sum_d x_df p(y | f, d)
+
+With A = p(y|d) (objects x topics), F = p(f|y) (features x topics) and R = X / (A F^T) on the non-zeros of X, that is
+A <- rows(A * R F), F <- columns(F * R^T A): `MixtureSteps.row_step` and `update_columns` in `steps.py`.
+`algorithm="fast"` recomputes R between the two, and adds momentum; "published" uses one R for both. Several views are
+one matrix side by side. With `background` there is one more distribution, fixed, that all objects share.
 """
 
 from __future__ import annotations
@@ -15,8 +20,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from coview.plsa.minibatches import known_views, learn_stream
-from coview.plsa.mixture import MixtureModel, background_rule, topic_counts_rule
+from coview.plsa.fitted_rules import background_rule, topic_counts_rule
+from coview.plsa.minibatches import check_batch, learn_stream
+from coview.plsa.mixture import MixtureModel
 from coview.plsa.starts import SEED_PARAMETERS
 from coview.plsa.steps import over_background
 from coview.utils import fitted_state as rules
@@ -62,6 +68,10 @@ class PLSA(MixtureModel):
     <shared: n_iter_, stopped_by_>
     <shared: fitted views>
 
+    References
+    ----------
+    T. Hofmann: Probabilistic latent semantic analysis. UAI 1999.
+
     Examples
     --------
     >>> import numpy as np
@@ -76,12 +86,13 @@ class PLSA(MixtureModel):
     """
 
     _takes_vectors = True
-    _takes_weights = False
+    _takes_weights = False  # tokens of all views are draws from one distribution, and count alike
     _joint = True  # a topic is one distribution over all views
+    # what has a row for each topic, and so goes with it where topics are merged, split or dropped
     _group_rows: tuple[str, ...] = ("topic_feature_", "topic_view_")
     _start_names = ("memberships", "topic_feature", "topic_view")
     _fitted_state = {
-        "view_weights_": None,
+        "view_weights_": None,  # what the base has, and this model lacks
         "topic_view_": rules.shares("topics", "views"),
         "background_": background_rule(joint=True),
         "batch_counts_": topic_counts_rule(),
@@ -125,7 +136,7 @@ class PLSA(MixtureModel):
 
     def partial_fit(self, X: Any, y: Any = None) -> PLSA:
         """Update the model with one minibatch (online EM); every batch must have the views of the first."""
-        learn_stream(self, known_views(self, X))
+        learn_stream(self, check_batch(self, X))
         return self
 
     def inverse_transform(self, X: Any) -> Any:
@@ -138,13 +149,13 @@ class PLSA(MixtureModel):
 
 
 def expected_features(model: MixtureModel, X: Any) -> Any:
-    """Features that mixtures of a model's topics lead to expect, by view; a matrix where there is one."""
+    """Compute the features that mixtures of a model's topics lead to expect, by view; a matrix where there is one."""
     check_is_fitted(model, "topic_feature_")
     mixtures, columns = np.asarray(X), model._n_features_out
     if mixtures.ndim != 2 or mixtures.shape[1] != columns:
         raise ValueError(f"X must be (objects, {columns}) topic mixtures, got shape {mixtures.shape}.")
     counts = model._topics(model._count_views(model.view_names_))
-    if background := model._background():
+    if background := model._background():  # part of what an object is expected to hold, though no part of a topic
         counts = over_background(counts, background, joint=model._joint)
     means = model._fitted_means(model.view_names_)["means"]
     parts = {name: mixtures @ {**counts, **means}[name].T for name in model.view_names_}

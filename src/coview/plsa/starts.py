@@ -2,8 +2,7 @@
 
 **Factorized** (`factorized_arrays`), for topics: EM ends near where it begins, and from random mixtures every topic
 begins as the mean of all objects. A nonnegative factorization  |Z - W H|^2  of the views' tf-idf Z asks for what sets
-topics apart first. The mixtures begin at the shares of W, and each topic at the counts that these give it. Coherence
-(NPMI) of 20 topics is .110 against .085 from a random start on Cora, and .129 against .113 on CiteSeer.
+topics apart first. The mixtures begin at the shares of W, and each topic at the counts that these give it.
 
 **Likeliest** (`likeliest_start`), for clusters: k-means on sparse rows ends in many places, and likes one small tight
 cluster against all the rest, which EM does not leave. So there are several starts: the consensus of one k-means per
@@ -59,7 +58,7 @@ from coview.engines.protocol import (
 )
 from coview.exceptions import ParameterError
 from coview.inspection.names import same_word
-from coview.plsa.dense import cluster_vectors, gaussian_start
+from coview.plsa.dense import cluster_vectors, start_vectors
 from coview.plsa.steps import FEATURE_FLOOR, MixtureSteps, random_matrix, stream_of
 from coview.preprocessing.weighting import TfidfViews, compute_idf, weigh_counts
 from coview.utils.messages import did_you_mean, listed, short
@@ -75,21 +74,21 @@ __all__ = [
     "FitContext",
     "Seeds",
     "align_topics",
+    "apply_start",
     "as_distributions",
+    "choose_likeliest",
+    "compute_topics",
+    "compute_view_shares",
     "consensus_start",
+    "draw_topics",
     "factorized_arrays",
-    "given_keys",
-    "initial_arrays",
     "likeliest_arrays",
     "likeliest_start",
-    "most_likely",
-    "placed",
-    "random_topics",
+    "read_init",
+    "read_init_keys",
     "read_seeds",
-    "softened",
+    "soften",
     "topic_overlap",
-    "topics_from",
-    "view_shares",
 ]
 
 SEED_PARAMETERS = {"seeds": MAPPING | TEXTS | NONE, "seed_strength": number()}
@@ -120,7 +119,7 @@ class FitContext:
 # -- given arrays and random ones
 
 
-def random_topics(
+def draw_topics(
     given: Mapping[str, Any], n_topics: Mapping[str, int], widths: Mapping[str, int], seed: int
 ) -> dict[str, np.ndarray]:
     """Topics by view (features x topics, columns sum to one) as given, or random with a stream of its own per view."""
@@ -130,13 +129,14 @@ def random_topics(
         if view in given:
             topics[view] = as_distributions("topic_feature", given[view], shape).T
         else:
+            # a prime apart from restarts (`RESTART`), so that no view of one repeats a view of another
             part = random_matrix(seed + 7919 * stream_of(view), 0, width, shape[0])
             topics[view] = part / part.sum(axis=0)
         topics[view] = np.maximum(topics[view], FEATURE_FLOOR)
     return topics
 
 
-def view_shares(views: Any, n_topics: int, given: Any = None) -> np.ndarray:
+def compute_view_shares(views: Any, n_topics: int, given: Any = None) -> np.ndarray:
     """Share of each view in each topic (topics x views) as given, or that of its mass, of views in memory or lazy."""
     if given is not None:
         return as_distributions("topic_view", given, (n_topics, len(views.names)))
@@ -148,7 +148,7 @@ def _masses(views: Views, first: int) -> np.ndarray:
     return np.array([matrix.sum(dtype=np.float64) for matrix in views.values()])
 
 
-def softened(start: np.ndarray) -> np.ndarray:
+def soften(start: np.ndarray) -> np.ndarray:
     """Memberships mixed with a little of the even ones."""
     return (1 - SOFT) * start + SOFT / start.shape[1]
 
@@ -166,7 +166,7 @@ def as_distributions(name: str, array: Any, shape: tuple[int, int]) -> np.ndarra
     return values / sums
 
 
-def initial_arrays(init: Any, allowed: tuple[str, ...] | None, view_names: list[str]) -> dict[str, Any]:
+def read_init(init: Any, allowed: tuple[str, ...] | None, view_names: list[str]) -> dict[str, Any]:
     """Arrays of an `init` mapping by name without trailing underscore; a bare array becomes {the only view: array}.
 
     Other names than those allowed are refused; None allows all.
@@ -178,6 +178,7 @@ def initial_arrays(init: Any, allowed: tuple[str, ...] | None, view_names: list[
         name = str(key).rstrip("_")
         if allowed is not None and name not in allowed:
             raise ValueError(f"init has the unknown key {key!r}; known keys are {', '.join(map(repr, allowed))}.")
+        # one view needs no name
         if name in ("topic_feature", "cluster_topic") and not isinstance(value, Mapping):
             if len(view_names) > 1:
                 raise ValueError(f"init[{name!r}] must be {{view: array}} where there are several views.")
@@ -186,7 +187,7 @@ def initial_arrays(init: Any, allowed: tuple[str, ...] | None, view_names: list[
     return arrays
 
 
-def given_keys(init: Any) -> set[str]:
+def read_init_keys(init: Any) -> set[str]:
     """Keys of an `init` mapping without trailing underscore; none where it names a strategy."""
     return {str(key).rstrip("_") for key in init} if isinstance(init, Mapping) else set()
 
@@ -214,7 +215,7 @@ class FactorizedStart:
                 tol=0.0,
             )
         total = rows.sum(axis=1, keepdims=True)
-        return softened(np.where(total > 0, rows / np.where(total > 0, total, 1.0), 1.0 / rows.shape[1]))
+        return soften(np.where(total > 0, rows / np.where(total > 0, total, 1.0), 1.0 / rows.shape[1]))
 
     @classmethod
     def learned(cls, views: Views, n_components: int, seed: int, scales: dict[str, float]) -> FactorizedStart:
@@ -256,11 +257,12 @@ def factorized_arrays(views: Any, n_components: int, seed: int, weights: dict[st
     True
     """
     scales = {name: float(np.sqrt(weights.get(name, 1.0))) for name in views.names}  # of squares: the weights
+    # every n-th and not the first ones, which may be of one kind in a sorted collection
     step = max(-(-len(views) // max(FACTORIZED, PER_TOPIC * n_components)), 1)
     parts = over_rows(views, partial(_every, step=step))
     start = FactorizedStart.learned(parts[0] if len(parts) == 1 else stack_views(parts), n_components, seed, scales)
     memberships: Any = start(views) if isinstance(views, Views) else start
-    topics = topics_from(views, memberships)
+    topics = compute_topics(views, memberships)
     return {
         "memberships": memberships,
         "topic_feature": topics,
@@ -273,7 +275,7 @@ def _every(views: Views, first: int, *, step: int) -> Views:
     return views if step == 1 else views[np.arange(-first % step, len(views), step)]
 
 
-def topics_from(views: Any, memberships: Any, held: HeldViews | None = None) -> dict[str, np.ndarray]:
+def compute_topics(views: Any, memberships: Any, held: HeldViews | None = None) -> dict[str, np.ndarray]:
     """Features of each topic (topics x features), by view, that memberships make; these may be a function of rows."""
     sums = over_rows(views, partial(_topic_sums, memberships=memberships, held=held))
     topics = {name: np.sum([part[name] for part in sums], axis=0) for name in views.names}
@@ -295,7 +297,7 @@ def likeliest_start(
     weights: dict[str, float],
     n_jobs: int | None,
     *,
-    gaussian: tuple[str, ...] = (),
+    dense: Mapping[str, str] = {},
     graphs: bool = True,
     deadline: Deadline = NO_DEADLINE,
     engine: Engine | None = None,
@@ -303,10 +305,10 @@ def likeliest_start(
     """Memberships (objects x clusters); of very many lazy rows a function of some of them.
 
     The clusters of these are those of a sample, carried to the others by naive Bayes on the views of counts, which
-    are those not named in `gaussian`. Without `graphs` all starts are by k-means. Passes over the rows are made on the
+    are those not named in `dense`. Without `graphs` all starts are by k-means. Passes over the rows are made on the
     device of the fit's `engine`, where it has one.
     """
-    names = [name for name in views.names if name not in gaussian]
+    names = [name for name in views.names if name not in dense]
     if isinstance(views, LazyViews):
         sample = sample_rows(views, SAMPLE)
         start = likeliest_start(
@@ -315,7 +317,7 @@ def likeliest_start(
             seed,
             weights,
             n_jobs,
-            gaussian=gaussian,
+            dense=dense,
             graphs=graphs,
             deadline=deadline,
             engine=engine,
@@ -326,7 +328,7 @@ def likeliest_start(
 
     def make(some: Views) -> np.ndarray:
         held = HeldViews.on_device(some, engine, n_clusters)
-        return _likeliest_of_several(some, n_clusters, seed, weights, n_jobs, gaussian, graphs, deadline, held)
+        return _likeliest_of_several(some, n_clusters, seed, weights, n_jobs, dense, graphs, deadline, held)
 
     return _in_time(make, views, names, n_clusters, seed, deadline)
 
@@ -358,27 +360,28 @@ def _likeliest_of_several(
     seed: int,
     weights: dict[str, float],
     n_jobs: int | None,
-    gaussian: tuple[str, ...],
+    dense: Mapping[str, str],
     graphs: bool,
     deadline: Deadline,
     held: HeldViews | None,
 ) -> np.ndarray:
-    counts = views.select(*(name for name in views.names if name not in gaussian))
+    counts = views.select(*(name for name in views.names if name not in dense))
     # with few clusters a start may be all wrong; with many some of them are always right
     tries = int(np.clip(64 // n_clusters, 3, 8))
     seeds = range(seed, seed + tries)
     cut = tries - (2 if tries == 8 else 1)
     words = None if held is None else held.select(*counts.names)
+    # generators: a start is made when the one before it has been judged, as long as there is time
     agreed = several_memberships(counts, n_clusters, seeds[:cut], deadline, words)
     beside = side_by_side_memberships(counts, n_clusters, seeds[cut:], words)
     if n_clusters == 1:
         return next(agreed)
     starts = chain(agreed, beside)
-    if graphs and FEW_NODES * n_clusters <= MOST_NODES:
-        own = {name: weight for name, weight in weights.items() if name not in gaussian}
+    if graphs and FEW_NODES * n_clusters <= MOST_NODES:  # graphs take time with the square of their nodes
+        own = {name: weight for name, weight in weights.items() if name not in dense}
         starts = chain(starts, (graph_memberships(counts, n_clusters, each, own, words) for each in seeds[:1]))
         tries += 1
-    vectors = tuple(name for name in gaussian if weights.get(name, 1.0) > 0)
+    vectors = {name: kind for name, kind in dense.items() if weights.get(name, 1.0) > 0}
     if vectors:
         some = views.select(*vectors)
         starts = chain(starts, (cluster_vectors(some, n_clusters, each)(some) for each in seeds[:1]))
@@ -386,7 +389,7 @@ def _likeliest_of_several(
     used = (*counts.names, *vectors)
     tried = counted(starts, "choosing a start", tries)
     there = None if held is None else held.select(*used)
-    return most_likely(views.select(*used), tried, weights, n_jobs, deadline, vectors, there)
+    return choose_likeliest(views.select(*used), tried, weights, n_jobs, deadline, vectors, there)
 
 
 def graph_memberships(
@@ -412,18 +415,18 @@ def consensus_start(
         return model._fit_until(some, deadline).memberships_
 
     start = _in_time(make, sample, sample.names, n_clusters, seed, deadline)
-    if len(views) <= SAMPLE or sample is views:
+    if len(views) <= SAMPLE or sample is views:  # then these are the objects themselves
         return start
     return NaiveBayesStart.learned(sample, start.argmax(axis=1), n_clusters, scaled=True)
 
 
-def most_likely(
+def choose_likeliest(
     views: Views,
     starts: Iterable[np.ndarray],
     weights: dict[str, float] | None = None,
     n_jobs: int | None = None,
     deadline: Deadline = NO_DEADLINE,
-    gaussian: tuple[str, ...] = (),
+    dense: Mapping[str, str] = {},
     held: HeldViews | None = None,
 ) -> np.ndarray:
     """Of several memberships those whose likelihood is the highest after a few sweeps.
@@ -432,7 +435,7 @@ def most_likely(
     """
     engine = select_engine("cpu", n_jobs=n_jobs) if held is None else held.ops
     dtype = floating_type(views)
-    counts = views.select(*(name for name in views.names if name not in gaussian))
+    counts = views.select(*(name for name in views.names if name not in dense))
     words = None if held is None else held.select(*counts.names)
     best, highest, took = None, -np.inf, 0.0
     remaining = iter(starts)
@@ -445,20 +448,20 @@ def most_likely(
             start = next(remaining, None)
             if start is None:
                 break
-            if best is None and deadline.is_over():
+            if best is None and deadline.is_over():  # no time to compare, but a start there must be
                 return start
-            rows = softened(start)
-            steps = MixtureSteps(rows.shape[1], weights=weights or {}, gaussian=gaussian)
+            rows = soften(start)
+            steps = MixtureSteps(rows.shape[1], weights=weights or {}, dense=dense)
             sums = _feature_sums(counts, rows, words)
             profiles = {name: np.maximum(part, FEATURE_FLOOR) for name, part in sums.items()}
             shared: Tree = {"profiles": {name: part / part.sum(axis=0) for name, part in profiles.items()}}
-            if gaussian and not means:  # all starts have them in common
-                means = gaussian_start(views, gaussian, {}, rows.shape[1], 0, spread=False)
+            if dense and not means:  # all starts have them in common
+                means = start_vectors(views, dense, {}, rows.shape[1], 0, spread=False)
             shared |= means
             shared = tree_map(lambda part: engine.asarray(part, dtype), shared)
             holder = Holder([replace(b, extra={"start": rows[b.start : b.stop]}) for b in blocks], engine)
             state = State(holder.start(steps, shared, 0, 0), shared)
-            for _ in range(5):
+            for _ in range(5):  # what counts is how far EM gets from a start, not how likely the start itself is
                 sweep(steps, holder, state)
             reached = holder.objective(steps, state.rows, state.shared)
             if best is None or reached > highest + TIE * abs(highest):
@@ -482,27 +485,27 @@ def likeliest_arrays(
     weights: dict[str, float],
     n_jobs: int | None,
     *,
-    gaussian: tuple[str, ...] = (),
+    dense: Mapping[str, str] = {},
     deadline: Deadline = NO_DEADLINE,
     engine: Engine | None = None,
 ) -> Any:
     """Memberships of a consensus clustering and the topics that they make, as an `init` for link-PLSA.
 
-    Views named in `gaussian` are vectors, and get none.
+    Views named in `dense` are vectors, and get none.
 
     Rows that are read when needed begin as those in memory do; of very many, a sample is clustered, and naive Bayes
     places all.
     """
     start = likeliest_start(
-        views, n_clusters, seed, weights, n_jobs, gaussian=gaussian, graphs=False, deadline=deadline, engine=engine
+        views, n_clusters, seed, weights, n_jobs, dense=dense, graphs=False, deadline=deadline, engine=engine
     )
-    rows = softened(np.concatenate(over_rows(views, partial(placed, start=start))) if callable(start) else start)
-    counts = views.select(*(name for name in views.names if name not in gaussian)) if gaussian else views
+    rows = soften(np.concatenate(over_rows(views, partial(apply_start, start=start))) if callable(start) else start)
+    counts = views.select(*(name for name in views.names if name not in dense)) if dense else views
     held = HeldViews.on_device(counts, engine, n_clusters)
-    return {"memberships": rows, "topic_feature": topics_from(counts, rows, held)}
+    return {"memberships": rows, "topic_feature": compute_topics(counts, rows, held)}
 
 
-def placed(views: Views, first: int, *, start: Any) -> np.ndarray:
+def apply_start(views: Views, first: int, *, start: Any) -> np.ndarray:
     """Memberships that a start gives to some rows."""
     return np.asarray(start(views))
 
@@ -534,6 +537,7 @@ class Seeds:
             rows = self.weights.get(name, sparse.csr_array((len(self.numbers), matrix.shape[1])))
             counts = rows * (strength * float(matrix.sum(dtype=np.float64)) / n_groups) if rows.nnz else rows
             counts = counts.astype(matrix.dtype)
+            # a pseudo-object lacks the views that it has no seeds in: they are to say nothing of its topic
             present[len(views) :, v] = np.diff(rows.indptr) > 0
             if sparse.issparse(matrix):
                 arrays[name] = sparse.vstack([matrix, counts], format="csr")
@@ -605,6 +609,7 @@ def read_seeds(
 
 def _numbers(topics: Sequence[Any], n_groups: int) -> tuple[list[int], list[str | None]]:
     """Numbers and names of seeded topics: whole numbers are numbers, names get those that are left, in order."""
+    # numbers first, so that a name never takes the topic that a number asks for
     taken = [topic for topic in topics if isinstance(topic, (int, np.integer))]
     named = [topic for topic in topics if isinstance(topic, str)]
     if len(taken) + len(named) < len(topics) or len(topics) > n_groups or any(not 0 <= one < n_groups for one in taken):
@@ -660,7 +665,7 @@ def _lookup(
 
 def _column(feature: Any, columns: Mapping[str, int] | None, width: int) -> int | None:
     if columns is not None:
-        return columns.get(str(feature), columns.get(str(feature).lower()))
+        return columns.get(str(feature), columns.get(str(feature).lower()))  # as vectorizers lower words
     whole = isinstance(feature, (int, np.integer)) and not isinstance(feature, bool)
     return int(feature) if whole and 0 <= feature < width else None
 
@@ -735,6 +740,8 @@ def align_topics(overlap: np.ndarray, width: int) -> np.ndarray:
     orders = np.tile(np.arange(width), (views, 1))
     for v in range(1, views):
         orders[v] = _best(sum(parts[u, orders[u], v] for u in range(v)))
+    # two views have one optimal matching; more are matched in turn to all others until none changes, which is a local
+    # optimum: the joint problem is NP-hard
     for _ in range(20 if views > 2 else 0):
         before = orders.copy()
         for v in range(1, views):

@@ -2,8 +2,13 @@
 
     p(f | d, v) = sum_z p(z | d) p(f | z, v)         mixture (objects x columns), profile (features x columns) by view
 
-With R_v = X_v / (mixture profile_v^T) on the non-zeros, the row step is mixture <- rows(mixture * sum_v w_v R_v
-profile_v) and the statistics are H_v = R_v^T mixture. The models differ in what their profiles are made of:
+The posteriors of the E step, p(z | f, d, v) = p(z | d) p(f | z, v) / p(f | d, v), are never built: only their sums are
+needed. With R_v = X_v / (mixture profile_v^T) on the non-zeros,
+
+    sum_f x_vdf p(z | f, d, v) = (mixture * R_v profile_v)_dz        sum_d x_vdf p(z | f, d, v) = (profile_v * H_v)_fz
+
+where H_v = R_v^T mixture. The M step of the rows is mixture <- rows(mixture * sum_v w_v R_v profile_v) (Hofmann, 1999);
+H_v is what the shared step is made of. The models differ in what their profiles consist of:
 
     PLSA        one distribution over the features of all views    profile <- columns(profile * H), views together
     LinkPLSA    one distribution per view                          profile <- columns(profile * H), view by view
@@ -18,8 +23,8 @@ transpose, `topic_feature_`. Floors keep float32 clear of subnormal numbers and 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -27,17 +32,7 @@ import numpy as np
 
 from coview.engines.loop import fold_in
 from coview.engines.protocol import Block, Engine, Tree
-from coview.plsa.dense import (
-    PRODUCTS,
-    Quadratic,
-    add_moments,
-    far_from_zero,
-    gaussian_objective,
-    projected_block,
-    quadratic_of,
-    quadratic_step,
-    update_means,
-)
+from coview.plsa.dense import PARAMETERS, PRODUCTS, VECTOR_LIKELIHOODS, GaussianLikelihood, Quadratic, quadratic_step
 
 __all__ = [
     "FEATURE_FLOOR",
@@ -57,6 +52,8 @@ __all__ = [
     "with_masses",
 ]
 
+# A zero is a fixed point of EM, and its logarithm is infinite; yet a floor must add up to nothing over a row of some
+# thousand groups, or a column of some million features.
 ROW_FLOOR = 1e-12
 FEATURE_FLOOR = 1e-15
 STAYS = 0.8  # least share of a weight that momentum leaves: less, and an object would seem to be at rest too soon
@@ -72,17 +69,17 @@ class MixtureSteps:
 
     A profile (features x columns) is one distribution per view; other models override what profiles are made of. A
     block may carry "start" (row states to begin with) and "labels" (codes; -1 is free): labeled rows are clamped to
-    their class. Views named in `gaussian` are vectors: shared also holds "means" {view: features x columns} and
-    "log_variance" {view: one number}. With `joint` a profile is one distribution over the features of all views (PLSA).
+    their class. With `joint` a profile is one distribution over the features of all views (PLSA). Views named in
+    `dense` are vectors, each with its likelihood (`dense.py`): shared also holds what `PARAMETERS` names, by view.
     """
 
     width: int
     alternating: bool = True
     fold_in_sweeps: ClassVar[int] = 200
     fold_in_tol: ClassVar[float] = 1e-5
-    spread_cost: ClassVar[float] = 0.0  # of Gaussian views
+    spread_cost: ClassVar[float] = 0.0  # of vectors: only clusters and classes have one
     weights: dict[str, float] = field(default_factory=dict)
-    gaussian: tuple[str, ...] = ()
+    dense: Mapping[str, str] = field(default_factory=dict)
     joint: bool = False
 
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
@@ -91,10 +88,11 @@ class MixtureSteps:
             rows = ops.xp.clip(ops.asarray(block.extra["start"], type_of(shared)), ROW_FLOOR, None)
         else:
             rows = random_matrix(seed, block.start, block.stop, self.width)
+            # who has nothing would stay at its random mixture for good, as if that had been learned
             masses = [ops.to_numpy(ops.row_sums(part)) for _, part in self.counts(block)]
             masses += [block.present[name].astype(np.float64) for name in self.vectors(block)]
             rows[np.sum(masses, axis=0) <= 0] = 1.0 / self.width
-        return {"mixture": clamped(ops.asarray(rows, type_of(shared)), block, ops)}
+        return {"mixture": clamp_labels(ops.asarray(rows, type_of(shared)), block, ops)}
 
     def row_step(
         self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
@@ -103,6 +101,7 @@ class MixtureSteps:
         mixture, profiles = rows["mixture"], shared["profiles"]
         pull, objective = None, 0.0
         for name, X in self.counts(block):
+            # E step, summed over the features: R F, and the log-likelihood, which falls out of the same pass
             part, likelihood = ops.ratio_rows(X, mixture, profiles[name])
             weight = self.weights.get(name, 1.0)
             part = part if weight == 1.0 else part * weight
@@ -110,32 +109,32 @@ class MixtureSteps:
             objective += weight * likelihood
         vectors = self.vectors(block)
         if not vectors:
-            new = clamped(ops.row_shares(mixture, pull, ROW_FLOOR), block, ops)
+            # M step: p(z | d) is the share of z in the expected counts
+            new = clamp_labels(ops.row_shares(mixture, pull, ROW_FLOOR), block, ops)
         else:
-            quadratics = {name: self._quadratic(block, name, shared, ops) for name in vectors}
+            bounds = {name: self.bound_vectors(block, name, mixture, shared, ops) for name in vectors}
             counts = mixture * (0.0 if pull is None else pull)
-            new = clamped(quadratic_step(mixture, counts, list(quadratics.values()), ops, ROW_FLOOR), block, ops)
+            new = clamp_labels(quadratic_step(mixture, counts, list(bounds.values()), ops, ROW_FLOOR), block, ops)
         if stats is not None:
+            # one E step for both sides is the published EM; from the new mixtures it takes fewer sweeps to converge
             used = new if self.alternating else mixture
             sums = stats.setdefault("ratio", {})
             for name, X in self.counts(block):
                 sums[name] = ops.ratio_features(X, used, profiles[name], sums.get(name))
             for name in vectors:
-                weight = self.weights.get(name, 1.0)
-                parts = gaussian_objective(block, name, quadratics[name], mixture, shared, weight, ops)
-                objective += float(parts.sum())
-                # there is no joint bound of both: always the new mixtures
-                add_moments(block, name, new, stats, ops, far_from_zero(shared, name, ops))
+                objective += self.vector_objective(block, name, mixture, shared, ops, bounds[name])
+                # means and mixtures have no joint bound as counts do: the means are learned from the new mixtures
+                self.add_moments(block, name, new, shared, ops, stats)
             stats["objective"] = stats.get("objective", 0.0) + objective
         return {"mixture": new}, stats
 
     def counts(self, block: Block) -> Iterator[tuple[str, Any]]:
         """Names and rows of the views of a block that are counts."""
-        return ((name, X) for name, X in block.views.items() if name not in self.gaussian)
+        return ((name, X) for name, X in block.views.items() if name not in self.dense)
 
     def vectors(self, block: Block) -> list[str]:
         """Names of the views of a block that are vectors, or of which it carries their products with the means."""
-        return [name for name in self.gaussian if name in block.views or PRODUCTS + name in block.extra]
+        return [name for name in self.dense if name in block.views or PRODUCTS + name in block.extra]
 
     def fold_step(self, block: Block, rows: Tree, shared: Tree, ops: Engine, number: int) -> tuple[Tree, np.ndarray]:
         """Row step `number` of new objects, and how far each was from rest: here by how much its largest entry moved.
@@ -145,7 +144,7 @@ class MixtureSteps:
         that was all but lost would come back so slowly that the object seems to be at rest.
         """
         mixture, ahead = rows["mixture"], rows["mixture"]
-        pace = rows.get("pace", mixture[:, :1] * 0)
+        pace = rows.get("pace", mixture[:, :1] * 0)  # steps since an object's momentum began
         if "behind" in rows:
             ahead = ops.xp.maximum(mixture + pace / (pace + 3) * (mixture - rows["behind"]), STAYS * mixture)
             ahead = self.normalize_rows({"mixture": ahead})["mixture"]
@@ -162,15 +161,21 @@ class MixtureSteps:
 
     def settled_rows(self, block: Block, start: Any, shared: Tree, ops: Engine) -> Any:
         """Mixtures of new objects after all steps of fold-in, where the engine takes them at once; None elsewhere."""
-        if self.vectors(block):
+        if self.vectors(block):  # the engines' kernel knows counts alone
             return None
         parts = [(X, shared["profiles"][name], self.weights.get(name, 1.0)) for name, X in self.counts(block)]
         found = ops.settled_rows(parts, start, self.fold_in_sweeps, self.fold_in_tol, ROW_FLOOR, STAYS)
-        return None if found is None else clamped(found, block, ops)
+        return None if found is None else clamp_labels(found, block, ops)
 
     def folding_block(self, block: Block, shared: Tree, ops: Engine) -> Block:
         """What fold-in goes over again and again: of vectors, their products with the means alone."""
-        return projected_block(block, self.gaussian, shared, ops, self.spread_cost)
+        carried = {}
+        for name in self.dense:
+            if name in block.views:
+                carried[PRODUCTS + name] = self._likelihood(name).project(block, name, shared, ops, self.spread_cost)
+        carried = {name: part for name, part in carried.items() if part is not None}
+        views = {name: X for name, X in block.views.items() if PRODUCTS + name not in carried}
+        return replace(block, views=views, extra={**block.extra, **carried})
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
         """Weighted log-likelihood of the block."""
@@ -182,23 +187,13 @@ class MixtureSteps:
             )
         )
         return total + sum(
-            float(self.vector_objective(block, name, rows["mixture"], shared, ops).sum())
-            for name in self.vectors(block)
+            self.vector_objective(block, name, rows["mixture"], shared, ops) for name in self.vectors(block)
         )
-
-    def vector_objective(self, block: Block, name: str, mixture: Any, shared: Tree, ops: Engine) -> np.ndarray:
-        """What a Gaussian view adds to the objective of each object."""
-        quadratic = self._quadratic(block, name, shared, ops)
-        return gaussian_objective(block, name, quadratic, mixture, shared, self.weights.get(name, 1.0), ops)
-
-    def _quadratic(self, block: Block, name: str, shared: Tree, ops: Engine) -> Quadratic:
-        """What a Gaussian view says of the rows of a block."""
-        return quadratic_of(block, name, shared, self.weights.get(name, 1.0), ops, self.spread_cost)
 
     def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree:
         """New shared parameters from the statistics; those may be overwritten."""
         new = self.update(shared, self.pulls(stats, shared), ops)
-        return {**new, **update_means(shared, stats["moments"], ops, self.spread_cost)} if self.gaussian else new
+        return {**new, **self.update_vectors(shared, stats["moments"], ops)} if self.dense else new
 
     def pulls(self, stats: Tree, shared: Tree) -> Tree:
         """What multiplies each shared parameter before it is made a distribution again; product = expected counts."""
@@ -211,6 +206,49 @@ class MixtureSteps:
     def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
         """Shared parameters times their pulls, as distributions."""
         return {"profiles": update_columns(shared["profiles"], pulls["profiles"], ops, joint=self.joint)}
+
+    # -- views of vectors
+
+    def _likelihood(self, name: str) -> GaussianLikelihood:
+        return VECTOR_LIKELIHOODS[self.dense[name]]
+
+    def bound_vectors(self, block: Block, name: str, mixture: Any, shared: Tree, ops: Engine) -> Quadratic:
+        """What a view of vectors says of the rows of a block."""
+        weight = self.weights.get(name, 1.0)
+        return self._likelihood(name).compute_bound(block, name, mixture, shared, weight, ops, self.spread_cost)
+
+    def vector_objective(
+        self, block: Block, name: str, mixture: Any, shared: Tree, ops: Engine, bound: Quadratic | None = None
+    ) -> float:
+        """What a view of vectors adds to the objective; its bound at the mixtures is made where it is not given."""
+        bound = bound or self.bound_vectors(block, name, mixture, shared, ops)
+        weight = self.weights.get(name, 1.0)
+        parts = self._likelihood(name).compute_objective(block, name, bound, mixture, shared, weight, ops)
+        return float(parts.sum())
+
+    def add_moments(self, block: Block, name: str, mixture: Any, shared: Tree, ops: Engine, stats: Tree) -> None:
+        """Add the sums of a view of vectors that its shared parameters are learned from."""
+        new = self._likelihood(name).compute_moments(block, name, mixture, shared, ops)
+        moments = stats.setdefault("moments", {})
+        old = moments.get(name)
+        moments[name] = new if old is None else {key: old[key] + part for key, part in new.items()}
+
+    def update_vectors(self, shared: Tree, moments: Tree, ops: Engine) -> Tree:
+        """Shared parameters of the views of vectors from the sums over all objects."""
+        new = {
+            name: self._likelihood(name).update(name, shared, moments[name], ops, self.spread_cost)
+            for name in shared["means"]
+        }
+        return {key: {name: part[key] for name, part in new.items()} for key in PARAMETERS}
+
+    def as_moments(self, shared: Tree, like: Tree) -> Tree:
+        """Shared parameters of the views of vectors as sums with the memberships of others, as `as_counts`."""
+        return {
+            name: self._likelihood(name).recover_moments(name, shared, like[name], self.spread_cost)
+            for name in shared["means"]
+        }
+
+    # -- distributions stay distributions
 
     def normalize_rows(self, rows: Tree) -> Tree:
         """Rows back onto the simplex after an extrapolation."""
@@ -225,7 +263,7 @@ class MixtureSteps:
         return {"profiles": column_shares(shared["profiles"], joint=self.joint)}
 
 
-def clamped(mixture: Any, block: Block, ops: Engine) -> Any:
+def clamp_labels(mixture: Any, block: Block, ops: Engine) -> Any:
     """Labeled rows hold their class alone; -1 is free."""
     codes = block.extra.get("labels")
     return mixture if codes is None else ops.clamp(mixture, codes)
@@ -265,7 +303,7 @@ def random_matrix(seed: int, start: int, stop: int, width: int) -> np.ndarray:
         part = np.random.default_rng([seed, stripe]).random((_STRIPE, width))
         first = stripe * _STRIPE
         part = part[max(start - first, 0) : stop - first]
-        part += 1e-3
+        part += 1e-3  # entries near zero would take many sweeps to grow
         part /= part.sum(axis=1, keepdims=True)
         begin = max(first - start, 0)
         values[begin : begin + len(part)] = part
@@ -298,7 +336,7 @@ def with_masses(parts: Tree, like: Tree, *, joint: bool) -> Tree:
 
 def update_columns(old: Tree, pulls: Tree, ops: Engine, *, joint: bool) -> Tree:
     """Columns of old * pull as distributions: of each view, or (`joint`) over all views."""
-    if joint and pulls:
+    if joint and pulls:  # the sums of all views are one: which shares the views have is learned with it
         return ops.column_shares(old, pulls, FEATURE_FLOOR)
     return {
         name: ops.column_shares({name: old[name]}, {name: pull}, FEATURE_FLOOR)[name] for name, pull in pulls.items()
@@ -315,12 +353,16 @@ def _column_sums(parts: Tree, *, joint: bool) -> Tree:
 
 @dataclass(frozen=True)
 class BackgroundSteps(MixtureSteps):
-    """Steps of PLSA and link-PLSA with a background: shared also holds "topics" and "background" {view: array}."""
+    """Steps of PLSA and link-PLSA with a background: shared also holds "topics" and "background" {view: array}.
+
+    Zhai, Velivelli and Yu (2004): the share of the background is fixed, so that it takes no step.
+    """
 
     def as_counts(self, shared: Tree, like: Tree) -> Tree:
         return {"topics": with_masses(shared["topics"], like["topics"], joint=self.joint)}
 
     def pulls(self, stats: Tree, shared: Tree) -> Tree:
+        # p(z | d) (1 - s) p(f | z) / p(f | d) of a count is of topic z: H as before, the rest is the background's
         return {"topics": stats["ratio"]}
 
     def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:

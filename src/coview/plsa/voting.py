@@ -15,24 +15,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClusterMixin
 
 from coview.engines.protocol import Tree
 from coview.inspection import Inspection, one_hot
 from coview.plsa.co_plsa import has_data
-from coview.plsa.mixture import MixtureModel
+from coview.plsa.mixture import MixtureClusterMixin, MixtureModel
 from coview.plsa.plsa import PLSA
-from coview.plsa.starts import FitContext, align_topics, softened, topic_overlap, topics_from
+from coview.plsa.starts import FitContext, align_topics, compute_topics, soften, topic_overlap
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import number
-from coview.validation import check_enough_objects
 
 __all__ = ["VotingPLSA"]
 
 
 @shared_parameters
-class VotingPLSA(ClusterMixin, MixtureModel):
+class VotingPLSA(MixtureClusterMixin, MixtureModel):
     """Cluster objects with several views: objects on which the views agree are seeds for the others.
 
     Parameters
@@ -123,10 +121,6 @@ class VotingPLSA(ClusterMixin, MixtureModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the most likely cluster of each object from some or all of the fitted views."""
-        return self._mixtures(X).argmax(axis=1)
-
     # -- pieces
 
     def _inspect(self) -> Inspection:
@@ -134,14 +128,6 @@ class VotingPLSA(ClusterMixin, MixtureModel):
         answer = super()._inspect()
         votes = {view: one_hot(codes, len(answer.groups)) for view, codes in self.labels_by_view_.items()}
         return replace(answer, training=replace(answer.training, memberships_by_view=votes))
-
-    def _fit_views(self, X: Any) -> Any:
-        views = super()._fit_views(X)
-        check_enough_objects(len(views), self.n_clusters)
-        return views
-
-    def _n_columns(self) -> int:
-        return self.n_clusters
 
     def _fixed_start(self) -> bool:
         return True
@@ -153,12 +139,13 @@ class VotingPLSA(ClusterMixin, MixtureModel):
             name: np.where(have[:, v], mixtures[name].argmax(axis=1), -1) for v, name in enumerate(views.names)
         }
         winners, self.seeds_ = _agreed(np.column_stack(list(self.labels_by_view_.values())), self.min_agreement)
-        # the others begin at the mean opinion of their views
+        # seeds are certain, and clamped; the others begin at the mean opinion of their views
         mean = np.mean([mixtures[name] * have[:, [v]] for v, name in enumerate(views.names)], axis=0)
         mean[self.seeds_] = np.eye(self.n_clusters)[winners[self.seeds_]]
         mean[~have.any(axis=1)] = 1.0
-        start = softened(mean / mean.sum(axis=1, keepdims=True))
-        counts = {name: part.T for name, part in topics_from(views, start).items()}
+        start = soften(mean / mean.sum(axis=1, keepdims=True))
+        # profiles that the start makes are one M step ahead of random ones, and name the clusters as the seeds do
+        counts = {name: part.T for name, part in compute_topics(views, start).items()}
         profiles = {name: part / part.sum(axis=0) for name, part in counts.items()}
         labels = np.where(self.seeds_, winners, -1)
         return lambda here: {"profiles": profiles}, {"labels": labels, "start": start}
@@ -181,6 +168,7 @@ class VotingPLSA(ClusterMixin, MixtureModel):
             )
             ready = context.deadline.share(1 / (len(views.names) - v))
             votes[name] = model._fit_until(views.select(name), ready).memberships_
+        # topics of separate fits have no common numbers: votes can be compared only after matching
         orders = align_topics(topic_overlap({"mixture": np.hstack(list(votes.values()))}), self.n_clusters)
         return {name: part[:, order] for (name, part), order in zip(votes.items(), orders)}
 
@@ -195,6 +183,7 @@ def _agreed(votes: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
     ([1, 1, 2, 2], [True, False, True, False])
     """
     counts = np.column_stack([(votes == label).sum(axis=1) for label in range(max(int(votes.max()) + 1, 1))])
+    # one voter agrees with itself: where there are several views it takes two to make a seed
     voters = (votes >= 0).sum(axis=1)
     most = counts.max(axis=1)
     seeds = (voters >= min(2, votes.shape[1])) & (most >= share * voters - 1e-9)

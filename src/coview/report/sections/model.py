@@ -85,7 +85,9 @@ def render_data(summary: Summary) -> Markup:
     columns = [texts("view", views, "name"), numbers("features", views, "n_features", count)]
     if any(view["likelihood"] for view in views):
         taken = {"gaussian": "Gaussian (vectors)", "multinomial": "multinomial (counts)", None: "–"}
-        columns.append(TableColumn("likelihood", "text", [taken[view["likelihood"]] for view in views]))
+        columns.append(
+            TableColumn("likelihood", "text", [taken.get(view["likelihood"], view["likelihood"]) for view in views])
+        )
     if any(view["scaling"] for view in views):
         scaled = [describe_scaling(view["scaling"]) if view["scaling"] else "–" for view in views]
         columns.append(TableColumn("treated as", "text", scaled))
