@@ -52,8 +52,8 @@ class ObjectIndex:
     widths : mapping
         Length of the vectors of each view.
     kind : {"exact", "hnsw"}, default="exact"
-        Look at every object, or through a graph once `prepare` has built it. Where words count in the score, every
-        object is looked at.
+        Look at every object, or through a graph once `prepare` has built it. Threads build it in no fixed order: two
+        graphs of the same objects may find different ones. Where words count in the score, every object is looked at.
 
     Attributes
     ----------

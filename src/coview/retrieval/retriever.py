@@ -112,7 +112,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         Inverse strength of the penalty of the logistic regressions.
     index : {"exact", "hnsw"}, default="exact"
         Look at every object, or through an HNSW graph (usearch, ``pip install "coview[ann]"``), which finds most of the
-        best. The graph is not part of a model file: a loaded retriever looks at every object until `index_.prepare()`
+        best. Several threads build the graph in no fixed order, so that two fits may miss different objects; scores are
+        exact in both. It is not part of a model file: a loaded retriever looks at every object until `index_.prepare()`
         builds it again. Where shared words count, every object is looked at.
 
     Attributes
@@ -133,6 +134,11 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         What BM25 knows of the training objects: frequencies of the (hashed) words, mean lengths of the views, and which
         views have words in common.
     <shared: fitted views>
+
+    Notes
+    -----
+    Any number of threads may search at a time. `add`, `remove` and `clear` change the index in place and are not to run
+    beside a search: hold a lock around them, or change a copy of the retriever and search that one from then on.
 
     Examples
     --------
