@@ -10,7 +10,8 @@ import numpy as np
 from common import write
 
 from coview import AnchorGraphClustering, TfidfViews, Views
-from coview.clustering.affinity import Scaling, nearest
+from coview.clustering.affinity import Scaling
+from coview.clustering.neighbors import find_neighbors
 from coview.datasets import make_topic_views
 from coview.engines.loop import select_engine
 from coview.metrics import normalized_mutual_info
@@ -55,9 +56,9 @@ def main(quick: bool) -> None:
         seconds, found = {}, {}
         for engine in ("cpu", "cuda"):
             ops = select_engine(engine)
-            nearest(some[:2000], 40, ops=ops)
+            find_neighbors(some[:2000], 40, ops=ops)
             begun = time.perf_counter()
-            found[engine], _ = nearest(some, 40, ops=ops)
+            found[engine], _ = find_neighbors(some, 40, ops=ops)
             seconds[engine] = time.perf_counter() - begun
             remember("40 nearest rows", name, count, engine, "", seconds)
         gap = float(np.abs(found["cuda"] - found["cpu"]).max())

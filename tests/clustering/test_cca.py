@@ -60,22 +60,6 @@ def test_objects_that_lack_a_view_are_placed_by_the_others():
     assert clustering_accuracy(y, model.labels_) > 0.85
 
 
-def blobs(n_clusters: int, seed: int = 0) -> tuple[Views, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.arange(300) % n_clusters
-    return Views({name: 3 * rng.normal(size=(n_clusters, 8))[y] + rng.normal(size=(300, 8)) for name in "ab"}), y
-
-
-@pytest.mark.parametrize(("data", "lacking"), [(hidden(), [[0], []]), (blobs(3), [[0], [1]]), (blobs(5), [[0, 1], []])])
-def test_clusters_are_found_where_all_their_objects_lack_a_view(data, lacking):
-    X, y = data
-    present = np.column_stack([~np.isin(y, clusters) for clusters in lacking])
-    partial = Views({name: np.where(present[:, [v]], X[name], 0) for v, name in enumerate(X.names)}, present=present)
-    model = CCAClustering(y.max() + 1, random_state=0).fit(partial)
-    assert clustering_accuracy(y, model.labels_) > 0.9
-    assert_array_equal(model.predict(partial), model.labels_)
-
-
 def test_sparse_and_dense_agree():
     X, _ = hidden()
     wide = X.map(sparse.csr_array)

@@ -36,7 +36,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize
 
-from coview.clustering.affinity import FEW, Scaling, nearest
+from coview.clustering.affinity import FEW, Scaling
+from coview.clustering.neighbors import find_neighbors
 from coview.engines.loop import NO_DEADLINE, Deadline, largest_in_time
 from coview.metrics import normalized_mutual_info
 from coview.views.arrays import for_sklearn, take_rows
@@ -296,7 +297,7 @@ def _neighbors(rows: Any, known: np.ndarray, chosen: np.ndarray, n_neighbors: in
     if k < 1 or not len(here):
         return neighbors
     among = for_sklearn(take_rows(rows, have))
-    _, places = nearest(for_sklearn(take_rows(rows, chosen[here])), k + 1, among)
+    _, places = find_neighbors(for_sklearn(take_rows(rows, chosen[here])), k + 1, among)
     near = have[places]
     # an object is its own neighbor; in a pile of equal rows it may be named later or not at all
     own = near == chosen[here][:, None]

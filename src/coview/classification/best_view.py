@@ -113,6 +113,7 @@ class BestView(SingleViewWrapper):
         self.estimators_: dict[str, Any] = {}
         self.view_scores_: dict[str, float] = {}
         for v, name in enumerate(views.names):
+            # zeros of objects that lack the view would teach it a class of the empty
             have = np.flatnonzero(views.present[rows, v])
             if not have.size:
                 continue
@@ -172,7 +173,9 @@ class BestView(SingleViewWrapper):
         counts = np.unique(target[known], return_counts=True)[1]
         if len(counts) == 1 or min(self.cv, counts.max()) == 1:
             return float(model.score(take_rows(matrix, known), target[known]))
+        # no more folds than the largest class has labels: others would have nothing to be judged by
         splits = list_splits(min(self.cv, int(counts.max())), target[known], classifier=True)
+        # a semi-supervised estimator learns from unlabeled objects as in the final fit
         pairs = [(np.concatenate([known[train], others]), known[test]) for train, test in splits]
         return float(np.mean(cross_val_score(clone(model), matrix, target, cv=pairs)))
 
@@ -197,6 +200,7 @@ class BestView(SingleViewWrapper):
         for v in np.unique(first):
             rows = np.flatnonzero(first == v)
             parts[usable[v]] = rows, self._aligned(usable[v], method, for_sklearn(take_rows(views[usable[v]], rows)))
+        # one call for all objects of a view; back into their order by sorting the rows
         answers = np.concatenate([answer for _, answer in parts.values()])
         order = np.argsort(np.concatenate([rows for rows, _ in parts.values()]))
         return in_type_of(views, answers[order])
@@ -207,6 +211,7 @@ class BestView(SingleViewWrapper):
         answer = self._ask(model, method, matrix, f"view {name!r}")
         if method == "predict" or len(model.classes_) == len(self.classes_):
             return answer
+        # a class that the view has not met has probability 0, but no such decision value
         if method == "decision_function":
             raise ViewsError(f"The estimator of view {name!r} knows only {len(model.classes_)} classes.")
         whole = np.zeros((len(answer), len(self.classes_)), dtype=answer.dtype)

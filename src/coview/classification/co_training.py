@@ -150,12 +150,14 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         seed = base_seed(self.random_state)
         codes = labels.copy()
         self.labeled_iter_ = np.where(codes >= 0, 0, -1)
+        # a pool of some objects at random, as in the paper: the surest of all are much like those labeled already
         waiting = np.random.default_rng(seed).permutation(np.flatnonzero((codes < 0) & views.present.any(axis=1)))
         size = len(waiting) if self.pool_size is None else self.pool_size
         self.n_iter_ = 1
         while len(waiting) and self.n_iter_ <= self.max_iter:
             pool = waiting[:size]  # those not chosen stay in front, new ones come up behind them
             chosen = self._round(views, codes, pool, quotas, seed)
+            # no classifier thinks any class most probable for an object that it sees
             if not chosen:
                 break
             for row, code in chosen.items():
@@ -166,6 +168,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         if not self.estimators_:
             raise ViewsError("No view has labeled objects of two classes. Label more objects, or pass more views.")
         self.class_prior_ = np.bincount(labels[labels >= 0], minlength=len(self.classes_)) / (labels >= 0).sum()
+        # never chosen, or without any view
         left = np.flatnonzero(codes < 0)
         if left.size:
             codes[left] = self.predict_proba(views[left]).argmax(axis=1)
@@ -231,9 +234,11 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         models = {}
         for v, (name, matrix) in enumerate(views.items()):
             rows = np.flatnonzero((codes >= 0) & views.present[:, v])
+            # most classifiers refuse a single class, and would name it for all objects
             if len(np.unique(codes[rows])) < needed:
                 continue
             model = clone(self._inner())
+            # one seed for all views: their order changes nothing
             if model.get_params().get("random_state", seed) is None:
                 model.set_params(random_state=seed)
             with fitting(model, f"view {name!r}"):
@@ -257,6 +262,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
             posterior = class_probabilities(model, for_sklearn(take_rows(views[name], rows)), len(self.classes_))
             best, sure = posterior.argmax(axis=1), posterior.max(axis=1)
             for code, quota in enumerate(quotas):
+                # a quota per class keeps the frequent classes from crowding out the rare ones
                 mine = np.flatnonzero(best == code)
                 for i in mine[np.argsort(-sure[mine], kind="stable")][:quota]:
                     claim = float(sure[i]), code

@@ -105,6 +105,7 @@ class ConcatenatedViews(SingleViewWrapper):
         weights = per_view("view_weights", self.view_weights, self.view_names_)
         self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
         rows, target = self._learn_from(y, len(views))
+        # before the work of putting views side by side
         heft = check_sample_weight(sample_weight, len(views))
         matrix = take_rows(self._concatenated(views), rows)
         with fitting(self._inner(), "the views side by side"):
@@ -122,6 +123,7 @@ class ConcatenatedViews(SingleViewWrapper):
             whole = inner.described_features(PLAIN)
             if whole is None:
                 return None
+            # columns of a view stand together, in the order of the fit
             v = self.view_names_.index(view)
             return replace(whole, weights=whole.weights[:, ends[v] : ends[v + 1]])
 
@@ -140,10 +142,12 @@ class ConcatenatedViews(SingleViewWrapper):
         parts = {}
         for name, weight in self.view_weights_.items():
             if name not in views:
+                # the estimator inside wants all columns of the fit: an absent view is zeros
                 shape = (len(views), self.n_features_by_view_[name])
                 empty = sparse.csr_array(shape, dtype=some.dtype) if sparse.issparse(some) else np.zeros(shape)
                 parts[name] = empty.astype(some.dtype)
                 continue
+            # of length 1, or the view of the largest numbers would decide alone
             part = views[name] if self.normalize is None else unit_rows(views[name])
             parts[name] = part if weight == 1 else part * part.dtype.type(weight)
         return for_sklearn(Views(parts).hstack())

@@ -64,6 +64,7 @@ def class_feature_counts(
 
 def feature_log_prob(counts: np.ndarray, alpha: float) -> np.ndarray:
     """Log p(feature | class) from counts (classes x features) with `alpha` more of each; never minus infinity."""
+    # without any smoothing one unseen feature would rule a class out, whatever the others say
     smoothed = counts + max(alpha, 1e-10)
     totals = np.log(smoothed.sum(axis=1, keepdims=True))
     np.log(smoothed, out=smoothed)
@@ -73,6 +74,7 @@ def feature_log_prob(counts: np.ndarray, alpha: float) -> np.ndarray:
 
 def view_posterior(matrix: Any, log_prob: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
     """Posterior of each object from one view, in the view's own floating type."""
+    # in single precision where the view is: a product in double precision would copy it
     odds, prior = log_odds(log_prob, log_prior, _own_type(matrix))
     scores = np.asarray(matrix @ odds)
     scores += prior
@@ -81,6 +83,7 @@ def view_posterior(matrix: Any, log_prob: np.ndarray, log_prior: np.ndarray) -> 
 
 def softmax_rows(scores: np.ndarray) -> np.ndarray:
     """Softmax of every row, in place."""
+    # the largest exponent is 0, so that none overflows
     scores -= scores.max(axis=1, keepdims=True)
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=1, keepdims=True)
@@ -128,6 +131,7 @@ def mean_posterior(
     mean = np.zeros_like(first)
     for v, posterior in enumerate(posteriors.values()):
         mean += shares[:, v, None] * posterior
+    # nothing is known of these objects
     mean[total <= 0] = fallback
     return mean
 
@@ -293,6 +297,7 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
         weights = check_sample_weight(sample_weight, len(views))
         n_classes = len(self.classes_)
         known = codes >= 0
+        # new arrays, not sums in place: a batch that fails later leaves the model as it was
         self.class_count_ = self.class_count_ + np.bincount(
             codes[known], weights=None if weights is None else weights[known], minlength=n_classes
         )
@@ -300,6 +305,7 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
             name: self.feature_count_[name] + class_feature_counts(matrix, codes, n_classes, weights)
             for name, matrix in views.items()
         }
+        # derived anew from the sums, so that any cut into batches gives the same model
         self.class_log_prior_ = log_shares(self.class_count_ if self.fit_prior else np.ones(n_classes))
         self.feature_log_prob_ = {
             name: feature_log_prob(counts, smoothing)
@@ -331,8 +337,10 @@ def label_start(
     gives the logarithms of the classes' odds by the others.
     """
     start = NaiveBayesStart.learned(views.select(*(counts or views.names)), codes, n_classes, scaled=True, odds=odds)
+    # no object is left to be shared out
     if (codes >= 0).all():
         return start
+    # co-EM (Nigam and Ghani 2000): what one view says of unlabeled objects teaches the others
     for _ in range(ROUNDS):
         if deadline.is_over():
             break
@@ -389,6 +397,7 @@ class NaiveBayesStart:
         scales: dict[str, float],
         odds: Callable[[Views], np.ndarray] | None = None,
     ) -> NaiveBayesStart:
+        # scaled after the sum: the scale is known only when all rows were seen
         counts = {name: reduce(np.add, [t.counts[name] for t in tallies]) * scale for name, scale in scales.items()}
         prior = log_shares(np.sum([tally.classes for tally in tallies], axis=0))
         return cls({name: feature_log_prob(part, 1.0) for name, part in counts.items()}, prior, scales, odds)
@@ -401,6 +410,7 @@ class NaiveBayesStart:
             name: view_posterior(matrix, self.log_probs[name] * self.scales[name], self.log_prior)
             for name, matrix in counts.items()
         }
+        # the prior of few labels says too little to decide on objects without views
         even = np.full(len(self.log_prior), 1.0 / len(self.log_prior))
         mean = mean_posterior(posteriors, counts.present, np.ones(len(posteriors)), even)
         return mean if self.odds is None else softmax_rows(np.log(np.maximum(mean, LEAST)) + self.odds(views))
@@ -445,6 +455,7 @@ def sum_entries(matrix: Any) -> tuple[float, int]:
 def _shared_tally(views: Views, first: int, *, codes: np.ndarray, start: NaiveBayesStart) -> _ClassCounts:
     here = codes[first : first + len(views)]
     shares = start(views).astype(np.float64)
+    # given labels are never in doubt
     shares[here >= 0] = np.eye(shares.shape[1])[here[here >= 0]]
     counts = {name: np.asarray(views[name].T @ shares).T for name in start.log_probs}
     return _ClassCounts(counts, shares.sum(axis=0), {})

@@ -58,6 +58,7 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = deepcopy(get_tags(self._inner()))
+        # views refuse NaN, and one label per object is all that is kept, whatever the estimator inside takes
         tags.array_api_support = tags.input_tags.allow_nan = tags.target_tags.multi_output = False
         return tags
 
@@ -106,6 +107,7 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the clusters of the training objects."""
         model: Any = self.fit(X, y)
+        # clusters of the fit; some estimators place training objects elsewhere when asked again
         if "labels_" in vars(model):
             return model.labels_
         with unwarned():
@@ -122,6 +124,7 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
 
     def _learn_from(self, y: Any, n_rows: int) -> tuple[np.ndarray, Any]:
         """Return the rows to learn from, and their targets as the estimator inside wants them."""
+        # a second fit, of another estimator, may have none of them
         for name in ("classes_", "labels_"):
             self.__dict__.pop(name, None)
         rows = np.arange(n_rows)
@@ -139,6 +142,7 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
         """Return the answer of a fitted estimator for some rows, with the classes by their names."""
         with asking(model, what):
             answer = getattr(model, method)(rows)
+        # NaN among probabilities would go on silently into means over views
         finite_answer(model, answer, what)
         return self._named(answer) if method == "predict" else answer
 
@@ -164,6 +168,7 @@ def check_counts_for(estimator: Any, views: Views) -> None:
 
 def in_type_of(views: Any, values: Any) -> Any:
     """Floating values in single precision where all views are."""
+    # scikit-learn asks that float32 comes out where it goes in
     narrow = all(matrix.dtype == np.float32 for matrix in views.values())
     if narrow and isinstance(values, np.ndarray | sparse.sparray | sparse.spmatrix) and values.dtype == np.float64:
         return values.astype(np.float32)

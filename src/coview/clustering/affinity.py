@@ -22,8 +22,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from coview.clustering.neighbors import find_neighbors
 from coview.decomposition.cca import column_signs
-from coview.engines.loop import select_engine
 from coview.engines.protocol import Engine
 from coview.preprocessing.scaling import SCALINGS, column_scales, scaled, scaling_by_default
 from coview.views.arrays import filled_rows, for_sklearn, looks_counted, mostly_zeros, take_rows, unit_rows
@@ -36,7 +36,6 @@ __all__ = [
     "edges_to",
     "leading_vectors",
     "metric_by_default",
-    "nearest",
     "neighbor_graph",
     "neighbors_by_default",
     "row_squares",
@@ -130,12 +129,6 @@ def neighbors_by_default(cosine: bool, n_objects: int, n_clusters: int) -> int:
     return max(min(int(np.clip(n_objects // (2 * n_clusters), SOME, MANY)), n_objects // 4), FEW)
 
 
-def nearest(rows: Any, k: int, among: Any = None, ops: Engine | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Distances and positions of the k nearest rows: of the other rows, or of those in `among` for new rows."""
-    ops = ops or select_engine("cpu")
-    return ops.nearest_rows(ops.prepare(rows), None if among is None else ops.prepare(among), k)
-
-
 def neighbor_graph(
     rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: bool = False, ops: Engine | None = None
 ) -> Any:
@@ -160,7 +153,7 @@ def neighbor_graph(
     if k < 1:
         return sparse.csr_array((n, n))
     some = rows if len(have) == n else for_sklearn(take_rows(rows, have))
-    distances, positions = nearest(some, k, ops=ops)
+    distances, positions = find_neighbors(some, k, ops=ops)
     reach = distances[:, -1]
     product = reach[:, None] * reach[positions]
     gaps = np.divide(distances**2, product, out=np.where(distances > 0, np.inf, 0.0), where=product > 0)
@@ -184,7 +177,7 @@ def edges_to(
     k = min(n_neighbors, among.shape[0])
     if not have.size or not k:  # k is 0 where no fitted object has the view
         return sparse.csr_array((rows.shape[0], among.shape[0]))
-    distances, positions = nearest(for_sklearn(take_rows(rows, have)), k, among, ops)
+    distances, positions = find_neighbors(for_sklearn(take_rows(rows, have)), k, among, ops=ops)
     reach = np.maximum(distances[:, -1:], 1e-12)
     same = distances <= _NEAR * np.maximum(reach, 1.0)
     weights = np.where(same.any(axis=1, keepdims=True), same, np.exp(-((distances / reach) ** 2)))

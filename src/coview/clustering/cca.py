@@ -70,9 +70,9 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     Notes
     -----
     An object stands at the mean of its projections by the views that it has, so that new objects can be given by any of
-    the fitted views; one without any is in the middle. Where objects lack a view, directions of the other views that
-    tell them from the rest, and from each other, belong to the space as well: a cluster may lack a view. With a single
-    view the strongest directions are taken: k-means after a singular value decomposition.
+    the fitted views; one without any is in the middle. Correlations are those of the objects that have both views;
+    clusters all of whose objects lack one take no part in them and may be found together. With a single view the
+    strongest directions are taken: k-means after a singular value decomposition.
 
     References
     ----------
@@ -151,9 +151,7 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         ridge = per_view("regularization", self.regularization, views.names, default=0.01)
         scaled = self._scaled(views)
         with few_threads(len(views), n_clusters):
-            space = common_space(
-                scaled, n_components, ridge=ridge, power=self.power, rank=self.rank, seed=seed, absence=True
-            )
+            space = common_space(scaled, n_components, ridge=ridge, power=self.power, rank=self.rank, seed=seed)
             self.projections_, self.offsets_, self.correlations_ = space.projections, space.offsets, space.correlations
             embedding = self._embed(space, scaled)
             clusterer = KMeans(n_clusters, n_init=n_init, random_state=seed).fit(embedding)

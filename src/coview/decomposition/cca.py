@@ -8,11 +8,6 @@ For two views this is regularized CCA, and the eigenvalues are the canonical cor
 randomized truncated SVD, X_v ~ U_v S_v V_v', so that w_v = V_v (S_v^2 + r_v)^-1/2 a_v, where a are eigenvectors of a
 small matrix with blocks T_v U_v' U_u T_u, T = S / sqrt(S^2 + r). Centering is part of the operator: a sparse matrix
 stays sparse. The covariance of two views is taken over the objects that have both.
-
-Clusters can lie among objects that lack a view, of which these covariances know nothing. For them (`absence`) a view
-also says whether an object lacks it, as one more direction, orthogonal to the others, which is correlated with the
-features of the other views; and objects with a single view, which have nothing to agree with, add to its own block
-what they vary beyond their share L of its objects, (sum over these of u u' - L U_v' U_v) / (1 - L).
 """
 
 from __future__ import annotations
@@ -197,11 +192,8 @@ def common_space(
     power: float = 1.0,
     rank: int | None = None,
     seed: int = 0,
-    absence: bool = False,
 ) -> CommonSpace:
     """Learn the space in which views correlate; the parameters are those of `MultiViewCCA`, with one ridge per view.
-
-    With `absence`, directions that tell the objects that lack a view from others, and from each other, count as well.
 
     Examples
     --------
@@ -222,25 +214,23 @@ def common_space(
         parts.append(truncated_svd(operator, rank, np.random.default_rng(seed)))
     if not any(len(values) for _, values, _ in parts):
         raise ViewsError("All objects are identical in every view, so there is nothing to correlate.")
+    # a share of the total variance, so that the unit of a view changes nothing
     shrunk = [
         np.sqrt(values**2 + share * total_variance(views[name], means[name]))
         for name, share, (_, values, _) in zip(views.names, ridge, parts)
     ]
+    # U T of the formula: without the ridge, T is 1 and noise directions count like all others
     whitened = [left * (values / root) for (left, values, _), root in zip(parts, shrunk)]
-    every, correlations = _agreeing(whitened, views.present, n_components, absence)
-    loadings = [loading[: part.shape[1]] for part, loading in zip(whitened, every)]
+    loadings, correlations = _find_agreement(whitened, views.present, n_components)
     places = sum(part @ loading for part, loading in zip(whitened, loadings))
     scale = column_signs(places) * correlations ** float(power)
+    # singular vectors have length 1 over all objects of a view, so that values of a view that few have would be larger
     counts = views.present.sum(axis=0)
     projections = {
         name: right @ (np.sqrt(count) * loading * scale / root[:, None])
         for name, (_, _, right), root, loading, count in zip(views.names, parts, shrunk, loadings, counts)
     }
-    offsets = {name: means[name] @ part for name, part in projections.items()}
-    for name, count, loading, whole in zip(views.names, counts, loadings, every):
-        having = np.sqrt((len(views) - count) / max(count, 1))  # what is known of an object by its having the view
-        offsets[name] = offsets[name] + having * scale * whole[len(loading) :].sum(axis=0)
-    return CommonSpace(projections, offsets, correlations)
+    return CommonSpace(projections, {name: means[name] @ part for name, part in projections.items()}, correlations)
 
 
 def centered(matrix: Matrix, present: np.ndarray) -> tuple[LinearOperator, np.ndarray]:
@@ -248,16 +238,21 @@ def centered(matrix: Matrix, present: np.ndarray) -> tuple[LinearOperator, np.nd
     here = present.astype(np.float64)
     mean = np.asarray(matrix.sum(axis=0, dtype=np.float64)).ravel() / max(here.sum(), 1.0)
 
-    def ahead(block: np.ndarray) -> np.ndarray:
+    def multiply(block: np.ndarray) -> np.ndarray:
         block = block.reshape(len(mean), -1)
         return np.asarray(matrix @ block) - here[:, None] * (mean @ block)
 
-    def back(block: np.ndarray) -> np.ndarray:
+    def multiply_transposed(block: np.ndarray) -> np.ndarray:
         block = block.reshape(len(here), -1)
         return np.asarray(matrix.T @ block) - mean[:, None] * (here @ block)
 
     operator = LinearOperator(
-        matrix.shape, matvec=ahead, rmatvec=back, matmat=ahead, rmatmat=back, dtype=np.dtype(np.float64)
+        matrix.shape,
+        matvec=multiply,
+        rmatvec=multiply_transposed,
+        matmat=multiply,
+        rmatmat=multiply_transposed,
+        dtype=np.dtype(np.float64),
     )
     return operator, mean
 
@@ -286,6 +281,8 @@ def truncated_svd(
     n_rows, n_columns = operator.shape
     width = min(rank + 10, n_rows, n_columns)  # ten columns more than asked for make the sketch sure
     reached = operator.matmat(np.eye(n_columns) if width == n_columns else rng.standard_normal((n_columns, width)))
+    # powers draw the sketch towards strong directions; QR in between keeps weak ones from drowning in rounding
+    # (Halko, Martinsson and Tropp 2011, algorithm 4.4). A sketch of full width spans everything already
     for _ in range(4 if width < min(n_rows, n_columns) else 0):
         reached = operator.matmat(linalg.qr(operator.rmatmat(reached), mode="economic", check_finite=False)[0])
     basis = linalg.qr(reached, mode="economic", check_finite=False)[0]
@@ -294,10 +291,10 @@ def truncated_svd(
     return basis @ left[:kept].T, values[:kept], right[:, :kept]
 
 
-def _agreeing(
-    whitened: list[np.ndarray], present: np.ndarray, n_components: int, absence: bool
+def _find_agreement(
+    whitened: list[np.ndarray], present: np.ndarray, n_components: int
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Loadings of each view's whitened directions, and of its absence, on the components; the correlations, falling.
+    """Loadings of each view's whitened directions on the components, and the correlations, falling.
 
     A correlation is the mean over pairs of views.
     """
@@ -305,50 +302,23 @@ def _agreeing(
         strength = (whitened[0] ** 2).sum(axis=0)
         order = np.argsort(-strength, kind="stable")[:n_components]
         return [np.eye(len(strength))[:, order]], strength[order]
-    lacks = [~present[:, [v]] & absence for v in range(len(whitened))]
-    lacks = [column[:, column.any(axis=0)] for column in lacks]  # no column where nobody lacks the view
-    alone = present & (present.sum(axis=1, keepdims=True) == 1) & absence
-    shared = present.T.astype(np.float64) @ present
-    blocks = [
-        [
-            _own_block(left, alone[:, v], shared[v, v], lacks[v].shape[1])
-            if v == u
-            else _block_of_two(left, right, lacks[v], lacks[u], shared[np.ix_([v, u], [v, u])])
-            for u, right in enumerate(whitened)
-        ]
-        for v, left in enumerate(whitened)
-    ]
+    shared = present.T.astype(np.float64) @ present  # objects that two views have in common
+
+    def correlate(v: int, u: int) -> np.ndarray:
+        # over the objects that have both views, of vectors that have length 1 over those that have one
+        share = np.sqrt(shared[v, v] * shared[u, u]) / max(shared[v, u], 1.0)
+        return whitened[v].T @ whitened[u] * (share if v != u else 0.0)
+
     # a small matrix of directions x directions, never of objects
+    every = range(len(whitened))
+    matrix = np.block([[correlate(v, u) for u in every] for v in every])
     widths = [left.shape[1] for left in whitened]
-    sizes = [len(row[0]) for row in blocks]
-    size, kept = sum(sizes), min(n_components, max(widths))
-    values, vectors = linalg.eigh(np.block(blocks), subset_by_index=(size - kept, size - 1), check_finite=False)
-    loadings = np.split(vectors[:, ::-1] * np.sqrt(len(whitened)), np.cumsum(sizes)[:-1])
+    kept = (sum(widths) - min(n_components, max(widths)), sum(widths) - 1)
+    values, vectors = linalg.eigh(matrix, subset_by_index=kept, check_finite=False)
+    # eigenvectors have length 1 over all views together; a view's part is to have length 1 by itself in the mean
+    loadings = np.split(vectors[:, ::-1] * np.sqrt(len(whitened)), np.cumsum(widths)[:-1])
+    # the sum over the other views, of which there are one less: with ridges rounding can lead beyond 1
     return loadings, np.clip(values[::-1] / (len(whitened) - 1), 0.0, 1.0)
-
-
-def _own_block(left: np.ndarray, alone: np.ndarray, count: float, n_lacks: int) -> np.ndarray:
-    """What objects with this view alone vary beyond their share of its objects."""
-    share = alone.sum() / max(count, 1.0)
-    beyond = (left[alone].T @ left[alone] - share * left.T @ left) / (1.0 - share if share < 1.0 else 1.0)
-    return linalg.block_diag(beyond, np.zeros((n_lacks, n_lacks)))
-
-
-def _block_of_two(
-    left: np.ndarray, right: np.ndarray, lacks_left: np.ndarray, lacks_right: np.ndarray, shared: np.ndarray
-) -> np.ndarray:
-    """Correlations of two views, each over the objects that have what it is of; absences are not compared."""
-    (n_left, both), (_, n_right) = shared
-
-    def deviation(n: float) -> float:  # of whether the n objects of one view lack the other, times the root of n
-        return float(np.sqrt((n - both) * both / n)) if 0 < both < n else 1.0
-
-    return np.block(
-        [
-            [left.T @ right * (np.sqrt(n_left * n_right) / max(both, 1.0)), left.T @ lacks_right / deviation(n_left)],
-            [lacks_left.T @ right / deviation(n_right), np.zeros((lacks_left.shape[1], lacks_right.shape[1]))],
-        ]
-    )
 
 
 def column_signs(vectors: np.ndarray) -> np.ndarray:

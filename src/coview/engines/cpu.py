@@ -31,6 +31,7 @@ from coview.engines.reference import ReferenceEngine
 from coview.exceptions import EngineError
 from coview.kernels import anchors as anchor_kernels
 from coview.kernels import folding, pairs, simplex, simplex_l1
+from coview.kernels import neighbors as neighbor_kernels
 from coview.kernels import ratio as kernels
 from coview.kernels.memory import LINE
 from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, unit_rows
@@ -551,11 +552,27 @@ class CpuEngine(ReferenceEngine):
         return KMeans(n_clusters, n_init=1, random_state=seed).fit(rows).labels_
 
     def nearest_rows(self, X: CpuMatrix, among: CpuMatrix | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
-        index = NearestNeighbors(n_neighbors=n_nearest, algorithm="auto" if X.is_dense else "brute")
+        if not X.is_dense and (among is None or not among.is_dense):
+            return self._nearest_sparse(X, X if among is None else among, n_nearest, among is None)
+        index = NearestNeighbors(n_neighbors=n_nearest)
         with config_context(working_memory=_PIECE):
             if among is None:
                 return index.fit(X.matrix).kneighbors()
             return index.fit(among.matrix).kneighbors(X.matrix)
+
+    def _nearest_sparse(
+        self, X: CpuMatrix, among: CpuMatrix, n_nearest: int, others: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        n = X.shape[0]
+        distances, positions = np.empty((n, n_nearest)), np.empty((n, n_nearest), dtype=np.int64)
+        rows, columns = X.row_parts[0], among.feature_parts[0]
+        self.team.map(
+            lambda i, j: neighbor_kernels.nearest_sparse_rows(
+                rows, columns, X.squares, among.squares, others, distances, positions, i, j
+            ),
+            _even_chunks(n, _CHUNK),
+        )
+        return distances, positions
 
     def nearest_anchors(self, P: np.ndarray, anchors: np.ndarray, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
         n, n_repeats = len(P), len(anchors)

@@ -78,7 +78,7 @@ from sklearn.exceptions import ConvergenceWarning
 from coview.classification.naive_bayes import LEAST, NaiveBayesStart, class_feature_counts, sum_entries
 from coview.engines.loop import NO_DEADLINE, Deadline
 from coview.engines.protocol import Block, Engine, Tree, few_threads, floating_type, sample_rows
-from coview.utils.parameters import one_of
+from coview.utils.parameters import one_of, one_or_by_view
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 

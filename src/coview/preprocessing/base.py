@@ -82,9 +82,11 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         learned = {}
         for name in chosen:
             present = views.present[:, views.names.index(name)]
+            # rows that lack the view are zeros: they would count as objects in means and frequencies
             rows = None if present.all() else np.flatnonzero(present)
             array = self._checked(name, views[name] if rows is None else take_rows(views[name], rows))
             learned[name] = self._fit_view_with(name, array, metadata_of_rows(passed.get(name, {}), rows, len(views)))
+        # only after all views were learned: a fit that fails leaves nothing half done
         for position, attribute in enumerate(self._learned):
             setattr(self, attribute, {name: values[position] for name, values in learned.items()})
         self.changed_views_ = list(chosen)
@@ -99,6 +101,7 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         views = self._views(X, reset=False)
         # zeros of dense views are values
         filled = {name: filled_rows(views[name]) for name in self.changed_views_ if sparse.issparse(changed[name])}
+        # a row that a step emptied is unknown to every model behind it, which cannot say why
         warn_of_emptied_rows(filled, changed)
         return changed
 
@@ -106,12 +109,14 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         """Return X with the chosen views changed; any subset of the fitted views may be given."""
         check_is_fitted(self)
         views = self._views(X, reset=False)
+        # columns by name, in whatever order the new data have them
         views = match_columns(type(self).__name__, views, self.n_features_by_view_, self.feature_names_by_view_)
         arrays = dict(views.items())
         names = views.feature_names
         for v, name in enumerate(views.names):
             if name in self.changed_views_:
                 arrays[name] = self._transform_view(name, self._checked(name, views[name]), views.present[:, v])
+                # old names do not fit new features, unless the transformer says that they do
                 names.pop(name, None)
                 columns = self._feature_names(name, views.feature_names.get(name))
                 if columns is not None:
@@ -134,6 +139,7 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         views = as_views(X)
         if is_plain(X):
             remember_columns(self, X, reset=reset)
+        # of several views there is no one matrix whose names scikit-learn could compare
         elif reset:
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = views.shape[1]

@@ -151,6 +151,7 @@ class Codebook(PerViewTransformer):
         source = array.copy() if sparse.issparse(array) else array
         search = MiniBatchKMeans(n_clusters=n_words, n_init=3, random_state=self._seed).fit(source)
         centers = np.ascontiguousarray(search.cluster_centers_)
+        # the median distance is the unit of softness: it adapts to how fine the centers are
         nearest = [distances.min(axis=1) for _, distances in _distances(array, centers)]
         return centers, float(np.median(np.concatenate(nearest)))
 
@@ -171,6 +172,7 @@ class Codebook(PerViewTransformer):
 
     def _share_out(self, distances: np.ndarray, width: int, scale: float) -> tuple[np.ndarray, np.ndarray]:
         """Return (nearest words, weights that sum to `total`) of each row of squared distances."""
+        # a few nearest only, or rows would not be sparse
         words = np.argpartition(distances, width - 1, axis=1)[:, :width]
         near = np.take_along_axis(distances, words, axis=1).astype(np.float64)
         beyond = near - near.min(axis=1, keepdims=True)

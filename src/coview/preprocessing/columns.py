@@ -126,6 +126,7 @@ class Table:
         if matrix is not None:
             return matrix
         cells = self.cells(name)
+        # numbers among None are objects to NumPy
         if all(cell is None or _is_number(cell) for cell in cells):
             return np.array([np.nan if cell is None else cell for cell in cells])
         dates = read_dates(cells)
@@ -160,8 +161,10 @@ def as_table(X: Any, bare: Any = None) -> Table:
         frame = open_frame(X)
         X, ids = {name: frame[name] for name in frame.columns}, frame_ids(frame)
     elif is_rows(X):
+        # all keys, in the order in which they first occur: rows may have different ones
         X = {name: [row.get(name) for row in X] for name in dict.fromkeys(name for row in X for name in row)}
     elif not isinstance(X, Mapping):
+        # a list has a method of that name
         index = getattr(X, "index", None)  # of a series of pandas
         ids = None if index is None or callable(index) or type(index).__name__ == "RangeIndex" else np.asarray(index)
         values = X.tolist() if hasattr(X, "tolist") else X.to_list() if hasattr(X, "to_list") else X
@@ -241,6 +244,7 @@ def as_years(dates: np.ndarray) -> np.ndarray:
     """Return dates as years with a fraction, NaN for NaT."""
     years = dates.astype("datetime64[Y]")
     length = (years + 1).astype("datetime64[s]") - years.astype("datetime64[s]")
+    # the share of the year that is over, so that distances between dates are in one unit
     return np.where(np.isnat(dates), np.nan, 1970 + years.astype(np.int64) + (dates - years) / length)
 
 
@@ -276,6 +280,7 @@ def read_vectors(name: Any, source: Any) -> np.ndarray | None:
         return None
     if isinstance(source, np.ndarray) and source.ndim == 2:
         return source if source.dtype.kind in "iuf" else None
+    # one look at the first vector spares going through columns of texts
     first: Any = next((value for value in source if not is_missing(value) and np.size(value)), None)
     if np.ndim(first) != 1 or isinstance(first, (str, Mapping)) or not all(map(_is_number, first)):
         return None
@@ -284,6 +289,7 @@ def read_vectors(name: Any, source: Any) -> np.ndarray | None:
         if type(native).__module__.startswith("polars"):
             import polars
 
+            # without objects of Python, of which a million vectors would make hundreds of millions
             return native.cast(polars.Array(native.dtype.inner, len(first))).to_numpy()
         missing = np.array([is_missing(value) for value in source])
         vectors = np.stack([np.asarray(value) for value, gap in zip(source, missing) if not gap])

@@ -161,6 +161,7 @@ class EmbeddingViews(RawTransformer):
         table = as_table(X, bare=self._bare(self.columns))
         columns = self._chosen_columns(table)
         self._check_names(columns)
+        # lengths of a former fit would refuse vectors of another encoder
         self.columns_, self.dimensions_ = columns, {}
         views = self._views(table, columns)
         self.dimensions_ = views.n_features
@@ -279,9 +280,11 @@ class EmbeddingViews(RawTransformer):
                 raise ViewsError(f"Column {self.columns_[view]!r} of view {view!r} has no value in any row.")
             return np.zeros((0, width), dtype=np.float32)
         keys = [_content_key(item) for item in items]
+        # what occurs several times is encoded once
         unique = dict(zip(keys, items))
         known = _read_cache(self.cache, self._called(view), list(unique)) if self.cache is not None else {}
         todo = [key for key in unique if key not in known]
+        # no model is loaded where the cache knows all
         encode = self._encode(view) if todo else None
         for start in range(0, len(todo), self.batch_size):
             tell(f"view {view!r}, {start:,} of {len(todo):,}", start, len(todo))
@@ -340,6 +343,7 @@ def _content_key(item: Any) -> str:
     """What tells an item from others: its content, or that of the file which it names."""
     if isinstance(item, str):
         return hashlib.sha256(item.encode(errors="surrogatepass")).hexdigest()
+    # the content of a file, not its path: files move, and are replaced
     return str(joblib.hash(item.read_bytes() if isinstance(item, Path) else item))
 
 

@@ -114,6 +114,7 @@ class SiftWords(RawTransformer):
     def _learn(self, X: Any) -> list[np.ndarray]:
         check_count("max_descriptors", self.max_descriptors, self.n_words)
         random = check_random_state(self.random_state)
+        # all descriptors are held: finding key points again for the counts would double the time
         described = [self._described(image) for image in self._images(X)]
         total = sum(map(len, described))
         if total < self.n_words:
@@ -122,7 +123,9 @@ class SiftWords(RawTransformer):
                 "Give more or larger images, or ask for fewer words."
             )
         share = min(1.0, self.max_descriptors / total)
+        # the same share of each image, or those with many key points would make the words alone
         drawn = [part[random.permutation(len(part))[: int(np.ceil(share * len(part)))]] for part in described]
+        # in small batches: 100,000 descriptors and hundreds of centers would take minutes otherwise
         search = MiniBatchKMeans(self.n_words, n_init=3, random_state=random.randint(2**31 - 1)).fit(np.vstack(drawn))
         self.centers_ = search.cluster_centers_
         self.n_features_out_ = self.n_words
@@ -131,6 +134,7 @@ class SiftWords(RawTransformer):
     def _described(self, image: np.ndarray) -> np.ndarray:
         finder = _skimage("feature").SIFT()
         try:
+            # SIFT knows no colors
             finder.detect_and_extract(_skimage("color").rgb2gray(image))
         except (RuntimeError, IndexError):  # scikit-image's words for an image without key points, or of one pixel
             return np.empty((0, 128))
@@ -167,6 +171,7 @@ def read_image(image: Any, where: str = "The image") -> np.ndarray:
         raise ViewsError(f"{where} must be rows x columns, or rows x columns x 3 colors, got shape {values.shape}.")
     if values.dtype.kind not in "buif":
         raise ViewsError(f"{where} must hold numbers, got dtype {values.dtype}.")
+    # bytes, or two bytes, per color
     if values.dtype.kind in "ui":
         values = values / np.iinfo(values.dtype).max
     values = values.astype(np.float64)
@@ -175,6 +180,7 @@ def read_image(image: Any, where: str = "The image") -> np.ndarray:
             f"{where} must hold bytes, or numbers from 0 to 1, got {values.min():.3g} to {values.max():.3g}."
         )
     if values.ndim == 2 or values.shape[2] == 1:
+        # gray images are given three equal colors, so that all that follows has one shape to deal with
         return np.repeat(values.reshape(*values.shape[:2], 1), 3, axis=2)
     return values[..., :3]
 
@@ -184,6 +190,7 @@ def _smaller(image: np.ndarray, max_side: int | None) -> np.ndarray:
     if max_side is None or longest <= max_side:
         return image
     shape = [max(1, round(side * max_side / longest)) for side in image.shape[:2]]
+    # anti-aliasing blurs first: patterns finer than the new pixels would come out as other patterns
     return np.clip(_skimage("transform").resize(image, (*shape, 3), anti_aliasing=True), 0, 1)
 
 

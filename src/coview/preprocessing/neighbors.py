@@ -250,6 +250,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         """Fit and return X with its smoothed views."""
         views = as_views(X)
         graph = self._fit_layers(views, y)
+        # all objects are here, with their own features
         layers: dict[str, Any] = dict.fromkeys(self.smoothed_views_)  # nothing is joined from outside
         return self._assemble(views, graph, layers, self._rows_of_columns(views), self.labels_near_)
 
@@ -286,6 +287,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         self.fitted_links_ = within = pick_columns(links, rows)
         if not self.directed:
             within = sparse.csr_array(within.maximum(within.T))
+        # learned from the fit alone, or new objects would change how old ones are smoothed
         self.self_weight_ = mean_links(within) if self.self_weight == "mean" else float(self.self_weight)
         graph = LinkGraph.of(within, None, self.self_weight_)
         self.scale_ = graph.scale
@@ -294,6 +296,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         for name in self.smoothed_views_:
             array, mask = self._first_layer(views, name, rows)
             layers, present = [array], [mask]
+            # new objects take their last hop from these layers, hence one less of them than hops
             for _ in range(self.hops - 1 if self.layers == "all" else self.hops):
                 layers.append(self._anew(graph.step(layers[-1]), array))
                 present.append(graph.spread(present[-1]))
@@ -308,6 +311,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         self.classes_ = self.label_layers_ = self.labels_near_ = none
         if y is None:
             return
+        # the own label is taken off by row, not by id
         if self.fitted_ids_ is not None and len(set(self.fitted_ids_.tolist())) < self.n_objects_:
             raise ViewsError(
                 "labels=True needs ids that differ: one object given twice would tell itself its label. Drop the "
@@ -321,6 +325,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     def _fitted_rows(self, views: Views, links: sparse.csr_array) -> np.ndarray:
         """Row of the fit of each given object, -1 for new ones; `links` are theirs to the fitted objects."""
         if views.ids is not None and self.fitted_ids_ is not None:
+            # names of columns are text, so that ids are compared as text
             return find_rows(np.array([str(key) for key in views.ids.tolist()]), self.fitted_ids_)
         fitted = self.fitted_links_
         if fitted is not None and links.shape == fitted.shape and not abs(links - fitted).nnz:
@@ -335,12 +340,14 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         old = np.flatnonzero(fitted >= 0)
         known = fitted[old]
         factors = graph.scale.copy()
+        # degrees as in the fit: links to new objects would thin out the labels of old ones
         factors[old] = self.scale_[known]
         joined = replace(graph, scale=factors)
         near = np.zeros((len(fitted), len(self.classes_)))
         for layer in self.label_layers_:
             near[old] = layer[known]
             near = (1 - self.restart) * joined.step(near, layer, self.scale_)  # new ones have no label to restart with
+        # where few labels arrive, the shares of the classes count
         near += self.label_prior * self.label_layers_[0].mean(axis=0)
         near[old] = self.labels_near_[known].toarray()
         return sparse.csr_array(near)
@@ -351,6 +358,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
             return as_floats(views[name]), views.present[:, views.names.index(name)]
         own = np.flatnonzero(rows >= 0)
         ones = np.ones(len(own), np.result_type(views[name].dtype, np.float32))
+        # links smoothed over themselves are who is reached in so many hops
         columns = sparse.csr_array((ones, (rows[own], own)), shape=views[name].shape)
         return columns, np.ones(len(views), dtype=bool)
 
@@ -376,6 +384,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         if labels is not None:
             near = "labels_near"
             arrays[near] = labels.astype(np.result_type(views[self.links].dtype, np.float32))
+            # an object that no label reaches lacks the view, rather than being in the middle
             present[near], names[near] = labels.sum(axis=1) > 0, [str(label) for label in self.classes_.tolist()]
         return Views(arrays, ids=views.ids, present=present, feature_names=names)
 
@@ -494,6 +503,7 @@ class LinkGraph:
     @classmethod
     def of(cls, within: sparse.csr_array, outside: sparse.csr_array | None, own: float = 1.0) -> LinkGraph:
         """Make one with the factors that the degrees give."""
+        # D^-1/2 (A + wI) D^-1/2, as in graph convolutions (Kipf and Welling 2017)
         degree = own + within.sum(axis=1)
         if outside is not None:
             degree = degree + outside.sum(axis=1)
@@ -598,6 +608,7 @@ def spread_labels(
         layers.append((1 - restart) * graph.step(layers[-1]) + restart * first)
     near = layers.pop()
     whole = near[rows, codes[rows]]
+    # P y less P_ii y_i: what came home of the own label would give it away in training, and be absent later
     rest = whole - own_shares(graph, rows, hops, restart)
     near[rows, codes[rows]] = np.where(rest > _ROUNDING * whole, rest, 0.0)
     near += prior / len(codes) * (first.sum(axis=0) - first)
@@ -611,12 +622,15 @@ def own_shares(graph: LinkGraph, rows: np.ndarray, hops: int, restart: float) ->
     back = sparse.csr_array(step.T)
     weights = [restart * (1 - restart) ** k for k in range(hops)] + [(1 - restart) ** hops]
     shares = np.full(len(rows), float(weights[0]))
+    # walks from many objects at once, in bounded memory
     block = max(1, _WALKED // step.shape[0])
     for start in range(0, len(rows), block):
         some = rows[start : start + block]
         ones = (np.ones(len(some)), (np.arange(len(some)), some))
         out = home = sparse.csr_array(ones, shape=(len(some), step.shape[0]))
         for k in range(1, hops + 1):
+            # P_ii of k hops is a product of k/2 hops out and k/2 hops home, which fill far fewer cells than k hops one
+            # way
             out, home = (sparse.csr_array(out @ step), home) if k % 2 else (out, sparse.csr_array(home @ back))
             if weights[k]:
                 shares[start : start + block] += weights[k] * out.multiply(home).sum(axis=1)

@@ -114,6 +114,7 @@ _LISTS = {
         только уже ещё еще очень более весь все всё всех другой другие каждый сам самый там здесь тут нет
     """,
 }
+# words of all languages, such as "etc", are added after languages were told apart by their own
 STOP_WORDS = {language: frozenset(f"{words} {_ANYWHERE}".split()) for language, words in _LISTS.items()}
 LANGUAGES = {  # names that are understood
     **{language: language for language in STOP_WORDS},
@@ -133,6 +134,7 @@ def detect_language(texts: Iterable[str]) -> str | None:
     >>> detect_language(["red fox", "blue sea"]) is None
     True
     """
+    # 2,000 texts tell a language as well as all of them
     counts = Counter(word for text in islice(texts, 2000) for word in _WORD.findall(text.lower()))
     total = sum(counts.values())
     if not total:
@@ -140,5 +142,6 @@ def detect_language(texts: Iterable[str]) -> str | None:
     hits = {
         language: [counts[word] for word in set(words.split()) & counts.keys()] for language, words in _LISTS.items()
     }
+    # related languages share function words; the right one has the most
     best = max(hits, key=lambda language: sum(hits[language]))
     return best if sum(hits[best]) > _LEAST * total and len(hits[best]) > 1 else None

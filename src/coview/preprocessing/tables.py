@@ -172,11 +172,13 @@ class TableViews(RawTransformer):
         """Learn the vocabularies and categories and return the views."""
         check_same_order(X, y, "y")
         table = as_table(X)
+        # first, since lists of ids are recognized as links by them
         table = replace(table, ids=self._ids(table))
         self.text_, self.embeddings_, parts = None, None, []
         if self.text or self.tokens:
             text = TextViews(columns_by_view("text", self.text), self.vectorizer, tokens=self.tokens)
             self.text_ = text.set_params(stop_words=self.stop_words, min_df=self.min_df, max_df=self.max_df)
+            # its warnings are about the columns of the user
             with same_work(self.text_):
                 parts.append(self.text_.fit_transform(table))
         self.columns_ = column_groups(self.columns)
@@ -203,6 +205,7 @@ class TableViews(RawTransformer):
         check_is_fitted(self)
         table = as_table(X)
         table.check_has_any(list(chain(*self._columns_of_views().values())))
+        # new rows need no names
         ids = table.ids if self.id is None or self.id not in table.sources else self._ids(table)
         makers: list[Any] = [(self.columns_, self._column_views)]
         if self.text_ is not None:
@@ -224,6 +227,7 @@ class TableViews(RawTransformer):
         texts = {} if self.text_ is None else self.text_.raw_texts(X)
         if self.embeddings_ is None:
             return texts
+        # a column that is both counted and embedded is shown once
         known = [] if self.text_ is None else list(self.text_.columns_.values())
         embedded = self.embeddings_.raw_texts(X)
         return {**texts, **{view: embedded[view] for view in embedded if self.embeddings_.columns_[view] not in known}}
@@ -253,6 +257,7 @@ class TableViews(RawTransformer):
         """The part that makes views by an encoder, which may have been set again since the fit."""
         if self.embeddings_ is None or self.embeddings is None:
             return None
+        # an encoder is no part of a model file: it is the one that was set after loading
         given = {name: value for name, value in self.embeddings.get_params(deep=False).items() if name != "columns"}
         return copy(self.embeddings_).set_params(**given)
 
@@ -264,6 +269,7 @@ class TableViews(RawTransformer):
         missing = find_missing(ids)
         if ids.dtype.kind not in "iu":
             ids = np.array([str(cell) for cell in table.cells(self.id)])
+        # links, labels and results are matched by id: two rows of one name would be mixed up silently
         values, counts = np.unique(ids, return_counts=True)
         if missing.any() or counts.max() > 1:
             row, twice = missing.argmax(), short(values[counts.argmax()].item())
@@ -292,6 +298,7 @@ class TableViews(RawTransformer):
                 if values.ndim == 2:
                     self.widths_[name] = values.shape[1]
                 elif values.dtype != object:
+                    # the median: one typing error in a column of numbers would move the mean
                     self.medians_[name] = float(np.median(values[~missing]))
                 else:
                     self.categories_[name] = _find_categories(name, values[~missing])
@@ -314,9 +321,11 @@ class TableViews(RawTransformer):
                     f"The table has no column {short(name)} of view {view!r}; it counts as missing in every row.",
                     UserWarning,
                 )
+            # the model expects all features of a view, so that an absent column is filled like empty cells
             empty = np.full(table.n_rows, np.nan)
             values = {name: table.column(name) if name in there else empty for name in names}
             gaps = {name: find_missing(column) for name, column in values.items()}
+            # an object lacks a view only where all of its columns are empty
             present[view] = ~np.all(list(gaps.values()), axis=0)
             blocks = [self._block(view, name, values[name], gaps[name], present[view]) for name in names]
             if any(map(sparse.issparse, blocks)):
@@ -343,6 +352,7 @@ class TableViews(RawTransformer):
         values = values.reshape(len(missing), -1)
         if values.shape[1] != width:
             raise ViewsError(f"Column {name!r} holds {values.shape[1]} numbers per row, but had {width} in fit.")
+        # no vector can be made up, as a number can by the median; and zeros would be a direction of their own
         if name in self.widths_ and (missing & present).any():
             raise ViewsError(
                 f"Column {name!r} has no vector in some rows with other values of view {view!r}. Move the column to "
@@ -351,6 +361,7 @@ class TableViews(RawTransformer):
         if missing.any():
             values = values.astype(np.result_type(values, np.float32))
             values[missing] = 0 if name in self.widths_ else self.medians_[name]
+            # rows that lack a view are zeros in `Views`
             values[~present] = 0
         return values
 
@@ -360,6 +371,7 @@ class TableViews(RawTransformer):
         for name in names:
             if name in self.categories_:
                 features += [f"{name}_{category}" for category in self.categories_[name]]
+                # a missing category is none of those known
                 fill_values += [0.0] * len(self.categories_[name])
             elif name in self.medians_:
                 features.append(str(name))
@@ -429,6 +441,7 @@ def _is_number(cell: Any) -> bool:
 
 def _indicators(values: np.ndarray, missing: np.ndarray, categories: list[str]) -> sparse.csr_array:
     position = {category: i for i, category in enumerate(categories)}
+    # a category that the fit has not met has no column
     codes = np.array([-1 if gap else position.get(str(value), -1) for value, gap in zip(values, missing)])
     rows = np.flatnonzero(codes >= 0)
     return sparse.csr_array((np.ones(len(rows)), (rows, codes[rows])), shape=(len(codes), len(categories)))

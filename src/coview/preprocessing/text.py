@@ -133,14 +133,17 @@ class TextViews(RawTransformer):
             if view in columns:
                 raise ViewsError(f"View {view!r} is named in two of text, columns and tokens. Rename one of them.")
             columns[view] = column
+        # recognized over the whole column: one list alone may have a single item
         separators = {view: given or find_separators(table.cells(column)) for view, (column, given) in lists.items()}
         cells = {view: _read_texts(table, name, separators.get(view)) for view, name in columns.items()}
         for view, texts in cells.items():
+            # said here with the name of the column; a vectorizer would only speak of an empty vocabulary
             if not any(text and text.strip() for text in texts):
                 raise ViewsError(f"Column {columns[view]!r} of view {view!r} has no text in any row.")
         self.columns_ = columns
         self.vectorizers_ = self._chosen_vectorizers(cells, separators, table.ids)
         for view, (_, separator) in lists.items():
+            # a separator that is given says how the items are written, so that nothing is taken off them
             self.vectorizers_[view].set_params(drop_versions=separator is None)
         counts = {}
         for view, texts in cells.items():
@@ -154,6 +157,7 @@ class TextViews(RawTransformer):
         }
         self.view_names_ = list(columns)
         views = self._views(table, cells, counts)
+        # an empty text was empty before: it is not worth a warning
         written = {view: np.array([bool(text and text.strip()) for text in texts]) for view, texts in cells.items()}
         advice = " A smaller min_df (min_df=1), a larger max_df or other stop_words keep more words."
         warn_of_emptied_rows(written, views, advice=advice)
@@ -211,6 +215,7 @@ class TextViews(RawTransformer):
         there = [text for text in texts if text is not None]
         if not there and expected.vectorizer is None:  # an empty text is no image
             return sparse.csr_array((0, expected.n_features))
+        # a vectorizer of the user may fail on texts that it has not met, and does not know the name of the view
         with asking(vectorizer, f"view {view!r}"):
             return vectorizer.transform(there or [""])
 
@@ -289,6 +294,7 @@ class TextViews(RawTransformer):
         if not isinstance(self.stop_words, str) or self.stop_words != "auto":
             return dict.fromkeys(cells, self.stop_words)
         found = {view: detect_language(filter(None, texts)) for view, texts in cells.items()}
+        # titles are too short to tell a language by, but are in that of the bodies
         known = set(filter(None, found.values()))
         common = known.pop() if len(known) == 1 else None
         return {view: language or common for view, language in found.items()}
@@ -297,6 +303,7 @@ class TextViews(RawTransformer):
         arrays, present, names = {}, {}, {}
         for view, matrix in counts.items():
             have = np.array([text is not None for text in cells[view]])
+            # vectorizers were given only the texts that are there
             arrays[view] = matrix if have.all() else scatter_rows(matrix, np.where(have, np.cumsum(have) - 1, -1))
             present[view] = have
             columns = _feature_names(self.vectorizers_[view])

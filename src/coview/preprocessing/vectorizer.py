@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -16,7 +15,7 @@ from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS
 from coview.preprocessing.weighting import document_frequency
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed, short
-from coview.utils.parameters import NONE, TEXTS, TRUTH, check_parameters, frequency, instance, integer, one_of
+from coview.utils.parameters import NONE, TEXTS, TRUTH, check_parameters, frequency, instance, one_of
 from coview.utils.sampling import sample_positions
 
 __all__ = ["STOPPED", "TextVectorizer", "find_separators", "is_char_ngram"]
@@ -30,14 +29,9 @@ _SEPARATORS = (";", "|", ",", "\t", "\n")
 _ALTERNATIVES = " | "  # inside an item of a list: "python3 | python3-dev"
 _VERSION = re.compile(r"\([<>=!~]{1,3} \d[^()]*\)")  # that an item requires: "libc6 (>= 2.14)"
 
-# up to so many texts, the least number of them that a word must be in; with fewer than the first every word counts,
-# as one that is there once may be all that a text says
-_LEAST_TEXTS = ((100, 1), (5_000, 2), (50_000, 3))
-_MANY_TEXTS = 5
-_SAMPLED = 1_000  # texts whose median length is taken
+_FEW_TEXTS = 100  # below, every word counts: one that is there once may be all that a text says
 _SHORT = 10  # words of the median text below which texts are short: alike ones seldom have whole words in common
 _GOES_ON = "…"  # marks where a word goes on beyond an n-gram; no word has one
-_NGRAMS = range(3, 6)  # lengths of character n-grams with the word's ends, those of most text classifiers
 
 STOPPED = instance(str, list)
 
@@ -70,8 +64,6 @@ class TextVectorizer(CountVectorizer):
         50,000 and 5 above, but a text without any such word keeps those that it has.
     max_df : int, float or "auto", default=1.0
         Largest number (or share) of texts that a word may be in. "auto" is a half, and all below 100 texts.
-    max_features : int or None, default=None
-        Keep only so many of the most frequent words.
 
     Attributes
     ----------
@@ -109,7 +101,6 @@ class TextVectorizer(CountVectorizer):
         "char_ngrams": TRUTH | one_of("auto"),
         "min_df": frequency() | one_of("auto"),
         "max_df": frequency() | one_of("auto"),
-        "max_features": integer() | NONE,
     }
 
     def __init__(
@@ -122,9 +113,8 @@ class TextVectorizer(CountVectorizer):
         char_ngrams: Any = False,
         min_df: Any = 1,
         max_df: Any = 1.0,
-        max_features: int | None = None,
     ) -> None:
-        super().__init__(ngram_range=ngram_range, min_df=min_df, max_df=max_df, max_features=max_features)
+        super().__init__(ngram_range=ngram_range, min_df=min_df, max_df=max_df)
         self.stop_words = stop_words
         self.separator = separator
         self.drop_versions = drop_versions
@@ -140,7 +130,7 @@ class TextVectorizer(CountVectorizer):
         check_parameters(self)
         texts = _as_texts(raw_documents)
         self._validate_ngram_range()
-        self.char_ngrams_ = self._finds_char_ngrams(texts)
+        self.char_ngrams_ = self._needs_char_ngrams(texts)
         try:
             counter = CountVectorizer(analyzer=self.build_analyzer())
             counts = counter.fit_transform(texts)
@@ -156,34 +146,33 @@ class TextVectorizer(CountVectorizer):
         self.fixed_vocabulary_ = False
         return counts[:, kept]
 
-    def _finds_char_ngrams(self, texts: list[Any]) -> bool:
+    def _needs_char_ngrams(self, texts: list[Any]) -> bool:
         """Tell whether character n-grams are counted: as asked for, else where there are many short texts."""
         if self.separator is not None or self.char_ngrams != "auto":
             return self.separator is None and bool(self.char_ngrams)
-        tokenize = self.build_tokenizer()
-        lengths = [len(tokenize(self.decode(texts[i]))) for i in sample_positions(len(texts), _SAMPLED)]
-        lengths = [length for length in lengths if length]
         # n-grams of few texts are hardly ever in two of them, and would all be kept
-        return len(texts) >= _LEAST_TEXTS[0][0] and bool(lengths) and float(np.median(lengths)) < _SHORT
+        if len(texts) < _FEW_TEXTS:
+            return False
+        tokenize = self.build_tokenizer()
+        lengths = [len(tokenize(self.decode(texts[i]))) for i in sample_positions(len(texts), 1_000)]
+        return float(np.median(list(filter(None, lengths)) or [_SHORT])) < _SHORT
 
     def _keep_columns(self, counts: Any, words: np.ndarray) -> np.ndarray:
         """Tell of each word whether it counts."""
-        n_texts, frequency = counts.shape[0], document_frequency(counts)
+        n, frequency = counts.shape[0], document_frequency(counts)
         least, most = self.min_df, self.max_df
         if least == "auto":
-            least = next((number for bound, number in _LEAST_TEXTS if n_texts < bound), _MANY_TEXTS)
+            # a word of one text joins it to no other; of very many texts, words of a few are mostly slips
+            least = 1 if n < _FEW_TEXTS else 2 if n < 5_000 else 3 if n < 50_000 else 5
         if most == "auto":
-            most = 0.5 if n_texts >= _LEAST_TEXTS[0][0] else 1.0
-        common = frequency <= (most if isinstance(most, numbers.Integral) else most * n_texts)
-        kept = common & (frequency >= (least if isinstance(least, numbers.Integral) else least * n_texts))
+            most = 1.0 if n < _FEW_TEXTS else 0.5
+        common = frequency <= (most * n if isinstance(most, float) else most)
+        kept = common & (frequency >= (least * n if isinstance(least, float) else least))
         if self.min_df == "auto":
             # in short texts, or in a language of long words, every word of a text may be rare
             emptied = np.flatnonzero(np.diff(counts[:, kept].indptr) == 0)
             whole = np.array([not is_char_ngram(word) for word in words])
             kept |= common & whole & (document_frequency(counts[emptied]) > 0)
-        if self.max_features is not None and kept.sum() > self.max_features:
-            totals = np.where(kept, np.asarray(counts.sum(axis=0)).ravel(), -1)
-            kept = np.isin(np.arange(len(kept)), np.argsort(-totals, kind="stable")[: self.max_features])
         return kept
 
     def transform(self, raw_documents: Any) -> Any:
@@ -249,10 +238,10 @@ def _char_ngrams(word: str) -> Iterator[str]:
     ['do…', '…dog…', '…ogs…', '…gs', 'dog…', '…dogs…', '…ogs', 'dogs…', '…dogs']
     """
     # compound words are counted by their parts as well, and pairs of ideographs are n-grams already
-    if len(word) < _NGRAMS[0] or _PARTS.search(word):
+    if len(word) < 3 or _PARTS.search(word):
         return
     padded = f" {word} "
-    for n in _NGRAMS:
+    for n in (3, 4, 5):  # the lengths that most text classifiers by characters use
         for first in range(len(padded) - n + 1):
             part = padded[first : first + n]
             if part != padded:  # that is the word

@@ -82,8 +82,10 @@ class TfidfViews(PerViewTransformer):
         return (idf.astype(float_of(array)),)
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
+        # zeros stay zeros in all weights: dense rows go the same way
         sparsely = array if sparse.issparse(array) else sparse.csr_array(array)
         weighed = sparsely.astype(float_of(array))
+        # the logarithm of a stored zero is no number
         weighed.eliminate_zeros()
         if self.sublinear_tf:
             weighed.data = 1 + np.log(weighed.data)

@@ -66,6 +66,7 @@ class Hits:
 
     def __getitem__(self, query: int) -> list[tuple[Any, float]]:
         pairs = zip(self.ids[query].tolist(), self.scores[query].tolist())
+        # NaN marks the hits of a query of which nothing is known
         return [(key, score) for key, score in pairs if score == score]
 
     def __iter__(self) -> Iterator[list[tuple[Any, float]]]:
@@ -82,6 +83,7 @@ class Hits:
         """
         if queries is None:
             return self
+        # an array of numbers cannot hold None
         ids, scores = self.ids.astype(object), self.scores.copy()
         ids[queries], scores[queries] = None, np.nan
         groups, names = self.groups, self.group_names

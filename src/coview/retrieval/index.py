@@ -40,6 +40,7 @@ class _ViewIndex:
     @cached_property
     def postings(self) -> sparse.csr_array:
         """Objects by word (words x objects): what a query multiplies."""
+        # made when a query first asks: adding objects one by one would transpose all words each time
         words = sparse.csr_array((len(self.rows), BUCKETS)) if self.words is None else self.words
         return sparse.csr_array(words.T)
 
@@ -52,8 +53,8 @@ class ObjectIndex:
     widths : mapping
         Length of the vectors of each view.
     kind : {"exact", "hnsw"}, default="exact"
-        Look at every object, or through a graph once `prepare` has built it. Where words count in the score, every
-        object is looked at.
+        Look at every object, or through a graph once `prepare` has built it. Threads build it in no fixed order: two
+        graphs of the same objects may find different ones. Where words count in the score, every object is looked at.
 
     Attributes
     ----------
@@ -110,9 +111,11 @@ class ObjectIndex:
         groups: np.ndarray | None = None,
     ) -> None:
         """Add objects; for each view, (which of the new objects have it, their vectors), and rows of words likewise."""
+        # before anything changes: a refused id leaves the index as it was
         ids = self._check_new_ids(ids, n_rows)
         for name, (rows, part) in vectors.items():
             before, part = self.views[name], np.asarray(part, dtype=np.float32)
+            # a new record, since the cached postings of the old one do not hold the new words
             after = _ViewIndex(
                 np.concatenate([before.rows, rows + len(self)]), np.concatenate([before.vectors, part]), before.words
             )
@@ -131,6 +134,7 @@ class ObjectIndex:
         """Remove objects; an unknown identifier is refused. A graph is gone until `prepare` builds it again."""
         gone = [self.position(name) for name in np.atleast_1d(np.asarray(ids)).tolist()]
         kept = ~np.isin(np.arange(len(self)), gone)
+        # positions are without gaps, so that they can be looked up in arrays
         moved = np.cumsum(kept) - 1
         for name, part in self.views.items():
             stay = np.flatnonzero(kept[part.rows])
@@ -148,6 +152,7 @@ class ObjectIndex:
 
     def _check_new_ids(self, ids: Any, n_rows: int) -> np.ndarray:
         if ids is None:
+            # after the largest, not the number of objects: some may have been removed
             numbers = self.ids if self.ids.dtype.kind in "iu" else np.empty(0, dtype=np.int64)
             ids = np.arange(n_rows) + int(numbers.max(initial=-1)) + 1
         fresh: Any = as_ids(ids, n_rows)
@@ -156,6 +161,7 @@ class ObjectIndex:
             raise ViewsError(
                 f"Ids must be of one type: the index has {short(old)}, the new ones are like {short(new)}."
             )
+        # new ids must differ from each other, too
         known = set(self._positions)
         for name in fresh.tolist():
             if name in known:
@@ -212,6 +218,7 @@ class ObjectIndex:
         """
         rows = np.arange(len(self)) if view is None else self.views[view].rows
         k = min(k, len(rows) - (without is not None))
+        # a graph knows the vectors of one view; BM25 and the mean over views are no products of such vectors
         near = self._search_graph(vectors, self.views[view], k) if view is not None and words is None else None
         if near is not None:
             return near
@@ -221,6 +228,7 @@ class ObjectIndex:
             part = slice(start, start + block)
             scores = self.scores(vectors[part], None if words is None else words[part], share, view)
             if without is not None:
+                # an object resembles itself most
                 scores[:, without] = -np.inf
             found.append(find_best(scores, k))
         columns, scores = (np.concatenate(parts) for parts in zip(*found))
@@ -233,7 +241,9 @@ class ObjectIndex:
         if matches is None or matches.keys.size < len(vectors) * k or np.min(getattr(matches, "counts", k)) < k:
             return None
         found = matches.keys.astype(np.int64).reshape(len(vectors), k)
+        # the graph holds rounded vectors: what it found is scored exactly
         scores = np.einsum("qkd,qd->qk", part.vectors[found], vectors)
+        # ties in the order of an exact search
         order = np.lexsort((found, -scores), axis=1)
         return part.rows[np.take_along_axis(found, order, axis=1)], np.take_along_axis(scores, order, axis=1)
 
@@ -247,10 +257,12 @@ class ObjectIndex:
             for part in self.views.values():
                 total[:, part.rows] += vectors @ part.vectors.T
                 n_views[part.rows] += 1
+            # the mean, or objects with more views would score higher
             total /= np.maximum(n_views, 1)
         if words is None:
             return total
         lexical = self._lexical(words, view)
+        # BM25 has no upper bound; relative to the best object it is on the scale of a cosine
         lexical /= np.maximum(lexical.max(axis=1, keepdims=True, initial=0), 1e-30)
         return (1 - share) * total + share * lexical
 

@@ -78,10 +78,12 @@ class SharedWords:
         languages : mapping, optional
             Language of each view's texts.
         """
+        # views without common words, such as texts and visual words, are never compared by words
         pairs = _pairs_with_words(counts)
         counts = counts if pairs else {}
         frequency = np.zeros(BUCKETS, dtype=np.int64)
         for rows in counts.values():
+            # over all views: a word that is rare in titles but in every body says little
             frequency += document_frequency(rows)
         buckets = np.flatnonzero(frequency)
         filled = {name: int(np.count_nonzero(np.diff(rows.indptr))) for name, rows in counts.items()}
@@ -101,10 +103,13 @@ class SharedWords:
     def weigh(self, name: str, counts: sparse.csr_array) -> sparse.csr_array:
         """Return the weights of the words of a view's objects (rows x buckets), float32."""
         length = np.asarray(counts.sum(axis=1)).ravel() / max(self.lengths[name], 1e-12)
+        # k (1 - b + b length / mean length) of the formula: repetitions count less in long texts
         scale = np.repeat(1.5 * (0.25 + 0.75 * length), np.diff(counts.indptr))
         frequencies = np.zeros(BUCKETS)
         frequencies[self.buckets] = self.frequency
         frequency = frequencies[counts.indices]
+        # the idf of BM25 (Robertson and Sparck Jones), which falls to zero for words of all texts; that of
+        # `compute_idf` does not
         idf = np.log1p((self.n_rows - frequency + 0.5) / (frequency + 0.5))
         weights = counts.data * 2.5 / (counts.data + scale) * idf
         return sparse.csr_array((weights.astype(np.float32), counts.indices, counts.indptr), shape=counts.shape)
@@ -115,6 +120,7 @@ def _pairs_with_words(counts: Counts) -> list[list[str]]:
     words = {name: np.unique(rows.indices) for name, rows in counts.items()}
     pairs = []
     for a, b in permutations(words, 2):
+        # expected number of buckets that both views fill by chance, and three of its standard deviations
         chance = len(words[a]) * len(words[b]) / BUCKETS
         if len(np.intersect1d(words[a], words[b])) > chance + 3 * np.sqrt(chance):
             pairs.append([a, b])
@@ -139,12 +145,14 @@ def count_words(
     counts = {}
     for name in views.names:
         if name in texts:
+            # no signs: sums of colliding words would cancel, and counts must not be negative
             hasher = FeatureHasher(BUCKETS, input_type="string", alternate_sign=False, dtype=np.float32)
             analyze = TextVectorizer(languages.get(name)).build_analyzer()
             counts[name] = sparse.csr_array(hasher.transform(map(analyze, texts[name])))
         elif name in names:
             rows = sparse.coo_array(sparse.csr_array(views[name], dtype=np.float32))
             columns = hash_words([str(word).lower() for word in names[name]])[rows.col]
+            # features of measurements may be negative, which is no count of a word
             cells = (np.maximum(rows.data, 0), (rows.row, columns))
             counts[name] = sparse.csr_array(cells, shape=(rows.shape[0], BUCKETS))
             counts[name].eliminate_zeros()

@@ -155,6 +155,7 @@ class QueryReader:
         if is_raw(query):
             single = isinstance(query, (str, os.PathLike, np.ndarray))
             view = self.inputs[_needed(source, names, "raw queries")]
+            # a view of embeddings has no vectorizer: its encoder reads the query
             embedded = self._embedded([query] if single else list(query), view.name)
             if embedded is not None:
                 return embedded
@@ -162,6 +163,7 @@ class QueryReader:
                 view = replace(view, vectorizer=self.front.vectorizers_.get(view.name))  # of images: it reads no text
             return self._raw_views([query] if single else list(query), view)
         if isinstance(query, Mapping) and not sparse.issparse(query):
+            # a mapping of matrices is views already, also where the model takes tables
             raw = self.front is not None and not all(name in names and _is_matrix(part) for name, part in query.items())
             return self.front.transform(query) if raw else Views(query)
         if self.front is not None and (hasattr(query, "columns") or is_rows(query)):
@@ -189,6 +191,7 @@ class QueryReader:
                 f"must name the view that raw queries belong to: {listed(tuple(self.inputs))}.", parameter="source"
             )
         parts = {name: self._raw_views(texts, self.inputs[name])[name] for name in self.text_views}
+        # a view that knows no word would put the text in the middle of all objects
         present = {name: np.asarray(abs(part).sum(axis=1)).ravel() > 0 for name, part in parts.items()}
         names = {name: words for name, words in self.feature_names.items() if name in parts}
         return Views(parts, present=present, feature_names=names)
@@ -226,11 +229,13 @@ class QueryReader:
         """
         unknown = []
         for word in dict.fromkeys(split_words(text)):
+            # words that are no words to any vectorizer, such as numbers of one digit, are not worth a remark
             parts = _ANALYZE(word)
             if parts and not any(self._knows(view, word) for view in views) and not shared(parts):
                 unknown.append((word, parts))
         if not unknown:
             return []
+        # looked up last: most queries have no unknown words
         function_words = STOP_WORDS[detect_language([text]) or "english"]
         return [word for word, parts in unknown if not function_words.issuperset(parts)]
 

@@ -112,7 +112,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         Inverse strength of the penalty of the logistic regressions.
     index : {"exact", "hnsw"}, default="exact"
         Look at every object, or through an HNSW graph (usearch, ``pip install "coview[ann]"``), which finds most of the
-        best. The graph is not part of a model file: a loaded retriever looks at every object until `index_.prepare()`
+        best. Several threads build the graph in no fixed order, so that two fits may miss different objects; scores are
+        exact in both. It is not part of a model file: a loaded retriever looks at every object until `index_.prepare()`
         builds it again. Where shared words count, every object is looked at.
 
     Attributes
@@ -133,6 +134,11 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         What BM25 knows of the training objects: frequencies of the (hashed) words, mean lengths of the views, and which
         views have words in common.
     <shared: fitted views>
+
+    Notes
+    -----
+    Any number of threads may search at a time. `add`, `remove` and `clear` change the index in place and are not to run
+    beside a search: hold a lock around them, or change a copy of the retriever and search that one from then on.
 
     Examples
     --------
@@ -201,6 +207,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         parts = [_split_front(clone(model)) if model is not None else (None, None) for model in models]
         if not parts:
             raise ValueError("model is an empty list. Pass at least one model, or None.")
+        # all models embed the same views, which one step makes for them
         if any(front is not None for front, _ in parts[1:]):
             raise ValueError("If there are several models, only the first may start with TextViews or TableViews.")
         self.front_ = parts[0][0]
@@ -222,10 +229,12 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             self.__dict__.pop(name, None)
         vectors = self._learn_space(views, y)
         texts = self._reader.raw_texts(X) if self.lexical else {}
+        # function words would make any two texts of a language alike
         languages = {name: detect_language(values) for name, values in texts.items()}
         counts = count_words(views, texts, views.feature_names, languages) if self.lexical else {}
         self.words_ = SharedWords.learn(counts, languages)
         self.clear()
+        # the vectors are at hand from learning the means: a second pass over the objects would double the time of a fit
         self._index_objects(views, views.ids, vectors, counts, self._training_codes(len(views)))
         self.index_.prepare()
         return self
@@ -310,6 +319,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         check_count("k", k)
         asked = self._read_query(query, source, target)
         vectors = self._vectors(asked.views).astype(np.float32)
+        # single precision, as the vectors of the index: half of the memory that a search goes through
         positions, scores = self.index_.search(vectors, asked.words, self.lexical, asked.target, k)
         return self._hits(positions, scores, asked.ignored).without(asked.unknown)
 
@@ -337,6 +347,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             if part.words is not None:  # a view with many words is not to drown the others
                 own = part.words[[row]]
                 words = words + own.sign() / np.sqrt(max(float(own.sum()), 1e-12))
+        # without views that share words, BM25 would compare the words of a view with themselves
         weights = sparse.csr_array(words) if self.words_.pairs else None
         vectors = _unit_rows(vector[None]).astype(np.float32)
         found = self.index_.search(vectors, weights, self.lexical, None, k, without=self.index_.position(hit))
@@ -365,6 +376,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         if ids is None:
             return scores
         view, index = asked.target, self.index_
+        # columns of one view are the objects that have it, not all of them
         return scores[:, [index.position(name) if view is None else index.rows_of(name, view)[view] for name in ids]]
 
     def explain(self, query: Any, hit: Any, source: str | None = None, target: str | None = None) -> Match:
@@ -394,8 +406,10 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         rows = self.index_.rows_of(hit, target)
         if not rows:
             return Match(0.0)
+        # the mean over the views of the object, as in `ObjectIndex.scores`
         vector = np.mean([self.index_.views[name].vectors[row] for name, row in rows.items()], axis=0)
         share = 0.0 if asked.words is None else self.lexical
+        # a product of vectors is a sum over dimensions: each is a contribution
         parts = (1 - share) * self._vectors(views)[0] * vector
         named = dict(zip(self._dimension_names(), parts.tolist()))
         if asked.words is not None:
@@ -403,6 +417,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             for bucket, value in self.index_.explain_words(asked.words, hit, target):
                 name = f"word {word_of.get(bucket, '?')}"
                 named[name] = named.get(name, 0.0) + share * value
+        # so that what is shown first is what decided
         ranked = dict(sorted(named.items(), key=lambda part: -part[1]))
         return Match(float(sum(ranked.values())), ranked)
 
@@ -430,10 +445,12 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         """
         words = split_words(text)
         scores = [self._scores_if_known(text, source, target, ids)]
+        # each word costs a search
         each = list(dict.fromkeys(words))[:16]
         for left_out in each:
             rest = " ".join(word for word in words if word != left_out)
             scores.append(self._scores_if_known(rest, source, target, ids))
+        # leaving a word out works for any model, though not for words that only count together
         drops = scores[0] - np.array(scores[1:]).reshape(len(each), len(ids))
         worth = [{word: float(drop) for word, drop in zip(each, column) if abs(drop) > 1e-6} for column in drops.T]
         return [dict(sorted(row.items(), key=lambda part: -part[1])) for row in worth]
@@ -487,6 +504,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         if not topical:
             name = self._inspections[0].name
             raise TypeError(f"{name} has no topics to take tags from. Use a topic model, such as CoPLSA or LinkPLSA.")
+        # p(feature | query) = sum over topics of p(feature | topic) p(topic | query)
         shares = self._expected(views, target)
         shares /= np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         names = topical[0].feature_names(target)
@@ -495,6 +513,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         chosen = [
             np.argsort(-row, kind="stable")[:n]
             if how == "ranked"
+            # without replacement there cannot be more tags than features of some probability
             else rng.choice(len(row), min(n, int(np.count_nonzero(row))), replace=False, p=row)
             for row in shares
         ]
@@ -558,6 +577,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             self.__dict__.pop(name, None)
         if self.space != "semantic":
             return
+        # classes of a model are used as they are: a regression on probabilities would only blur them
         own = [self._has_classes(model) for model in self._inspections]
         if all(own):
             self.classes_ = self._inspections[0].estimator.classes_
@@ -580,6 +600,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             rows if classifier is None else class_probabilities(classifier, rows, n_classes)
             for classifier, rows in zip(self.classifiers_[name], positions)
         ]
+        # classes are the same in all models, so that their probabilities can be averaged; positions cannot
         return [np.mean(found, axis=0)]
 
     def _normalized(self, name: str, parts: list[np.ndarray]) -> np.ndarray:
@@ -605,6 +626,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         """One vector for each object: the mean over its views, of length 1; zeros where it has none."""
         by_view = []
         for name in views.names:
+            # rows that lack the view stay zero and have no say in the sum
             whole = np.zeros((len(views), self._width()))
             whole[self._rows_with(views, name)] = self._embed_by(views, name)
             by_view.append(whole)
@@ -663,6 +685,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
                     python="Pass the raw table in place of Views, or fit with lexical=0.",
                 )
             words[name] = self.words_.weigh(name, take_rows(counts[name], rows[name]))
+        # groups are those of all views of an object together
         placed = {name: (rows[name], vectors[name]) for name in vectors}
         if codes is None and self._sorter is not None:
             codes = self._sorter.read(views).codes
@@ -671,6 +694,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     def _training_codes(self, n_objects: int) -> np.ndarray | None:
         """Positions of the training objects' groups, where the model that sorts was fitted here and keeps them."""
+        # a frozen model was fitted elsewhere: its labels are those of other objects
         if self._sorter is None or isinstance(last_step(self._sorter.model), FrozenEstimator):
             return None
         codes = self._sorter.training_reading().codes

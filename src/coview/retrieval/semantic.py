@@ -121,6 +121,7 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         strengths = per_view("C", self.C, views.names)
         for v, name in enumerate(views.names):
             have = views.present[:, v]
+            # each view has a classifier of its own, so that any one of them can be searched with
             positions = self._project_view(name, views[name])[have]
             self.classifiers_[name] = fit_classifier(name, positions, codes[have], strengths[v])
         return self
@@ -137,6 +138,7 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
             name: class_probabilities(self.classifiers_[name], self._project_view(name, matrix), n_classes)
             for name, matrix in views.items()
         }
+        # views count alike; an object without any has all classes alike
         mean = mean_posterior(by_view, views.present, np.ones(len(by_view)), np.full(n_classes, 1 / n_classes))
         return mean.astype(next(views.values()).dtype, copy=False)
 
@@ -149,6 +151,7 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         """Answer `inspect`: classes through a common space."""
 
         def features(view: str) -> Features | None:
+            # coefficients are of components; through the projections they are of features
             kept = conventional_weights(self.classifiers_[view])
             if kept is None or len(kept.weights) != len(self.classes_):
                 return None  # a constant, or a view that has not met all classes
@@ -174,6 +177,7 @@ def fit_classifier(view: str, positions: np.ndarray, codes: np.ndarray, C: float
         raise ViewsError(f"No labeled object has view {view!r}. Label some, or drop the view.")
     C = check_number("C", C, positive=True)
     positions, codes = positions[codes >= 0], codes[codes >= 0]
+    # logistic regression refuses a single class, which few labels of a rare view may leave
     if len(np.unique(codes)) == 1:
         return DummyClassifier(strategy="prior").fit(positions, codes)
     return LogisticRegression(C=C, max_iter=MAX_ITER).fit(positions, codes)
