@@ -232,11 +232,15 @@ class Comparison(ResultTable):
         return not done, row["status"] == "failed", -row[self.metrics[0]] if done else 0, row["method"]
 
     def _note(self) -> str:
-        if not any("behind" in row for row in self.rows):
-            return NOTES[self.task]
-        near = ", ".join(self.near_best_[1:]) or "none"
-        behind = "Behind: the difference from the best over the same splits, with its 95 % interval."
-        return f"{NOTES[self.task]} {behind} Not clearly worse than the best: {near}."
+        parts = [NOTES[self.task]]
+        if any("behind" in row for row in self.rows):
+            near = ", ".join(self.near_best_[1:]) or "none"
+            parts.append("Behind: the difference from the best over the same splits, with its 95 % interval.")
+            parts.append(f"Not clearly worse than the best: {near}.")
+        if any(row["status"] == "over budget" for row in self.rows):
+            budget = self.about.get("time_budget")
+            parts.append(f"Each method had {budget} s for all splits: time_budget, or --budget, gives them more.")
+        return " ".join(parts)
 
     def _head(self) -> list[str]:
         return ["method", "kind", *self.metrics, "behind", "fit s", "note"]

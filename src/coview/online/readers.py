@@ -27,6 +27,7 @@ from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
 from coview.utils.messages import listed, not_text, one_sentence, quantity, short
 from coview.utils.text_files import json_rows
+from coview.utils.warn import warn_user
 from coview.validation import check_count
 from coview.views.coerce import PLAIN
 from coview.views.views import Views
@@ -74,7 +75,7 @@ def read_stream(
     Batch
         ``views`` and ``labels``. In .jsonl a line is an object: every key but the label and "id" is a view, whose value
         is ``{feature: number or text}``, a list of numbers, or text (its words are counted); a number is a feature of
-        the view "x".
+        the view "x", of which a warning tells where there are other views and `views` does not name it.
 
     Examples
     --------
@@ -180,12 +181,21 @@ class _Assembler:
         self.widths, self.n_features, self.label, self.called = dict(widths), n_features, label, called
         self.label_found = label is None  # whether a row had it
         self.lengths: dict[str, int] = {}  # of views that are lists of numbers
+        self.given = bool(widths)
 
     def __call__(self, rows: list[dict[str, Any]]) -> Batch:
         labels = self._labels(rows)
         by_view = [_group_by_view(row) for row in rows]
         found = dict.fromkeys(view for row in by_view for view in row)
         self.widths = self.widths or dict.fromkeys(found, self.n_features)
+        if not self.given and PLAIN in found and len(found) > 1:
+            bare = next(key for row in by_view for key in row.get(PLAIN, ()))
+            warn_user(
+                f"{self.called} has numbers beside its views, such as {short(bare)}: they are features of one more "
+                f"view, {PLAIN!r}. Name all views to say that they are meant so, or leave the numbers out.",
+                UserWarning,
+            )
+        self.given = True  # what the first batch has is what is meant from then on
         unknown = [view for view in found if view not in self.widths]
         if unknown:
             raise DataFileError(
