@@ -33,6 +33,7 @@ def _ones(p):
 def _gains(scores, n, k, d, gain):
     """Gain of label k for each set of views that have it, by its scores and the views that do not."""
     V = scores.shape[1]
+    # each set of views from the one without its lowest view: one addition a set
     gain[0] = 0.0
     for p in range(1, 1 << V):
         v = 0
@@ -41,6 +42,7 @@ def _gains(scores, n, k, d, gain):
         gain[p] = gain[p & (p - 1)] + np.float64(scores[n, v, k])
     for p in range(1, 1 << V):
         ones = _ones(p)
+        # pairs of views of which one has the label
         gain[p] -= d * ones * (V - ones)
 
 
@@ -60,6 +62,7 @@ def solve_flat(scores, d, mutex, labels, objective, solved, start, stop):
             _gains(scores, n, k, d, gain)
             fresh[:] = -np.inf
             for state in range(full):
+                # no way leads here yet
                 if value[state] == -np.inf:
                     continue
                 for p in range(full):
@@ -69,6 +72,7 @@ def solve_flat(scores, d, mutex, labels, objective, solved, start, stop):
                         fresh[state | p] = candidate
                         came[k, state | p] = state * full + p
             value, fresh = fresh, value
+        # views that ended without any label pay for it
         at = 0
         best = -np.inf
         for state in range(full):
@@ -112,6 +116,7 @@ def _add_group(value, u, p, subset, mutex, members, at, end, step, price, state,
         j = members[m]
         fresh[:] = -np.inf
         for q in range(value.shape[1]):
+            # views where the member is on and its parent is not
             worth = value[j, q] - subset * _ones(q & ~p)
             for c in range(n_states):
                 if price[c, q] < 0 or state[c] == -np.inf:
@@ -166,6 +171,7 @@ def solve_tree(
         if not solved[n]:
             continue
         objective[n] = value[K, full - 1]
+        # back down: what was the best choice for the views that the parent has
         for t in range(len(order) - 1, -1, -1):
             u = order[t]
             for g in range(node_ptr[u], node_ptr[u + 1]):
@@ -194,6 +200,7 @@ def choose_sets(values, apart, chosen, objective):
             top = values[n, v, 0]
             for s in range(1, S):
                 top = max(top, values[n, v, s])
+            # an upper bound: disagreements only take away
             rest[v] = rest[v + 1] + top
         best = -np.inf
         v = 0

@@ -6,9 +6,8 @@ with the steps p_v of `coview.kernels.rounds` and n_b the squared norm of the in
 a row are read or written. Many classes: the label's weights move by +p_v x_v and those of the best wrong class by
 -p_v x_v, with n_v = 2 |x_v|^2.
 
-A third of the time is spent waiting for the weights of the row's features. While a row is read, the next one is asked
-for at the same pace. All that one row needs is forced into one piece of code: calls between pieces took a sixth of the
-time.
+The kernel waits for memory more than it computes: while a row is read, the next one is asked for at the same pace. All
+that one row needs is forced into one piece of code (`forceinline`), since a call would cost as much as a short row.
 """
 
 from __future__ import annotations
@@ -78,9 +77,11 @@ def learn_rows(
                 state[MARGIN, v] = sign * dots[v, 0]
         else:
             sign = 1.0
+            # the wrong class that comes nearest, as Crammer et al. (2006) do for many classes
             for k in range(n_outputs):
                 if k != label and (rival < 0 or scores[r, k] > scores[r, rival]):
                     rival = k
+            # two weight vectors move, each by the full step
             heft, base = 2.0 * intercept, bias[0, label] - bias[0, rival]
             for v in range(n_views):
                 state[MARGIN, v] = dots[v, label] - dots[v, rival]
@@ -116,9 +117,11 @@ def _solve(state, groups, base, heft, cost, options):
     loss = 1.0 - base
     for v in range(state.shape[1]):
         loss -= state[SHARE, v] * state[MARGIN, v]
+    # passive: Algorithm 1 of Nguyen et al. moves where the vote suffers a loss
     if cost <= 0.0 or (loss <= 0.0 and options[2] != 0.0):
         return max(loss, 0.0), np.nan
     cap = cost if options[0] == 1.0 else np.inf
+    # PA-II pays C xi^2: its dual has tau^2 / (4 C), here in units of half a square
     extra = heft + (0.5 / cost if options[0] == 2.0 else 0.0)
     tau = solve_round(state, base, extra, cap, options[5], groups, options[1] == 1.0)
     moved = tau != 0.0

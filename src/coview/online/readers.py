@@ -136,6 +136,7 @@ def _svmlight_batches(stream: Any, widths: Mapping[str, int], size: int, called:
             matrix, target = _parse_lines(text)
         number += len(lines)
         if len(target):
+            # each value is written as text once, not once for each row
             values, codes = np.unique(target, return_inverse=True)
             names = [str(int(value)) if value.is_integer() else repr(value) for value in values.tolist()]
             yield Batch(_cut_columns(matrix, widths, called), [names[code] for code in codes.tolist()])
@@ -151,6 +152,7 @@ def _parse_lines(text: bytes) -> tuple[Any, np.ndarray]:
     labels, values = np.empty(rows), np.empty(entries)
     indptr, indices = np.empty(rows + 1, dtype=np.int32), np.empty(entries, dtype=np.int32)
     n_rows = parse_svmlight(np.frombuffer(text, dtype=np.uint8), labels, indptr, indices, values)
+    # comments, query ids and the like
     if n_rows < 0:
         return load_svmlight_file(io.BytesIO(text), zero_based=True)
     shape = n_rows, int(indices.max(initial=0)) + 1
@@ -205,6 +207,7 @@ class _Assembler:
             )
         if not self.widths:
             raise DataFileError(f"The rows of {self.called} have no features besides {self.label!r}.")
+        # a view that a row does not name is missing, which an empty one is not
         present = np.array([[view in row for view in self.widths] for row in by_view])
         matrices = {view: self._matrix(view, [row.get(view) for row in by_view]) for view in self.widths}
         return Batch(Views(matrices, present=present), labels)
