@@ -135,3 +135,27 @@ def test_a_table_is_streamed_like_the_others_take_it(tmp_path, mail, monkeypatch
     ):
         code, _, err = call("stream", *words)
         assert code == 2 and sentence in " ".join(err.split())
+
+
+def test_predict_names_the_stream_for_a_model_of_one(tmp_path, mail, monkeypatch, capsys):
+    (tmp_path / "mail.jsonl").write_text(mail)
+    path, said = str(tmp_path / "m.coview"), tmp_path / "said.txt"
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["coview", *words])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        return end.value.code, capsys.readouterr().err
+
+    source = str(tmp_path / "mail.jsonl")
+    assert call("stream", source, "--labels", "kind", "--save", path)[0] in (0, None)
+    code, error = call("predict", path, "--table", source)
+    assert code == 2 and f"coview stream FILE --model {path} --labels '' --predictions OUT" in error
+    rows = "".join(
+        json.dumps({key: row[key] for key in ("text", "links")}) + "\n" for row in map(json.loads, mail.splitlines())
+    )
+    (tmp_path / "new.jsonl").write_text(rows)
+    options = ("--model", path, "--labels", "", "--predictions", str(said))
+    assert call("stream", str(tmp_path / "new.jsonl"), *options)[0] in (0, None)
+    kinds = [json.loads(line)["kind"] for line in mail.splitlines()]
+    assert said.read_text().split() == kinds

@@ -115,6 +115,7 @@ def test_what_runs_too_long_is_stopped():
     rows = {row["method"]: row for row in result.rows}
     assert rows["slow"]["status"] == "over budget" and rows["nb"]["status"] == "done"
     assert rows["slow"]["note"] == "Stopped by the time budget. 0 of 2 splits done."
+    assert "Each method had 1 s for all splits: time_budget, or --budget," in " ".join(str(result).split())
 
 
 def test_missing_views_and_frames_and_dense_are_taken():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -183,3 +184,14 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         tracemalloc.stop()
         assert rounds == 4000 * copies
     assert peaks[1] < peaks[0] + path.stat().st_size / 4
+
+
+def test_numbers_beside_views_are_told_of_once():
+    lines = '{"label": 1, "text": "a b", "age": 3}\n{"label": 0, "text": "c", "age": 4}\n'
+    with pytest.warns(UserWarning, match="numbers beside its views, such as 'age'") as caught:
+        batches = list(read_stream(io.StringIO(lines), format="jsonl", batch_size=1, n_features=64))
+    assert len(caught) == 1 and batches[0].views.names == ("text", "x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(read_stream(io.StringIO(lines), format="jsonl", views=["text", "x"], n_features=64))
+        list(read_stream(io.StringIO('{"label": 1, "a": 2, "b": 3}'), format="jsonl", n_features=64))

@@ -44,6 +44,7 @@ def plan_tree(ontology: Ontology) -> TreePlan | None:
     parent = np.full(n, n)  # n is the root above all
     parent[subset[:, 0]] = subset[:, 1]
     graph = sparse.coo_array((np.ones(len(mutex)), (mutex[:, 0], mutex[:, 1])), shape=(n, n))
+    # labels that exclude each other must all do so, or a group could not be counted by how many of it are on
     _, group = connected_components(graph, directed=False)
     sizes = np.bincount(group)
     several_parents = len(np.unique(subset[:, 0])) < len(subset)
@@ -53,6 +54,7 @@ def plan_tree(ontology: Ontology) -> TreePlan | None:
     below: list[dict[int, list[int]]] = [{} for _ in range(n + 1)]
     for i in range(n):
         below[parent[i]].setdefault(int(group[i]), []).append(i)
+    # breadth first from the root; reversed, every label comes after all that are below it
     order = [n]
     for u in order:
         order += [i for members in below[u].values() for i in members]
@@ -73,6 +75,7 @@ def count_tables(n_views: int, cap: int) -> tuple[np.ndarray, np.ndarray]:
     the number of exclusive pairs that it makes, -1 where a count would rise above cap.
     """
     states = np.arange((cap + 1) ** n_views)
+    # a state is written in base cap + 1, one digit for each view
     powers = (cap + 1) ** np.arange(n_views)
     counts = states[:, None] // powers % (cap + 1)
     bits = (np.arange(1 << n_views)[:, None] >> np.arange(n_views)) & 1
@@ -110,6 +113,7 @@ def candidate_sets(
     apart[a, b] = apart[b, a] = mutex_cost
     under = ontology.reach.T
     joined = np.eye(n) + above + above.T + apart > 0
+    # with label after label, each set is kept without it and with it
     sets, decided = np.zeros((1, n), dtype=bool), np.zeros(n, dtype=bool)
     for label in reversed(ontology.top_down):
         sets = np.repeat(sets, 2, axis=0)

@@ -2,8 +2,8 @@
 
 With s_vi the score of label i in view v of one object and w_v the weight of the view, over the views that it has:
 
-    sum         label of the largest sum_v w_v s_vi, the same in all views
-    product     label of the largest prod_v max(s_vi, 0)^w_v, the same in all views
+    sum         label of the largest sum_v w_v s_vi, the same in all views: SUMSCORE
+    product     label of the largest prod_v max(s_vi, 0)^w_v, the same in all views: PRODSCORE
     max_agree   labels of each view by `solve_labels`: w_v s_vi, less the costs of differences and broken constraints
     co_train    label of the largest s_vi in each view; another view's centroids learn from it
 
@@ -11,6 +11,8 @@ A weight is an exponent in a product, where a factor would be the same for all l
 two negative ones would make a positive product, and the label that is least alike in both views would win.
 
 With an ontology, sum and product are the program of `solve_labels` with one view, that of the combined scores.
+
+Names in capitals, and MAXAGREE and COTRAIN, are those of Dalvi and Cohen (2016), sections 2.3 and 3.
 """
 
 from __future__ import annotations
@@ -64,6 +66,7 @@ class DecisionRule:
         if self.weights is not None:
             factors = factors.astype(np.float64) ** np.asarray(self.weights)[:, None]  # powers of small cosines
         if present is not None:
+            # an absent view must not make the product 0
             factors = np.where(present[:, :, None], factors, factors.dtype.type(1))
         return np.asarray(factors.prod(axis=1))
 
@@ -83,6 +86,7 @@ class DecisionRule:
 
     def objective(self, scores: np.ndarray, labels: np.ndarray, present: np.ndarray) -> np.ndarray:
         """Return the objective of given labels, which assigning and learning both raise for sum and max_agree."""
+        # each view pays for its own labels, in a program of the views that are there
         if self.combine == "max_agree":
             total, weighed = np.zeros(len(scores)), self.weigh(scores)
             for rows, views in presence_patterns(present):
@@ -105,6 +109,7 @@ class DecisionRule:
         and of equals the first.
         """
         total = self.combined(scores, present).astype(np.float64)
+        # what is above a label always scores at least as well by its wider centroid: only the lowest may win
         if self.ontology is not None:
             total[~self.ontology.most_specific(np.asarray(labels.any(axis=1)))] = -np.inf
         elif self.combine == "max_agree":
@@ -122,6 +127,7 @@ class DecisionRule:
         if self.combine != "co_train" or labels.shape[1] == 1:
             return labels
         n_views = labels.shape[1]
+        # predictions of one view teach the next (Bickel and Scheffer 2004); of more than two, in a ring
         taught = labels.copy()
         for v in range(n_views):
             waiting = np.ones(len(labels), dtype=bool)

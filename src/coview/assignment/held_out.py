@@ -68,8 +68,10 @@ def best_sweeps(
     if not curves:
         _warn_of_few("early_stopping", "the fit is not stopped early")
         return None, []
+    # a fold that has come to rest stays where it is
     longest = max(map(len, curves))
     mean = np.mean([curve + [curve[-1]] * (longest - len(curve)) for curve in curves], axis=0)
+    # of equals the first: fewer sweeps lean less on unlabeled objects
     return int(mean.argmax()), mean.tolist()
 
 
@@ -86,6 +88,7 @@ def weigh_views(
     found: list[tuple[np.ndarray, ...]] = []
     for held, part in _hold_out(blocks, engine, codes, n_folds, seed, deadline):
         shared = steps.seeds(part, engine)
+        # by the centroids of the labeled objects alone, which the sweeps start from
         for block in blocks:
             rows = held[block.start : block.stop]
             truth = codes[block.start : block.stop][rows]
@@ -113,6 +116,7 @@ def best_weights(rule: DecisionRule, scores: np.ndarray, present: np.ndarray, tr
         tried = [(step / step.mean(), right(step / step.mean())) for step in scaled if step.max() <= 16 * step.min()]
         step, then = max(tried, key=lambda pair: pair[1].mean())
         gain = then - now
+        # two standard errors: with few labels, the best of many weights is mostly luck
         if gain.mean() <= 2 * gain.std() / np.sqrt(len(gain)):
             break
         weights, now = step, then
@@ -125,6 +129,7 @@ def _hold_out(
     """Yield which objects a fold holds out, and the blocks without their labels; after the deadline no second fold."""
     folds = deal_folds(codes, n_folds, seed)
     for number, fold in enumerate(np.unique(folds[folds >= 0])):
+        # one fold at least, however late it is: without any there is nothing to choose by
         if number and deadline.is_over():
             return
         held = folds == fold

@@ -1,6 +1,8 @@
 """`solve_labels`: the best label sets of objects from the scores of their views; exact, without a solver per object.
 
-For one object with scores s (views x labels), over y in {0, 1}, with the cost d of a disagreement:
+For one object with scores s (views x labels), over y in {0, 1}, with the cost d of a disagreement (Dalvi and Cohen
+2016, equations 7 and 8 without an ontology, 9 and 10 with one; d is their alpha_2, the other costs their alpha_3, and
+alpha_1 is 1):
 
     maximize  sum_v sum_i y_vi s_vi  -  d sum_{v<w} sum_i |y_vi - y_wi|  -  sum_v cost of what y_v breaks
 
@@ -143,6 +145,7 @@ def solve_with(
     """`solve_labels` of checked arguments by given threads: for those who call it often."""
     labels = np.zeros(values.shape, dtype=bool)
     objective = np.zeros(len(values))
+    # a view that an object lacks is no variable of its program: objects with the same views are solved together
     for rows, views in presence_patterns(_checked_present(present, values.shape)):
         place = np.ix_(rows, views)
         part = values if len(rows) == len(values) and len(views) == values.shape[1] else values[place]
@@ -157,6 +160,7 @@ def label_objective(
     """Return the objective of given labels, by the formula."""
     on = np.asarray(labels, dtype=bool)
     count = on.sum(axis=1)
+    # of n views with a label on, n (V - n) pairs of views differ in it
     apart = (count * (on.shape[1] - count)).sum(axis=1)
     if ontology is None:
         paid = costs.mutex * np.abs(on.sum(axis=2) - 1).sum(axis=1)
@@ -191,6 +195,7 @@ def _solve_in_turn(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Solve by one way after the other, each for the objects that those before it left; HiGHS takes what remains."""
     labels, objective = np.zeros(scores.shape, dtype=bool), np.zeros(len(scores))
+    # the fast ways rest on conditions that most objects meet, and say which ones do not
     left = np.arange(len(scores))
     for way in ways:
         chosen, reached, solved = way(scores if len(left) == len(scores) else scores[left])
@@ -209,6 +214,7 @@ def _ways(
     """Return the ways to solve the objects, fastest first."""
     _, n_views, n_labels = shape
     if ontology is None:
+        # 4^V steps of a label: states of the views times sets of views that take it
         closed: list[Any] = [partial(_solve_two_views, costs=costs)] if n_views == 2 else []
         flat = partial(_run, kernel=kernels.solve_flat, costs=(costs.disagreement, costs.mutex), plan=(), team=team)
         return [*closed, flat] if n_labels * 4.0**n_views <= _MOST_CHOICES else closed
@@ -216,6 +222,7 @@ def _ways(
     if tree is None:
         return [partial(_solve_sets, costs=costs, ontology=ontology, team=team)]
     plan = tree.order, tree.node_ptr, tree.group_ptr, tree.members
+    # the cost grows with (cap + 1)^V: a small cap first, and a larger one for the objects that it cannot solve
     largest = int(np.diff(tree.group_ptr).max())
     # members of a group that are on in a view: one is enough for most objects, three for nearly all
     caps = sorted({min(cap, largest) for cap in (1, 3, largest)})
@@ -243,6 +250,7 @@ def _solve_two_views(scores: np.ndarray, costs: Costs) -> Solution:
     Right where a second label or none never pays: mutex >= max s + d and mutex >= d - max_i s_i of each view.
     """
     d, mutex = costs.disagreement, costs.mutex
+    # two different favorites differ in two labels, which costs 2 d
     total = scores.sum(axis=1, dtype=np.float64)
     common, favorites = total.argmax(axis=1), scores.argmax(axis=2)
     together = np.take_along_axis(total, common[:, None], axis=1)[:, 0]
@@ -261,6 +269,7 @@ def _solve_sets(scores: np.ndarray, costs: Costs, ontology: Ontology, team: Team
     others = (n_views - 1) * costs.disagreement
     # bounds in quarters of the larger cost, upwards: the sets of one block of objects serve the next
     unit = max(costs.subset, costs.mutex) / 4 or 1.0
+    # g and h of `constraint_graph`
     bounds = max(float(scores.max()), 0.0) + others, others - min(float(scores.min()), 0.0)
     kept = candidate_sets(ontology, *(float(np.ceil(b / unit)) * unit for b in bounds), costs.subset, costs.mutex)
     if kept is None or float(len(kept[0])) ** n_views > _MOST_CHOICES:
@@ -323,6 +332,7 @@ def _constraints(n_views: int, n_labels: int, ontology: Ontology | None) -> tupl
         charged.append(cost)
 
     for v, w in combinations(range(n_views), 2):
+        # |a - b| <= z as two rows
         for i in range(n_labels):
             charge(0, 0, {y[v, i]: 1, y[w, i]: -1}, {y[v, i]: -1, y[w, i]: 1})
     for v in range(n_views):

@@ -142,11 +142,13 @@ class Ontology:
         """
         pairs = [tuple(edge) for edge in edges]
         named = dict.fromkeys([*labels, *(label for pair in pairs for label in reversed(pair))])
+        # parents before children, as a tree is read
         base = cls(list(named), pairs)
         if not exclusive:
             return base
         top = [i for i, above in enumerate(base._parents) if not above]
         siblings = dict.fromkeys(pair for group in (top, *base._children) for pair in combinations(group, 2))
+        # siblings with a label below both cannot exclude each other: nothing could have that label
         apart = [(i, j) for i, j in siblings if not (base.reach[:, i] & base.reach[:, j]).any()]
         return cls(base.labels, base.subset, [(base.labels[i], base.labels[j]) for i, j in apart])
 
@@ -161,6 +163,7 @@ class Ontology:
             raise DataFileError(f"File not found: {str(path)!r}.")
         with file_errors(f"{path.name!r} holds no ontology", "Mend it."):
             content = parse_json(path.read_text(encoding="utf-8"))
+            # a tree may have a label "labels", but then no list of them on top
             if not isinstance(content, dict) or not isinstance(content.get("labels"), list):
                 return cls.from_tree(content)
             if "mutex" in content:
@@ -208,6 +211,7 @@ class Ontology:
     @cached_property
     def top_down(self) -> list[int]:
         """Positions of the labels, each after all of its parents, branch by branch."""
+        # a label is ready when its last parent is out: Kahn's algorithm
         waiting = [len(parents) for parents in self._parents]
         open_labels = [i for i, n in enumerate(waiting) if n == 0]
         order = []
@@ -222,6 +226,7 @@ class Ontology:
     @cached_property
     def reach(self) -> np.ndarray:
         """Boolean matrix: row = label, columns = the label itself and everything above it."""
+        # top down, so that each parent is complete when its children take it over
         reach = np.eye(len(self), dtype=bool)
         for i in self.top_down:
             for parent in self._parents[i]:
@@ -301,6 +306,7 @@ class Ontology:
     def most_specific(self, indicators: np.ndarray) -> np.ndarray:
         """Return a boolean matrix of the labels that are set while none of their descendants is."""
         on = np.asarray(indicators, dtype=bool)
+        # a product of floats, since one of booleans is not done by BLAS
         above = self.reach & ~np.eye(len(self), dtype=bool)
         return on & ~((on.astype(np.float32) @ above.astype(np.float32)) > 0)
 

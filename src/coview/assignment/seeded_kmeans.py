@@ -1,13 +1,14 @@
 """`SeededKMeansClassifier`: classes from few labels and several views by optimal assignment of labels.
 
-Seeded spherical k-means (Dalvi and Cohen 2016). Rows of every view have length 1; labeled objects keep their labels. A
-sweep, with one centroid per label and view:
+Seeded spherical k-means (Dalvi and Cohen 2016, Algorithm 1). Rows of every view have length 1; labeled objects keep
+their labels. A sweep, with one centroid per label and view (lines 7, 8 and 10 there):
 
     scores   s_vi = <x_v, mu_vi>
     labels   y by the rule (sum, product, max_agree, co_train; see `decision_rules.py`)
     learning mu_vi = sum of the x_v with label i, scaled to length 1; one without objects stays as it was
 
-For sum and max_agree both steps raise the same objective, so that it never falls.
+For sum and max_agree both steps raise the same objective (equations 4 and 6), so that it never falls. A product is not
+maximized by these centroids (equation 5), and in co-training each view has an objective of its own.
 """
 
 from __future__ import annotations
@@ -112,6 +113,7 @@ class AssignmentSteps:
         codes = self.rule.decide(scores, labels, present)
         known, given = ops.to_numpy(block.extra["code"]), ops.to_numpy(block.extra["given"])
         fixed = known >= 0
+        # semi-supervised: line 6 of Algorithm 1 goes over unlabeled objects alone
         labels[fixed] = given[fixed][:, None, :] & present[fixed][:, :, None]
         codes[fixed] = known[fixed]
         return {"labels": labels, "codes": codes}
@@ -130,6 +132,7 @@ def _unit_columns(total: Any, before: Any) -> Any:
     """Columns scaled to length 1; a column of zeros becomes that of `before`. NumPy arrays or tensors."""
     length = (total * total).sum(0) ** 0.5
     empty = length <= 0
+    # a class without objects keeps its place, or it could never win one back
     scaled = total / (length + empty)
     if bool(empty.any()):
         scaled[:, empty] = before[:, empty]
@@ -182,8 +185,8 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         share nothing with the others, unless held-out labels can be told from them. Not with an ontology.
     early_stopping : bool, default=False
         Choose the number of sweeps by held-out agreement: labeled objects are left out in folds, and the number of
-        sweeps that finds most of their labels is taken. Learning from unlabeled objects often hurts where a view is
-        poor.
+        sweeps that finds most of their labels is taken. Worth a try where a view is poor, so that learning from
+        unlabeled objects may hurt; with few labels the folds say little, and it may stop too soon.
     validation_fraction : float, default=0.2
         Share of the labeled objects in each fold of `early_stopping` and of ``view_weights="held_out"``: every labeled
         object is held out once, so that 0.2 makes five folds. At most 0.5.
@@ -330,8 +333,10 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         self.classes_ = targets.classes
         carried = {"given": targets.given, "code": targets.codes}
         folds = targets.codes, max(2, round(1 / self.validation_fraction)), base_seed(self.random_state)
+        # threads of BLAS would compete with the threads of the label program
         with engine.limits():
             blocks = list(self._each_block(views, engine, len(self.classes_), carried))
+            # weights first: the number of sweeps is chosen for the rule that they make
             steps = AssignmentSteps(self._rule(), floating_type(views))
             if self.view_weights == "held_out":
                 weights = weigh_views(steps, blocks, engine, *folds, ready.share(0.5))
@@ -342,6 +347,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
             if self.early_stopping:
                 most, curve = best_sweeps(steps, blocks, engine, *folds, self.max_iter, ready)
             monitor = SweepMonitor(self.tol > 0, most)
+            # line 4 of Algorithm 1: centroids of the labeled objects alone
             holder, shared = Holder(blocks, engine), steps.seeds(blocks, engine)
             if most == 0:  # held-out objects advise against any sweep
                 fit = run(steps, holder, lambda restart: (shared, 0), Options(0))
@@ -370,6 +376,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
             **({"held_out": curve} if curve else {}),
         }
         self.n_iter_ = fit.n_iter
+        # a stop by the monitor is one by a callback to the loop; a budget or Ctrl-C are told as such
         ended = fit.stopped_by in ("callback", "max_iter")
         self.stopped_by_ = monitor.reason if ended and monitor.reason else fit.stopped_by
         return self
@@ -382,6 +389,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
 
     def predict_labels(self, X: Any) -> np.ndarray:
         """Predict consistent label sets that violate no constraint, as booleans (n_objects, n_classes)."""
+        # classes exclude each other: the set is the one label
         if self.ontology is None:
             return self._over_blocks(X, _decide)[1][:, None] == np.arange(len(self.classes_))
         return self._over_blocks(
@@ -421,6 +429,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
     ) -> tuple[Sequence[str], np.ndarray]:
         """Names of the views, and what the decision rule makes of the scores of objects, block by block."""
         check_is_fitted(self, "cluster_centers_")
+        # as in the fit: cosines need rows of length 1
         views, engine = self._new_views(X).map(unit_rows), self._engine()
         steps = AssignmentSteps(self._rule(views.names), floating_type(views))
         centers = {name: engine.asarray(self.cluster_centers_[name].T, steps.dtype) for name in views.names}
@@ -458,6 +467,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         scores = {view: part[0] for view, part in self._scores_by_view(X).items()}
         table = np.array([list(scores.values())])
         costs = self._costs()
+        # one object: threads would take longer than the program
         best, reached = solve_with(team_of(1), table, costs, self.ontology)
         asked = label_objective(table, np.broadcast_to(labels, table.shape), costs, self.ontology)
         chosen = dict(zip(scores, best[0]))
@@ -468,6 +478,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
 
     def _soft(self, cosines: np.ndarray) -> np.ndarray:
         """Memberships that follow cosines; of an ontology's leaves, since what is above them always fits."""
+        # cosines lie close together: without a factor all memberships would be about equal
         found = np.exp(SHARPNESS * np.asarray(cosines, dtype=np.float64))
         if self.ontology is not None:
             found[:, [label not in self.ontology.leaves for label in self.ontology.labels]] = 0
@@ -479,6 +490,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
     def _rule(self, names: Sequence[str] | None = None) -> DecisionRule:
         """Rule for views of the given names, by default all that were fitted."""
         weights = tuple(self.view_weights_[name] for name in names or self.view_names_)
+        # weights of 1 are left out, so that the plain rule has no multiplication more than the paper
         plain = None if set(weights) == {1.0} else weights
         return DecisionRule(self.combine, self._costs(), self.ontology, plain, team_of(self.n_jobs))
 

@@ -220,7 +220,9 @@ def load_objects(
     if model.front is not None and table is None:
         raise ValueError("The model was fitted on a raw table: pass --table FILE.")
     if model.front is None and table is not None:
-        raise ValueError("The model was fitted on views: pass --view NAME=FILE or --data FOLDER.")
+        rows = f" For rows of a stream: coview stream FILE --model {path} --labels '' --predictions OUT."
+        stream = rows if hasattr(model.estimator, "predict_then_learn") else ""
+        raise ValueError(f"The model was fitted on views: pass --view NAME=FILE or --data FOLDER.{stream}")
     for name in named_paths(view or []):
         if name not in model.views:
             known = list(model.views)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from coview.engines.protocol import Engine
 from coview.engines.loop import select_engine
+from coview.engines.protocol import Engine
 
 __all__ = ["find_neighbors"]
 

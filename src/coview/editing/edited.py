@@ -86,10 +86,9 @@ def edit(model: Any) -> EditedModel:
     if isinstance(model, EditedModel):
         check_is_fitted(model)
         return copy.copy(model)
-    inner = inspect(model)
     edited = EditedModel(clone(model))
     edited.estimator_ = _hold(model)
-    edited._start(inner)
+    edited._start(inspect(model))
     return edited
 
 
@@ -614,7 +613,7 @@ class EditedModel(MultiViewEstimator):
         if len(found.groups) != n:
             raise ParameterError(f"Group {group} cannot be split into {n} parts: its objects make {len(found.groups)}.")
         # all objects, not those of the group alone: one of another topic has a share of this one, too
-        shares = found.memberships(objects, prepared=True)
+        shares: Any = found.memberships(objects, prepared=True)
         sizes = np.bincount(shares[rows].argmax(axis=1), minlength=n)
         return {"model": model, "shares": None if n_training(inner) is None else shares}, sizes
 

@@ -263,7 +263,7 @@ EDITS: dict[str, dict[str, Callable[[Any], Any]]] = {  # what each edit says bes
     "noise": {"group": _check_number},
     "reduce": {"n": _check_number, "groups": _check_parts},
 }
-OPTIONAL = {"merge": {"name": None}, "rename": {"found": False}}  # what need not be said
+OPTIONAL: dict[str, Record] = {"merge": {"name": None}, "rename": {"found": False}}  # what need not be said
 
 
 def check_record(record: Any) -> Record:

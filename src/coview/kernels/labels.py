@@ -21,7 +21,7 @@ __all__ = ["choose_sets", "solve_flat", "solve_tree"]
 
 @njit(inline="always")
 def _ones(p):
-    """Return the number of bits that are 1."""
+    """Number of bits that are 1."""
     count = 0
     while p:
         p &= p - 1
@@ -31,17 +31,18 @@ def _ones(p):
 
 @njit(inline="always")
 def _gains(scores, n, k, d, gain):
-    """Write the gain of label k for each set of views that have it, by its scores and the views that do not."""
+    """Gain of label k for each set of views that have it, by its scores and the views that do not."""
     V = scores.shape[1]
-    gain[0] = 0.0  # a set without its lowest view is a smaller number, whose gain is known already
+    # each set of views from the one without its lowest view: one addition a set
+    gain[0] = 0.0
     for p in range(1, 1 << V):
         v = 0
         while not (p >> v) & 1:
             v += 1
         gain[p] = gain[p & (p - 1)] + np.float64(scores[n, v, k])
-    # after all sums, since they build on sets without this cost: each view with the label disagrees with each without
     for p in range(1, 1 << V):
         ones = _ones(p)
+        # pairs of views of which one has the label
         gain[p] -= d * ones * (V - ones)
 
 
@@ -61,6 +62,7 @@ def solve_flat(scores, d, mutex, labels, objective, solved, start, stop):
             _gains(scores, n, k, d, gain)
             fresh[:] = -np.inf
             for state in range(full):
+                # no way leads here yet
                 if value[state] == -np.inf:
                     continue
                 for p in range(full):
@@ -70,7 +72,7 @@ def solve_flat(scores, d, mutex, labels, objective, solved, start, stop):
                         fresh[state | p] = candidate
                         came[k, state | p] = state * full + p
             value, fresh = fresh, value
-        # a view without any label is one short of one, which costs as much as one too many
+        # views that ended without any label pay for it
         at = 0
         best = -np.inf
         for state in range(full):
@@ -79,7 +81,7 @@ def solve_flat(scores, d, mutex, labels, objective, solved, start, stop):
                 best, at = candidate, state
         objective[n] = best
         solved[n] = True
-        for k in range(K - 1, -1, -1):  # back along the best way, from the last label to the first
+        for k in range(K - 1, -1, -1):
             p = came[k, at] % full
             at = came[k, at] // full
             for v in range(V):
@@ -89,7 +91,7 @@ def solve_flat(scores, d, mutex, labels, objective, solved, start, stop):
 
 @njit(inline="always")
 def _within(value, members, at, end, limit):
-    """Return whether no member of a group would lose more than `limit` by letting go of one view."""
+    """Whether no member of a group would lose more than `limit` by letting go of one view."""
     for m in range(at, end):
         j = members[m]
         for q in range(1, value.shape[1]):
@@ -114,6 +116,7 @@ def _add_group(value, u, p, subset, mutex, members, at, end, step, price, state,
         j = members[m]
         fresh[:] = -np.inf
         for q in range(value.shape[1]):
+            # views where the member is on and its parent is not
             worth = value[j, q] - subset * _ones(q & ~p)
             for c in range(n_states):
                 if price[c, q] < 0 or state[c] == -np.inf:
@@ -124,7 +127,7 @@ def _add_group(value, u, p, subset, mutex, members, at, end, step, price, state,
                     choice[m, p, c + step[q]] = q
         for c in range(n_states):  # a whole-array assignment takes seconds to compile
             state[c] = fresh[c]
-    for c in range(n_states):  # any number of members may be on: the best end, for the way back down
+    for c in range(n_states):
         if c == 0 or state[c] > state[last[p]]:
             last[p] = c
     value[u, p] += state[last[p]]
@@ -150,7 +153,7 @@ def solve_tree(
     choice = np.zeros((len(members), full, price.shape[0]), dtype=np.int64)
     last = np.zeros((len(group_ptr) - 1, full), dtype=np.int64)
     on = np.zeros(K + 1, dtype=np.int64)
-    on[K] = full - 1  # the root is on in every view: top labels pay no `subset`
+    on[K] = full - 1
     for n in range(start, stop):
         solved[n] = True
         for u in order:
@@ -160,7 +163,6 @@ def solve_tree(
                 value[u, :] = 0.0
             for g in range(node_ptr[u], node_ptr[u + 1]):
                 at, end = group_ptr[g], group_ptr[g + 1]
-                # a small group never reaches the cap
                 solved[n] = solved[n] and (end - at <= cap or _within(value, members, at, end, cap * mutex))
                 for p in range(full - 1 if u == K else 0, full):
                     _add_group(value, u, p, subset, mutex, members, at, end, step, price, state, fresh, choice, last[g])
@@ -169,7 +171,7 @@ def solve_tree(
         if not solved[n]:
             continue
         objective[n] = value[K, full - 1]
-        # parents first: the members' best states depend on the views in which their parent is on
+        # back down: what was the best choice for the views that the parent has
         for t in range(len(order) - 1, -1, -1):
             u = order[t]
             for g in range(node_ptr[u], node_ptr[u + 1]):
@@ -193,12 +195,12 @@ def choose_sets(values, apart, chosen, objective):
     so_far = np.zeros(V + 1)
     at = np.zeros(V, dtype=np.int64)
     for n in range(len(values)):
-        # what views from v on add at best, disagreements aside: a bound from above
         rest[V] = 0.0
         for v in range(V - 1, -1, -1):
             top = values[n, v, 0]
             for s in range(1, S):
                 top = max(top, values[n, v, s])
+            # an upper bound: disagreements only take away
             rest[v] = rest[v + 1] + top
         best = -np.inf
         v = 0
@@ -209,7 +211,7 @@ def choose_sets(values, apart, chosen, objective):
                 v -= 1
                 continue
             candidate = so_far[v] + values[n, v, at[v]]
-            if candidate + rest[v + 1] <= best:  # before the sum over the pairs, which takes longer
+            if candidate + rest[v + 1] <= best:
                 continue
             for w in range(v):
                 candidate -= apart[at[w], at[v]]

@@ -6,7 +6,8 @@ with the steps p_v of `coview.kernels.rounds` and n_b the squared norm of the in
 a row are read or written. Many classes: the label's weights move by +p_v x_v and those of the best wrong class by
 -p_v x_v, with n_v = 2 |x_v|^2.
 
-While a row is read, the next one is asked for at the same pace, since most of the time goes to waiting for memory.
+The kernel waits for memory more than it computes: while a row is read, the next one is asked for at the same pace. All
+that one row needs is forced into one piece of code (`forceinline`), since a call would cost as much as a short row.
 """
 
 from __future__ import annotations
@@ -46,7 +47,6 @@ def learn_rows(
     state.
     """
     n_views, n_outputs, like = places.shape[1], bias.shape[1], (like_index, like_data)
-    # without counting references, which every call with an array does
     state, groups = borrowed(state, state.shape), borrowed(groups, groups.shape)
     options = borrowed(options, options.shape)
     state[SHARE, :], state[LARGEST_NORM, :] = 1.0 / n_views, 0.0
@@ -72,23 +72,23 @@ def learn_rows(
         cost, heft, base, rival = costs[label], intercept, 0.0, _NOBODY
         if n_outputs == 1:
             sign = 1.0 if label == 1 else -1.0
-            # times 0, so that its type stays what it is
             label, base = label * 0, sign * bias[0, 0]
             for v in range(n_views):
                 state[MARGIN, v] = sign * dots[v, 0]
         else:
-            # many classes are one round of two: the label against the wrong class with the highest score
             sign = 1.0
+            # the wrong class that comes nearest, as Crammer et al. (2006) do for many classes
             for k in range(n_outputs):
                 if k != label and (rival < 0 or scores[r, k] > scores[r, rival]):
                     rival = k
+            # two weight vectors move, each by the full step
             heft, base = 2.0 * intercept, bias[0, label] - bias[0, rival]
             for v in range(n_views):
                 state[MARGIN, v] = dots[v, label] - dots[v, rival]
-                state[NORM, v] *= 2.0  # both classes' weights move by the same row
+                state[NORM, v] *= 2.0
         gaps[r] = _gap(state)
         losses[r], tau = _solve(state, groups, base, heft, cost, options)
-        if math.isnan(tau):  # nothing moves: no weight is written
+        if math.isnan(tau):
             continue
         moved += 1
         for v in range(n_views):
@@ -96,7 +96,6 @@ def learn_rows(
             _add(places, like, v, i, _WEIGHTS, step, n_outputs, label)
             if rival >= 0:
                 _add(places, like, v, i, _WEIGHTS, -step, n_outputs, rival)
-            # sum_t w_t = n w_n - sum_t (t - 1) (change of t): averages from the lags, without a pass over all weights
             if averages:
                 _add(places, like, v, i, _LAGS, step * (seen + r), n_outputs, label)
                 if rival >= 0:
@@ -110,7 +109,7 @@ def learn_rows(
 
 @njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
 def _solve(state, groups, base, heft, cost, options):
-    """Solve the round of one labeled row; return its loss and tau, or NaN where nothing moves.
+    """Steps of one labeled row; return its loss and tau, or NaN where nothing moves.
 
     `base` and `heft` are the margin and the n of the intercept, `cost` is C, and options =
     (loss, update, gate, average, n_b or 0, coupling); see `LOSSES` and `UPDATES`.
@@ -118,10 +117,11 @@ def _solve(state, groups, base, heft, cost, options):
     loss = 1.0 - base
     for v in range(state.shape[1]):
         loss -= state[SHARE, v] * state[MARGIN, v]
+    # passive: Algorithm 1 of Nguyen et al. moves where the vote suffers a loss
     if cost <= 0.0 or (loss <= 0.0 and options[2] != 0.0):
         return max(loss, 0.0), np.nan
-    # PA-I bounds the step by C, PA-II adds 1 / (2 C) to its curvature (Crammer et al., 2006)
     cap = cost if options[0] == 1.0 else np.inf
+    # PA-II pays C xi^2: its dual has tau^2 / (4 C), here in units of half a square
     extra = heft + (0.5 / cost if options[0] == 2.0 else 0.0)
     tau = solve_round(state, base, extra, cap, options[5], groups, options[1] == 1.0)
     moved = tau != 0.0
@@ -132,7 +132,7 @@ def _solve(state, groups, base, heft, cost, options):
 
 @njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
 def _gap(state):
-    """Return the mean difference of the views' margins over the pairs of views that the row has; NaN if none."""
+    """Mean difference of the views' margins over the pairs of views that the row has; NaN where it has no pair."""
     total, pairs = 0.0, 0
     for v in range(state.shape[1]):
         for w in range(v):
@@ -147,7 +147,7 @@ def _gap(state):
 
 @njit(inline="always")
 def _row(places, like, v, i, which):
-    """Return indices, values and weights (or lags) of view v, and where row i starts and stops."""
+    """Indices, values and weights (or lags) of view v, and where row i starts and stops."""
     endless = 1 << 40  # the length is never asked for
     indptr = array_at(places[0, v], like[0], endless)
     indices = array_at(places[1, v], like[0], endless)
@@ -159,8 +159,10 @@ def _row(places, like, v, i, which):
 
 @njit(nogil=True, cache=True, error_model="numpy", forceinline=True, fastmath={"contract"})
 def _dot(places, like, v, i, following):
-    """Return row . weights and |row|^2; asks for the row that follows."""
-    # four running sums, which need not wait for each other
+    """Row . weights, and |row|^2; asks for the row that follows.
+
+    Four running sums need not wait for each other.
+    """
     indices, values, weights, j, stop = _row(places, like, v, i, _WEIGHTS)
     ahead = np.int64(array_at(places[0, v], like[0], 1 << 40)[np.uint64(following)]) - np.int64(j)
     s0 = s1 = s2 = s3 = n0 = n1 = n2 = n3 = 0.0
@@ -188,7 +190,7 @@ def _dot(places, like, v, i, following):
 
 @njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
 def _dots(places, like, v, i, dots):
-    """Write row . weights of every class to dots[v]; return |row|^2."""
+    """Row . weights of every class, to dots[v]; |row|^2."""
     indices, values, weights, start, stop = _row(places, like, v, i, _WEIGHTS)
     n_outputs, norm = np.uint64(dots.shape[1]), 0.0
     dots[v, :] = 0.0

@@ -82,18 +82,19 @@ def _solve_two(ma, mb, a, b, qa, qb, loss, extra, cap, coupling):
     # Steps are solved for themselves: as tau qa - u, the step of a view of large norm is a difference of nearly equal
     # numbers, and its error, times that norm, would be an error of the margin.
     q, d = qa + qb, ma - mb
+    by_a, by_b, by_q = 1.0 / a, 1.0 / b, 1.0 / q  # few divisions: this is most of what a round computes
     # free: both margins end at one level z = m_v + n_v p_v, where q (z - ma) = loss - qb d - extra tau
-    heft = extra / q
-    inverse = 1.0 / (q + heft * (1.0 / a + 1.0 / b))
-    pa, pb = (loss - (qb + heft / b) * d) * inverse / a, (loss + (qa + heft / a) * d) * inverse / b
-    tau_free, u_free = (pa + pb) / q, (qa * pb - qb * pa) / q
+    heft = extra * by_q
+    inverse = 1.0 / (q + heft * (by_a + by_b))
+    pa, pb = (loss - (qb + heft * by_b) * d) * inverse * by_a, (loss + (qa + heft * by_a) * d) * inverse * by_b
+    tau_free, u_free = (pa + pb) * by_q, (qa * pb - qb * pa) * by_q
     if 0.0 <= tau_free <= cap and abs(u_free) <= coupling:
         return tau_free, pa, pb
     best, tau, step_a, step_b = -np.inf, 0.0, 0.0, 0.0
     if not 0.0 <= tau_free <= cap:  # tau at its bound: u ties the margins as far as the coupling lets it
         t = 0.0 if tau_free < 0.0 else cap
         pa, pb = (t * q * b - d) / (a + b), (t * q * a + d) / (a + b)
-        u = (qa * pb - qb * pa) / q
+        u = (qa * pb - qb * pa) * by_q
         if abs(u) > coupling:
             u = coupling if u > 0.0 else -coupling
             pa, pb = t * qa - u, t * qb + u
@@ -123,7 +124,8 @@ def _clip_step(gradient, curvature, cap):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def solve_paper(ma, mb, a, b, loss, cap, coupling):
-    """Return tau and u of the paper's Algorithm 1 as printed. Both norms must be above zero."""
+    """Return tau and u = alpha - beta of Algorithm 1 of Nguyen et al. (2012) as printed. Norms must be above zero."""
+    # alpha and beta are equations 13 and 14, clipped; tau has half the factor that equation 10 gives equation 11
     pull = ((1.0 - mb) / b - (1.0 - ma) / a) / (a + b)
     alpha = min(max(0.5 * (coupling + pull), 0.0), coupling)
     beta = min(max(0.5 * (coupling - pull), 0.0), coupling)

@@ -46,6 +46,7 @@ def view_agreement(*labels: Any) -> float:
     if all(np.ndim(part) == 2 for part in labels):
         codes = [np.asarray(part) for part in labels]
     else:
+        # one code book for all views, or the same label could have two numbers
         codes = [part[:, None] for part in encode(*(as_labels("labels", part) for part in labels))]
     if len({len(part) for part in codes}) > 1:
         raise ViewsError(f"All views must label the same objects, got {', '.join(str(len(part)) for part in codes)}.")

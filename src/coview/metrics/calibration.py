@@ -54,6 +54,7 @@ def expected_calibration_error(y_true: Any, probabilities: Any, *, classes: Any 
             parameter="probabilities",
         )
     confidence, right = shares.max(axis=1), known[shares.argmax(axis=1)] == labels
+    # bins of equal size, not of equal width: the confidences of most models crowd near 1
     order = np.argsort(confidence, kind="stable")
     bins = np.array_split(order, min(check_count("n_bins", n_bins), len(order)))
     gaps = [len(rows) * abs(confidence[rows].mean() - right[rows].mean()) for rows in bins]

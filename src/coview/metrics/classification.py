@@ -57,6 +57,7 @@ def hierarchical_f1(Y_true: Any, Y_pred: Any, ontology: Any) -> float:
     )
     if len(true) != len(pred):
         raise ValueError(f"Y_true and Y_pred must have the same number of objects, got {len(true)} and {len(pred)}.")
+    # micro-averaged: objects with many labels count more, as in the hierarchical F of Kiritchenko et al. (2005)
     total = sum(map(len, true)) + sum(map(len, pred))
     return 2 * sum(len(one & other) for one, other in zip(true, pred)) / total if total else 1.0
 
@@ -70,6 +71,7 @@ def check_acyclic(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
         TopologicalSorter(parents).prepare()
     except CycleError as error:
         names = [str(label) for label in error.args[1][:-1]]
+        # the same cycle is told in the same words, wherever the sorter found its way into it
         first = names.index(min(names))
         shown = " > ".join([*names[first:], *names[: first + 1]])
         raise ValueError(

@@ -47,6 +47,7 @@ def clustering_accuracy(y_true: Any, y_pred: Any) -> float:
     0.75
     """
     table = contingency_matrix(*_encode_both(y_true, y_pred))
+    # the Hungarian method; a greedy matching could give a class to the wrong one of two large clusters
     rows, columns = linear_sum_assignment(table, maximize=True)
     return float(table[rows, columns].sum() / table.sum())
 

@@ -18,6 +18,7 @@ def as_labels(name: str, labels: Any) -> np.ndarray:
         raise ValueError(f"{name} must hold one label per object (one dimension), got shape {array.shape}.")
     if not array.size:
         raise ValueError(f"{name} is empty. Pass one label per object.")
+    # what counts as no label differs by type; only lists of mixed things are looked through one by one
     gaps = 0
     if array.dtype.kind == "f":
         gaps = int(np.isnan(array).sum())

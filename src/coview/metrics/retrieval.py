@@ -71,6 +71,7 @@ def mean_average_precision(
     if np.isnan(ranked).any():
         raise ValueError("scores must not be NaN. Use -inf to rank an item last.")
     most = ranked.shape[1] if at is None else check_count("at", at)
+    # one query at a time: relevance of all pairs by label may be larger than the scores
     hits = (flags[i] if relevant is not None else queries[i] == items for i in range(len(ranked)))
     values = [_average_precision(row, hit, most, cutoff) for row, hit in zip(ranked, hits) if hit.any()]
     if not values:
@@ -79,6 +80,7 @@ def mean_average_precision(
 
 
 def _average_precision(scores: np.ndarray, relevant: np.ndarray, at: int, cutoff: str) -> float:
+    # precision at each relevant item: the hits so far over its rank
     ranks = np.flatnonzero(relevant[np.argsort(-scores, kind="stable")]) + 1
     hits = np.arange(1, len(ranks) + 1)
     counted = (ranks if cutoff == "rank" else hits) <= at

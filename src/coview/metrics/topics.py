@@ -52,6 +52,7 @@ def topic_coherence(topics: Any, reference: Any, *, measure: str = "npmi", n_fea
     """
     check_option("measure", measure, ("npmi", "c_v"))
     first = _first_features(_as_weights(topics), check_count("n_features", n_features, 2))
+    # only the columns of first features are counted: pairs of all features would not fit in memory
     used = np.unique(np.concatenate(first)) if first else np.zeros(0, dtype=np.int64)
     matrix = sparse.csr_array(reference)
     if len(used) and used[-1] >= matrix.shape[1]:
@@ -148,6 +149,7 @@ def _coherence(joint: np.ndarray, measure: str) -> float:
     npmi = _npmi(joint)
     if measure == "npmi":
         return float(npmi[~np.eye(m, dtype=bool)].mean())
+    # C_v (Röder, Both and Hinneburg 2015): the cosine of each feature's NPMI with the sum over the topic
     total = npmi.sum(axis=0)
     lengths = np.linalg.norm(npmi, axis=1) * np.linalg.norm(total)
     return float(np.where(lengths > 0, npmi @ total / np.where(lengths > 0, lengths, 1.0), 0.0).mean())

@@ -134,11 +134,13 @@ def compare(
     seed = base_seed(random_state)
     codes, classes = encode_labels(y, len(views))
     known = codes >= 0
+    # labels that are to be thrown away make a task of few labels, too
     kind = task or ("classification" if known.all() and label_share is None else "few_labels")
     groups = None if groups is None else np.asarray(groups)
     if kind == "clustering":
         n_groups = check_count("n_clusters", len(classes) if n_clusters is None else n_clusters, 2)
         check_enough_objects(len(views), n_groups)
+        # clusters are found without labels: all objects at once, and only the seed differs
         splits = [(np.arange(len(views)), np.arange(len(views)))] * n_repeats
     else:
         n_groups = len(classes)
@@ -160,7 +162,9 @@ def compare(
     progress: Any = show_jobs(names, len(splits), metrics[0]) if is_shown(verbose) else nullcontext()
     with progress as watch:
         jobs = [(kind, len(splits), method) for method in selected]
+        # views and labels travel to each worker once, not with each method
         outcomes = run_jobs(evaluate, (plan, views), jobs, n_jobs=n_jobs, budget=time_budget, watch=watch)
+    # Ctrl-C after an hour must not lose the hour
     if any(outcome.status == "stopped" for outcome in outcomes):
         warnings.warn(
             "compare was interrupted; the table contains the completed results.", InterruptedFitWarning, stacklevel=2
@@ -199,6 +203,7 @@ def _identify_links(views: Views, links: Any) -> Views:
     name = links if isinstance(links, str) else links["links"]
     if name not in views or views[name].shape[1] != len(views) or name in views.feature_names:
         return views  # NeighborViews says what is wrong
+    # links name objects: in a part of them, a column must still mean the same object
     ids = (np.arange(len(views)) if views.ids is None else views.ids).astype(str)
     return Views(views, ids=ids, feature_names={name: ids})
 
@@ -211,6 +216,7 @@ def _row(method: Method, outcome: JobOutcome, metrics: list[str], n_splits: int)
         row[name] = float(np.mean(values)) if values else float("nan")
         row[f"{name}_std"] = float(np.std(values)) if values else float("nan")
     if parts:
+        # the first split of a process compiles kernels: the median leaves it out
         row["fit_seconds"] = float(np.median([part["fit_seconds"] for part in parts]))
     if outcome.status in UNFINISHED:
         note = f"{note} {len(parts)} of {n_splits} splits done."

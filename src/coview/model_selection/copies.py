@@ -48,6 +48,7 @@ def copy_to_fit(
     settings: dict[str, Any] = {}
     for name, value in parameters.items():
         owner, _, last = name.rpartition("__")
+        # models of coview say nothing at None while another one shows progress; others have a 0 or False of their own
         if last == "verbose":
             settings[name] = None if answers(parameters.get(owner, copy)) else type(value)()
         elif last == "random_state" and seed is not None:
@@ -55,6 +56,7 @@ def copy_to_fit(
         elif last == "time_budget" and time_budget is not None:
             settings[name] = min(value or time_budget, time_budget)
     copy.set_params(**settings)
+    # the model's own checkpoint and budget are those of its fit: two fits must not write one file
     for inner in models_inside(copy):
         inner.set_callbacks(*([] if time_budget is None else [TimeBudget(time_budget)]))
     return copy

@@ -116,6 +116,7 @@ def select_clusters(
     progress: Any = show_jobs(names, n_repeats, "stability") if is_shown(verbose) else nullcontext()
     with progress as watch:
         outcomes = run_jobs(_judge, plan, jobs, n_jobs=n_jobs, budget=time_budget, watch=watch)
+    # a model either has a likelihood for all numbers or for none; failed ones do not tell
     judged = any("likelihood" in part for outcome in outcomes for part in outcome.parts)
     criteria = ["likelihood", "stability"] if judged else ["stability"]
     rows = [_row(number, outcome, criteria) for number, outcome in zip(numbers, outcomes)]
@@ -219,6 +220,7 @@ def recommend(rows: Sequence[dict[str, Any]], criteria: Sequence[str]) -> tuple[
         # few large clusters are easily stable: of equals, the finest
         best = max(near["stability"], key=lambda i: rows[i]["n_clusters"])
     elif common:
+        # both criteria agree that these are as good: the simplest, by the rule of one standard error
         best = min(common, key=lambda i: rows[i]["n_clusters"])
     else:
         ranks = {i: sum(rows[j][name] > rows[i][name] for j in done for name in criteria) for i in done}
@@ -263,6 +265,7 @@ def _judge(call: Callable[..., Any], job: tuple[int, Mapping[str, Any]]) -> Iter
 
 def _repeat(plan: _Plan, setting: Mapping[str, Any], r: int) -> dict[str, float]:
     n_rows = len(plan.views)
+    # two overlapping samples, as Ben-Hur et al. (2002): a clustering that is there is found in both
     one, two = list(subsamples(n_rows, 2 * plan.n_repeats, plan.seed))[2 * r : 2 * r + 2]
     here, there = np.full(n_rows, -1), np.full(n_rows, -1)
     # the two fits start from different seeds: what depends on the start is not stable either
@@ -284,6 +287,7 @@ def held_out_likelihood(model: Any, views: Views, seed: int) -> float | None:
     if density is not None:
         return density
     rng = np.random.default_rng(seed)
+    # document completion (Wallach et al. 2009): one half tells the mixture, the other one is predicted
     halves = {name: _deal_tokens(matrix, rng) for name, matrix in views.items()}
     known = {name: half for name, (half, _) in halves.items()}
     expected = fitted.expected(Views(known, ids=views.ids, present=views.present, feature_names=views.feature_names))
@@ -321,6 +325,7 @@ def _log_likelihood(asked: sparse.csr_array, mixture: np.ndarray, profiles: np.n
         expected = mixture[start : start + 256].astype(np.float64) @ profiles
         expected /= np.maximum(expected.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         rows, columns = part.coords
+        # a word that no topic has would make the likelihood zero, whatever the rest
         shares = (1 - SMOOTHING) * expected[rows, columns] + SMOOTHING / n_features
         total += float(part.data @ np.log(shares))
     return total

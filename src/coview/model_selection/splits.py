@@ -39,9 +39,11 @@ def few_label_splits(
     """
     known = np.flatnonzero(codes >= 0)
     if cv is None and groups is None:
+        # a generator for each repeat: the tenth split is the same whether ten or twenty are asked for
         return [_hide_labels(codes, known, share, np.random.default_rng([seed, r])) for r in range(n_repeats)]
     splits = []
     for r, (train, test) in enumerate(make_splits(codes[known], cv, None if groups is None else groups[known], seed)):
+        # positions among the labeled objects, back to positions among all
         kept = known[train]
         if share is not None:
             kept = _sample_classes(codes, kept, share, np.random.default_rng([seed, r]))
@@ -58,6 +60,7 @@ def subsamples(n_rows: int, number: int, seed: int) -> Iterator[np.ndarray]:
 
 def _hide_labels(codes: np.ndarray, known: np.ndarray, share: float | None, rng: np.random.Generator) -> Split:
     if share is None:
+        # a fifth, as of five folds; a class must keep one label, or it could not be predicted at all
         asked = _sample_classes(codes, known, 0.2, rng, leave=1)
     else:
         asked = np.setdiff1d(known, _sample_classes(codes, known, share, rng))

@@ -70,10 +70,12 @@ def refit_stability(
         )
     others = []
     seeds = checked_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_fits)
+    # warnings of a copy would be those of the model, once more for each
     with unwarned():
         for seed in counted(seeds.tolist(), "fitting copies", n_fits):
             copy = copy_to_fit(model, seed=seed)
             theirs = inspect(copy.fit(X) if y is None else copy.fit(X, y))
+            # a pipeline of texts may choose other words from other objects
             _check_features(mine, theirs, ours)
             others.append(_weights(theirs, X))
     shared = np.mean([_found_again(ours, other, n_features) for other in others], axis=0)
@@ -99,7 +101,9 @@ def _check_features(mine: Inspection, theirs: Inspection, views: Iterable[str]) 
 def _found_again(ours: dict[str, Any], theirs: dict[str, Any], n_features: int) -> np.ndarray:
     """Shared features of each group and its partner by view (views x groups); one partner for all views."""
     overlaps = np.array([compute_shared_features(ours[view], theirs[view], n_features) for view in ours])
+    # matched by all views together: a group that is another one in each view would not be found again
     rows, columns = linear_sum_assignment(overlaps.sum(axis=0), maximize=True)
+    # a group without partner, where a copy has fewer, is not found again: 0
     found = np.zeros(overlaps.shape[:2])
     found[:, rows] = overlaps[:, rows, columns]
     return found

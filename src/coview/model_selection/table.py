@@ -134,6 +134,7 @@ class Comparison(ResultTable):
         self.scores = dict(scores or {})
         self.about = dict(about or {})
         self._estimators = dict(estimators or {})
+        # copies: figures are added to them below
         self.rows = sorted((dict(row) for row in rows), key=self._place)
         for row in self.rows:
             if row["status"] != "done":  # a mean over some splits cannot be held against those over all
@@ -209,6 +210,7 @@ class Comparison(ResultTable):
             figure = Figure(figsize=(8.0, 0.9 + 0.27 * len(rows)), layout="constrained")
             axis = figure.add_subplot()
         names, colors = [row["method"] for row in rows], [COLORS[row["group"]] for row in rows]
+        # standard deviations of splits, not errors of means: splits share objects, and means look surer than they are
         errors = [row[f"{metric}_std"] for row in rows]
         axis.barh(names, [row[metric] for row in rows], 0.7, color=colors, xerr=errors, ecolor="#444444")
         axis.invert_yaxis()
@@ -229,14 +231,20 @@ class Comparison(ResultTable):
 
     def _place(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
         done = row["status"] == "done"
+        # what ran out of time may still be good, and stands before what failed
         return not done, row["status"] == "failed", -row[self.metrics[0]] if done else 0, row["method"]
 
     def _note(self) -> str:
-        if not any("behind" in row for row in self.rows):
-            return NOTES[self.task]
-        near = ", ".join(self.near_best_[1:]) or "none"
-        behind = "Behind: the difference from the best over the same splits, with its 95 % interval."
-        return f"{NOTES[self.task]} {behind} Not clearly worse than the best: {near}."
+        parts = [NOTES[self.task]]
+        if any("behind" in row for row in self.rows):
+            near = ", ".join(self.near_best_[1:]) or "none"
+            parts.append("Behind: the difference from the best over the same splits, with its 95 % interval.")
+            parts.append(f"Not clearly worse than the best: {near}.")
+        # a table of methods that ran out of time is no verdict on them: say what to change
+        if any(row["status"] == "over budget" for row in self.rows):
+            budget = self.about.get("time_budget")
+            parts.append(f"Each method had {budget} s for all splits: time_budget, or --budget, gives them more.")
+        return " ".join(parts)
 
     def _head(self) -> list[str]:
         return ["method", "kind", *self.metrics, "behind", "fit s", "note"]

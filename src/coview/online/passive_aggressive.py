@@ -4,8 +4,10 @@ Each round minimizes
 
     sum_v |w_v - w_v'|^2 / 2 + coupling * sum_{v<w} |z_v - z_w| + C * max(0, 1 - mean_v z_v),     z_v = y w_v . x_v
 
-Nguyen, Chang and Hui, Two-view online learning (2012), here solved exactly, for any number of views and classes. Their
-Algorithm 1 is not the minimizer of the problem they state: update="paper" keeps it.
+Nguyen, Chang and Hui, Two-view online learning (2012): the problem of their section 3.3, with the loss of equation 2,
+the L1 relatedness of equation 3, and coupling for their gamma. It is solved exactly here (`coview.kernels.rounds`), for
+any number of views and classes. Their Algorithm 1 is not the minimizer of the problem that they state: update="paper"
+keeps it.
 """
 
 from __future__ import annotations
@@ -79,7 +81,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         Learn an intercept too, as a feature that is 1 for all objects; the paper has none.
     shuffle : bool, default=True
         Go over the objects in random order in `fit`; `partial_fit` takes them as they come. From 16,384 objects on,
-        random runs of 16 neighbors are mixed within windows of 512, which the memory follows a third faster.
+        random runs of 32 neighbors are mixed within windows of 512, an order that memory can follow.
     max_iter : int, default=1
         Passes over the data in `fit`; it ends sooner after a pass that changed nothing.
     random_state : int, RandomState, Generator or None, default=None
@@ -185,6 +187,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         self._begin(views, fixed=False)
         batch = self._batch(views, codes)
         rng = np.random.default_rng(base_seed(self.random_state))
+        # unlabeled objects teach nothing: `fit` does not go over them
         order = rows = np.flatnonzero(codes >= 0)
         self.history_ = {"objective": [1.0], "difference": [0.0], "updates": [0.0]}
         for sweep in range(check_count("max_iter", self.max_iter)):
@@ -192,6 +195,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
                 order = _shuffle_rows(rows, order, rng)
             moved = self._sweep(batch, order)
             self.n_iter_ = sweep + 1
+            # passive in every round: another pass would be the same
             if not moved:
                 break
         return self
@@ -237,6 +241,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         else:
             views = X if self._is_plain_batch(X) else self._new_views(X)
             codes, known = _known_classes(y, len(views), self.classes_, classes, fixed=self._memory["fixed"])
+            # `average` may have been set since the last batch
             memory = averaged_memory(self._memory, bool(self.average))
             if len(known) > len(self.classes_):
                 memory = grow_classes(memory, np.searchsorted(known, self.classes_).tolist(), len(known))
@@ -287,6 +292,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         # the intercept is a feature of value 1 in the sum that is divided by the number of views
         intercept = 1.0 / len(self.view_names_) ** 2 if self.fit_intercept else 0.0
         chosen = LOSSES.index(self.loss), UPDATES.index(self.update)
+        # one array of numbers: a kernel is compiled anew for each mixture of types
         options = np.array([*chosen, self.gate, self.average, intercept, self.coupling], dtype=np.float64)
         return rows, codes, self.C * factors, options
 
@@ -302,6 +308,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         self.history_["objective"].append(sum(float(outcome.losses.sum()) for outcome in outcomes) / len(order))
         self.history_["difference"].append(float(known.mean()) if len(known) else 0.0)
         self.history_["updates"].append(moved / len(order))
+        # the kernel has seen every norm: values are looked at again only where one is out of range
         norms = np.max([outcome.largest for outcome in outcomes], axis=0).tolist()
         for name, values, most in zip(self.view_names_, rows.values, norms):
             if not len(values) * SMALLEST**2 <= most <= LARGEST**2:
@@ -408,6 +415,7 @@ def _known_classes(
         if known is None or fixed:
             raise
         fresh = encode_labels(y, n_rows, batch=True)[1]
+    # NumPy would turn the number 1 into the text "1", and two classes into one
     if (fresh.dtype.kind in "US") != (known.dtype.kind in "US"):
         raise ParameterError(
             f"holds labels such as {short(fresh[0])}, but earlier ones were like {short(known[0])}. Use numbers only, "
@@ -420,11 +428,13 @@ def _known_classes(
 def _shuffle_rows(rows: np.ndarray, before: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return rows, which ascend, in random order: a permutation of the order `before`, or one that memory can follow.
 
-    The latter where there are very many: random runs of 16 neighbors, mixed within windows of 512.
+    The latter where there are very many: random runs of 32 neighbors, mixed within windows of 512.
     """
+    # smaller ones stay in the cache, whatever their order
     if len(rows) < 2**14:
         return rng.permutation(before)
-    return mix_rows(rows, 16, 512, rng.integers(2**63, dtype=np.uint64))
+    # runs long enough for the prefetcher to follow, windows of rows that stay in a cache of 1 MB
+    return mix_rows(rows, 32, 512, rng.integers(2**63, dtype=np.uint64))
 
 
 def _public(scores: np.ndarray) -> np.ndarray:

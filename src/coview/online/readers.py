@@ -27,6 +27,7 @@ from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
 from coview.utils.jsonable import json_rows
 from coview.utils.messages import file_errors, listed, not_text, quantity, short
+from coview.utils.warn import warn_user
 from coview.validation import check_count
 from coview.views.views import PLAIN, Views
 
@@ -73,7 +74,7 @@ def read_stream(
     Batch
         ``views`` and ``labels``. In .jsonl a line is an object: every key but the label and "id" is a view, whose value
         is ``{feature: number or text}``, a list of numbers, or text (its words are counted); a number is a feature of
-        the view "x".
+        the view "x", of which a warning tells where there are other views and `views` does not name it.
 
     Examples
     --------
@@ -134,6 +135,7 @@ def _svmlight_batches(stream: Any, widths: Mapping[str, int], size: int, called:
             matrix, target = _parse_lines(text)
         number += len(lines)
         if len(target):
+            # each value is written as text once, not once for each row
             values, codes = np.unique(target, return_inverse=True)
             names = [str(int(value)) if value.is_integer() else repr(value) for value in values.tolist()]
             yield Batch(_cut_columns(matrix, widths, called), [names[code] for code in codes.tolist()])
@@ -149,6 +151,7 @@ def _parse_lines(text: bytes) -> tuple[Any, np.ndarray]:
     labels, values = np.empty(rows), np.empty(entries)
     indptr, indices = np.empty(rows + 1, dtype=np.int32), np.empty(entries, dtype=np.int32)
     n_rows = parse_svmlight(np.frombuffer(text, dtype=np.uint8), labels, indptr, indices, values)
+    # comments, query ids and the like
     if n_rows < 0:
         return load_svmlight_file(io.BytesIO(text), zero_based=True)
     shape = n_rows, int(indices.max(initial=0)) + 1
@@ -179,12 +182,21 @@ class _Assembler:
         self.widths, self.n_features, self.label, self.called = dict(widths), n_features, label, called
         self.label_found = label is None  # whether a row had it
         self.lengths: dict[str, int] = {}  # of views that are lists of numbers
+        self.given = bool(widths)
 
     def __call__(self, rows: list[dict[str, Any]]) -> Batch:
         labels = self._labels(rows)
         by_view = [_group_by_view(row) for row in rows]
         found = dict.fromkeys(view for row in by_view for view in row)
         self.widths = self.widths or dict.fromkeys(found, self.n_features)
+        if not self.given and PLAIN in found and len(found) > 1:
+            bare = next(key for row in by_view for key in row.get(PLAIN, ()))
+            warn_user(
+                f"{self.called} has numbers beside its views, such as {short(bare)}: they are features of one more "
+                f"view, {PLAIN!r}. Name all views to say that they are meant so, or leave the numbers out.",
+                UserWarning,
+            )
+        self.given = True  # what the first batch has is what is meant from then on
         unknown = [view for view in found if view not in self.widths]
         if unknown:
             raise DataFileError(
@@ -194,6 +206,7 @@ class _Assembler:
             )
         if not self.widths:
             raise DataFileError(f"The rows of {self.called} have no features besides {self.label!r}.")
+        # a view that a row does not name is missing, which an empty one is not
         present = np.array([[view in row for view in self.widths] for row in by_view])
         matrices = {view: self._matrix(view, [row.get(view) for row in by_view]) for view in self.widths}
         return Batch(Views(matrices, present=present), labels)

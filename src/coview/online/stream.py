@@ -90,6 +90,7 @@ def evaluate_stream(
             unpredicted += len(truth)
             continue
         start = 0
+        # a batch may end one line of the table and begin the next
         while start < len(truth):
             part = slice(start, start + every - tally.in_window)
             tally.count(truth[part], guess[part], losses[part], gaps[part])
@@ -147,6 +148,7 @@ def _batches(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
         return
     # one matrix stays one: models of scikit-learn take no Views
     rows: Any = X if is_plain(X) and hasattr(X, "shape") else as_views(X)
+    # a list stays one: NumPy would make texts of numbers beside a None
     labels = y if isinstance(y, (list, tuple)) else np.asarray(y)
     if len(labels) != rows.shape[0]:
         raise ParameterError(
@@ -212,6 +214,7 @@ def _round(model: Any, views: Any, labels: Any, classes: Any) -> tuple[np.ndarra
 
 def _learn(model: Any, views: Any, labels: np.ndarray, classes: Any, fitted: bool) -> None:
     """Learn a batch; where that fails for want of the classes, say how to name them."""
+    # scikit-learn takes the classes with the first batch only
     named = {} if fitted or classes is None else {"classes": classes}
     try:
         model.partial_fit(views, labels, **named)
@@ -242,6 +245,7 @@ class _RunningScores:
     def line(self) -> dict[str, float]:
         """Return the metrics now, and open a new window."""
         self.all_gaps += self.gap
+        # pairs are few, however long the stream: neither labels nor predictions are kept
         right = sum(n for (truth, guess), n in self.pairs.items() if truth == guess)
         figures = {"rounds": self.rounds, "accuracy": _ratio(right, self.rounds), "f1": _f1(self.pairs)}
         if self.tells:
@@ -257,6 +261,7 @@ def _ratio(total: float, count: float) -> float:
 
 def _f1(pairs: Mapping[tuple[Any, Any], int]) -> float:
     """F1 of the second of two classes, else the mean over all classes seen."""
+    # by text: labels of a stream may be of types that do not compare
     labels = sorted({truth for truth, _ in pairs}, key=str)
     scores = []
     for label in labels[1:] if len(labels) == 2 else labels:

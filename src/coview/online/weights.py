@@ -97,6 +97,7 @@ def averaged_memory(memory: Memory, averages: bool) -> Memory:
         part.update({name: np.require(array, requirements=("C", "W")) for name, array in part.items()})
     if averages == (memory["lags"] is not None):
         return {**memory, "bias": memory["bias"].copy()}
+    # the mean over all rounds is w - lag / rounds: a lag of 0 says that w has been so from the start
     lags = {name: np.zeros_like(array) for name, array in memory["weights"].items()} if averages else None
     return {**memory, "lags": lags, "bias": memory["bias"] * [[1.0], [0.0]]}
 
@@ -126,6 +127,7 @@ def rows_of(views: Views, names: Sequence[str], dtype: Any) -> CompressedRows:
     """Return the rows of the named views, of one type; a view that is not there is empty in every row."""
     blank = sparse.csr_array((len(views), 0), dtype=dtype)
     parts = [_as_csr(views[name]) if name in views else blank for name in names]
+    # one compiled kernel takes all views: their index types must be the same
     index = np.result_type(*(array.dtype for part in parts for array in (part.indptr, part.indices)))
     return CompressedRows(
         tuple(np.ascontiguousarray(part.indptr, dtype=index) for part in parts),
