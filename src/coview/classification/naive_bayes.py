@@ -75,7 +75,7 @@ def feature_log_prob(counts: np.ndarray, alpha: float) -> np.ndarray:
 def view_posterior(matrix: Any, log_prob: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
     """Posterior of each object from one view, in the view's own floating type."""
     # in single precision where the view is: a product in double precision would copy it
-    odds, prior = log_odds(log_prob, log_prior, _own_type(matrix))
+    odds, prior = center_log_prob(log_prob, log_prior, _own_type(matrix))
     scores = np.asarray(matrix @ odds)
     scores += prior
     return softmax_rows(scores)
@@ -94,7 +94,7 @@ def _own_type(matrix: Any) -> Any:
     return np.float32 if matrix.dtype == np.float32 else np.float64
 
 
-def log_odds(log_prob: np.ndarray, log_prior: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+def center_log_prob(log_prob: np.ndarray, log_prior: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
     """Log p(feature | class) (features x classes) and log p(class), less what cancels in the posterior.
 
     Without the mean over the classes the sums over long objects keep their digits.
@@ -422,7 +422,7 @@ class NaiveBayesStart:
         total = held.present.sum(axis=1)
         mean = ops.asarray(np.repeat((total == 0)[:, None] / n_classes, n_classes, axis=1), dtype)
         for v, (name, X) in enumerate(held.handles.items()):
-            odds, prior = log_odds(self.log_probs[name] * self.scales[name], self.log_prior, dtype)
+            odds, prior = center_log_prob(self.log_probs[name] * self.scales[name], self.log_prior, dtype)
             share = ops.asarray(held.present[:, v, None] / np.maximum(total, 1)[:, None], dtype)
             scores = ops.project(X, ops.asarray(odds)) + ops.asarray(prior)
             raised = ops.xp.exp(scores - ops.xp.amax(scores, 1)[:, None])

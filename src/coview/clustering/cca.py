@@ -139,17 +139,23 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         views = self._fit_views(X)
         check_enough_objects(len(views), n_clusters)
         for v, name in enumerate(views.names):
+            # its mean and directions would be those of nothing
             if not views.present[:, v].any():
                 raise ViewsError(f"No object has view {name!r}, so it cannot be correlated. Drop the view.")
+        # length 1 in one dimension is a sign: all objects would be one of two points
         if views.shape[1] == 1 and self.normalize is not None:
             raise ViewsError(
                 "X has 1 feature(s), and only its sign remains when rows are scaled to unit length.",
                 use={"normalize": None},
             )
+        # Chaudhuri et al. take one direction less than clusters; one more does no harm, as weak ones count by their
+        # correlation
         n_components = n_clusters if self.n_components is None else self.n_components
         seed = base_seed(self.random_state)
+        # one share per view: a view of few objects and many features correlates with anything by chance
         ridge = per_view("regularization", self.regularization, views.names, default=0.01)
         scaled = self._scaled(views)
+        # on small matrices threads cost more than they gain
         with few_threads(len(views), n_clusters):
             space = common_space(scaled, n_components, ridge=ridge, power=self.power, rank=self.rank, seed=seed)
             self.projections_, self.offsets_, self.correlations_ = space.projections, space.offsets, space.correlations
@@ -193,4 +199,5 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def _embed(self, space: CommonSpace, views: Views) -> np.ndarray:
         positions = space.project(views)
+        # objects that lack views stand nearer to the middle, as means do; by direction they are comparable
         return unit_rows(positions) if self.normalize == "both" else positions

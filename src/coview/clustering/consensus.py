@@ -183,6 +183,7 @@ def fold_in_consensus(
         moved = _move_pattern(there, here, mapping, here @ mapping)
         change = np.abs(moved - here).max(axis=1)
         pattern[moving] = here = moved
+        # each object is a problem of its own: those that are solved need no further updates
         still = change > tol
         if not still.all():  # the others are there
             moving, here, there = moving[still], here[still], there[still]
@@ -202,6 +203,7 @@ def _equal_rows(labels: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, n
     """
     codes = np.zeros(len(labels[0]), dtype=np.int64)
     for column in labels:
+        # renumbered after each column, or the product of all numbers of clusters would overflow
         codes = np.unique(codes * (int(column.max(initial=-1)) + 2) + column, return_inverse=True)[1]
     _, first, member, sizes = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
     return np.column_stack(labels)[first], member, sizes
@@ -244,6 +246,7 @@ class _PatternUpdates:
         self.parts, self.tol = parts, tol
         self.counts = parts.clusters * sizes[:, None]
         self.weighed = parts.weighed * sizes[:, None]
+        # what the divergence is measured from: the objective is 0 where the model equals the clusters
         self.least = float(xlogy(self.weighed, parts.clusters).sum())
 
     def start(self, rows: np.ndarray) -> _Pattern:
@@ -256,6 +259,7 @@ class _PatternUpdates:
             if deadline.is_over():
                 break
             rows = _move_pattern(self.parts.weighed, at.rows, at.mapping, at.model)
+            # with the new rows, not the old ones: alternating updates never raise the divergence
             mapping = self.parts.shares(at.mapping * (rows.T @ (self.counts / np.maximum(rows @ at.mapping, FLOOR))))
             model = rows @ mapping
             objective = self._objective(model)
@@ -363,6 +367,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         labels = self._new_labels(views)
         weights = [self._weights()[name] for name in labels]
         mappings = [self.cluster_mapping_[name] for name in labels]
+        # a clusterer may name clusters that no training object was in
         known = [np.where(part < mapping.shape[1], part, -1) for part, mapping in zip(labels.values(), mappings)]
         memberships = fold_in_consensus(known, mappings, weights=weights)
         return memberships.astype(next(views.values()).dtype)
@@ -478,6 +483,7 @@ class ConsensusClustering(BaseConsensus):
         self.unit_rows_ = self.estimator is None
         self.estimators_: dict[str, Any] = {}
         self.labels_by_view_: dict[str, np.ndarray] = {}
+        # on small matrices threads cost more than they gain
         with few_threads(len(views), self.n_clusters):
             for v, name in enumerate(counted(views.names, "view", len(views.names))):
                 self.estimators_[name], self.labels_by_view_[name] = self._cluster(name, views, v, seed)
@@ -527,6 +533,7 @@ class ConsensusClustering(BaseConsensus):
         have = np.flatnonzero(views.present[:, v])
         if not have.size:
             raise ViewsError(f"No object has view {name!r}, so it cannot be clustered. Drop the view.")
+        # zeros of objects that lack the view would be a cluster of their own
         rows = self._prepared(views[name] if len(have) == len(views) else take_rows(views[name], have))
         if self.estimator is None:
             model = KMeans(min(self.n_clusters, rows.shape[0]), n_init=5, random_state=seed)
@@ -537,4 +544,5 @@ class ConsensusClustering(BaseConsensus):
         labels = np.full(len(views), -1, dtype=np.int64)
         with fitting(model, f"view {name!r}"):
             labels[have] = model.fit_predict(rows)
+        # some clusterers have several kinds of noise below -1
         return model, np.maximum(labels, -1)

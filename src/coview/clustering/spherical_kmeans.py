@@ -261,6 +261,7 @@ def sweep_sphere(rows: Any, centers: np.ndarray, max_iter: int, tol: float) -> S
         if tol > 0 and (not moved.size or objective[-1] - objective[-2] <= tol * objective[-1]):
             break
         some = take_rows(rows, moved)
+        # only what moved: late sweeps move few objects
         sums += _sum_by_cluster(some, state.labels[moved], n_clusters) - _sum_by_cluster(some, old[moved], n_clusters)
     return SphereFit(state.labels, centers, objective)
 
@@ -273,6 +274,8 @@ class _Assignment:
 
     def update(self, rows: Any, centers: np.ndarray, turned: np.ndarray, slack: float) -> None:
         """Put rows to their nearest center, where these have turned by so much."""
+        # triangle inequality (Hamerly 2010, on the sphere): another center is nearer by at most the largest turn of
+        # those
         second, first = np.sort(np.append(turned, 0.0))[-2:]
         self.own += turned[self.labels]
         self.others -= np.where(turned[self.labels] == first, second, first)

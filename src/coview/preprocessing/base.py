@@ -17,13 +17,13 @@ from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.warn import warn_user
 from coview.validation import remember_columns
-from coview.views.arrays import check_magnitude, check_not_negative, filled_rows, take_rows
+from coview.views.arrays import check_magnitude, check_not_negative, filled_rows, scatter_rows, take_rows
 from coview.views.coerce import as_views
 from coview.views.inputs import match_columns
 from coview.views.lazy import LazyViews
 from coview.views.views import Views, is_plain
 
-__all__ = ["PerViewTransformer", "ViewsTransformerMixin", "warn_of_emptied_rows"]
+__all__ = ["PerViewTransformer", "ViewsTransformerMixin", "float_of", "insert_absent", "warn_of_emptied_rows"]
 
 
 def warn_of_emptied_rows(filled: Mapping[str, np.ndarray], views: Views, *, advice: str = "") -> None:
@@ -187,6 +187,11 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     def _feature_names(self, name: str, columns: np.ndarray | None) -> np.ndarray | None:
         """Names of the new features, given the old ones."""
         return columns
+
+
+def insert_absent(rows: Any, present: np.ndarray) -> Any:
+    """Return the rows of the objects that have a view as rows of all objects, zeros for those that lack it."""
+    return rows if present.all() else scatter_rows(rows, np.where(present, np.cumsum(present) - 1, -1))
 
 
 def float_of(array: Any) -> np.dtype:

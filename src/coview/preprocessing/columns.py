@@ -75,6 +75,11 @@ class RawTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         """Columns of each fitted view."""
         return {view: [name] for view, name in self.columns_.items()}
 
+    def _as_table(self, X: Any, columns: Any) -> Table:
+        """X as a table; a plain list is the only one of `columns`, or else the column "text"."""
+        one = isinstance(columns, Mapping) and len(columns) == 1
+        return as_table(X, bare=next(iter(columns.values())) if one else "text")
+
 
 @dataclass(frozen=True)
 class Table:

@@ -10,14 +10,14 @@ from scipy import sparse
 from sklearn.base import clone
 
 from coview.exceptions import ParameterError, ViewsError
-from coview.preprocessing.base import PerViewTransformer
+from coview.preprocessing.base import PerViewTransformer, insert_absent
 from coview.preprocessing.routing import metadata_router, routed_metadata
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import asking, fitting
 from coview.utils.parameters import NONE, TRANSFORMER, one_or_by_view
 from coview.utils.remembered import remembered
-from coview.views.arrays import scatter_rows, take_rows
+from coview.views.arrays import take_rows
 from coview.views.views import Views
 
 __all__ = ["EachView"]
@@ -134,7 +134,7 @@ class EachView(PerViewTransformer):
             if present.all():
                 return transformer.transform(array.copy())
             rows = transformer.transform(take_rows(array, np.flatnonzero(present)).copy())
-        return scatter_rows(rows, np.where(present, np.cumsum(present) - 1, -1))
+        return insert_absent(rows, present)
 
     def _feature_names(self, name: str, columns: np.ndarray | None) -> np.ndarray | None:
         try:

@@ -16,7 +16,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import DataFileError, EngineError, ParameterError, ViewsError
-from coview.preprocessing.columns import RawTransformer, Table, as_table, check_column_name, columns_by_view
+from coview.preprocessing.base import insert_absent
+from coview.preprocessing.columns import RawTransformer, Table, check_column_name, columns_by_view
 from coview.utils import fitted_state as rules
 from coview.utils.messages import cut, did_you_mean, file_errors, listed, short
 from coview.utils.parameters import (
@@ -32,13 +33,12 @@ from coview.utils.parameters import (
     one_or_by_view,
 )
 from coview.utils.progress import progress, tell
-from coview.views.arrays import from_tensor, is_tensor, scatter_rows
+from coview.views.arrays import from_tensor, is_tensor
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
 __all__ = ["EmbeddingViews"]
 
-_BARE = "text"  # the column, and so the view, that a plain list becomes
 
 Encode = Callable[[list[Any]], Any]
 
@@ -158,7 +158,7 @@ class EmbeddingViews(RawTransformer):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Views:
         """Learn the columns and return the views."""
-        table = as_table(X, bare=self._bare(self.columns))
+        table = self._as_table(X, self.columns)
         columns = self._chosen_columns(table)
         self._check_names(columns)
         # lengths of a former fit would refuse vectors of another encoder
@@ -171,7 +171,7 @@ class EmbeddingViews(RawTransformer):
     def transform(self, X: Any) -> Views:
         """Return the views whose columns X has; at least one is required."""
         check_is_fitted(self)
-        table = as_table(X, bare=self._bare(self.columns_))
+        table = self._as_table(X, self.columns_)
         table.check_has_any(list(self.columns_.values()))
         with progress(type(self).__name__, self.verbose, owner=self):
             return self._views(table, {view: name for view, name in self.columns_.items() if name in table.sources})
@@ -185,7 +185,7 @@ class EmbeddingViews(RawTransformer):
             What `transform` takes.
         """
         check_is_fitted(self)
-        table = as_table(X, bare=self._bare(self.columns_))
+        table = self._as_table(X, self.columns_)
         read = {view: table.cells(name) for view, name in self.columns_.items() if name in table.sources}
         return {view: [cell if isinstance(cell, str) else "" for cell in cells] for view, cells in read.items()}
 
@@ -200,10 +200,6 @@ class EmbeddingViews(RawTransformer):
         return {view: ViewInput(view, width) for view, width in self.dimensions_.items()}
 
     # -- what is embedded, and by what
-
-    def _bare(self, columns: Any) -> Any:
-        one = isinstance(columns, Mapping) and len(columns) == 1
-        return next(iter(columns.values())) if one else _BARE
 
     def _chosen_columns(self, table: Table) -> dict[str, Any]:
         chosen = columns_by_view("columns", self.columns)
@@ -268,7 +264,7 @@ class EmbeddingViews(RawTransformer):
             cells = _read_files(table, column) if view in self._file_views() else table.cells(column)
             have = np.array([cell is not None for cell in cells])
             matrix = self._embed(view, [cell for cell in cells if cell is not None])
-            arrays[view] = matrix if have.all() else scatter_rows(matrix, np.where(have, np.cumsum(have) - 1, -1))
+            arrays[view] = insert_absent(matrix, have)
             present[view] = have
         return Views(arrays, ids=table.ids, present=present)
 

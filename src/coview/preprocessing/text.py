@@ -11,21 +11,18 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ParameterError, ViewsError
-from coview.preprocessing.base import warn_of_emptied_rows
-from coview.preprocessing.columns import RawTransformer, Table, as_table, check_column_name, columns_by_view
+from coview.preprocessing.base import insert_absent, warn_of_emptied_rows
+from coview.preprocessing.columns import RawTransformer, Table, check_column_name, columns_by_view
 from coview.preprocessing.stop_words import detect_language
 from coview.preprocessing.vectorizer import STOPPED, TextVectorizer, find_separators
 from coview.utils import fitted_state as rules
 from coview.utils.inner import asking
 from coview.utils.messages import cut, did_you_mean, listed, short
 from coview.utils.parameters import COLUMNS, MAPPING, NONE, TRANSFORMER, frequency, one_of
-from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
 from coview.views.views import Views, check_same_order
 
 __all__ = ["TextViews"]
-
-_BARE = "text"  # the column, and so the view, that a plain list of texts becomes
 
 Separator = str | tuple[str, ...]
 
@@ -126,7 +123,7 @@ class TextViews(RawTransformer):
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Views:
         """Learn the vocabulary of each view and return the views."""
         check_same_order(X, y, "y")
-        table = self._table(X, self.columns)
+        table = self._as_table(X, self.columns)
         lists = self._chosen_lists(table)
         columns = self._chosen_columns(table, [column for column, _ in lists.values()])
         for view, (column, _) in lists.items():
@@ -166,7 +163,7 @@ class TextViews(RawTransformer):
     def transform(self, X: Any) -> Views:
         """Return the views whose columns X has; at least one is required."""
         cells = self._read(X)
-        table = self._table(X, self.columns_)
+        table = self._as_table(X, self.columns_)
         table.check_has_any(list(self.columns_.values()))
         return self._views(table, cells, {view: self._counts(view, texts) for view, texts in cells.items()})
 
@@ -219,14 +216,10 @@ class TextViews(RawTransformer):
         with asking(vectorizer, f"view {view!r}"):
             return vectorizer.transform(there or [""])
 
-    def _table(self, X: Any, columns: Any) -> Table:
-        one = isinstance(columns, Mapping) and len(columns) == 1
-        return as_table(X, bare=next(iter(columns.values())) if one else _BARE)
-
     def _read(self, X: Any) -> dict[str, list[Any]]:
         """Texts of the fitted views of which a table has the column, None where there is none."""
         check_is_fitted(self)
-        table = self._table(X, self.columns_)
+        table = self._as_table(X, self.columns_)
         columns = {view: name for view, name in self.columns_.items() if name in table.sources}
         # only a TextVectorizer reads lists
         separators = {view: getattr(self.vectorizers_[view], "separator", None) for view in columns}
@@ -304,7 +297,7 @@ class TextViews(RawTransformer):
         for view, matrix in counts.items():
             have = np.array([text is not None for text in cells[view]])
             # vectorizers were given only the texts that are there
-            arrays[view] = matrix if have.all() else scatter_rows(matrix, np.where(have, np.cumsum(have) - 1, -1))
+            arrays[view] = insert_absent(matrix, have)
             present[view] = have
             columns = _feature_names(self.vectorizers_[view])
             if columns is not None:
