@@ -46,7 +46,7 @@ _ENTRIES = (
     Entry("CoTrainingClassifier", "coview.classification.co_training", kind="classifier",
           summary="one classifier per view; each labels objects for the others"),
     Entry("AutoClustering", "coview.auto.clustering", kind="clusterer",
-          summary="tries several clusterings and combines those with the best evidence"),
+          summary="clusters that many clusterings, of graphs of neighbors at several scales, vote for"),
     Entry("AutoClassifier", "coview.auto.classifier", kind="classifier",
           summary="tries several pipelines on held-out labels and combines the best, with calibrated probabilities"),
     Entry("ConsensusClustering", "coview.clustering.consensus", kind="clusterer", monotone=True,
@@ -97,9 +97,12 @@ TRANSFORMERS = {
     "UnitRows": "coview.preprocessing.weighting",
 }
 
+# parts of estimators: saved and loaded with them
+_PARTS = {"AnchorVotes": "coview.auto.votes", "GraphVotes": "coview.auto.votes"}
+
 
 def _modules() -> dict[str, str]:
-    return {**TRANSFORMERS, **{name: entry.module for name, entry in ESTIMATORS.items()}}
+    return {**TRANSFORMERS, **_PARTS, **{name: entry.module for name, entry in ESTIMATORS.items()}}
 
 
 def resolve(name: str) -> type[Any]:

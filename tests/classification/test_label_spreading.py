@@ -134,8 +134,8 @@ def test_who_lacks_views_is_reached_by_those_that_are_alike_and_is_nobodys_neigh
 def test_graphs_of_the_same_rows_are_made_once_where_they_are_remembered(monkeypatch):
     """Labels do not matter to them; other rows, numbers of neighbors and engines have graphs of their own."""
     made = []
-    plain = view_graphs.neighbor_graph
-    monkeypatch.setattr(view_graphs, "neighbor_graph", lambda *args, **kw: made.append(1) or plain(*args, **kw))
+    plain = view_graphs.neighbor_graphs
+    monkeypatch.setattr(view_graphs, "neighbor_graphs", lambda *args, **kw: made.append(1) or plain(*args, **kw))
     X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
     hidden = np.where(np.arange(60) < 20, y, -1)
     alone = LabelSpreadingClassifier().fit(X, hidden)

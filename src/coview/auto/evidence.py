@@ -1,35 +1,19 @@
-"""Evidence for clusterings without labels: reliability (are clusters predicted by the views?), completion, stability.
+"""Reliability of groups without labels: are they predicted by the views?
 
-Each view gives two scores of an object for every cluster. The centroid score is minus half the squared distance to the
-cluster's mean, taken over other folds. The neighbor score is the logarithm of the cluster's share among the nearest
-other objects, so that a cluster may have any shape. Scores s_e(i, z) are added up with weights t_e:
+Each view gives two scores of an object for every group. The centroid score is minus half the squared distance to the
+group's mean, taken over other folds. The neighbor score is the logarithm of the group's share among the nearest other
+objects, so that a group may have any shape. Scores s_e(i, z) are added up with weights t_e:
 
-    p(z | i) ~ p(z) exp(sum_e t_e s_e(i, z)),       t >= 0, maximum likelihood for the clusters as they are
+    p(z | i) ~ p(z) exp(sum_e t_e s_e(i, z)),       t >= 0, maximum likelihood for the groups as they are
 
-The likeliest z is the prediction; its normalized mutual information with the clusters says how well they are predicted.
-
-| evidence | question |
-|---|---|
-| reliability | prediction with weights fitted to all clusterings together: the views support it as they do the others |
-| completion | counts of many features: do clusters by one half predict the other (`completion.py`)? |
-| stability | the candidate fitted again on half of the objects: mutual information with its clusters of all of them |
-
-    score = prior x support x stability^(1/10)     weight = (score / largest score)^12, 0 below a fifth
-    support = reliability^(1 - c/2) x ((completion + .1) / (largest completion + .1))^(2 c)
-
-with c the share of the views that are counts of many features.
-
-With weights fitted to one clustering alone any cut through one view would be predicted well, by that view. Half of the
-objects are a harder question than the one that matters, above all for graphs of few objects; hence the small power.
-Agreement with other candidates is shown and does not count: of rings only one kind of candidate is right, and all
-others agree more with each other.
+The likeliest z is the prediction; its normalized mutual information with the groups is their reliability. Weights are
+fitted to several groupings together: with weights of its own any cut through one view would be predicted well, by it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -45,15 +29,10 @@ from coview.views.views import Views
 
 __all__ = [
     "ViewEvidence",
-    "agreements",
-    "candidate_weights",
     "centroid_scores",
-    "decisive_scores",
-    "may_be_kept",
     "neighbor_scores",
     "predictability",
     "reliabilities",
-    "support",
     "view_evidence",
 ]
 
@@ -64,10 +43,6 @@ MIN_NEIGHBORS, MAX_NEIGHBORS = 10, 30
 SMOOTHING = 0.1  # share of the clusters' sizes in the votes of neighbors, so that no vote is not impossible
 STEPS = 30  # of the search for weights of the scores
 RIDGE = 1e-4  # keeps the weights finite where clusters are predicted without fault
-SHARPNESS = 12.0  # power of a candidate's score that is its weight: candidates within 12 % of the best are kept
-STABILITY_POWER = 0.1
-NO_NATS = 0.1  # what any clustering is taken to predict: where none does, none is better than the others
-LEAST_WEIGHT = 0.2  # share of the largest weight below which a candidate is dropped
 
 
 def reliabilities(
@@ -159,62 +134,6 @@ def neighbor_scores(neighbors: np.ndarray, labels: np.ndarray, n_clusters: int) 
     np.add.at(votes, (of, near[of, place]), 1.0)
     votes /= np.maximum(votes.sum(axis=1, keepdims=True), 1.0)
     return np.log(np.maximum(votes + SMOOTHING * sizes, 1e-12) / (votes.sum(axis=1, keepdims=True) + SMOOTHING))
-
-
-def agreements(labels: Sequence[np.ndarray]) -> np.ndarray:
-    """Mean mutual information of each clustering with the others, where both know; 1 for one alone."""
-    n = len(labels)
-    if n == 1:
-        return np.ones(1)
-    shared = np.zeros((n, n))
-    for i, j in combinations(range(n), 2):
-        both = (labels[i] >= 0) & (labels[j] >= 0)
-        shared[i, j] = shared[j, i] = normalized_mutual_info(labels[j][both], labels[i][both]) if both.any() else 0
-    return shared.sum(axis=1) / (n - 1)
-
-
-def support(reliability: np.ndarray, completion: np.ndarray, counted: float) -> np.ndarray:
-    """What the views say for each clustering; `counted` is the share of them that are counts, 0 without completion.
-
-    Examples
-    --------
-    >>> support(np.array([0.81, 0.64]), np.array([0.9, 1.9]), 1.0), support(np.array([0.8]), np.array([np.nan]), 0.0)
-    (array([0.225, 0.8  ]), array([0.8]))
-    """
-    if not counted:
-        return reliability
-    share = (completion + NO_NATS) / (completion.max() + NO_NATS)
-    return reliability ** (1 - counted / 2) * share ** (2 * counted)
-
-
-def may_be_kept(score: float, scores: np.ndarray, stability: np.ndarray) -> bool:
-    """Whether a candidate of this score, were it as stable as can be, would be kept beside those that are known.
-
-    Examples
-    --------
-    >>> scores, stability = np.array([0.9, 0.7]), np.array([1.0, np.nan])
-    >>> may_be_kept(0.7, scores, stability), may_be_kept(0.89, scores, stability)
-    (False, True)
-    """
-    known = ~np.isnan(stability)
-    best = (scores[known] * np.maximum(stability[known], 0) ** STABILITY_POWER).max(initial=0.0)
-    return not score < LEAST_WEIGHT ** (1 / SHARPNESS) * best
-
-
-def candidate_weights(scores: np.ndarray, stability: np.ndarray) -> np.ndarray:
-    """Weights of candidates: the largest is 1, and those below a share of it are 0.
-
-    A candidate whose stability is not known, for want of time or since it is out anyway, counts as the mean of others.
-    """
-    weights = decisive_scores(scores, stability) ** SHARPNESS
-    return np.where(weights >= LEAST_WEIGHT, weights, 0.0)
-
-
-def decisive_scores(scores: np.ndarray, stability: np.ndarray) -> np.ndarray:
-    """What candidates are chosen by, as a share of the best: prior, support and stability together."""
-    usual = np.mean(stability[~np.isnan(stability)]) if not np.isnan(stability).all() else 1.0
-    score = scores * np.maximum(np.nan_to_num(stability, nan=usual), 0) ** STABILITY_POWER
-    return score / score.max() if score.max() > 0 else np.ones(len(score))
 
 
 # -- pieces

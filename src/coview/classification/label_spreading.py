@@ -204,7 +204,7 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
         with few_threads(len(views), n_classes):
             self._scale(views, weights)
             beside = self.method_ == "concatenated"
-            whole = self._concatenated(views) if beside else self._sum(self._graphs(views), weights)
+            whole = self._concatenated(views)[0] if beside else self._sum(self._graphs(views)[0], weights)
             found = spread(whole, labels, self.hops, float(self.restart))
         found[rows] = labels[rows]
         self.n_unreached_ = int((found.sum(axis=1) <= 0).sum())
@@ -227,9 +227,9 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
         check_is_fitted(self, "memberships_")
         views = self._new_views(X)
         if self.method_ == "concatenated":
-            found = self._by_all(views, self.memberships_)
+            found = self._by_all(views, [self.memberships_])[0]
         else:
-            found = added_up(self._edges(*self._scaled(views)), self.view_weights_, self.memberships_)
+            found = added_up(self._edges(*self._scaled(views))[0], self.view_weights_, self.memberships_)
         return in_type_of(views, self._shares(found))
 
     # -- pieces

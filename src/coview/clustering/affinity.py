@@ -15,6 +15,7 @@ that is small: of at most 400 objects, or 3 times the number of eigenvectors.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,7 @@ __all__ = [
     "leading_vectors",
     "metric_by_default",
     "neighbor_graph",
+    "neighbor_graphs",
     "neighbors_by_default",
     "row_squares",
     "unit_length",
@@ -147,37 +149,64 @@ def neighbor_graph(
     ops : Engine or None, default=None
         Who looks for the neighbors; None is the processor.
     """
+    return neighbor_graphs(rows, known, [n_neighbors], cosine=cosine, ops=ops)[0]
+
+
+def neighbor_graphs(
+    rows: Any, known: np.ndarray, counts: Sequence[int], *, cosine: bool = False, ops: Engine | None = None
+) -> list[Any]:
+    """As `neighbor_graph`, one graph for each number of neighbors; the neighbors are looked for once."""
     n = rows.shape[0]
     have = np.flatnonzero(known)
-    k = min(n_neighbors, len(have) - 1)
-    if k < 1:
-        return sparse.csr_array((n, n))
+    most = min(max(counts), len(have) - 1)
+    if most < 1:
+        return [sparse.csr_array((n, n)) for _ in counts]
     some = rows if len(have) == n else for_sklearn(take_rows(rows, have))
-    distances, positions = find_neighbors(some, k, ops=ops)
+    distances, positions = find_neighbors(some, most, ops=ops)
+    return [_affinity(distances[:, :k], have, have[positions[:, :k]], n, cosine) for k in counts]
+
+
+def edges_to(
+    rows: Any,
+    known: np.ndarray,
+    among: Any,
+    counts: Sequence[int],
+    *,
+    cosine: bool = False,
+    ops: Engine | None = None,
+) -> list[Any]:
+    """Weights (new rows x fitted rows, CSR) by which new rows lean on fitted ones, for each number of neighbors.
+
+    Those of a row sum to one, or there are none. A row that equals a fitted one leans on that one alone, so that fitted
+    objects stay where they are.
+    """
+    have = np.flatnonzero(known)
+    most = min(max(counts), among.shape[0])
+    if not have.size or not most:  # it is 0 where no fitted object has the view
+        return [sparse.csr_array((rows.shape[0], among.shape[0])) for _ in counts]
+    distances, positions = find_neighbors(for_sklearn(take_rows(rows, have)), most, among, ops=ops)
+    shape = (rows.shape[0], among.shape[0])
+    return [_leaning(distances[:, :k], have, positions[:, :k], shape, cosine) for k in counts]
+
+
+def _affinity(distances: np.ndarray, of: np.ndarray, near: np.ndarray, n: int, cosine: bool) -> Any:
+    """Affinity of objects from the distances of each to its nearest, rising."""
     reach = distances[:, -1]
-    product = reach[:, None] * reach[positions]
+    places = np.full(n, -1)
+    places[of] = np.arange(len(of))
+    product = reach[:, None] * reach[places[near]]
     gaps = np.divide(distances**2, product, out=np.where(distances > 0, np.inf, 0.0), where=product > 0)
     weights = np.exp(-gaps)
     if cosine:
         weights[_apart(distances)] = 0.0
     weights[weights.max(axis=1) < 1e-6] = 1e-6  # nothing is near: without an edge an object would have no say
-    of = np.repeat(have, k)
-    one_way = sparse.csr_array((weights.ravel(), (of, have[positions.ravel()])), shape=(n, n))
+    edges = (weights.ravel(), (np.repeat(of, near.shape[1]), near.ravel()))
+    one_way = sparse.csr_array(edges, shape=(n, n))
     return ((one_way + one_way.T) * 0.5).tocsr()
 
 
-def edges_to(
-    rows: Any, known: np.ndarray, among: Any, n_neighbors: int, *, cosine: bool = False, ops: Engine | None = None
-) -> Any:
-    """Weights (new rows x fitted rows, CSR) by which new rows lean on fitted ones; those of a row sum to one, or none.
-
-    A row that equals a fitted one leans on that one alone, so that fitted objects stay where they are.
-    """
-    have = np.flatnonzero(known)
-    k = min(n_neighbors, among.shape[0])
-    if not have.size or not k:  # k is 0 where no fitted object has the view
-        return sparse.csr_array((rows.shape[0], among.shape[0]))
-    distances, positions = find_neighbors(for_sklearn(take_rows(rows, have)), k, among, ops=ops)
+def _leaning(distances: np.ndarray, of: np.ndarray, near: np.ndarray, shape: tuple[int, int], cosine: bool) -> Any:
+    """Weights of the fitted rows that are near new ones, from the distances."""
     reach = np.maximum(distances[:, -1:], 1e-12)
     same = distances <= _NEAR * np.maximum(reach, 1.0)
     weights = np.where(same.any(axis=1, keepdims=True), same, np.exp(-((distances / reach) ** 2)))
@@ -185,8 +214,7 @@ def edges_to(
         weights[_apart(distances)] = 0.0
     sums = weights.sum(axis=1, keepdims=True)
     weights = weights / np.where(sums > 0, sums, 1.0)  # a row that shares nothing with any leans on none
-    edges = (weights.ravel(), (np.repeat(have, k), positions.ravel()))
-    return sparse.csr_array(edges, shape=(rows.shape[0], among.shape[0]))
+    return sparse.csr_array((weights.ravel(), (np.repeat(of, near.shape[1]), near.ravel())), shape=shape)
 
 
 def leading_vectors(graph: Graph, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

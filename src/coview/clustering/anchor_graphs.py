@@ -21,7 +21,7 @@ placed by the same formula.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,7 +46,7 @@ from coview.views.arrays import take_rows
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["AnchorGraphClustering", "anchors_by_default"]
+__all__ = ["AnchorGraphClustering", "anchors_by_default", "place_rows"]
 
 SAMPLE = 20_000  # objects among which anchors and first centers are looked for
 MOST_IN_ALL = 2_000  # anchors of all views: a Gram matrix of them is kept for every repeat
@@ -230,20 +230,11 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
 
     def fit(self, X: Any, y: Any = None) -> AnchorGraphClustering:
         """Cluster the objects; y is ignored."""
-        views = self._fit_views(X)
-        check_enough_objects(len(views), self.n_clusters)
-        weights = per_view("view_weights", self.view_weights, self.view_names_)
-        self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
-        engine = select_engine(self.engine, n_jobs=self.n_jobs, data=X)
-        seed = base_seed(self.random_state)
-        gate = NumbersGate(type(self).__name__, self._models_counts, floating_type(views))
-        with engine.limits():
-            tell("anchors")
-            sample = gate(views[sample_positions(len(views), SAMPLE, seed)])
-            self._choose_anchors(sample, len(views), seed, engine)
-            labels = self._fit_rows(views, sample, gate, seed, engine)
-        self.labels_ = np.asarray(labels).astype(np.int64, copy=False)
-        self._describe_clusters(views, sample, seed)
+        views, sample, rows, labels = self._fit_rows(X)
+        self.labels_ = labels.astype(np.int64, copy=False)
+        some, codes = (sample, self.labels_[rows]) if isinstance(views, LazyViews) else (views, self.labels_)
+        self.cluster_means_ = cluster_means(some, codes, len(self.cluster_centers_))
+        self.cluster_frequencies_ = cluster_frequencies(some, codes, len(self.cluster_centers_))
         return self
 
     @blockwise
@@ -313,32 +304,47 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
             draws = [np.random.default_rng([seed, v, r]) for r in range(self.n_repeats)]
             self.anchors_[name] = np.stack([draw_anchors(rows, count, rng, ops) for rng in draws])
 
-    def _fit_rows(self, views: Any, sample: Views, gate: NumbersGate, seed: int, engine: Engine) -> np.ndarray:
-        """Join all objects to the anchors, cut the graphs, and cluster the rows of their vectors."""
-        steps = self._steps()
-        holder = make_holder(views, engine, self.n_dimensions, {}, gate)
-        tell("nearest anchors")
-        shared: Tree = {}
-        rows = holder.start(steps, shared, seed, 0)
-        rows, stats = holder.step(steps, rows, shared)
-        holder.release()
-        tell("singular vectors")
-        local = local_engine(engine)
-        self.singular_values_, self.maps_ = leading_maps(local.to_numpy(stats["gram"]), self.n_clusters, local)
-        tell("k-means")
-        joined = [steps.joined(block, local) for block in self._blocks(sample, local)]
-        placed = [_placed_known(part, self.maps_, local) for part in joined]
-        if sum(map(len, placed)) < self.n_clusters:  # too few to start from
-            placed = [_placed(part, self.maps_, local) for part in joined]
-        self.cluster_centers_ = local.kmeans_centers(placed, self.n_clusters, self.n_init, seed)
-        return holder.collect(holder.combine(_Nearest(local, self.maps_, self.cluster_centers_), rows), "labels")
+    def _fit_rows(self, X: Any) -> tuple[Any, Views, np.ndarray, np.ndarray]:
+        """Join all objects to anchors, cut the graphs and cluster the rows of their vectors.
 
-    def _describe_clusters(self, views: Any, sample: Views, seed: int) -> None:
-        some, labels = views, self.labels_
-        if isinstance(views, LazyViews):
-            some, labels = sample, labels[sample_positions(len(views), SAMPLE, seed)]
-        self.cluster_means_ = cluster_means(some, labels, len(self.cluster_centers_))
-        self.cluster_frequencies_ = cluster_frequencies(some, labels, len(self.cluster_centers_))
+        Returns the views, a sample of them in memory and its positions, and what is found of each object.
+        """
+        views = self._fit_views(X)
+        check_enough_objects(len(views), self.n_clusters)
+        weights = per_view("view_weights", self.view_weights, self.view_names_)
+        self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
+        engine = select_engine(self.engine, n_jobs=self.n_jobs, data=X)
+        seed = base_seed(self.random_state)
+        gate = NumbersGate(type(self).__name__, self._models_counts, floating_type(views))
+        with engine.limits():
+            tell("anchors")
+            some = sample_positions(len(views), SAMPLE, seed)
+            sample = gate(views[some])
+            self._choose_anchors(sample, len(views), seed, engine)
+            steps = self._steps()
+            holder = make_holder(views, engine, self.n_dimensions, {}, gate)
+            tell("nearest anchors")
+            shared: Tree = {}
+            rows = holder.start(steps, shared, seed, 0)
+            rows, stats = holder.step(steps, rows, shared)
+            holder.release()
+            tell("singular vectors")
+            local = local_engine(engine)
+            self.singular_values_, self.maps_ = leading_maps(local.to_numpy(stats["gram"]), self.n_clusters, local)
+            tell("k-means")
+            joined = (steps.joined(block, local) for block in self._blocks(sample, local))
+            pairs = [place_rows(part, self.maps_, local) for part in joined]
+            # rows that no view says anything of lie at zero, and would draw a center there
+            placed = [part[np.flatnonzero(known)] for part, known in pairs]
+            if sum(map(len, placed)) < self.n_clusters:  # too few to start from
+                placed = [part for part, _ in pairs]
+            step, found = self._cluster_rows(placed, local, seed)
+            return views, sample, some, np.asarray(holder.collect(holder.combine(step, rows), found))
+
+    def _cluster_rows(self, placed: list[Any], ops: Engine, seed: int) -> tuple[Callable[[Tree], Tree], str]:
+        """Return what says of rows that are joined to anchors where they belong, and the name of what it says."""
+        self.cluster_centers_ = ops.kmeans_centers(placed, self.n_clusters, self.n_init, seed)
+        return _Nearest(ops, self.maps_, self.cluster_centers_), "labels"
 
 
 # -- rows of one view as few columns
@@ -451,16 +457,10 @@ def leading_maps(gram: np.ndarray, count: int, ops: Engine) -> tuple[np.ndarray,
 # -- what is done with the rows of a block once they are joined
 
 
-def _placed(rows: Tree, maps: np.ndarray, ops: Engine) -> Any:
-    """Rows of the singular vectors, those of each repeat of length 1."""
-    return ops.anchor_embedding(rows["positions"], rows["weights"], ops.asarray(maps))
-
-
-def _placed_known(rows: Tree, maps: np.ndarray, ops: Engine) -> Any:
-    """Rows that some view says anything of: the others lie at zero, and would draw a center there."""
-    known = rows["weights"][:, 0].sum(axis=1) > 0
-    placed = _placed(rows, maps, ops)
-    return placed if bool(known.all()) else placed[known]
+def place_rows(rows: Tree, maps: np.ndarray, ops: Engine) -> tuple[Any, np.ndarray]:
+    """Rows of the singular vectors, those of each repeat of length 1, and which of them some view says anything of."""
+    known = ops.to_numpy(rows["weights"][:, 0].sum(axis=1) > 0)
+    return ops.anchor_embedding(rows["positions"], rows["weights"], ops.asarray(maps)), known
 
 
 @dataclass(frozen=True)
@@ -472,6 +472,6 @@ class _Nearest:
     centers: np.ndarray
 
     def __call__(self, rows: Tree) -> Tree:
-        placed = _placed(rows, self.maps, self.ops)
+        placed, _ = place_rows(rows, self.maps, self.ops)
         labels, _, _ = self.ops.center_sums(placed, self.ops.asarray(self.centers))
         return {"labels": self.ops.to_numpy(labels)}

@@ -22,6 +22,7 @@ An object may lack a part of its row, which is zero then. It neither moves a cen
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +42,7 @@ from coview.utils.parameters import number, one_of
 from coview.validation import base_seed, check_enough_objects, per_view
 from coview.views.views import Views
 
-__all__ = ["SpectralClusteringViews", "kmeans_of_parts", "nearest_center"]
+__all__ = ["SpectralClusteringViews", "beside_each_other", "kmeans_of_parts", "nearest_center", "strong_columns"]
 
 METHODS = ("co-regularized", "co-regularized-centroid", "sum", "concatenated", "stacked")
 
@@ -222,10 +223,10 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
     def _positions(self, views: Views) -> np.ndarray:
         """Where new objects stand in the embedding."""
         if self.method_ == "concatenated":
-            return unit_length(self._by_all(views, self.embedding_))
-        edges = self._edges(*self._scaled(views))
+            return unit_length(self._by_all(views, [self.embedding_])[0])
         if self.method_ == "stacked":
-            return self._stacked_place(views, edges)
+            return self._stacked_place(views)
+        edges = self._edges(*self._scaled(views))[0]
         return unit_length(added_up(edges, self.view_weights_, self.embedding_))
 
     def _inspect(self) -> Inspection:
@@ -251,11 +252,11 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
         if self.method == "stacked":
             vectors, objective = self._stacked(views, weights, seed)
         elif self.method in ("sum", "concatenated"):
-            whole = self._concatenated(views) if self.method != "sum" else self._sum(self._graphs(views), weights)
+            whole = self._concatenated(views)[0] if self.method != "sum" else self._sum(self._graphs(views)[0], weights)
             values, vectors = leading_vectors(Graph.of(whole, self.lift), self.n_clusters, seed)
             self.eigenvalues_, objective = {"all": values}, [float(values.sum())]
         else:
-            graphs = [Graph.of(part, self.lift) for part in self._graphs(views)]
+            graphs = [Graph.of(part, self.lift) for part in self._graphs(views)[0]]
             rounds = _CoRegularization(graphs, weights, self.n_clusters, seed, float(self.coupling), self.method)
             vectors, objective = rounds.run(self.max_iter, float(self.tol))
             self.eigenvalues_ = dict(zip(views.names, rounds.values))
@@ -267,37 +268,28 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
         self.n_iter_ = len(objective) - 1
 
     def _stacked(self, views: Views, weights: np.ndarray, seed: int) -> tuple[np.ndarray, list[float]]:
-        """Eigenvectors of all graphs side by side; the concatenated graph and the sum count half as much as all views.
-
-        They count less where objects lack views: those that have nothing in common fall apart there.
-        """
-        graphs, heft = self._graphs(views), weights
-        if len(graphs) > 1:
-            whole = np.mean(np.all([np.diff(part.indptr) > 0 for part in graphs], axis=0))
-            graphs += [self._concatenated(views), self._sum(graphs, weights)]
-            heft = np.append(weights, [whole * weights.sum() / 2] * 2)
+        """Eigenvectors of all graphs side by side."""
+        (graphs,), self.part_weights_ = self._all_graphs(views, weights)
         pairs = [leading_vectors(Graph.of(part, self.lift), self.n_clusters, seed) for part in graphs]
         self.eigenvalues_ = dict(zip(views.names, [values for values, _ in pairs]))
-        self.part_weights_ = heft / heft.sum()
-        # with as many clusters as objects some eigenvalues are negative, and rows would be the same
-        vectors = self._beside_each_other([part * np.maximum(values, 1e-3) for values, part in pairs])
+        vectors = beside_each_other([strong_columns(*pair) for pair in pairs], self.part_weights_)
         return vectors, [float(sum(share * values.sum() for share, (values, _) in zip(self.part_weights_, pairs)))]
 
-    def _stacked_place(self, views: Views, edges: dict[str, tuple[Any, np.ndarray]]) -> np.ndarray:
+    def _stacked_place(self, views: Views) -> np.ndarray:
         """Where new objects stand in every part; nowhere in those of views that are not given."""
         parts = np.split(self.embedding_, len(self.part_weights_), axis=1)
-        placed = [np.zeros((len(views), part.shape[1])) for part in parts]
-        for v, name in enumerate(self.view_names_):
-            if name in edges:
-                placed[v] = added_up({name: edges[name]}, {name: 1.0}, parts[v])
-        if len(parts) > len(self.view_names_):
-            placed[-2] = self._by_all(views, parts[-2])
-            placed[-1] = added_up(edges, self.view_weights_, parts[-1])
-        return self._beside_each_other(placed)
+        return beside_each_other(self._among_all(views, [parts])[0], self.part_weights_)
 
-    def _beside_each_other(self, parts: list[np.ndarray]) -> np.ndarray:
-        """Parts with rows as long as the root of their weight: all of an object's together have length 1."""
-        return np.hstack([np.sqrt(share) * unit_length(part) for share, part in zip(self.part_weights_, parts)])
+
+def strong_columns(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Eigenvectors, each times its eigenvalue: where a graph has no clear cut, others decide."""
+    # with as many clusters as objects some eigenvalues are negative, and rows would be the same
+    return vectors * np.maximum(values, 1e-3)
+
+
+def beside_each_other(parts: Sequence[np.ndarray], part_weights: np.ndarray) -> np.ndarray:
+    """Parts with rows as long as the root of their weight: all of an object's together have length 1."""
+    return np.hstack([np.sqrt(share) * unit_length(part) for share, part in zip(part_weights, parts)])
 
 
 # -- the rounds of co-regularization

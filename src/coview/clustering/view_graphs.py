@@ -7,7 +7,7 @@ has no edges in its graph. New objects lean on fitted ones that are near in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from coview.clustering.affinity import (
     METRICS,
     Scaling,
     edges_to,
-    neighbor_graph,
+    neighbor_graphs,
     neighbors_by_default,
     row_squares,
 )
@@ -31,11 +31,11 @@ from coview.views.views import Views, presence_patterns
 __all__ = ["NeighborGraphEstimator", "added_up"]
 
 
-def graph_of(rows: Any, known: np.ndarray, **settings: Any) -> Any:
-    """Return `neighbor_graph` of these rows, the one that is remembered where there is one."""
+def graphs_of(rows: Any, known: np.ndarray, **settings: Any) -> list[Any]:
+    """Return `neighbor_graphs` of these rows, those that are remembered where there are any."""
     ops = settings.get("ops")
-    made_of = ("graph", rows, known, settings["n_neighbors"], settings["cosine"], None if ops is None else ops.name)
-    return remembered(made_of, lambda: neighbor_graph(rows, known, **settings))
+    made_of = ("graphs", rows, known, settings["counts"], settings["cosine"], None if ops is None else ops.name)
+    return remembered(made_of, lambda: neighbor_graphs(rows, known, **settings))
 
 
 def _check_scaling(checker: rules.Checker, value: Any, where: str) -> None:
@@ -46,11 +46,16 @@ def _check_scaling(checker: rules.Checker, value: Any, where: str) -> None:
 
 
 class NeighborGraphEstimator(MultiViewEstimator):
-    """An estimator on graphs of neighbors; a subclass has the parameters `n_neighbors`, `metric` and `engine`."""
+    """An estimator on graphs of neighbors; a subclass has the parameters `n_neighbors`, `metric` and `engine`.
 
+    Each graph is made once for each of the `_scales`, factors of the number of neighbors.
+    """
+
+    _scales: tuple[float, ...] = (1.0,)
     n_neighbors: int | None
     metric: Any
     engine: Any
+    view_weights_: dict[str, float]
     _models_counts = False
     _fitted_state = {
         "neighbors_": rules.by_view(rules.floats("objects", "features of {view}", sparse=True)),
@@ -102,36 +107,80 @@ class NeighborGraphEstimator(MultiViewEstimator):
         return self.n_neighbors or neighbors_by_default(self._cosine(names), n_objects, self._n_groups())
 
     def _near(self, name: str | None = None) -> dict[str, Any]:
-        """What `neighbor_graph` and `edges_to` have to know of a view, or of all side by side."""
+        """What `neighbor_graphs` and `edges_to` have to know of a view, or of all side by side."""
         count = self.joint_neighbors_ if name is None else self.n_neighbors_[name]
+        counts = [max(round(scale * count), 1) for scale in self._scales]
         default = isinstance(self.engine, str) and self.engine == "auto"
         ops = None if default else local_engine(select_engine(self.engine))
-        return {"n_neighbors": count, "cosine": self._cosine(self.scalings_ if name is None else [name]), "ops": ops}
+        return {"counts": counts, "cosine": self._cosine(self.scalings_ if name is None else [name]), "ops": ops}
 
     def _known(self, name: str, views: Views) -> np.ndarray:
         present = views.present[:, views.names.index(name)]
         return Scaling(**self.scalings_[name]).known(self.neighbors_[name], present)
 
-    def _graphs(self, views: Views) -> list[Any]:
-        return [graph_of(self.neighbors_[name], self._known(name, views), **self._near(name)) for name in views.names]
+    def _graphs(self, views: Views) -> list[list[Any]]:
+        """Affinity by each view, for each scale."""
+        graphs = [
+            graphs_of(self.neighbors_[name], self._known(name, views), **self._near(name)) for name in views.names
+        ]
+        return [list(of_scale) for of_scale in zip(*graphs)]
 
-    def _concatenated(self, views: Views) -> Any:
-        """Affinity of the rows side by side."""
+    def _concatenated(self, views: Views) -> list[Any]:
+        """Affinity of the rows side by side, for each scale."""
         known = np.any([self._known(name, views) for name in views.names], axis=0)
         rows = self._side_by_side(self._weighted(self.neighbors_))
-        return graph_of(rows, known & self._says(rows), **self._near())
+        return graphs_of(rows, known & self._says(rows), **self._near())
 
     def _sum(self, graphs: list[Any], weights: np.ndarray) -> Any:
         """Sum of the views' affinities, each of the same mean degree."""
         masses = [max(float(part.sum()), 1e-12) for part in graphs]
         return sum(part * (weight * part.shape[0] / mass) for part, weight, mass in zip(graphs, weights, masses))
 
-    def _by_all(self, views: Views, vectors: np.ndarray) -> np.ndarray:
-        """Where new objects stand among `vectors` of the fitted ones, each by all views that it has side by side."""
-        placed = np.zeros((len(views), vectors.shape[1]))
+    def _all_graphs(self, views: Views, weights: np.ndarray) -> tuple[list[list[Any]], np.ndarray]:
+        """Return the views' graphs, the concatenated one and their sum, for each scale, and how much each counts.
+
+        The last two count half as much as all views together, and less where objects lack views: those that have
+        nothing in common fall apart there.
+        """
+        graphs, heft = self._graphs(views), weights
+        if len(views.names) > 1:
+            whole = np.mean(np.all([np.diff(part.indptr) > 0 for part in graphs[0]], axis=0))
+            graphs = [
+                [*of_scale, beside, self._sum(of_scale, weights)]
+                for of_scale, beside in zip(graphs, self._concatenated(views))
+            ]
+            heft = np.append(weights, [whole * weights.sum() / 2] * 2)
+        return graphs, heft / heft.sum()
+
+    def _among_all(self, views: Views, vectors: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
+        """Where new objects stand among the vectors of fitted ones by each of `_all_graphs`, for each scale.
+
+        They stand nowhere, at zero, in the graphs of views that are not given.
+        """
+        edges = self._edges(*self._scaled(views))
+        placed = []
+        for near, parts in zip(edges, vectors):
+            of_scale = [np.zeros((len(views), part.shape[1])) for part in parts]
+            for v, name in enumerate(self.view_names_):
+                if name in near:
+                    of_scale[v] = added_up({name: near[name]}, {name: 1.0}, parts[v])
+            if len(parts) > len(self.view_names_):
+                of_scale[-1] = added_up(near, self.view_weights_, parts[-1])
+            placed.append(of_scale)
+        if len(vectors[0]) > len(self.view_names_):
+            for of_scale, beside in zip(placed, self._by_all(views, [parts[-2] for parts in vectors])):
+                of_scale[-2] = beside
+        return placed
+
+    def _by_all(self, views: Views, vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Where new objects stand among `vectors` of the fitted ones, each by all views that it has side by side.
+
+        For each scale; each has vectors of its own.
+        """
+        placed = [np.zeros((len(views), part.shape[1])) for part in vectors]
         rows, known = self._scaled(views)
         rows, fitted = self._weighted(rows), self._weighted({name: self.neighbors_[name] for name in rows})
-        have = np.zeros((len(vectors), len(rows)), dtype=bool)  # who lacks all of these views is nobody's neighbor
+        have = np.zeros((len(vectors[0]), len(rows)), dtype=bool)  # who lacks all of these views is nobody's neighbor
         for v, name in enumerate(rows):
             have[self.neighbor_rows_[name], v] = True
         present = views.present & np.any(list(known.values()), axis=0)[:, None]
@@ -141,7 +190,9 @@ class NeighborGraphEstimator(MultiViewEstimator):
             among = self._side_by_side({name: fitted[name] for name in names})
             near = np.flatnonzero(have[:, had].any(axis=1) & self._says(among))
             among = for_sklearn(take_rows(among, near))
-            placed[some] = edges_to(new, self._says(new), among, **self._near()) @ vectors[near]
+            edges = edges_to(new, self._says(new), among, **self._near())
+            for place, part, vector in zip(placed, edges, vectors):
+                place[some] = part @ vector[near]
         return placed
 
     def _weighted(self, rows: dict[str, Any]) -> dict[str, Any]:
@@ -158,13 +209,16 @@ class NeighborGraphEstimator(MultiViewEstimator):
             return np.ones(rows.shape[0], dtype=bool)
         return row_squares(rows) > 0  # a view of weight 0 leaves zeros
 
-    def _edges(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> dict[str, tuple[Any, np.ndarray]]:
-        """Edges of new objects to fitted ones by each given view, and which fitted ones these are."""
-        edges = {}
+    def _edges(
+        self, rows: dict[str, Any], known: dict[str, np.ndarray]
+    ) -> list[dict[str, tuple[Any, np.ndarray]]]:
+        """Edges of new objects to fitted ones by each given view, and which fitted ones these are; for each scale."""
+        edges: list[dict[str, tuple[Any, np.ndarray]]] = [{} for _ in self._scales]
         for name, part in rows.items():
             near = self.neighbor_rows_[name]
             among = for_sklearn(take_rows(self.neighbors_[name], near))
-            edges[name] = edges_to(part, known[name], among, **self._near(name)), near
+            for of_scale, found in zip(edges, edges_to(part, known[name], among, **self._near(name))):
+                of_scale[name] = found, near
         return edges
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "describe_relations",
     "describe_scaling",
     "describe_views_alone",
+    "describe_votes",
     "links_used",
     "of_lowest_level",
 ]
@@ -50,6 +51,34 @@ def describe_scaling(scaling: str) -> str:
     'vectors, all columns divided by one number'
     """
     return SCALED.get(scaling, scaling)
+
+
+def describe_votes(votes: Mapping[str, Any]) -> str:
+    """Return what clusters were found by, and how sure they are.
+
+    Parameters
+    ----------
+    votes : dict
+        The `votes` of an inspection.
+
+    Examples
+    --------
+    >>> votes = {"graphs": "neighbors", "n_clusterings": 40, "share": 0.93, "by_cluster": [0.98, 0.71]}
+    >>> describe_votes(votes).split(": ")[1]
+    'an object has its cluster by 93 % of the votes in the mean; the surest cluster is 0 (98 %), the least sure 1 (71 %)'
+    """
+    kinds = {
+        "neighbors": "graphs of nearest neighbors at 4 scales",
+        "anchors": "graphs of objects and anchors, as there are too many objects for graphs of neighbors",
+    }
+    sure = votes["by_cluster"]
+    high, low = (f"{pick(range(len(sure)), key=sure.__getitem__)} ({pick(sure):.0%})" for pick in (max, min))
+    text = (
+        f"{votes['n_clusterings']} clusterings voted, of {kinds[votes['graphs']]}: an object has its cluster by "
+        f"{votes['share']:.0%} of the votes in the mean"
+    ).replace("%", " %")
+    which = f"; the surest cluster is {high}, the least sure {low}".replace("%", " %")
+    return f"{text}{which}" if len(sure) > 1 else text
 
 
 def describe_links(links: Mapping[str, Any]) -> str:

@@ -25,7 +25,13 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
-from coview.inspection.choice import describe_accuracy, describe_candidates, describe_scaling, of_lowest_level
+from coview.inspection.choice import (
+    describe_accuracy,
+    describe_candidates,
+    describe_scaling,
+    describe_votes,
+    of_lowest_level,
+)
 from coview.inspection.features import Features
 from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
@@ -198,6 +204,9 @@ class Inspection:
     accuracy_by_view : dict of float
         Share of objects that the model classifies rightly from each view alone, as far as it can tell; empty where it
         does not say.
+    votes : dict
+        Of clusters that clusterings voted for: "graphs" ("neighbors" or "anchors"), "n_clusterings", "share" (of the
+        votes that an object's cluster has in the mean) and "by_cluster" (the same in each cluster); empty of others.
     numbers : dict of lists
         The evidence for each number of groups that was tried; empty where the number was given.
     relations : dict of lists
@@ -291,6 +300,7 @@ class Inspection:
     candidates: dict[str, list[Any]] = field(default_factory=dict)
     held_out: dict[str, float] = field(default_factory=dict)
     accuracy_by_view: dict[str, float] = field(default_factory=dict)
+    votes: dict[str, Any] = field(default_factory=dict)
     numbers: dict[str, list[Any]] = field(default_factory=dict)
     relations: dict[str, list[Any]] = field(default_factory=dict)
     ontology: Any = None
@@ -367,6 +377,8 @@ class Inspection:
     def _chosen(self) -> list[str]:
         """Lines about numbers, the candidates and their weights, and what the fit measured on labels that it hid."""
         lines = list(self.notes)
+        if self.votes:
+            lines.append(describe_votes(self.votes))
         if self.candidates and self.ontology is None:
             lines.append(f"candidates by weight: {describe_candidates(self.candidates)}")
         elif self.candidates:
