@@ -32,6 +32,7 @@ from coview.model_selection.splits import subsamples
 from coview.model_selection.table import ResultTable
 from coview.utils.progress import is_shown
 from coview.validation import base_seed, check_count
+from coview.views.arrays import split_counts
 from coview.views.coerce import in_memory_views
 from coview.views.views import Views
 
@@ -288,7 +289,7 @@ def held_out_likelihood(model: Any, views: Views, seed: int) -> float | None:
         return density
     rng = np.random.default_rng(seed)
     # document completion (Wallach et al. 2009): one half tells the mixture, the other one is predicted
-    halves = {name: _deal_tokens(matrix, rng) for name, matrix in views.items()}
+    halves = {name: split_counts(matrix, rng) for name, matrix in views.items()}
     known = {name: half for name, (half, _) in halves.items()}
     expected = fitted.expected(Views(known, ids=views.ids, present=views.present, feature_names=views.feature_names))
     if not expected:
@@ -296,23 +297,6 @@ def held_out_likelihood(model: Any, views: Views, seed: int) -> float | None:
     total = sum(_log_likelihood(halves[name][1], *parts) for name, parts in expected.items())
     mass = float(sum(halves[name][1].sum() for name in expected))
     return total / mass if mass else 0.0
-
-
-def _deal_tokens(matrix: Any, rng: np.random.Generator) -> tuple[Any, sparse.csr_array]:
-    """Deal the tokens of counts, or the entries of other values, into two matrices."""
-    whole = sparse.csr_array(matrix, copy=True)
-    whole.sum_duplicates()
-    values = whole.data
-    if np.array_equal(values, np.round(values)):
-        one = rng.binomial(values.astype(np.int64), 0.5).astype(values.dtype)
-    else:
-        one = np.where(rng.random(len(values)) < 0.5, values, 0).astype(values.dtype)
-    parts = []
-    for part in (one, values - one):
-        # copies: eliminate_zeros works in place, and the other half needs the indices too
-        parts.append(sparse.csr_array((part, whole.indices.copy(), whole.indptr.copy()), shape=whole.shape))
-        parts[-1].eliminate_zeros()
-    return parts[0], parts[1]
 
 
 def _log_likelihood(asked: sparse.csr_array, mixture: np.ndarray, profiles: np.ndarray) -> float:

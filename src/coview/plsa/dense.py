@@ -79,6 +79,7 @@ from coview.classification.naive_bayes import LEAST, NaiveBayesStart, class_feat
 from coview.engines.loop import NO_DEADLINE, Deadline
 from coview.engines.protocol import Block, Engine, Tree, few_threads, floating_type, sample_rows
 from coview.utils.parameters import one_of, one_or_by_view
+from coview.utils.sampling import sample_positions
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -213,15 +214,18 @@ class GaussianLikelihood:
         self, block: Block, name: str, bound: Quadratic, mixture: Any, shared: Tree, weight: float, ops: Engine
     ) -> np.ndarray:
         """What the view adds to the objective of each object, in float64."""
-        variance, width = variance_of(shared, name, ops), len(bound.center)
+        variance, residuals = variance_of(shared, name, ops), self.compute_residuals(block, name, bound, mixture, ops)
+        value = residuals / (2 * len(bound.center) * variance) + 0.5 * np.log(variance)
+        return -weight * np.where(block.present[name], value, 0.0)
+
+    def compute_residuals(self, block: Block, name: str, bound: Quadratic, mixture: Any, ops: Engine) -> np.ndarray:
+        """Compute |x - theta M|^2 of each object, and what its spread costs, in float64."""
         inside = ((mixture @ bound.gram - 2 * bound.products) * mixture).sum(axis=1)
         parts = (ops.square_sums(block.views[name]), bound.along, inside)
         squares, along, inside = (ops.to_numpy(part).astype(np.float64) for part in parts)
         offset = float((ops.to_numpy(bound.center).astype(np.float64) ** 2).sum())
-        # |x - theta M|^2 from sums that are there already; rounding must not make it negative
-        residual = np.maximum(squares - 2 * along + offset + inside, 0.0)
-        value = residual / (2 * width * variance) + 0.5 * np.log(variance)
-        return -weight * np.where(block.present[name], value, 0.0)
+        # from sums that are there already; rounding must not make it negative
+        return np.maximum(squares - 2 * along + offset + inside, 0.0)
 
     def compute_moments(self, block: Block, name: str, mixture: Any, shared: Tree, ops: Engine) -> Tree:
         """Sums of a block that means and noise are learned from: in float64, whatever the vectors are."""
@@ -375,9 +379,7 @@ def _sample(views: Any, name: str, seed: int) -> np.ndarray:
     one = views.select(name)
     some = sample_rows(one, SAMPLE) if isinstance(one, LazyViews) else one
     there = np.flatnonzero(some.present[:, 0])
-    if len(there) > SAMPLE:
-        there = there[np.sort(np.random.default_rng(seed).choice(len(there), SAMPLE, replace=False))]
-    return as_dense(some[name][there])
+    return as_dense(some[name][there[sample_positions(len(there), SAMPLE, seed)]])
 
 
 def column_moments(views: Any, names: Iterable[str]) -> dict[str, np.ndarray]:
@@ -447,7 +449,7 @@ def some_rows(views: Any, most: int, seed: int) -> Views:
     """At most so many rows of views in memory or lazy."""
     if isinstance(views, LazyViews):
         return sample_rows(views, most)
-    return views if len(views) <= most else views[np.sort(np.random.default_rng(seed).choice(len(views), most, False))]
+    return views if len(views) <= most else views[sample_positions(len(views), most, seed)]
 
 
 def cluster_vectors(views: Any, n_clusters: int, seed: int) -> VectorStart:
@@ -592,6 +594,7 @@ def _gain_of_classes(
     first = np.argsort(ranks, kind="stable")[:SAMPLE]
     some, known, ranks = views[rows[first]], codes[rows[first]], ranks[first]
     there = some.present[:, some.names.index(name)]
+    # one of each class in a fold (`deal_folds` would not): a class with fewer labels left has another share of the rest
     fold = np.where(there & (np.bincount(known)[known] > 1), ranks % 5, -1)
     gains = []
     for number in range(5):

@@ -64,6 +64,7 @@ from coview.preprocessing.weighting import TfidfViews, compute_idf, weigh_counts
 from coview.utils.messages import did_you_mean, listed, short
 from coview.utils.parameters import MAPPING, NONE, TEXTS, number
 from coview.utils.progress import counted
+from coview.utils.sampling import sample_positions
 from coview.utils.warn import warn_user
 from coview.views.arrays import from_tensor, is_tensor
 from coview.views.lazy import LazyViews, stack_views
@@ -397,9 +398,7 @@ def graph_memberships(
 ) -> np.ndarray:
     """Memberships by the neighbor graphs of all views, cut on a sample of the objects and carried to all."""
     most = int(np.clip(NODES_PER_CLUSTER * n_clusters, LEAST_NODES, MOST_NODES))
-    some = views
-    if len(views) > most:
-        some = views[np.sort(np.random.default_rng(seed).choice(len(views), most, replace=False))]
+    some = views if len(views) <= most else views[sample_positions(len(views), most, seed)]
     model = SpectralClusteringViews(n_clusters, method="stacked", view_weights=weights, n_init=3, random_state=seed)
     return NaiveBayesStart.learned(some, model.fit(some).labels_, n_clusters, scaled=True)(views, held)
 

@@ -26,6 +26,7 @@ __all__ = [
     "frozen",
     "has_two_levels",
     "holds_measurements",
+    "holds_tokens",
     "is_anndata",
     "is_dask_collection",
     "is_frame",
@@ -43,6 +44,7 @@ __all__ = [
     "scatter_rows",
     "side_by_side",
     "sparse_in_single",
+    "split_counts",
     "stack",
     "stored_values",
     "take_rows",
@@ -334,6 +336,36 @@ def is_whole(matrix: Any) -> bool:
     """
     values = matrix.data if sparse.issparse(matrix) else matrix
     return bool((values == np.rint(values)).all())
+
+
+def holds_tokens(counts: sparse.csr_array) -> bool:
+    """Tell whether counts are numbers of tokens that can be drawn: whole, and within 32 bits."""
+    return is_whole(counts) and counts.data.max(initial=0) < 2**31
+
+
+def split_counts(matrix: Any, rng: np.random.Generator) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Put each token of a matrix of counts into one of two matrices at random; of other values each entry.
+
+    Examples
+    --------
+    >>> one, other = split_counts(np.array([[6, 0], [1, 4]]), np.random.default_rng(0))
+    >>> (one + other).toarray().tolist()
+    [[6.0, 0.0], [1.0, 4.0]]
+    """
+    counts = sparse.csr_array(matrix)
+    values = counts.data if counts.dtype.kind == "f" else counts.data.astype(np.float64)
+    if holds_tokens(counts):
+        part = rng.binomial(values.astype(np.int64), 0.5).astype(values.dtype)
+    else:
+        part = values * rng.integers(0, 2, counts.nnz).astype(values.dtype)
+    # copies of the indices: zeros are eliminated in place, and the other half needs them too
+    halves = [
+        sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
+        for data in (part, values - part)
+    ]
+    for half in halves:
+        half.eliminate_zeros()
+    return halves[0], halves[1]
 
 
 def read_only(matrix: Any) -> Any:
