@@ -12,7 +12,7 @@ from sklearn.mixture import GaussianMixture
 from coview import PLSA, ConcatenatedViews, CoPLSA, DualPLSA, LinkPLSA, MultiViewPLSA, Views, select_clusters
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.model_selection.jobs import JobOutcome
-from coview.model_selection.select import ClusterChoice, _row, held_out_likelihood, recommend
+from coview.model_selection.select import ClusterChoice, _row, compute_held_out_likelihood, recommend
 
 HERE = {"n_jobs": 1, "random_state": 0}
 
@@ -61,7 +61,9 @@ def test_completion_rewards_what_predicts_the_other_half(model):
     data = make_topic_views(120, n_clusters=3, n_features=40, random_state=0)
     size = "n_clusters" if "n_clusters" in model().get_params() else "n_components"
     one, three = (
-        held_out_likelihood(model(**{size: k}, max_iter=40, random_state=0).fit(data.views[:90]), data.views[90:], 0)
+        compute_held_out_likelihood(
+            model(**{size: k}, max_iter=40, random_state=0).fit(data.views[:90]), data.views[90:], 0
+        )
         for k in (1, 3)
     )
     uniform = -np.log(40)

@@ -34,10 +34,10 @@ from coview.utils.warn import warn_user
 if TYPE_CHECKING:
     from coview.assignment.seeded_kmeans import AssignmentSteps
 
-__all__ = ["best_sweeps", "best_weights", "weigh_views"]
+__all__ = ["choose_max_iter", "fit_view_weights", "weigh_views"]
 
 
-def best_sweeps(
+def choose_max_iter(
     steps: AssignmentSteps,
     blocks: list[Block],
     engine: Engine,
@@ -96,10 +96,10 @@ def weigh_views(
     if not found:
         _warn_of_few("view_weights='held_out'", "all views get the same weight")
         return np.ones(len(blocks[0].views))
-    return best_weights(steps.rule, *map(np.concatenate, zip(*found)))
+    return fit_view_weights(steps.rule, *map(np.concatenate, zip(*found)))
 
 
-def best_weights(rule: DecisionRule, scores: np.ndarray, present: np.ndarray, truth: np.ndarray) -> np.ndarray:
+def fit_view_weights(rule: DecisionRule, scores: np.ndarray, present: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Weights of the views by the scores (n_objects, n_views, n_labels) of objects whose label is known."""
 
     def right(weights: np.ndarray) -> np.ndarray:

@@ -22,12 +22,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.assignment.decision_rules import COMBINATIONS, DecisionRule
-from coview.assignment.held_out import best_sweeps, weigh_views
+from coview.assignment.held_out import choose_max_iter, weigh_views
 from coview.assignment.label_program import Costs, label_objective, solve_with, team_of
-from coview.assignment.label_sets import LabelTargets, check_ontology, consistent_sets, named_labels, read_labels
+from coview.assignment.label_sets import LabelTargets, check_ontology, make_consistent, named_labels, read_labels
 from coview.assignment.ontology import Ontology
 from coview.base import MultiViewEstimator
-from coview.classification.view_evidence import LEARNED, learned_view_weights
+from coview.classification.view_evidence import LEARNED, learn_view_weights
 from coview.engines.checkpoint import Checkpoint
 from coview.engines.loop import NO_DEADLINE, START_SHARE, Deadline, LoopMixin, Options, Sweep, run, with_callbacks
 from coview.engines.protocol import Block, Engine, Holder, Tree, floating_type
@@ -321,7 +321,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
                     parameter="view_weights",
                 )
             seed, share = base_seed(self.random_state), deadline.share(START_SHARE)
-            weights = learned_view_weights(views, targets.codes, len(targets.classes), seed, share)
+            weights = learn_view_weights(views, targets.codes, len(targets.classes), seed, share)
         self.view_weights_ = dict(zip(self.view_names_, per_view("view_weights", weights, self.view_names_).tolist()))
         return self._fit(X, views.map(unit_rows), targets, deadline)
 
@@ -345,7 +345,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
             most: int | None = None
             curve: list[float] = []
             if self.early_stopping:
-                most, curve = best_sweeps(steps, blocks, engine, *folds, self.max_iter, ready)
+                most, curve = choose_max_iter(steps, blocks, engine, *folds, self.max_iter, ready)
             monitor = SweepMonitor(self.tol > 0, most)
             # line 4 of Algorithm 1: centroids of the labeled objects alone
             holder, shared = Holder(blocks, engine), steps.seeds(blocks, engine)
@@ -360,13 +360,13 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
                     holder,
                     lambda restart: (shared, 0),
                     carried,
-                    lambda state: {"cluster_centers_": _by_class(state.shared, engine)},
+                    lambda state: {"cluster_centers_": _get_centers(state.shared, engine)},
                     deadline,
                     watchers=(monitor,),
                 )
             # labels are those by the final centroids
             rows = [steps.assign(block, steps.scores(block, fit.state.shared, engine), engine) for block in blocks]
-        self.cluster_centers_ = _by_class(fit.state.shared, engine)
+        self.cluster_centers_ = _get_centers(fit.state.shared, engine)
         self.label_sets_ = np.concatenate([part["labels"] for part in rows])
         self.transduction_ = named_labels(np.concatenate([part["codes"] for part in rows]), self.classes_)
         self.n_violations_ = 0 if self.ontology is None else int(np.sum(self.ontology.count_broken(self.label_sets_)))
@@ -394,7 +394,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
             return self._over_blocks(X, _decide)[1][:, None] == np.arange(len(self.classes_))
         return self._over_blocks(
             X,
-            lambda rule, scores, present: consistent_sets(
+            lambda rule, scores, present: make_consistent(
                 rule.assign(scores, present), rule.combined(scores, present), rule.ontology
             ),
         )[1]
@@ -499,6 +499,6 @@ def _decide(rule: DecisionRule, scores: np.ndarray, present: np.ndarray) -> np.n
     return rule.decide(scores, rule.assign(scores, present), present)
 
 
-def _by_class(shared: Tree, engine: Engine) -> dict[str, np.ndarray]:
+def _get_centers(shared: Tree, engine: Engine) -> dict[str, np.ndarray]:
     """Centroids as the estimator shows them: {view: labels x features}."""
     return {name: np.ascontiguousarray(engine.to_numpy(part).T) for name, part in shared["centroids"].items()}

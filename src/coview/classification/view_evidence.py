@@ -29,14 +29,14 @@ from coview.utils.sampling import sample_positions
 from coview.views.arrays import for_sklearn, looks_counted, unit_rows
 from coview.views.views import n_present
 
-__all__ = ["LEARNED", "held_out_agreement", "learned_view_weights", "strange_views"]
+__all__ = ["LEARNED", "held_out_agreement", "learn_view_weights", "strange_views"]
 
 LEARNED = "auto"  # what asks for weights of this kind
 STRANGERS = ("alone", "noise")  # verdicts on views that share nothing, though they could
 MOST_OBJECTS = 2000  # objects that are looked at: a bound on the time, more change no verdict
 
 
-def learned_view_weights(
+def learn_view_weights(
     views: Any,
     codes: np.ndarray,
     n_classes: int,
@@ -56,7 +56,7 @@ def learned_view_weights(
     >>> words, tags = (rng.poisson(0.2 + 3 * np.eye(2)[classes]) for _ in range(2))
     >>> noise = rng.poisson(1.0, (200, 5))
     >>> codes = np.where(np.arange(200) < 4, classes, -1)
-    >>> learned_view_weights(Views(words=words, tags=tags, noise=noise), codes, 2, seed=0)
+    >>> learn_view_weights(Views(words=words, tags=tags, noise=noise), codes, 2, seed=0)
     {'words': 1.0, 'tags': 1.0, 'noise': 0.0}
     """
     weights = dict.fromkeys(views.names, 1.0)

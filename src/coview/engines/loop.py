@@ -141,7 +141,7 @@ def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any 
         raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
     device = "cuda"
     if engine == "auto":
-        engine, device = _engine_of(data)
+        engine, device = _get_engine(data)
     # imported here: numba takes a second to load, and torch and dask may be absent
     if engine == "cpu":
         from coview.engines.cpu import CpuEngine
@@ -160,7 +160,7 @@ def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any 
     raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
 
 
-def _engine_of(data: Any) -> tuple[str, str]:
+def _get_engine(data: Any) -> tuple[str, str]:
     """Return the name of the engine that suits the data, and the device of CUDA tensors."""
     if isinstance(data, LazyViews) and data.is_dask:
         return "dask", ""
@@ -525,7 +525,12 @@ class LoopMixin(CallbackSupportMixin):
         functions = [one for one in self._callbacks if not isinstance(one, (TimeBudget, Checkpoint))]
         momentum = self.algorithm == "fast"
         with ExitStack() as stack:
-            called = [*functions, *watchers, report_sweep, *_sklearn_watchers(self, X, reconstruct, n_init, stack)]
+            called = [
+                *functions,
+                *watchers,
+                report_sweep,
+                *_list_sklearn_callbacks(self, X, reconstruct, n_init, stack),
+            ]
             checkpoint = self._checkpoint_file(views, holder, carried)
             options = Options(self.max_iter, float(self.tol), n_init, momentum, deadline, called, checkpoint)
             return run(steps, holder, begin, options)
@@ -563,7 +568,7 @@ def models_inside(estimator: Any) -> list[LoopMixin]:
     return [one for one in (estimator, *estimator.get_params().values()) if isinstance(one, LoopMixin)]
 
 
-def _sklearn_watchers(
+def _list_sklearn_callbacks(
     estimator: Any, X: Any, reconstruct: Callable[[State], dict[str, Any]], n_init: int, stack: ExitStack
 ) -> list[Callable[[Sweep], bool]]:
     """Return a function that passes every sweep on to scikit-learn's callbacks, if there are any.

@@ -288,7 +288,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         if not self.directed:
             within = sparse.csr_array(within.maximum(within.T))
         # learned from the fit alone, or new objects would change how old ones are smoothed
-        self.self_weight_ = mean_links(within) if self.self_weight == "mean" else float(self.self_weight)
+        self.self_weight_ = average_links(within) if self.self_weight == "mean" else float(self.self_weight)
         graph = LinkGraph.of(within, None, self.self_weight_)
         self.scale_ = graph.scale
         self.n_layers_ = self.hops if self.layers == "all" else 1
@@ -536,7 +536,7 @@ def as_links(name: str, matrix: Any) -> sparse.csr_array:
     return links
 
 
-def mean_links(links: sparse.csr_array) -> float:
+def average_links(links: sparse.csr_array) -> float:
     """Mean weight of an object's links; 1 where there are none."""
     return float(links.sum()) / max(links.shape[0], 1) or 1.0
 
@@ -609,13 +609,13 @@ def spread_labels(
     near = layers.pop()
     whole = near[rows, codes[rows]]
     # P y less P_ii y_i: what came home of the own label would give it away in training, and be absent later
-    rest = whole - own_shares(graph, rows, hops, restart)
+    rest = whole - compute_own_shares(graph, rows, hops, restart)
     near[rows, codes[rows]] = np.where(rest > _ROUNDING * whole, rest, 0.0)
     near += prior / len(codes) * (first.sum(axis=0) - first)
     return layers, sparse.csr_array(near)
 
 
-def own_shares(graph: LinkGraph, rows: np.ndarray, hops: int, restart: float) -> np.ndarray:
+def compute_own_shares(graph: LinkGraph, rows: np.ndarray, hops: int, restart: float) -> np.ndarray:
     """P_ii of some objects: how much of what an object starts with comes back to it."""
     step = scale_rows(graph.within + graph.own * sparse.eye_array(len(graph.scale), format="csr"), graph.scale)
     step = sparse.csr_array(step @ sparse.diags_array(graph.scale))

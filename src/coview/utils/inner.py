@@ -11,7 +11,7 @@ from scipy import sparse
 
 from coview.exceptions import CoviewError, ViewsError, ViewsTypeError
 
-__all__ = ["asking", "finite_answer", "fitting"]
+__all__ = ["asking", "check_finite_answer", "fitting"]
 
 
 @contextmanager
@@ -65,12 +65,12 @@ def _renamed_errors(model: Any, asked: str, what: str) -> Iterator[None]:
         raise kind(f"{type(model).__name__} cannot {asked} {what}: {why}") from error
 
 
-def finite_answer(model: Any, values: Any, what: str) -> Any:
+def check_finite_answer(model: Any, values: Any, what: str) -> Any:
     """Return what an estimator answers; refused where it holds NaN or infinity, which only a damaged one says.
 
     Examples
     --------
-    >>> finite_answer(None, np.array([0.5, 0.5]), "view 'words'")
+    >>> check_finite_answer(None, np.array([0.5, 0.5]), "view 'words'")
     array([0.5, 0.5])
     """
     # infinite scores would be the largest of all, and decide without a word

@@ -17,13 +17,15 @@ __all__ = [
     "check_magnitude",
     "check_not_negative",
     "check_width",
+    "count_bytes",
     "density",
+    "describe_kind",
     "filled_rows",
     "fits_single",
     "for_sklearn",
-    "frame_ids",
     "from_tensor",
     "frozen",
+    "get_stored_values",
     "has_two_levels",
     "holds_measurements",
     "holds_tokens",
@@ -33,20 +35,18 @@ __all__ = [
     "is_mudata",
     "is_tensor",
     "is_whole",
-    "kind_of",
     "largest",
     "looks_counted",
-    "memory_size",
     "mostly_zeros",
     "open_frame",
     "place_columns",
+    "read_frame_ids",
     "read_only",
     "scatter_rows",
     "side_by_side",
     "sparse_in_single",
     "split_counts",
     "stack",
-    "stored_values",
     "take_rows",
     "unit_rows",
 ]
@@ -76,7 +76,7 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
         )
     try:
         if sparse.issparse(source):
-            source = _canonical_csr(source)
+            source = _make_canonical(source)
         # scikit-learn looks for NaN by a sum, which may be infinity minus infinity
         with np.errstate(invalid="ignore"):
             matrix = check_array(source, accept_sparse="csr", dtype="numeric")
@@ -106,7 +106,7 @@ def _advise(name: str, words: str) -> dict[str, Any]:
     return RAW_TABLE if "convert" in words or "numeric" in words else {}
 
 
-def _canonical_csr(source: Any) -> Any:
+def _make_canonical(source: Any) -> Any:
     """Return a sparse matrix as CSR whose columns rise in each row, none twice; the source is not changed.
 
     Compiled code follows its indices: a wrong one reads and writes foreign memory. So they are checked, in a new object
@@ -195,7 +195,7 @@ def check_width(column: Any) -> None:
         )
 
 
-def frame_ids(frame: Any) -> np.ndarray | None:
+def read_frame_ids(frame: Any) -> np.ndarray | None:
     """Return the row index of a pandas frame, or None where its rows are merely counted."""
     native = frame.to_native()
     if not hasattr(native, "index") or type(native.index).__name__ == "RangeIndex":
@@ -210,7 +210,7 @@ def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndar
     native = frame.to_native()
     if type(native.columns).__name__ != "RangeIndex":  # numbers that nobody gave are no names
         columns = text_array([str(column) for column in frame.columns], f"feature names of view {name!r}")
-    index = frame_ids(frame)
+    index = read_frame_ids(frame)
     kinds = list(getattr(native, "dtypes", []))
     # frames of indicators may have many thousands of columns, almost all zeros
     if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
@@ -442,17 +442,17 @@ def density(matrix: Any, n_rows: int | None = None) -> float:
     return (matrix.count_nonzero() if sparse.issparse(matrix) else np.count_nonzero(matrix)) / size
 
 
-def kind_of(matrix: Any) -> str:
+def describe_kind(matrix: Any) -> str:
     """Say whether a matrix is "sparse" or "dense"."""
     return "sparse" if sparse.issparse(matrix) else "dense"
 
 
-def stored_values(matrix: Any) -> int:
+def get_stored_values(matrix: Any) -> int:
     """Return the number of values that a matrix stores: all cells of a dense one."""
     return int(matrix.nnz if sparse.issparse(matrix) else matrix.size)
 
 
-def memory_size(matrix: Any) -> int:
+def count_bytes(matrix: Any) -> int:
     """Return the bytes that a matrix takes in memory."""
     if sparse.issparse(matrix):
         return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
