@@ -1,7 +1,7 @@
 """`SeededKMeansClassifier`: classes from few labels and several views by optimal assignment of labels.
 
 Seeded spherical k-means (Dalvi and Cohen 2016, Algorithm 1). Rows of every view have length 1; labeled objects keep
-their labels. A sweep, with one centroid per label and view (lines 7, 8 and 10 there):
+their labels. An iteration, with one centroid per label and view (lines 7, 8 and 10 there):
 
     scores   s_vi = <x_v, mu_vi>
     labels   y by the rule (sum, product, max_agree, co_train; see `decision_rules.py`)
@@ -29,7 +29,7 @@ from coview.assignment.ontology import Ontology
 from coview.base import MultiViewEstimator
 from coview.classification.view_evidence import LEARNED, learn_view_weights
 from coview.engines.checkpoint import Checkpoint
-from coview.engines.loop import NO_DEADLINE, START_SHARE, Deadline, LoopMixin, Options, Sweep, run, with_callbacks
+from coview.engines.loop import NO_DEADLINE, START_SHARE, Deadline, Iteration, LoopMixin, Options, run, with_callbacks
 from coview.engines.protocol import Block, Engine, Holder, Tree, floating_type
 from coview.exceptions import ParameterError
 from coview.inspection import SHARPNESS, Features, Inspection, LabelVerdict, Training, describe, one_hot, shares_of
@@ -45,7 +45,7 @@ __all__ = ["SeededKMeansClassifier"]
 
 @dataclass(frozen=True)
 class AssignmentSteps:
-    """Rows: labels (n x views x labels), codes; shared: centroids {view: features x labels}, flips by sweep.
+    """Rows: labels (n x views x labels), codes; shared: centroids {view: features x labels}, flips by iteration.
 
     A block carries "given" (labels of labeled objects) and "code" (the most specific of them, -1 is free).
     """
@@ -78,7 +78,7 @@ class AssignmentSteps:
         return new, stats
 
     def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree:
-        """Centroids of length 1, and the changed labels of one more sweep, which a checkpoint keeps so."""
+        """Centroids of length 1, and the changed labels of one more iteration, which a checkpoint keeps so."""
         before = shared["centroids"]
         return {
             "centroids": {name: _unit_columns(total, before[name]) for name, total in stats["sums"].items()},
@@ -140,16 +140,16 @@ def _unit_columns(total: Any, before: Any) -> Any:
 
 
 class SweepMonitor:
-    """A callback of the loop that stops it when no label has changed, or after enough sweeps."""
+    """A callback of the loop that stops it when no label has changed, or after enough iterations."""
 
     def __init__(self, until_still: bool, most: int | None) -> None:
         self.until_still, self.most = until_still, most
         self.reason = ""
 
-    def __call__(self, sweep: Sweep) -> bool:
-        if self.until_still and sweep.state.shared["flips"][-1] == 0:
+    def __call__(self, iteration: Iteration) -> bool:
+        if self.until_still and iteration.state.shared["flips"][-1] == 0:
             self.reason = "still"
-        elif sweep.number == self.most:
+        elif iteration.number == self.most:
             self.reason = "held_out"
         return bool(self.reason)
 
@@ -184,17 +184,17 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         counts more or less where that clearly gives more of them their label back. "auto" leaves out views that
         share nothing with the others, unless held-out labels can be told from them. Not with an ontology.
     early_stopping : bool, default=False
-        Choose the number of sweeps by held-out agreement: labeled objects are left out in folds, and the number of
-        sweeps that finds most of their labels is taken. Worth a try where a view is poor, so that learning from
+        Choose the number of iterations by held-out agreement: labeled objects are left out in folds, and the number of
+        iterations that finds most of their labels is taken. Worth a try where a view is poor, so that learning from
         unlabeled objects may hurt; with few labels the folds say little, and it may stop too soon.
     validation_fraction : float, default=0.2
         Share of the labeled objects in each fold of `early_stopping` and of ``view_weights="held_out"``: every labeled
         object is held out once, so that 0.2 makes five folds. At most 0.5.
     max_iter : int, default=100
-        Most sweeps over the data.
+        Maximum number of iterations.
     tol : float, default=1e-8
         Stop when no label changes, or when the objective changes by less than this, relative to itself; 0 runs
-        exactly `max_iter` sweeps.
+        exactly `max_iter` iterations.
     <shared: engine, n_jobs>
     random_state : int, RandomState, Generator or None, default=None
         Seed of the folds of `early_stopping` and of `view_weights`; nothing else is random.
@@ -216,10 +216,10 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
     n_violations_ : int
         Number of constraints of the ontology that `label_sets_` breaks, over all objects and views.
     history_ : dict of lists
-        "objective" and "seconds" (entry 0 is the start), "flips" (bits of labels changed in each sweep), and
-        "held_out" (agreement after 0, 1, ... sweeps) with early stopping.
+        "objective" and "seconds" (entry 0 is the start), "flips" (bits of labels changed in each iteration), and
+        "held_out" (agreement after 0, 1, ... iterations) with early stopping.
     n_iter_ : int
-        Number of sweeps.
+        Number of iterations.
     <shared: stopped_by_, fitted views>
 
     References
@@ -336,7 +336,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         # threads of BLAS would compete with the threads of the label program
         with engine.limits():
             blocks = list(self._each_block(views, engine, len(self.classes_), carried))
-            # weights first: the number of sweeps is chosen for the rule that they make
+            # weights first: the number of iterations is chosen for the rule that they make
             steps = AssignmentSteps(self._rule(), floating_type(views))
             if self.view_weights == "held_out":
                 weights = weigh_views(steps, blocks, engine, *folds, ready.share(0.5))
@@ -349,7 +349,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
             monitor = SweepMonitor(self.tol > 0, most)
             # line 4 of Algorithm 1: centroids of the labeled objects alone
             holder, shared = Holder(blocks, engine), steps.seeds(blocks, engine)
-            if most == 0:  # held-out objects advise against any sweep
+            if most == 0:  # held-out objects advise against any iteration
                 fit = run(steps, holder, lambda restart: (shared, 0), Options(0))
                 monitor.reason = "held_out"
             else:

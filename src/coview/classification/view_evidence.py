@@ -71,14 +71,14 @@ def learn_view_weights(
         return relate_views(weighted)["verdict"]
 
     verdicts = remembered(("verdicts", *counted, *some.names, *some.values(), some.present), relate)
-    strangers = [name for name, verdict in zip(views.names, verdicts) if verdict in STRANGERS]
-    if strangers and "shares" in verdicts:
-        weights.update(dict.fromkeys(strange_views(views.select(*strangers), codes, n_classes, seed), 0.0))
+    unrelated = [name for name, verdict in zip(views.names, verdicts) if verdict in STRANGERS]
+    if unrelated and "shares" in verdicts:
+        weights.update(dict.fromkeys(strange_views(views.select(*unrelated), codes, n_classes, seed), 0.0))
     return weights
 
 
 def strange_views(views: Any, codes: np.ndarray, n_classes: int, seed: int) -> list[str]:
-    """Return those of some strangers from which held-out labels cannot be told.
+    """Return those of some views from which held-out labels cannot be told.
 
     A view of less than four columns is none: two halves of it are too little to tell its structure by.
 

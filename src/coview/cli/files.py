@@ -30,9 +30,9 @@ __all__ = [
     "plain",
     "read_input",
     "read_target",
+    "report_absent_views",
     "split_columns",
     "table_front",
-    "tell_absent",
     "with_vectors",
     "write_table",
 ]
@@ -254,7 +254,7 @@ def _pairs(options: Sequence[str], flag: str, example: str) -> dict[str, str]:
     return values
 
 
-def tell_absent(front: Any, X: Any, done: str) -> None:
+def report_absent_views(front: Any, X: Any, done: str) -> None:
     """Say in a line which views a raw table does not give; `done` is what is done without them, "predicted".
 
     Of a table that gives no view an error says more.

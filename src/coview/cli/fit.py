@@ -230,7 +230,7 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
     objective = model.history.get("objective")
     if model.name in ESTIMATORS and ESTIMATORS[model.name].monotone:  # of others the two ends of the curve say nothing
         if model.n_iter is not None:
-            summary["sweeps"] = int(model.n_iter)
+            summary["iterations"] = int(model.n_iter)
         if objective:
             summary["objective"] = [float(objective[0]), float(objective[-1])]
     if model.candidates:

@@ -253,7 +253,7 @@ class Inspection:
     unused_views : tuple of str
         Views that the model leaves out, or gives the weight 0: they have no opinion anywhere.
     n_iter : int or None
-        Number of sweeps of the fit.
+        Number of iterations of the fit.
     model : object
         What `inspect` was asked about.
     inputs : dict of ViewInput

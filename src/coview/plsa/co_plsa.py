@@ -422,8 +422,8 @@ class CoPLSA(ByView, MixtureModel):
     <shared: topic_feature_, likelihood_, noise_variance_, variance_explained_>
     <shared: group_means_, column_moments_>
     history_ : dict of lists
-        "objective" (log-likelihood less coupling times divergence) and "seconds" after each sweep; entry 0 is the
-        start.
+        "objective" (log-likelihood less coupling times divergence) and "seconds" after each EM iteration; entry 0
+        is the initialization.
     <shared: fit_seconds_, n_iter_, stopped_by_>
     <shared: fitted views>
 

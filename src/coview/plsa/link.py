@@ -38,12 +38,11 @@ class LinkPLSA(MixtureModel):
     <shared: vector_weights, background, seeds, seed_strength, max_iter, tol, n_init>
     init : {"auto", "nmf", "random", "likeliest"} or dict, default="auto"
         Where to start. "auto" is "nmf" with a background, else "random". "nmf" factorizes the tf-idf of the views into
-        nonnegative topics for a few sweeps (of every n-th object, where there are more than 5,000 and 100 per topic),
+        nonnegative topics, in a few iterations (every n-th object, where there are more than 5,000 and 100 per topic),
         or clusters the vectors by k-means where there are no counts; "random" starts from `n_init` random mixtures, as
-        published, "likeliest" from the most likely, after a few sweeps, of several consensus clusterings of the views.
-        A dict holds any of ``memberships`` and ``topic_feature``
-        (an array where there is one view, else ``{view: array}``) in the shapes of the fitted attributes; the rest is
-        random.
+        published, "likeliest" from the most likely, after a few EM iterations, of several consensus clusterings of the
+        views. A dict holds any of ``memberships`` and ``topic_feature`` (an array where there is one view, else
+        ``{view: array}``) in the shapes of the fitted attributes; the rest is random.
     <shared: likelihood, algorithm, engine, n_jobs>
     <shared: learning_decay>
     <shared: random_state, verbose>

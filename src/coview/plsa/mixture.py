@@ -87,7 +87,7 @@ from coview.views.views import Views, n_present, presence_patterns
 
 __all__ = ["RESTART", "FamilyMixin", "MixtureClusterMixin", "MixtureModel", "choose_likelihoods", "split_by_view"]
 
-PHASES = ("start", "sweeps", "end")  # of a fit
+PHASES = ("start", "iterations", "end")  # of a fit
 RESTART = 104_729  # apart enough that restarts share no stream
 
 Self = TypeVar("Self", bound="MixtureModel")

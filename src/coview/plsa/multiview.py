@@ -629,16 +629,16 @@ class MultiViewPLSA(_TopicClusters, MixtureModel):
     n_clusters : int, default=8
         Number of clusters.
     n_components : int or {view: int}, default=32
-        Number of topics in each view of counts. Topics are cheap: a sweep costs non-zeros x clusters, however many
-        there are.
+        Number of topics in each view of counts. Topics are cheap: an EM iteration costs non-zeros x clusters,
+        however many there are.
     <shared: vector_weights, seeds, seed_strength>
     max_iter : int, default=150
-        Largest number of sweeps over the data.
+        Maximum number of EM iterations.
     <shared: tol>
     n_init : int, default=1
-        Number of starts, each from its own clusterings; the one with the highest objective is kept.
+        Number of initializations, each from its own clusterings; the fit with the highest objective is kept.
     init : {"likeliest", "consensus", "random"} or dict, default="likeliest"
-        Initial memberships: the most likely, after a few sweeps, of several clusterings of different kinds; one
+        Initial memberships: the most likely, after a few EM iterations, of several clusterings of different kinds; one
         consensus clustering (`ConsensusClustering`), as published; or random. A dict holds any of ``memberships``,
         ``topic_feature``, ``cluster_topic`` (``{view: array}``, or one array where there is one view) in the shapes of
         the fitted attributes; memberships that it lacks start as by default, everything else at random.
@@ -685,8 +685,8 @@ class MultiViewPLSAClassifier(_TopicClasses, MixtureModel):  # type: ignore[misc
     Parameters
     ----------
     n_components : int or {view: int}, default=32
-        Number of topics in each view of counts. Topics are cheap: a sweep costs non-zeros x classes, however many
-        there are.
+        Number of topics in each view of counts. Topics are cheap: an EM iteration costs non-zeros x classes,
+        however many there are.
     view_weights : float, {view: float}, None or "auto", default=None
         Weight of each view; 1 by default. Vectors beside counts are weighed by default: as one token where they know
         nothing of the classes, and else as up to one for each column, fewer the more the columns' noise goes together
@@ -697,10 +697,10 @@ class MultiViewPLSAClassifier(_TopicClasses, MixtureModel):  # type: ignore[misc
         where the sums of the objects differ widely, by a standard deviation above their mean: there a few long texts
         would decide on all topics. False takes the counts as they are, as published.
     max_iter : int, default=150
-        Largest number of sweeps over the data.
+        Maximum number of EM iterations.
     <shared: tol>
     n_init : int, default=1
-        Number of starts; the one with the highest objective is kept.
+        Number of initializations; the fit with the highest objective is kept.
     init : {"co_em", "naive_bayes", "random"} or dict, default="co_em"
         Initial memberships of unlabeled objects: the mean of one naive Bayes posterior per view (Laplace's smoothing),
         as published ("naive_bayes"), or after two rounds of co-EM ("co_em"), in which each view also learns from the
@@ -753,7 +753,7 @@ class DualPLSA(_TopicClusters, MixtureModel):
     ----------
     <same: n_clusters>
     n_components : int, default=32
-        Number of topics, shared by all views. Topics are cheap: a sweep costs non-zeros x clusters, however many.
+        Number of topics, shared by all views. Topics are cheap: an EM iteration costs non-zeros x clusters.
     <same: view_weights, seeds, seed_strength, max_iter, tol, n_init, init>
     likelihood : {"auto", "multinomial"}, default="auto"
         All views are counts here: they share their topics.
@@ -794,7 +794,7 @@ class DualPLSAClassifier(_TopicClasses, MixtureModel):  # type: ignore[misc]
     Parameters
     ----------
     n_components : int, default=32
-        Number of topics, shared by all views. Topics are cheap: a sweep costs non-zeros x classes, however many.
+        Number of topics, shared by all views. Topics are cheap: an EM iteration costs non-zeros x classes.
     <same: view_weights, unit_mass, max_iter, tol, n_init, init>
     likelihood : {"auto", "multinomial"}, default="auto"
         All views are counts here: they share their topics.

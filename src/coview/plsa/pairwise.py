@@ -261,10 +261,10 @@ class PairwiseCoPLSA(MixtureClusterMixin, ByView, MixtureModel):
         Share of the pairs of objects in the regularizer. Pairs are drawn once per fit, inside blocks of rows.
     <shared: max_iter, tol>
     n_init : int, default=1
-        Number of starts; the one with the highest objective is kept.
+        Number of initializations; the fit with the highest objective is kept.
     init : {"likeliest", "random"} or dict, default="likeliest"
-        Where to start: some sweeps of `LinkPLSA` on all views that begin at the likeliest of several clusterings, or
-        one random mixture per object in all views and random topics. A dict holds any of ``memberships_by_view``
+        Where to start: some EM iterations of `LinkPLSA` on all views, from the likeliest of several clusterings,
+        or one random mixture per object in all views and random topics. A dict holds any of ``memberships_by_view``
         (``{view: array}``, or one array for all views) and ``topic_feature`` (``{view: array}``) in the shapes of the
         fitted attributes; the rest is random.
     algorithm : {"fast", "published"}, default="fast"
@@ -288,8 +288,8 @@ class PairwiseCoPLSA(MixtureClusterMixin, ByView, MixtureModel):
         Width of the similarity.
     <shared: view_weights_>
     history_ : dict of lists
-        "objective" (weighted log-likelihood less the penalty of the pairs) and "seconds" after each sweep; entry 0 is
-        the start.
+        "objective" (weighted log-likelihood less the penalty of the pairs) and "seconds" after each EM iteration; entry
+        0 is the initialization.
     <shared: fit_seconds_, n_iter_, stopped_by_>
     <shared: fitted views>
 

@@ -46,7 +46,7 @@ class PLSA(MixtureModel):
     <shared: background, seeds, seed_strength, max_iter, tol, n_init>
     init : {"auto", "nmf", "random"} or dict, default="auto"
         Where to start. "auto" is "nmf" with a background, else "random". "nmf" factorizes the tf-idf of the views into
-        nonnegative topics for a few sweeps (of every n-th object, where there are more than 5,000 and 100 per topic),
+        nonnegative topics, in a few iterations (every n-th object, where there are more than 5,000 and 100 per topic),
         or clusters the vectors by k-means where those lead; "random" starts from `n_init` random mixtures, as
         published. A dict holds any of ``memberships``, ``topic_feature`` (an array where there is one view, else
         ``{view: array}``) and ``topic_view`` in the shapes of the fitted attributes; the rest is random.

@@ -42,10 +42,10 @@ class VotingPLSA(MixtureClusterMixin, MixtureModel):
         several, is no seed.
     <shared: view_weights>
     max_iter : int, default=200
-        Largest number of sweeps over the data, of each view alone and of all together.
+        Maximum number of EM iterations, of each view alone and of all together.
     <shared: tol>
     n_init : int, default=1
-        Number of starts of each view's PLSA; the one with the highest objective votes.
+        Number of initializations of each view's PLSA; the fit with the highest objective votes.
     <shared: algorithm, engine, n_jobs>
     <shared: random_state, verbose>
 

@@ -61,7 +61,7 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
         "steps": [] if alone else [written(stage) for stage in stages],
         "seed": int(seed) if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) else None,
         "takes_seed": "random_state" in parameters,
-        "sweeps": inspection.n_iter,
+        "iterations": inspection.n_iter,
         "rounds": inspection.n_rounds,
         "candidates": dict(inspection.candidates),
         "edits": [describe_record(record) for record in inspection.edits],
