@@ -1,7 +1,7 @@
 """Which views say nothing of the classes: the weights of `view_weights="auto"`.
 
 Whether views share anything can be told without labels (`coview.clustering.relations`). Where some do, a view that
-could share something with them and does not is a stranger: noise, or rows in another order. It has the weight 0, unless
+could share something with them and does not is noise, or rows in another order. It has the weight 0, unless
 held-out labels can be told from it alone by more than chance allows:
 
     kappa(labels, prediction without them) > 2 / sqrt(m)        m labeled objects held out, kappa Cohen's

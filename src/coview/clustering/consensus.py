@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 SOFTNESS = 0.01  # share of every one-hot row that is spread over all clusters, so that divergences are finite
-FLOOR = 1e-12
+FLOOR = 1e-12  # of a share that is divided by or has a logarithm
 HEAT = 20  # updates of each start before the best one goes on alone: then it is clear which one is ahead
 
 

@@ -74,7 +74,7 @@ class StoredTree:
         self._end = weakref.finalize(self, remove_files, list(tree_leaves(paths)))
 
     def get_paths(self) -> list[Path]:
-        """Return the files; who holds on to this method holds on to them."""
+        """Return the files, which are kept as long as a reference to this method is."""
         return list(tree_leaves(self.paths))
 
     def get(self) -> Tree:

@@ -1,4 +1,4 @@
-"""Who learns and who is asked: the same splits for every method.
+"""Training and test objects: the same splits for every method.
 
 With all labels known: folds, stratified by class, whole groups where there are groups. With few labels: all objects are
 there from the start, and only labels are hidden.

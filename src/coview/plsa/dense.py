@@ -35,7 +35,7 @@ Row step.   The quadratic has the slope  b (x M' - theta M M'),  b = w / (m s), 
 
 Shared step.  With the sums  G = theta' theta,  C = theta' X,  |x|^2  and the number of objects, which add up over
             blocks:  M <- M + (G + ridge)^-1 (C - G M),  s <- what is left of |x|^2, per value. The ridge holds M where
-            it is: groups that nobody has stay, and the residual never grows.
+            it is: groups without objects stay, and the residual never grows.
 
 Means of members.  Objects between groups put M_k, the end of the mixtures, outside of the data. What the objects of a
             group are like is  x_k = C_k / n_k,  the mean of their vectors by their memberships, with n_k the sum of
@@ -111,7 +111,7 @@ FAR = 10  # standard deviations from zero, from which single precision is too co
 SPREAD_COST = 0.5  # of clusters: what is chosen between .3 and .9 hardly matters
 SAMPLE = 2000  # objects by which a view is judged, scaled and weighed
 CLUSTERED = 20_000  # objects at most that k-means is run on
-SURE = 2.0  # standard errors that a finding must be away from chance
+SURE = 2.0  # standard errors that a finding must be away from chance, as a 95 % interval has them
 PRODUCTS = "products of "  # what a block carries of a view whose vectors are no longer needed
 
 
@@ -249,7 +249,7 @@ class GaussianLikelihood:
         old = shared["means"][name]
         sums = {key: ops.to_numpy(part).astype(np.float64) for key, part in moments.items()}
         count = float(sums["count"][0])
-        if count == 0:  # nobody has the view: there is nothing to learn from
+        if count == 0:  # no object has the view: there is nothing to learn from
             return {key: shared[key][name] for key in PARAMETERS}
         before = ops.to_numpy(old).astype(np.float64).T
         gram, cross = spread_gram(sums["gram"], spread_cost), sums["cross"]
@@ -357,7 +357,7 @@ def initialize_vectors(
     means, noise, explained, members = {}, {}, {}, {}
     for name in names:
         rows = _sample(views, name, seed)
-        variance = 1.0  # where nobody has the view
+        variance = 1.0  # where no object has the view
         if len(rows):
             own, size = float(rows.var(axis=0).mean()), float((rows**2).mean())
             variance = max(own if len(rows) > 1 else size, 1e-12 * size, 1e-30)
@@ -385,7 +385,7 @@ def _sample(views: Any, name: str, seed: int) -> np.ndarray:
 
 
 def compute_column_moments(views: Any, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Mean and standard deviation of the columns of some views, over a sample; standard deviation 0 where nobody is."""
+    """Mean and standard deviation of the columns of some views, over a sample; 0 and 0 where no object has the view."""
     moments = {}
     for name in names:
         rows = _sample(views, name, seed=0)
@@ -534,7 +534,7 @@ def fit_class_means(views: Any, codes: np.ndarray, n_classes: int, seed: int) ->
 def _compute_moments(
     rows: np.ndarray, codes: np.ndarray, n_groups: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Mean of all rows; of each group, less that (0 where nobody is); its size; and rows less that of their group."""
+    """Mean of all rows; of each group, less that (0 for empty groups); its size; and rows less that of their group."""
     offset = rows.mean(axis=0) if len(rows) else np.zeros(rows.shape[1])
     rows = rows - offset
     sizes = np.bincount(codes, minlength=n_groups)

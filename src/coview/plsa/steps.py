@@ -95,7 +95,7 @@ class MixtureSteps:
             rows = ops.xp.clip(ops.asarray(block.extra["start"], get_dtype(shared)), ROW_FLOOR, None)
         else:
             rows = draw_rows(seed, block.start, block.stop, self.width)
-            # who has nothing would stay at its random mixture for good, as if that had been learned
+            # an object without features would keep its random mixture, as if that had been learned
             masses = [ops.to_numpy(ops.row_sums(part)) for _, part in self.counts(block)]
             masses += [block.present[name].astype(np.float64) for name in self.vectors(block)]
             rows[np.sum(masses, axis=0) <= 0] = 1.0 / self.width

@@ -9,7 +9,7 @@ Three scalings, all of columns about their means and of total variance as many a
                 must stay the same where they are turned; a column of variance 1 each would make noise of the narrow
                 ones as loud as the wide ones
 
-`scaling_by_default` chooses among them by what a view looks like, for those who did not say.
+`scaling_by_default` chooses among them by what a view looks like, where none is given.
 """
 
 from __future__ import annotations

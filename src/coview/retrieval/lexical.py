@@ -25,7 +25,7 @@ from coview.views.views import Views
 
 __all__ = ["BUCKETS", "SharedWords", "count_words", "hash_words", "spell_words", "weigh_query"]
 
-BUCKETS = 2**20
+BUCKETS = 2**20  # that words are hashed to, as in scikit-learn's HashingVectorizer
 
 Counts = dict[str, sparse.csr_array]
 

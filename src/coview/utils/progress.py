@@ -61,7 +61,7 @@ class _Line:
             self.display.end(self)
 
     def _look_after(self) -> None:
-        # where nobody asked, short work stays without a line
+        # unless progress was asked for, short work prints no line
         wait = REDRAWN if self.asked else PATIENCE
         while not self.over.wait(wait):
             self.display = self.display or _display()

@@ -208,7 +208,7 @@ def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndar
 
     frame, columns = open_frame(source), None
     native = frame.to_native()
-    if type(native.columns).__name__ != "RangeIndex":  # numbers that nobody gave are no names
+    if type(native.columns).__name__ != "RangeIndex":  # default column numbers are no names
         columns = text_array([str(column) for column in frame.columns], f"feature names of view {name!r}")
     index = read_frame_ids(frame)
     kinds = list(getattr(native, "dtypes", []))
