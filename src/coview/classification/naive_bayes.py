@@ -24,10 +24,11 @@ from coview.base import MultiViewEstimator
 from coview.engines.held import HeldViews
 from coview.engines.loop import NO_DEADLINE, Deadline
 from coview.engines.protocol import over_rows
+from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.inner import asking, check_finite_answer
+from coview.utils.inner import asking
 from coview.utils.parameters import TRUTH, number, one_or_by_view
 from coview.validation import LabeledScoreMixin, check_sample_weight, encode_labels, per_view
 from coview.views.arrays import take_rows
@@ -37,6 +38,7 @@ __all__ = [
     "MultiViewNaiveBayes",
     "NaiveBayesStart",
     "average_posteriors",
+    "check_finite_answer",
     "compute_class_probabilities",
     "learn_label_start",
     "sum_entries",
@@ -109,6 +111,24 @@ def compute_log_shares(counts: np.ndarray) -> np.ndarray:
         return np.full(len(counts), -np.log(len(counts)))
     with np.errstate(divide="ignore"):
         return np.log(counts / total)
+
+
+def check_finite_answer(model: Any, values: Any, what: str) -> Any:
+    """Return what an estimator answers; refused where it holds NaN or infinity, which only a damaged one says.
+
+    Examples
+    --------
+    >>> check_finite_answer(None, np.array([0.5, 0.5]), "view 'words'")
+    array([0.5, 0.5])
+    """
+    # infinite scores would be the largest of all, and decide without a word
+    numbers = values.data if sparse.issparse(values) else np.asarray(values)
+    if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+        raise ViewsError(
+            f"{type(model).__name__} answers for {what} with numbers that are not finite. Fit it again, or scale the "
+            "features."
+        )
+    return values
 
 
 def compute_class_probabilities(classifier: Any, rows: Any, n_classes: int) -> np.ndarray:

@@ -17,10 +17,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from coview.base import MultiViewEstimator
+from coview.classification.naive_bayes import check_finite_answer
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, near_centers
 from coview.utils import fitted_state as rules
-from coview.utils.inner import asking, check_finite_answer
+from coview.utils.inner import asking
 from coview.utils.parameters import ESTIMATOR, NONE, one_of
 from coview.utils.warn import unwarned
 from coview.validation import UNLABELED, LabeledScoreMixin, encode_labels, minus_one_is_unlabeled

@@ -5,9 +5,9 @@
 
 Equations are those of Jiang, Liu, Li, Li and Lu (2012). L_v is the log-likelihood of PLSA in view v, P = p(y|d,v) by
 rows, and ij runs over sampled pairs, in both orders, that lie inside a block of rows: time and memory grow with the
-number of pairs. Views need not share their topics: only which objects are near each other counts. Topics take the M
-step of PLSA (eq. 12). With the row statistic n = P * R F and g = t n / P - coupling dR/dP (eq. 14), the published step of the
-mixtures (eq. 13 and 17) is
+number of pairs. Views need not share their topics: only which objects are near each other counts. Topics take
+the M step of PLSA (eq. 12). With the row statistic n = P * R F and g = t n / P - coupling dR/dP (eq. 14), the published
+step of the mixtures (eq. 13 and 17) is
 
     P <- rows(P * g)  =  P + s P * (g - m),     m_i = sum_k P_ik g_ik,  s_i = 1 / m_i
 

@@ -86,8 +86,8 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         stores one layer in place of `hops`. With `restart` and many hops both are the same, but for what is left after
         so many: (1 - restart)^hops.
     views : str, list of str or None, default=None
-        Views to smooth; all but the links by default. The links themselves may be named too: then smoothed links say which
-        objects are near, and how near.
+        Views to smooth; all but the links by default. The links themselves may be named too: smoothed links say
+        which objects are near, and how near.
         They begin as each object's own column, which of new objects is known by their ids only.
     keep : bool, default=True
         Keep the given views beside the smoothed ones; if False, only those remain.
