@@ -81,7 +81,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         Learn an intercept too, as a feature that is 1 for all objects; the paper has none.
     shuffle : bool, default=True
         Go over the objects in random order in `fit`; `partial_fit` takes them as they come. From 16,384 objects on,
-        random runs of 32 neighbors are mixed within windows of 512, an order that memory can follow.
+        random runs of 16 neighbors are mixed within windows of 512, an order that memory can follow.
     max_iter : int, default=1
         Passes over the data in `fit`; it ends sooner after a pass that changed nothing.
     random_state : int, RandomState, Generator or None, default=None
@@ -428,13 +428,13 @@ def _merge_classes(
 def _shuffle_rows(rows: np.ndarray, before: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return rows, which ascend, in random order: a permutation of the order `before`, or one that memory can follow.
 
-    The latter where there are very many: random runs of 32 neighbors, mixed within windows of 512.
+    The latter where there are very many: random runs of 16 neighbors, mixed within windows of 512.
     """
     # smaller ones stay in the cache, whatever their order
     if len(rows) < 2**14:
         return rng.permutation(before)
     # runs long enough for the prefetcher to follow, windows of rows that stay in a cache of 1 MB
-    return mix_rows(rows, 32, 512, rng.integers(2**63, dtype=np.uint64))
+    return mix_rows(rows, 16, 512, rng.integers(2**63, dtype=np.uint64))
 
 
 def _public(scores: np.ndarray) -> np.ndarray:
