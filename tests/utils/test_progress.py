@@ -94,7 +94,7 @@ def test_a_notebook_is_shown_plain_text_without_widgets_or_warnings(impatient, n
         methods = ["MultiViewNaiveBayes"]
         compare(DATA.views, DATA.target, methods=methods, cv=2, n_jobs=1, time_budget=None, random_state=0)
     shown = capsys.readouterr().err
-    assert "\rMultiViewPLSA, sweep 3/3, objective" in shown and shown.endswith("\n")
+    assert "\rMultiViewPLSA, iteration 3/3, objective" in shown and shown.endswith("\n")
     assert "MultiViewNaiveBayes: done accuracy" in shown and "\x1b" not in shown
 
 
