@@ -35,10 +35,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     ),
     "PairwiseCoPLSA": {**SMALL, "pair_fraction": 0.2},
     "VotingPLSA": SMALL,
-    "AutoClustering": {
-        "n_clusters": 3,
-        "candidates": [("sphere", SphericalKMeans(3, n_init=1)), ("space", CCAClustering(3, n_init=1))],
-    },
+    "AutoClustering": {"n_clusters": 3},
     "AutoClassifier": {
         "candidates": [("bayes", MultiViewNaiveBayes()), ("centers", SeededKMeansClassifier())],
         "cv": 2,

@@ -38,7 +38,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "MultiViewPLSAClassifier": {"n_components": 3, "max_iter": 30},
     "PairwiseCoPLSA": {"n_clusters": 2, "max_iter": 30},
     "VotingPLSA": {"n_clusters": 2, "max_iter": 30},
-    "AutoClustering": {"n_clusters": 2, "candidates": [("sphere", SphericalKMeans(2, n_init=1))]},
+    "AutoClustering": {"n_clusters": 2},
     "AutoClassifier": {"candidates": [("centers", SeededKMeansClassifier()), ("linear", LOGISTIC)], "cv": 2},
     "ConsensusClustering": {"n_clusters": 2, "n_init": 2},
     "SphericalKMeans": {"n_clusters": 2, "n_init": 2},

@@ -128,7 +128,7 @@ def test_a_model_without_predict_is_told_of_what_it_has(tmp_path):
 
 def test_shares_that_are_no_probabilities_are_written_by_transform(tmp_path):
     X = make_topic_views(n_objects=40, n_clusters=2, random_state=0).views
-    save(AutoClustering(2, candidates=["sphere"], random_state=0).fit(X), tmp_path / "m")
+    save(AutoClustering(2, random_state=0).fit(X), tmp_path / "m")
     write_views(X, tmp_path / "views")
     with pytest.raises(ValueError, match=r"AutoClustering has no probabilities\. Leave out --proba\. coview transform"):
         run_predict(tmp_path / "m", data=tmp_path / "views", proba=True)

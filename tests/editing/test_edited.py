@@ -424,7 +424,7 @@ def clusters():
         MultiViewPLSA(4, 6, random_state=0, max_iter=10),
         CoPLSA(4, random_state=0, max_iter=10),
         SphericalKMeans(4, random_state=0),
-        AutoClustering(4, candidates=[("sphere", SphericalKMeans(4, random_state=0))], random_state=0),
+        AutoClustering(4, random_state=0),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -40,7 +40,7 @@ X = Views(dict(DATA.views.items()), ids=IDS)
     [
         lambda: LinkPLSA(3, random_state=0),
         lambda: SphericalKMeans(3, random_state=0),
-        lambda: AutoClustering(3, candidates=[("angles", SphericalKMeans(3))], random_state=0),
+        lambda: AutoClustering(3, random_state=0),
         lambda: EditedModel(LinkPLSA(3, random_state=0)),
     ],
 )

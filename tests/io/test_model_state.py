@@ -50,7 +50,6 @@ SETTINGS = {
     "AutoClassifier": {
         "candidates": [("bayes", coview.MultiViewNaiveBayes()), ("centers", coview.SeededKMeansClassifier())]
     },
-    "AutoClustering": {"candidates": [("sphere", coview.SphericalKMeans(3)), ("space", coview.CCAClustering(3))]},
     "LabelSpreadingClassifier": {"n_neighbors": 8},
     "SpectralClusteringViews": {"n_neighbors": 8},
     "PairwiseCoPLSA": {"pair_fraction": 0.2},

@@ -256,13 +256,11 @@ def test_groups_are_called_by_number_and_name(make, data):
 
 
 def test_candidates_are_bars_of_their_reliability_and_those_not_used_are_gray():
-    table = {"name": ["a", "b", "c"], "weight": [1.0, 0.0, 0.0], "reliability": [0.9, 0.4, np.nan],
-             "stability": [0.8, np.nan, np.nan]}  # fmt: skip
-    display = CandidatesDisplay(table, {"n_clusters": [2, 3, 4], "information": [0.1, 0.7, 0.5]}).plot()
+    table = {"name": ["a", "b", "c"], "weight": [1.0, 0.0, 0.0], "reliability": [0.9, 0.4, np.nan]}
+    display = CandidatesDisplay(table).plot()
     bars = display.ax_.patches
     assert_allclose([bar.get_width() for bar in bars], [0.9, 0.4, 0.0])
     assert len({bar.get_facecolor() for bar in bars}) == 2 and bars[1].get_facecolor() == bars[2].get_facecolor()
-    assert display.axes_[0, 1].lines[1].get_xdata()[0] == 3
     with pytest.raises(ValueError, match="LinkPLSA was not chosen from candidates"):
         CandidatesDisplay.from_estimator(LinkPLSA(2, random_state=0).fit(np.eye(4)))
 
@@ -285,33 +283,25 @@ def test_a_candidate_that_nothing_was_measured_of_is_said_to_be_so():
     assert texts == ["weight 0.50, log loss 0.50", "weight 0.50, not judged by held-out labels", "not used"]
 
 
-def candidate_tables() -> dict[str, tuple[dict, dict]]:
+def candidate_table() -> dict:
     figures, lost = np.array([1.0, 0.9, 0.8, 0.5, 0.3, np.nan, np.nan]), -np.log([1.0, 0.8, 0.5, 0.3, 0.1, np.nan, 1])
     lost[-1] = np.nan
-    classes = {"name": ["svm of all views, standardized", *"abcde", "self-training"],
-               "weight": [0.3, 0.1, 0.1, 0, 0, 0, 0.5], "accuracy": figures, "log_loss": lost}  # fmt: skip
-    clusters = {"name": ["anchors of many objects", *"abcdef"], "weight": [1.0, 0.2, 0.2, 0, 0, 0, 0],
-                "reliability": figures, "stability": figures[::-1], "completion": figures / 2}  # fmt: skip
-    return {"classes": (classes, {}), "clusters": (clusters, {"n_clusters": [2, 3, 4], "information": [0.1, 0.7, 0.5]})}
+    return {"name": ["svm of all views, standardized", *"abcde", "self-training"],
+            "weight": [0.3, 0.1, 0.1, 0, 0, 0, 0.5], "accuracy": figures, "log_loss": lost}  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["classes", "clusters"])
-@pytest.mark.parametrize("place", ["new", "small", "first", "second", "constrained", "two"])
-def test_texts_about_candidates_lie_within_the_figure_and_over_no_other_panel(kind, place):
+@pytest.mark.parametrize("place", ["new", "small", "first", "second", "constrained"])
+def test_texts_about_candidates_lie_within_the_figure_and_over_no_other_panel(place):
     others: list = []
     if place == "new":
         ax = None
     elif place == "small":
         ax = pyplot.subplots(figsize=(4, 3))[1]
-    elif place == "two":
-        ax = pyplot.subplots(1, 2 if kind == "clusters" else 1, squeeze=False)[1][0]
     else:
         both = pyplot.subplots(1, 2, layout="constrained" if place == "constrained" else None)[1]
         ax, others = both[int(place == "second")], [both[int(place != "second")]]
-    table, numbers = candidate_tables()[kind]
-    display = CandidatesDisplay(table, numbers).plot(ax)
+    display = CandidatesDisplay(candidate_table()).plot(ax)
     display.figure_.canvas.draw()
-    others += list(display.axes_.flat[1:])
     texts, names = display.ax_.texts, display.ax_.get_yticklabels()
     assert len(texts) == 7 and all(text.get_fontsize() > 4 for text in [*texts, *names])
     panel, whole = display.ax_.get_window_extent(), display.figure_.bbox
@@ -324,20 +314,11 @@ def test_texts_about_candidates_lie_within_the_figure_and_over_no_other_panel(ki
     assert display.ax_.get_xticks().max() == 1
 
 
-def test_a_small_panel_shows_the_methods_alone():
-    table, numbers = candidate_tables()["clusters"]
-    assert CandidatesDisplay(table, numbers).plot(pyplot.subplots(figsize=(4, 3))[1]).axes_.shape == (1, 1)
-    assert CandidatesDisplay(table, numbers).plot(pyplot.subplots(figsize=(6, 6))[1]).axes_.shape == (1, 2)
-    assert CandidatesDisplay(table, numbers).plot().axes_.shape == (1, 2)
-
-
 @pytest.mark.parametrize("own_figure", [True, False])
-@pytest.mark.parametrize("kind", ["accuracy", "reliability"])
-def test_no_mark_of_a_candidate_covers_a_text(kind, own_figure):
+def test_no_mark_of_a_candidate_covers_a_text(own_figure):
     values = np.linspace(0.0, 1.0, 9)
-    marks = {"log_loss": [2.9, 1.9, 1.3, 0.7, 0.9, 1.7, 1.2, 0.02, 0.0]} if kind == "accuracy" else {
-        "stability": values[::-1], "completion": values**2}  # fmt: skip
-    table = {"name": list("abcdefghi"), "weight": values * (values > 0.2), kind: values, **marks}
+    marks = {"log_loss": [2.9, 1.9, 1.3, 0.7, 0.9, 1.7, 1.2, 0.02, 0.0]}
+    table = {"name": list("abcdefghi"), "weight": values * (values > 0.2), "accuracy": values, **marks}
     ax = None if own_figure else pyplot.subplots(figsize=(3, 2.5))[1]
     display = CandidatesDisplay(table).plot(ax)
     display.figure_.canvas.draw()

@@ -161,7 +161,7 @@ def test_objects_are_not_hidden_where_they_cannot_be(three):
     X, _ = three
     few = make_report(LinkPLSA(3, max_iter=2, random_state=0).fit(X[:4]), X[:4]).summary["views"]
     assert "too few objects" in few["held_out"]["note"]
-    slow = AutoClustering(3, candidates=[("angles", SphericalKMeans(3))], random_state=0).fit(X)
+    slow = AutoClustering(3, random_state=0).fit(X)
     assert make_report(slow, X, held_out=False).summary["views"]["held_out"] is None
 
 

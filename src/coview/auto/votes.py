@@ -78,9 +78,10 @@ def count_votes(labels: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
     sizes = np.maximum(np.bincount(columns, minlength=shape[1]), 1)
     scaled = sparse.csr_array(indicators @ sparse.diags_array(1 / np.sqrt(sizes)))
     there = np.unique(rows)
-    vectors = unit_length(_left_vectors(scaled[there], n_clusters, seed))
     final = np.zeros(n_objects, dtype=np.int64)
-    final[there] = KMeans(min(n_clusters, len(there)), n_init=10, random_state=seed).fit(vectors).labels_
+    if there.size:
+        vectors = unit_length(_left_vectors(scaled[there], n_clusters, seed))
+        final[there] = KMeans(min(n_clusters, len(there)), n_init=10, random_state=seed).fit(vectors).labels_
     shares = np.asarray(indicators.T @ one_hot(final, n_clusters)) / sizes[:, None]
     return shares.reshape(n_clusterings, width, n_clusters)
 

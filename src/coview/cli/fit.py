@@ -108,7 +108,7 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
         settings.setdefault("links", options.links)
     if options.seeds is not None:
         settings.setdefault("seeds", _read_seeds(options.seeds))
-    if auto and options.model == "AutoClustering" and "candidates" not in settings:
+    if auto and options.model == "AutoClustering":
         settings.setdefault("n_clusters", None)  # chosen by the data, and the summary says so
     check_table(raw, options.labels, options.view or [])
     check_input(options.view or [], options.data, raw.table, raw.sep)
@@ -219,7 +219,7 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
     from coview.auto.clustering import AutoClustering
     from coview.catalog import ESTIMATORS
     from coview.inspection import NAMED_BY_FEATURES
-    from coview.inspection.choice import describe_number, links_used
+    from coview.inspection.choice import describe_number, describe_votes, links_used
     from coview.validation import minus_one_is_unlabeled, unlabeled_rows
 
     summary: dict[str, Any] = {"model": model.name, "views": list(model.inputs)}
@@ -243,6 +243,8 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
         summary["links"] = {name: links[name] for name in ("view", "n_links", "why")} | {"used": links_used(links)}
     if model.relations:
         summary["relations"] = dict(zip(model.relations["view"], model.relations["verdict"]))
+    if model.votes:
+        summary["votes"] = describe_votes(model.votes)
     if model.numbers.get("n_clusters"):
         summary["number"] = {"n_clusters": len(model.groups), "why": describe_number(model.numbers)}
     if y is not None and model.kind in ("class", "cluster"):

@@ -33,12 +33,13 @@ SCALED = {
     "pareto": "amounts, each column divided by the square root of its standard deviation",
     "centered": "vectors, all columns divided by one number",
 }
+GRAPHS = {
+    "neighbors": "of nearest neighbors",
+    "anchors": "of objects and anchors, as there are too many objects for their neighbors,",
+}
 EVIDENCE = {
     "reliability": "how well the groups of a method are predicted from the views",
-    "completion": "how much of an object's counts its cluster, found by the other half of them, predicts, in nats",
-    "stability": "how far they are found again when the method is fitted to a sample",
     "accuracy": "the share of held-out labels that a method finds",
-    "score": "what decides, as a share of the best: the other figures together, times a prior of the method",
 }
 
 
@@ -65,20 +66,19 @@ def describe_votes(votes: Mapping[str, Any]) -> str:
     --------
     >>> votes = {"graphs": "neighbors", "n_clusterings": 40, "share": 0.93, "by_cluster": [0.98, 0.71]}
     >>> describe_votes(votes).split(": ")[1]
-    'an object has its cluster by 93 % of the votes in the mean; the surest cluster is 0 (98 %), the least sure 1 (71 %)'
+    'an object has its cluster by 93 % of the votes in the mean; the surest cluster is 0 (98 %), the least sure 1 (71 %).'
     """
-    kinds = {
-        "neighbors": "graphs of nearest neighbors at 4 scales",
-        "anchors": "graphs of objects and anchors, as there are too many objects for graphs of neighbors",
-    }
-    sure = votes["by_cluster"]
-    high, low = (f"{pick(range(len(sure)), key=sure.__getitem__)} ({pick(sure):.0%})" for pick in (max, min))
     text = (
-        f"{votes['n_clusterings']} clusterings voted, of {kinds[votes['graphs']]}: an object has its cluster by "
-        f"{votes['share']:.0%} of the votes in the mean"
-    ).replace("%", " %")
-    which = f"; the surest cluster is {high}, the least sure {low}".replace("%", " %")
-    return f"{text}{which}" if len(sure) > 1 else text
+        f"{votes['n_clusterings']} clusterings of graphs {GRAPHS[votes['graphs']]} voted: an object has its cluster by "
+        f"{100 * votes['share']:.0f} % of the votes in the mean"
+    )
+    sure = votes["by_cluster"]
+    if max(sure) - min(sure) < SHOWN:
+        return f"{text}."
+    high, low = (
+        f"{pick(range(len(sure)), key=sure.__getitem__)} ({100 * pick(sure):.0f} %)" for pick in (max, min)
+    )
+    return f"{text}; the surest cluster is {high}, the least sure {low}."
 
 
 def describe_links(links: Mapping[str, Any]) -> str:
@@ -179,21 +179,24 @@ def describe_choice(
     relations: Mapping[str, list[Any]] | None = None,
     accuracy_by_view: Mapping[str, float] | None = None,
     held_out: Mapping[str, Any] | None = None,
+    votes: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return which method was chosen, or which were combined, and by which evidence; empty where there was no choice.
+    """Return what was chosen or combined, and by which evidence; empty where there was no choice.
 
     Parameters
     ----------
     candidates : dict of lists
         The `candidates` of an inspection: a table with "name" and "weight", and with "method" and evidence where known.
     numbers : dict of lists, optional
-        The `numbers` of an inspection: a table with "n_clusters" and "information", where the number was chosen too.
+        The `numbers` of an inspection: what speaks for each number of clusters, where the number was chosen too.
     relations : dict of lists, optional
         The `relations` of an inspection: a table with "view" and "verdict", whether views belong together.
     accuracy_by_view : dict of float, optional
         The same of an inspection: how often each view alone is right.
     held_out : dict, optional
         The same of an inspection: what held-out labels say of the whole.
+    votes : dict, optional
+        The same of an inspection: which clusterings voted, and how sure they are.
 
     Examples
     --------
@@ -210,17 +213,32 @@ def describe_choice(
     >>> describe_choice(table).split(". ")[1]
     'self-training learned from what it says, and has weight 0.50'
     """
+    sentences = [*([describe_votes(votes)] if votes else []), *_describe_methods(candidates)]
+    if not sentences:
+        return ""
+    return " ".join(
+        [
+            *sentences,
+            *([describe_number(numbers)] if numbers and numbers.get("n_clusters") else []),
+            *describe_relations(relations or {}),
+            *([f"The accuracy of the whole is {describe_accuracy(held_out)}."] if held_out else []),
+            *([describe_views_alone(accuracy_by_view)] if accuracy_by_view else []),
+        ]
+    )
+
+
+def _describe_methods(candidates: Mapping[str, list[Any]]) -> list[str]:
+    """Sentences on the methods with a weight, and on the best of the others."""
     names, weights = list(map(str, candidates.get("name", ()))), candidates.get("weight", [])
     used = sorted((i for i, weight in enumerate(weights) if weight >= SHOWN), key=lambda i: -weights[i])
     if not used:
-        return ""
+        return []
     judged = [i for i in used if any(_known(candidates[kind][i]) for kind in EVIDENCE if kind in candidates)]
     taught = [i for i in used if i not in judged] if judged else []
     used = judged or used
     kinds = [kind for kind in EVIDENCE if kind in candidates and _known(candidates[kind][used[0]])]
     rest = [i for i in range(len(names)) if i not in used + taught and kinds and _known(candidates[kinds[0]][i])]
-    order = sorted(kinds, key=lambda kind: kind != "score")  # the one that decides comes first
-    rest.sort(key=lambda i: [-candidates[kind][i] if _known(candidates[kind][i]) else 0.0 for kind in order])
+    rest.sort(key=lambda i: [-candidates[kind][i] if _known(candidates[kind][i]) else 0.0 for kind in kinds])
 
     def called(i: int) -> str:
         method = candidates.get("method", [None] * len(names))[i]
@@ -238,24 +256,18 @@ def describe_choice(
     else:
         parts = [f"{called(i)}, weight {weights[i]:.2f}" for i in used]
         head += f"those with the best evidence are combined: {'; '.join(parts)}"
-    sentences = [f"{head}."]
     from_whom = "what it says" if len(used) == 1 else "what these say"
-    sentences += [f"{called(i)} learned from {from_whom}, and has weight {weights[i]:.2f}." for i in taught]
+    sentences = [
+        f"{head}.",
+        *(f"{called(i)} learned from {from_whom}, and has weight {weights[i]:.2f}." for i in taught),
+    ]
     if rest and kinds:
         why = candidates.get("dropped", [None] * len(names))[rest[0]]
         lost = f"; it was not used: {why}" if why else ""
         sentences.append(f"The next best, {called(rest[0])}, has {measured(rest[0])}{lost}.")
     if kinds:
         sentences.append(f"{'; '.join(f'{kind} is {EVIDENCE[kind]}' for kind in kinds).capitalize()}.")
-    return " ".join(
-        [
-            *sentences,
-            *([describe_number(numbers)] if numbers and numbers.get("n_clusters") else []),
-            *describe_relations(relations or {}),
-            *([f"The accuracy of the whole is {describe_accuracy(held_out)}."] if held_out else []),
-            *([describe_views_alone(accuracy_by_view)] if accuracy_by_view else []),
-        ]
-    )
+    return sentences
 
 
 def describe_views_alone(accuracy_by_view: Mapping[str, float]) -> str:
@@ -318,26 +330,39 @@ def _views_that(relations: Mapping[str, list[Any]], verdict: str) -> list[str]:
 
 
 def describe_number(numbers: Mapping[str, list[Any]]) -> str:
-    """Return which number of clusters was chosen, and what the next best would have been.
+    """Return which number of clusters was chosen, and which others come back as well.
 
     Examples
     --------
-    >>> describe_number({"n_clusters": [2, 3], "information": [0.4, 0.9]}).split(":")[0]
-    'Of 2 numbers of clusters from 2 to 3, 3 was chosen'
+    >>> table = {"n_clusters": [2, 3, 4, 5], "scales": [0.9, 0.7, 0.9, 0.8], "samples": [0.9, 0.7, 0.9, 0.8]}
+    >>> describe_number({**table, "information": [0.4, 0.1, 0.9, 0.5]})[-53:]
+    'other samples of the objects (0.90 nats). Also stable: 2.'
     """
     tried, told = numbers["n_clusters"], numbers["information"]
-    order = sorted(range(len(tried)), key=lambda i: -told[i])
-    if told[order[0]] <= 0:
+    best = max(range(len(tried)), key=lambda i: told[i])
+    if told[best] <= 0:
         return (
-            f"None of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)} is supported by the data: on "
-            "other samples of the objects, more of the clusters is lost than found again."
+            f"None of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)} is supported by the data: at "
+            "other scales and on other samples of the objects, more of the clusters is lost than found again."
         )
-    text = (
-        f"Of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)}, {tried[order[0]]} was chosen: its "
-        "clusters carry the most information that is found again on other samples of the objects "
-        f"({told[order[0]]:.2f} nats"
+    others = [str(number) for number in stable_numbers(numbers) if number != tried[best]]
+    also = f" Also stable: {', '.join(others)}." if others else ""
+    return (
+        f"Of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)}, {tried[best]} was chosen: its "
+        "clusters carry the most information that is found again at other scales and on other samples of the objects "
+        f"({told[best]:.2f} nats).{also}"
     )
-    return f"{text}; the next best, {tried[order[1]]}, has {told[order[1]]:.2f})." if len(tried) > 1 else f"{text})."
+
+
+def stable_numbers(numbers: Mapping[str, list[Any]]) -> list[int]:
+    """Return the numbers whose clusters come back better than those of the next smaller and the next larger number.
+
+    They come back more than they do not, too.
+    """
+    tried = numbers["n_clusters"]
+    again = [scales * samples for scales, samples in zip(numbers["scales"], numbers["samples"])]
+    padded = [0.0, *again, 0.0]
+    return [number for i, number in enumerate(tried) if again[i] > 0.5 and again[i] == max(padded[i : i + 3])]
 
 
 def _known(value: Any) -> bool:

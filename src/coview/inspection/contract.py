@@ -28,6 +28,7 @@ from coview.exceptions import ViewsError
 from coview.inspection.choice import (
     describe_accuracy,
     describe_candidates,
+    describe_number,
     describe_scaling,
     describe_votes,
     of_lowest_level,
@@ -379,6 +380,8 @@ class Inspection:
         lines = list(self.notes)
         if self.votes:
             lines.append(describe_votes(self.votes))
+        if self.numbers.get("n_clusters"):
+            lines.append(describe_number(self.numbers))
         if self.candidates and self.ontology is None:
             lines.append(f"candidates by weight: {describe_candidates(self.candidates)}")
         elif self.candidates:

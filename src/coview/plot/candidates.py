@@ -1,4 +1,4 @@
-"""What a model was chosen from: the evidence for each method, and for each number of clusters that was tried."""
+"""What a classifier was chosen from: the evidence for each method."""
 
 from __future__ import annotations
 
@@ -18,44 +18,36 @@ SIZE = 8.0  # points of the texts beside the bars, where there is room
 GAP = 7.0  # points between 1, where the longest bar ends, and these texts
 WIDTHS = (60, 26, 17)  # letters of a line of them
 TICK, EDGE = 7.0, 4.0  # points from a name to the panel; pixels that all texts keep from what is around
-WIDE, HIGH = 6.5, 3.0  # inches that two panels take, beside or above each other
 MOST_TEXT = 0.62  # share of a panel's width that they may take
 MOST_NAMES = 0.45  # the same of names that do not fit beside the panel
 UNJUDGED = "not judged by held-out labels"
 
 
 class CandidatesDisplay:
-    """Evidence for each method that a model was chosen from, and its weight.
+    """Evidence for each method that a classifier was chosen from, and its weight.
 
-    Of clusterings that is reliability and stability, of classifiers their accuracy and log loss on held-out labels.
+    That is accuracy and log loss on held-out labels, or reliability where no label could be held out.
 
     Parameters
     ----------
     candidates : dict of lists
-        A table with "name", "weight", "reliability" and "stability", as `AutoClustering.candidates_` is, or with
-        "name", "weight", "accuracy" and "log_loss", as `AutoClassifier.candidates_` is.
-    numbers : dict of lists, optional
-        A table with "n_clusters" and "information", as `AutoClustering.n_clusters_evidence_` is; a second panel
-        shows it where it has rows.
+        A table with "name", "weight", "accuracy", "log_loss" and "reliability", as `AutoClassifier.candidates_` is.
 
     Attributes
     ----------
     figure_, axes_, ax_
-        What was drawn; `ax_` is the panel of the methods.
+        What was drawn.
 
     Examples
     --------
-    >>> from coview import AutoClustering
-    >>> from coview.datasets import make_topic_views
     >>> from coview.plot import CandidatesDisplay
-    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
-    >>> display = CandidatesDisplay.from_estimator(AutoClustering(3, random_state=0).fit(X))
-    >>> "graphs" in display.candidates["name"]
-    True
+    >>> table = {"name": ["svm", "graph"], "weight": [1.0, 0.0], "accuracy": [0.9, 0.7], "log_loss": [0.3, 0.8]}
+    >>> [text.get_text() for text in CandidatesDisplay(table).plot().ax_.texts]
+    ['weight 1.00, log loss 0.30', 'not used, log loss 0.80']
     """
 
-    def __init__(self, candidates: Mapping[str, list[Any]], numbers: Mapping[str, list[Any]] | None = None) -> None:
-        self.candidates, self.numbers = dict(candidates), dict(numbers or {})
+    def __init__(self, candidates: Mapping[str, list[Any]]) -> None:
+        self.candidates = dict(candidates)
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None) -> CandidatesDisplay:
@@ -64,58 +56,46 @@ class CandidatesDisplay:
         Parameters
         ----------
         model : estimator
-            Fitted, and chosen from candidates, as `AutoClustering` and `AutoClassifier` are.
+            Fitted, and chosen from candidates, as `AutoClassifier` is.
         ax : matplotlib Axes or array of Axes, optional
             Where to draw.
         """
         inspection = inspect(model)
         if not inspection.candidates:
-            raise ValueError(f"{inspection.name} was not chosen from candidates. Pass a fitted AutoClustering.")
-        return cls(inspection.candidates, inspection.numbers).plot(ax)
+            raise ValueError(f"{inspection.name} was not chosen from candidates. Pass a fitted AutoClassifier.")
+        return cls(inspection.candidates).plot(ax)
 
     def plot(self, ax: Any = None) -> CandidatesDisplay:
-        """Draw a bar of reliability or accuracy for each method, and a mark of stability; those not used are gray.
+        """Draw a bar of accuracy or reliability for each method; those not used are gray.
 
-        Where there is a log loss, the mark is exp(-log loss): the geometric mean of the probabilities given to the
-        held-out labels. The loss itself, and the score that decided between clusterings, are written beside the weight,
-        to the right of 1, where no bar or mark can be.
+        Where there is a log loss, a mark shows exp(-log loss): the geometric mean of the probabilities given to the
+        held-out labels. The loss itself is written beside the weight, to the right of 1, where no bar or mark can be.
 
         Parameters
         ----------
         ax : matplotlib Axes or array of Axes, optional
-            Where to draw; a new figure by default. In one that is small, the methods alone are drawn.
+            Where to draw; a new figure by default.
         """
-        narrow, low = _is_small(ax)
-        table, shown = self.candidates, bool(self.numbers.get("n_clusters")) and not (narrow and low)
+        table = self.candidates
         names, weights = list(map(str, table["name"])), np.asarray(table["weight"], dtype=float)
         known = "accuracy" in table and not np.isnan(np.asarray(table["accuracy"], dtype=float)).all()
-        kind, mark = "accuracy" if known else "reliability", "stability" if "stability" in table else None
+        kind = "accuracy" if known else "reliability"
         evidence = np.asarray(table[kind], dtype=float)
         size = (5.4 + 0.07 * max(max(map(len, names), default=0) - 12, 0), max(1.2 + 0.38 * len(names), 2.4))
-        self.figure_, grid = panels(ax, 2, 1, size) if shown and narrow else panels(ax, 1, 2 if shown else 1, size)
-        self.axes_ = grid.reshape(1, -1)
+        self.figure_, self.axes_ = panels(ax, 1, 1, size)
         self.ax_ = self.axes_[0, 0]
         heights = np.arange(len(names))
         hues = [ACCENT if weight > 0 else OUT for weight in weights]
         self.ax_.barh(heights, np.nan_to_num(evidence), color=hues, height=0.62, label=kind)
         losses = np.asarray(table.get("log_loss", np.full(len(names), np.nan)), dtype=float)
+        legend = [f"bar: {kind}"]
         if not np.isnan(losses).all():
-            mark, marked = "exp(\N{MINUS SIGN}log loss)", np.exp(-losses)
-        elif mark is not None:
-            marked = np.asarray(table[mark], dtype=float)
-        if mark is not None:
-            self.ax_.plot(marked, heights, "D", ms=5, color="#16191f", label=mark)
-        told = np.asarray(table.get("completion", np.full(len(names), np.nan)), dtype=float)
-        circle = []
-        if np.nan_to_num(told).max(initial=0.0) > 0:
-            circle = ["circle: completion"]
-            share = told / np.nanmax(told)
-            self.ax_.plot(share, heights, "o", ms=5, mfc="none", color="#16191f", label="completion")
+            mark = "exp(\N{MINUS SIGN}log loss)"
+            self.ax_.plot(np.exp(-losses), heights, "D", ms=5, color="#16191f", label=mark)
+            legend.append(f"diamond: {mark}")
         texts = []
-        scores = np.asarray(table.get("score", np.full(len(names), np.nan)), dtype=float)
-        for weight, loss, figure, score in zip(weights, losses, evidence, scores):
+        for weight, loss, figure in zip(weights, losses, evidence):
             text = f"weight {weight:.2f}" if weight > 0 else "not used"
-            text += "" if np.isnan(score) else f", score {score:.2f}"
             if weight > 0 and known and np.isnan(loss) and np.isnan(figure):
                 text += f", {UNJUDGED}"
             texts.append(text if np.isnan(loss) else f"{text}, log loss {loss:.2f}")
@@ -126,9 +106,6 @@ class CandidatesDisplay:
         self.ax_.set(xlim=(0, 2), title="Methods")
         self.ax_.spines["bottom"].set_bounds(0, 1)
         bare(self.ax_)
-        if shown:
-            self._plot_numbers(self.axes_[0, 1])
-        legend = [f"bar: {kind}", *([f"diamond: {mark}"] if mark else []), *circle]
         self._lay_out(texts, legend, ax is None)
         return self
 
@@ -163,8 +140,7 @@ class CandidatesDisplay:
         """Narrow a panel that no layout cares for, where names, legend or the next panel would not fit around it."""
         box, whole = self.ax_.get_window_extent(), self.ax_.figure.bbox
         self.ax_.get_tightbbox()  # puts the legend where it will be
-        others = [ax.get_window_extent() for ax in self.ax_.figure.axes if ax not in self.axes_.flat and ax.axison]
-        others += [ax.get_tightbbox() for ax in self.axes_.flat[1:]]
+        others = [ax.get_window_extent() for ax in self.ax_.figure.axes if ax is not self.ax_ and ax.axison]
         beside = [other for other in others if other.y0 < box.y1 and other.y1 > box.y0]
         across = [other for other in others if other.x0 < box.x1 and other.x1 > box.x0]
         start = max([whole.x0, *(other.x1 for other in beside if other.x1 <= box.x0)])
@@ -208,21 +184,6 @@ class CandidatesDisplay:
                 break
             size -= 0.25
         self.ax_.set_xlim(0, 1 / (1 - min(1.02 * wide / box.width, 0.9)))
-
-    def _plot_numbers(self, ax: Any) -> None:
-        numbers, information = self.numbers["n_clusters"], self.numbers["information"]
-        ax.plot(numbers, information, "o-", ms=4, lw=1.4, color=ACCENT)
-        ax.axvline(numbers[int(np.argmax(information))], color="#d9822b", lw=1, ls="--")
-        ax.set(xlabel="number of clusters", ylabel="reproduced information (nats)", title="Number of clusters")
-        bare(ax)
-
-
-def _is_small(ax: Any) -> tuple[bool, bool]:
-    """Whether one panel is given that has no room for two beside each other, and for two above each other."""
-    if ax is None or isinstance(ax, np.ndarray):
-        return False, False
-    box, dpi = ax.get_window_extent(), ax.figure.dpi
-    return box.width < WIDE * dpi, box.height < HIGH * dpi
 
 
 def _narrow(text: Any, most: float) -> None:

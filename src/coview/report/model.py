@@ -55,6 +55,7 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
             inspection.relations,
             inspection.accuracy_by_view,
             inspection.held_out,
+            inspection.votes,
         )
         or (document[0] if document else ""),
         "parameters": _parameters(inspection.estimator),

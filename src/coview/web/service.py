@@ -245,7 +245,12 @@ class Service:
             "parameters": to_jsonable(model.estimator.get_params(deep=False)),
             "n_iter": to_jsonable(model.n_iter),
             "choice": describe_choice(
-                model.candidates, model.numbers, model.relations, model.accuracy_by_view, model.held_out
+                model.candidates,
+                model.numbers,
+                model.relations,
+                model.accuracy_by_view,
+                model.held_out,
+                model.votes,
             ),
             "history": to_jsonable(list(model.history.get("objective", []))[:2000]),
         }

@@ -72,10 +72,7 @@ def _candidates(candidates: dict[str, list[Any]]) -> Markup:
         numeric = any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
         cells = [(value, number(value)) if numeric else "–" if value is None else str(value) for value in values]
         columns.append(TableColumn(name.replace("_", " "), "num" if numeric else "text", cells))
-    decides = " The score decides, not reliability or stability alone." if "score" in candidates else ""
-    about = paragraph(
-        f"The methods and the evidence for each. A weight of 0 means that a method was not used.{decides}"
-    )
+    about = paragraph("The methods and the evidence for each. A weight of 0 means that a method was not used.")
     return card("Methods that were tried", about, table("Candidates", columns))
 
 
