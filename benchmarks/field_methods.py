@@ -294,8 +294,7 @@ def coview_methods(names: list[str]) -> Iterator[tuple[str, Callable[..., Any]]]
         return make(cluster.KMeans(k, n_init=10, random_state=seed)).fit_predict(Views(ready))
 
     def auto(given: Any, ready: Any, k: int, seed: int) -> Any:
-        model = coview.AutoClustering(k, random_state=seed).fit(Views(given))
-        return model.labels_, model.labels_by_candidate_
+        return coview.AutoClustering(k, random_state=seed).fit(Views(given)).labels_
 
     for name in ("MultiViewPLSA", "PairwiseCoPLSA", "VotingPLSA"):
         yield name, partial(counted, getattr(coview, name))

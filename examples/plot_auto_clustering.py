@@ -2,9 +2,9 @@
 A reliable default for clustering
 =================================
 
-No clustering method works well everywhere: neighbor graphs win on images and fail on some texts, topics behave the
-other way round, and one view may be noise. ``AutoClustering`` fits several candidates and weights or drops each of
-them by evidence. It uses no labels; here we have labels and can check its choices.
+No single clustering works well everywhere: one view may be noise, clusters may have any shape, and a graph of few
+neighbors sees other things than one of many. ``AutoClustering`` clusters graphs at several scales many times and lets
+the clusterings vote. It uses no labels; here we have labels and can check what it found.
 """
 
 # %%
@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from coview import AutoClustering, Views
+from coview import AutoClustering, SphericalKMeans, Views, inspect
 from coview.datasets import make_topic_views
 from coview.metrics import normalized_mutual_info
 
@@ -36,51 +36,44 @@ texts = make_topic_views(n_objects=300, n_clusters=4, length=40, overlap=0.4, ra
 data = {"texts": (texts.views, texts.target), "digits": digits(500), "half noise": half_noise(300, 0)}
 
 # %%
-# Fit, and evaluate every candidate and the consensus by mutual information with the classes.
-scores, tables = {}, {}
+# Fit, and compare with k-means of the same views by mutual information with the classes. What is printed last says how
+# many clusterings voted, and how sure they are.
+models, scores = {}, {}
 for name, (X, y) in data.items():
-    model = AutoClustering(len(np.unique(y)), random_state=0).fit(X)
-    found = {"consensus": model.labels_, **model.labels_by_candidate_}
-    scores[name] = {candidate: normalized_mutual_info(y, labels) for candidate, labels in found.items()}
-    tables[name] = model.candidates_
-    print(name, {candidate: round(score, 2) for candidate, score in scores[name].items()})
+    models[name] = AutoClustering(len(np.unique(y)), random_state=0).fit(X)
+    plain = SphericalKMeans(len(np.unique(y)), random_state=0).fit(X)
+    found = {"AutoClustering": models[name].labels_, "SphericalKMeans": plain.labels_}
+    scores[name] = {way: round(float(normalized_mutual_info(y, labels)), 2) for way, labels in found.items()}
+    print(name, scores[name])
+    print(inspect(models[name]))
 
 # %%
-# The consensus is near its best candidate in all three. Candidates that were kept are blue.
-fig, axes = plt.subplots(1, len(data), figsize=(11, 3.4), layout="constrained")
-for axis, (name, score) in zip(axes, scores.items()):
-    weight = dict(zip(tables[name]["name"], tables[name]["weight"]))
-    colors = ["#b6503b"] + ["#3b6fb6" if weight[candidate] > 0 else "#c3c9d1" for candidate in list(score)[1:]]
-    bars = axis.barh(list(score), list(score.values()), color=colors)
-    axis.bar_label(bars, fmt="%.2f", padding=3)
-    axis.invert_yaxis()
-    axis.set_xlim(0, 1.15)
-    axis.set_title(name)
-    axis.spines[["top", "right"]].set_visible(False)
-fig.supxlabel("normalized mutual information with the classes")
+# The share of the votes says where to look: objects in the wrong cluster have fewer.
+X, y = data["digits"]
+model = models["digits"]
+share = model.memberships_.max(axis=1)
+main = np.array([np.bincount(y[model.labels_ == z]).argmax() for z in range(model.n_clusters_)])
+right = main[model.labels_] == y
+fig, axis = plt.subplots(figsize=(6, 3), layout="constrained")
+axis.hist([share[right], share[~right]], bins=20, stacked=True, label=["in the cluster of its digit", "in another"])
+axis.set(xlabel="share of the votes", ylabel="objects")
+axis.legend()
+axis.spines[["top", "right"]].set_visible(False)
 
 # %%
-# `candidates_` shows how well the clusters of each candidate can be predicted from the views, whether they are
-# reproduced when a fifth of the objects is left out, and how far the candidates agree.
-table = tables["half noise"]
-print(f"{'candidate':16} {'weight':>7} {'reliability':>12} {'stability':>10} {'agreement':>10}")
-for line in zip(*(table[key] for key in ("name", "weight", "reliability", "stability", "agreement"))):
-    print("{:16} {:7.2f} {:12.2f} {:10.2f} {:10.2f}".format(*line))
-
-# %%
-# New objects are assigned to clusters by the candidates that were kept, from any of the views.
-X, y = data["half noise"]
+# New objects are placed by the same graphs, from any of the views.
 new, classes = half_noise(200, 1)
-model = AutoClustering(4, random_state=0).fit(X)
+model = models["half noise"]
 print(f"new objects, by both views: {normalized_mutual_info(classes, model.predict(new)):.2f}")
 print(f"new objects, by one view:   {normalized_mutual_info(classes, model.predict(new.select('good'))):.2f}")
 
 # %%
-# The evidence behind a choice is a figure of its own: how well each method's clusters are predicted from the views, how
-# stable they are, and its weight. Without a number of clusters that is chosen too, and a second panel shows why.
-from coview.plot import CandidatesDisplay
-
+# Without a number of clusters that is chosen too: the one whose clusters tell most that comes back at other scales and
+# on other objects.
 model = AutoClustering(None, random_state=0).fit(data["texts"][0])
-print(model.n_clusters_, "clusters")
-CandidatesDisplay.from_estimator(model)
+table = model.n_clusters_evidence_
+fig, axis = plt.subplots(figsize=(6, 3), layout="constrained")
+axis.plot(table["n_clusters"], table["information"], "o-")
+axis.axvline(model.n_clusters_, color="0.6", linestyle="--")
+axis.set(xlabel="number of clusters", ylabel="information that comes back (nats)")
 plt.show()

@@ -41,16 +41,14 @@ networks = {"links join alike objects": network(0), "links join unlike objects":
 
 # %%
 # The view of links is found by its form: square, with a link back for every link; ``links="name"`` names it.
-# `links_` says what was found of it. Where the links join alike objects, one more candidate joins, "smoothed", which
-# sees the words smoothed over the links; else the table says why it does not.
+# `links_` says what was found of it. Where the links join alike objects, words smoothed over the links stand beside the
+# other views; else it says why they do not.
 models = {
     name: AutoClustering(n_groups, random_state=0).fit(Views(words=words, links=links))
     for name, links in networks.items()
 }
 for name, model in models.items():
-    row = model.candidates_["name"].index("smoothed")
-    print(f"{name}: join={model.links_['join']}, weight of the smoothed words {model.candidates_['weight'][row]:.2f}")
-    print(f"  {model.links_['why']}")
+    print(f"{name}: used={model.links_['used']}, {model.links_['why']}")
 
 # %%
 # Beside them, what k-means finds in the words alone, and in the words smoothed over the links whatever they join.

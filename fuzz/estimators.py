@@ -34,7 +34,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-import coview
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
 from coview.exceptions import CoviewError
 from coview.views.views import Views

@@ -442,12 +442,6 @@ def subjects() -> dict[str, Callable[[], Subject]]:
     matrix = X["words"].toarray()
     linked = coview.Views(words=X["words"], links=sparse.csr_array((matrix @ matrix.T > 40).astype(float)))
     settings: dict[str, dict[str, Any]] = {
-        "AutoClustering": {
-            "candidates": [
-                ("sphere", coview.SphericalKMeans(3, n_init=1)),
-                ("space", coview.CCAClustering(3, n_init=1)),
-            ]
-        },
         "SpectralClusteringViews": {"n_neighbors": 8},
         "CoTrainingClassifier": {"max_iter": 3, "pool_size": 20},
         "MultiViewPassiveAggressiveClassifier": {"probability": True, "average": True},
@@ -480,7 +474,6 @@ def subjects() -> dict[str, Callable[[], Subject]]:
         "SeededKMeansClassifier under an ontology": lambda: coview.SeededKMeansClassifier(
             ontology=ontology, max_iter=3
         ).fit(X, np.array(["b", "c", "d"])[y]),
-        "default AutoClustering": lambda: coview.AutoClustering(3, **seed).fit(X),
         "ConcatenatedViews of logistic regression": lambda: coview.ConcatenatedViews(LogisticRegression()).fit(X, y),
         "pipeline": lambda: make_pipeline(coview.TfidfViews(), cca).fit(X, y),
         "pipeline of codebooks": lambda: make_pipeline(

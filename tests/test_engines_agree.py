@@ -496,21 +496,14 @@ def test_spectral_clusters_are_the_same_with_neighbors_from_torch(method):
         assert_array_equal(models[0].predict(made.views), model.predict(made.views))
 
 
-def test_auto_clustering_hands_its_engine_to_every_candidate_that_takes_one():
+def test_auto_clustering_looks_for_neighbors_by_its_engine():
     from coview import AutoClustering
     from coview.datasets import make_topic_views
 
     made = make_topic_views(150, n_clusters=3, random_state=0)
     torch = engine_of("torch")
     one, two = (AutoClustering(None, engine=e, random_state=0).fit(made.views) for e in (torch, "auto"))
-    engines = {
-        name: params[key]
-        for name, model in one.estimators_.items()
-        for params in [model.get_params()]
-        for key in params
-        if key.split("__")[-1] == "engine"
-    }
-    assert engines and all(engine is torch for engine in engines.values())
+    assert one.voters_.engine is torch
     assert one.n_clusters_ == two.n_clusters_ == 3
-    for name, labels in two.labels_by_candidate_.items():
-        assert_array_equal(one.labels_by_candidate_[name], labels)
+    assert_array_equal(one.labels_, two.labels_)
+    assert_array_equal(one.predict(made.views), one.labels_)

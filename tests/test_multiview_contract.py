@@ -11,11 +11,9 @@ from sklearn.exceptions import NotFittedError
 
 import coview
 from coview import (
-    CCAClustering,
     LinkPLSA,
     MultiViewNaiveBayes,
     SeededKMeansClassifier,
-    SphericalKMeans,
     Views,
     inspect,
     load,

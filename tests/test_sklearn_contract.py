@@ -18,7 +18,6 @@ from coview import (
     LinkPLSA,
     PairwiseCoPLSA,
     SeededKMeansClassifier,
-    SphericalKMeans,
     Views,
 )
 from coview.catalog import estimators

@@ -1,4 +1,4 @@
-"""Evidence for clusterings without labels: what is told, who agrees, who is kept."""
+"""Evidence for groups without labels: what the views tell of them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from coview import Views
 from coview.auto.evidence import (
     _Prediction,
     _score_weights,
-    agreements,
-    candidate_weights,
     centroid_scores,
-    may_be_kept,
     neighbor_scores,
     predictability,
     view_evidence,
@@ -134,54 +131,11 @@ def test_objects_without_cluster_or_view_are_not_asked():
     assert told(Views(rows, present=half), y)[0] > 0.95
 
 
-def test_agreement_is_the_mean_mutual_information_with_the_others():
-    rng = np.random.default_rng(0)
-    parts = list(rng.integers(0, 3, (3, 60)))
-    expected = [np.mean([normalized_mutual_info(a, b) for b in parts if b is not a]) for a in parts]
-    assert_allclose(agreements(parts), expected)
-    assert_allclose(agreements(parts[:1]), 1.0)
-
-
-def test_what_is_unknown_does_not_disagree():
-    a, b = np.array([0, 0, 1, 1, -1]), np.array([0, 0, 1, 1, 0])
-    assert_allclose(agreements([a, b]), 1.0)
-
-
-def test_weights_follow_the_evidence_and_the_weak_are_dropped():
-    weights = candidate_weights(np.array([0.8, 0.79, 0.5, 0.8]), np.array([0.9, 0.9, 0.9, 0.1]))
-    assert weights[0] == 1
-    assert 0.2 < weights[1] < 1
-    assert_array_equal(weights[2:], 0)
-
-
-def test_what_is_known_before_decides_between_equals():
-    told, stable = np.full(2, 0.8), np.full(2, 0.9)
-    assert_allclose(candidate_weights(told, stable), 1)
-    assert_allclose(candidate_weights(told * np.array([1.05, 1.0]), stable), [1, 1.05**-12])
-
-
-def test_a_stability_that_is_not_known_says_nothing():
-    assert_allclose(candidate_weights(np.full(3, 0.8), np.array([0.5, 0.5, np.nan])), 1)
-    assert_allclose(candidate_weights(np.full(2, 0.8), np.full(2, np.nan)), 1)
-
-
-@pytest.mark.parametrize("score", [0.7, 0.8, 0.84, 0.86, 0.9])
-@pytest.mark.parametrize("stability", [0.3, 0.9])
-def test_who_may_be_kept_is_who_would_be_kept_if_it_were_stable(score, stability):
-    scores = np.array([0.9, score])
-    would = candidate_weights(scores, np.array([stability, 1.0]))[1] > 0
-    assert may_be_kept(score, scores, np.array([stability, np.nan])) == would
-
-
 @pytest.mark.parametrize(("least", "count"), [(0.0, 10), (1.0, 25)])
 def test_of_measurements_few_neighbors_are_asked(least, count):
     rows = np.abs(np.random.default_rng(0).normal(size=(60, 9)))
     X = Views(a=np.where(rows > least, rows, 0.0))  # mostly zeros: counts
     assert view_evidence(X, 25)[0].neighbors.shape == (60, count)
-
-
-def test_without_any_evidence_all_count_alike():
-    assert_array_equal(candidate_weights(np.zeros(3), np.zeros(3)), np.ones(3))
 
 
 def test_one_cluster_is_no_evidence():

@@ -9,7 +9,6 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from coview import AutoClustering, NeighborViews, TableViews, TfidfViews, load, save
-from coview.auto.candidates import GRAPH_PRIORS
 from coview.auto.links import ENOUGH, RARE, find_links, judge_links, smoothed, smoothing
 from coview.exceptions import ParameterError, ViewsError
 from coview.metrics import normalized_mutual_info
@@ -196,66 +195,45 @@ def linked() -> tuple[Views, np.ndarray, AutoClustering]:
     return views, y, AutoClustering(K, random_state=0).fit(views)
 
 
-def row_of(model: AutoClustering, name: str) -> dict[str, object]:
-    place = model.candidates_["name"].index(name)
-    return {column: values[place] for column, values in model.candidates_.items()}
-
-
 def test_features_smoothed_over_links_make_better_clusters_than_both_as_they_are():
     views, y = made("within", links=2)
-    model = AutoClustering(K, random_state=0).fit(views)
-    assert model.links_["join"]
-    row = row_of(model, "smoothed")
-    assert row["weight"] > 0.2 and row["without"] is None
-    assert normalized_mutual_info(y, model.labels_) > 0.95
-    smooth, plain = (normalized_mutual_info(y, model.labels_by_candidate_[name]) for name in ("smoothed", "sphere"))
-    assert smooth > plain + 0.1
+    model, plain = (AutoClustering(K, links=links, random_state=0).fit(views) for links in (None, False))
+    assert model.links_["join"] and model.links_["used"]
+    assert list(model.voters_.view_names_) == ["words", "cites", "words_near"]
+    score, without = (normalized_mutual_info(y, each.labels_) for each in (model, plain))
+    assert score > 0.95 and score > without
 
 
 def test_links_may_be_taken_as_any_other_features():
     model = AutoClustering(K, links=False, random_state=0).fit(made("within")[0])
     assert model.links_ is None
-    assert "smoothed" not in model.candidates_["name"]
+    assert list(model.voters_.view_names_) == ["words", "cites"]
 
 
 @pytest.mark.parametrize("kind", ["between", "anywhere"])
 def test_links_that_join_unlike_objects_are_left_out_and_it_is_said_why(kind):
     model = AutoClustering(K, random_state=0).fit(made(kind)[0])
-    row = row_of(model, "smoothed")
-    assert row["weight"] == 0
-    assert row["dropped"] == model.links_["why"]
-    assert row["dropped"].startswith("linked objects are not alike enough: ")
+    assert not model.links_["used"]
+    assert model.links_["why"].startswith("linked objects are not alike enough: ")
     plain = AutoClustering(K, links=False, random_state=0).fit(made(kind)[0])
     np.testing.assert_array_equal(model.labels_, plain.labels_)
 
 
 @pytest.mark.parametrize("kind", ["between", "anywhere"])
-def test_links_that_the_user_names_take_part_and_are_weighed_by_evidence(kind):
-    views, _ = made(kind)
-    model = AutoClustering(K, links="cites", random_state=0).fit(views)
-    row = row_of(model, "smoothed")
-    assert not model.links_["join"]
-    assert np.isfinite(row["reliability"])
-    assert row["weight"] == 0 and row["dropped"].startswith("less ")
-    assert model.links_["used"]
-
-
-def test_good_links_that_the_views_tell_nothing_of_may_be_named():
-    views, _ = made("within", quality=0.1)
-    found, named = (AutoClustering(K, links=links, random_state=0).fit(views) for links in (None, "cites"))
-    assert not found.links_["join"] and not named.links_["join"]
-    assert row_of(found, "smoothed")["dropped"] == found.links_["why"]
-    assert np.isfinite(row_of(named, "smoothed")["reliability"])
+def test_links_that_the_user_names_take_part(kind):
+    model = AutoClustering(K, links="cites", random_state=0).fit(made(kind)[0])
+    assert not model.links_["join"] and model.links_["used"]
+    assert "words_near" in model.voters_.view_names_
 
 
 def test_links_alone_have_nothing_to_be_smoothed():
     model = AutoClustering(K, links="cites", random_state=0).fit(made("within")[0].select("cites"))
-    assert row_of(model, "smoothed")["weight"] == 0
+    assert not model.links_["used"] and list(model.voters_.view_names_) == ["cites"]
 
 
 def test_a_warm_start_goes_on_with_links_that_were_named():
     views, _ = made("anywhere")
-    model = AutoClustering(K, candidates=["smoothed"], links="cites", warm_start=True, random_state=0).fit(views)
+    model = AutoClustering(K, links="cites", warm_start=True, random_state=0).fit(views)
     np.testing.assert_array_equal(model.labels_, model.fit(views).labels_)
 
 
@@ -307,23 +285,15 @@ def test_other_values_of_links_are_refused(links):
 def test_links_of_many_objects_are_smoothed_over_as_of_few(monkeypatch):
     views, _ = made("within", links=2)
     one_way = views.map({"cites": lambda part: sparse.csr_array(sparse.triu(part))})
-    seen = []
-    fit = AutoClustering._fit_kept
-    monkeypatch.setattr(
-        AutoClustering, "_fit_kept", lambda self, *given: (seen.append(given[1].prepared.all), fit(self, *given))[1]
-    )
     few = AutoClustering(K, links="cites", random_state=0).fit(one_way)
-    for name, size in (("SAMPLE", 90), ("BASE", 150), ("BLOCK", 64)):
+    for name, size in (("BASE", 150), ("BLOCK", 64)):
         monkeypatch.setattr(f"coview.auto.objects.{name}", size)
-        monkeypatch.setattr(f"coview.auto.objects.{name}_PER_CLUSTER", 1, raising=False)
-    monkeypatch.setattr("coview.auto.candidates.MOST_NODES", 100)
-    monkeypatch.setitem(GRAPH_PRIORS, "counts", 5.0)  # so that anchors are kept
     many = AutoClustering(K, links="cites", random_state=0).fit(one_way)
-    assert "anchors" in many.labels_by_candidate_ and many.labels_.shape == (N,)
-    for model, data in zip((few, many), seen):
-        fitted = model.preparation_[0][-1].layers_["words"][-1]
-        assert_allclose(data.select("words_near")[:]["words_near"], fitted, atol=1e-12)
-    np.testing.assert_array_equal(few.predict(one_way), few.labels_)
+    assert many.labels_.shape == (N,)
+    for model in (few, many):
+        np.testing.assert_array_equal(model.predict(one_way), model.labels_)
+    smooth = [each.preparation_[0][-1].layers_["words"][-1] for each in (few, many)]
+    assert_allclose(*smooth, atol=1e-12)
 
 
 def test_counts_whose_columns_have_numbers_for_names_are_no_links():

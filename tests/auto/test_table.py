@@ -9,7 +9,7 @@ import pandas
 import pytest
 from numpy.testing import assert_equal
 
-from coview import AutoClassifier, AutoClustering, load, save
+from coview import AutoClassifier, load, save
 from coview.auto.table import CandidateTable
 from coview.datasets import make_topic_views
 
@@ -54,13 +54,13 @@ def test_files_keep_it(tmp_path):
 
 
 def test_a_loaded_table_equals_the_one_that_was_saved(tmp_path):
-    X = make_topic_views(n_objects=40, n_clusters=2, random_state=0).views
-    model = AutoClustering(2, candidates=["sphere"], random_state=0).fit(X)
-    model.candidates_["stability"] = [math.nan]
+    data = make_topic_views(n_objects=40, n_clusters=2, random_state=0)
+    model = AutoClassifier(["linear"], random_state=0, cv=2).fit(data.views, data.target)
+    model.candidates_["log_loss"] = [math.nan]
     save(model, tmp_path / "m")
     loaded = load(tmp_path / "m").candidates_
     assert loaded == model.candidates_ and (loaded != model.candidates_) is False
-    assert loaded != {**model.candidates_, "weight": [0.5]} and loaded != {"name": ["sphere"]}
+    assert loaded != {**model.candidates_, "weight": [0.5]} and loaded != {"name": ["linear"]}
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_iterations_and_objective_are_shown_where_the_objective_is_one_curve(run
         "fit", "AutoClustering", "--data", folder, "--set", "n_clusters=3", "-o", tmp_path / "m", "--json"
     )
     found = json.loads(out)
-    assert code == 0 and found["candidates"] and not {"objective", "iterations"} & set(found)
+    assert code == 0 and "clusterings of graphs" in found["votes"] and not {"objective", "iterations"} & set(found)
 
 
 def test_auto_is_a_classifier_with_labels_and_a_clustering_without(run, pages, tmp_path):
@@ -149,8 +149,8 @@ def test_a_view_of_links_is_named_by_an_option(run, tmp_path):
     cites = np.triu(rng.uniform(size=(60, 60)) < 0.15 * (y == y[:, None]), 1).astype(float)  # no link back
     write_views(Views(words=words, cites=cites), tmp_path / "views")
     fit = ["fit", "auto", "--data", tmp_path / "views", "--clusters", "2", "-o", tmp_path / "m.coview", "--json"]
-    found = [json.loads(run(*fit, *more)[1])["candidates"] for more in ([], ["--links", "cites"])]
-    assert ["smoothed" in table for table in found] == [False, True]
+    found = [json.loads(run(*fit, *more)[1]) for more in ([], ["--links", "cites"])]
+    assert "links" not in found[0] and found[1]["links"]["used"]
     code, _, error = run(*fit, "--links", "words")
     assert code != 0 and "View 'words' cannot be links among 60 objects" in error
 
@@ -165,7 +165,6 @@ def test_lists_of_ids_in_json_lines_are_links(run, tmp_path):
     code, out, error = run(*fit, "--id", "key", "--links", "cites", "-o", tmp_path / "m.coview", "--json")
     assert code == 0, error
     told = json.loads(out)
-    assert "smoothed" in told["candidates"]
     assert told["links"]["view"] == "cites" and told["links"]["n_links"] > 30
     _, shown, _ = run("info", tmp_path / "m.coview")
     assert "cites from cites" in shown and "cites cites" not in shown

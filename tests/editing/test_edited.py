@@ -457,8 +457,6 @@ def test_every_model_of_the_catalog_with_groups_takes_edits_and_makes_them_again
     cls = resolve(name)
     known = cls().get_params(deep=False)
     small = {"n_clusters": 4, "n_components": 4, "max_iter": 4, "n_init": 1, "random_state": 0, "n_neighbors": 8}
-    if name == "AutoClustering":
-        small["candidates"] = [("sphere", SphericalKMeans(4, random_state=0))]
     if name == "EditedModel":
         small["estimator"] = LinkPLSA(4, max_iter=4, random_state=0)
     fitted = cls(**{key: value for key, value in small.items() if key in known}).fit(some, y)

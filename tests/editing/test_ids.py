@@ -90,7 +90,7 @@ def test_only_ids_that_a_file_holds_are_kept_and_only_beside_groups(tmp_path):
     assert inspect(load(tmp_path / "m.coview")).training.ids is None
     classifier = MultiViewNaiveBayes().fit(X, DATA.target)
     assert classifier._object_ids is None
-    auto = AutoClustering(3, candidates=[("topics", LinkPLSA(3))], random_state=0).fit(X)
+    auto = AutoClustering(3, random_state=0).fit(X)
     assert pickle.dumps(auto).count(b"p17") == 1  # not once more in each model inside
 
 

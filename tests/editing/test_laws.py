@@ -41,8 +41,6 @@ def fitted(name):
     cls = resolve(name)
     settings = {"n_clusters": 4, "n_components": 4, "n_init": 1, "random_state": 0, "n_neighbors": 8, "tol": 1e-7}
     settings |= {"max_iter": 20, "divergence": "l1"} if name == "CoPLSA" else {"max_iter": 200}
-    if name == "AutoClustering":
-        settings["candidates"] = [("sphere", SphericalKMeans(4, random_state=0))]
     known = cls().get_params(deep=False)
     model = cls(**{key: value for key, value in settings.items() if key in known}).fit(X, DATA.target)
     return model if inspect(model).kind in ("topic", "cluster") else None

@@ -13,36 +13,30 @@ TABLE = {
     "method": ["SpectralClusteringViews", "SphericalKMeans", None],
     "weight": [0.0, 1.0, 0.0],
     "reliability": [0.4, 0.7, math.nan],
-    "stability": [0.9, 0.8, math.nan],
+    "accuracy": [0.9, 0.8, math.nan],
 }
 
 
 def test_one_that_was_chosen_is_told_with_its_evidence_and_the_next():
     text = describe_choice(TABLE)
     assert text.startswith(
-        "Of 3 methods, sphere (SphericalKMeans) was chosen: it has reliability 0.70 and stability 0.80. "
-        "The next best, graphs (SpectralClusteringViews), has reliability 0.40 and stability 0.90."
+        "Of 3 methods, sphere (SphericalKMeans) was chosen: it has reliability 0.70 and accuracy 0.80. "
+        "The next best, graphs (SpectralClusteringViews), has reliability 0.40 and accuracy 0.90."
     )
     assert "combined" not in text and "onsensus" not in text and "nan" not in text
-
-
-def test_the_next_best_is_that_of_the_score_with_the_reason_why_it_lost():
-    table = {
-        "name": ["graphs", "sphere", "topics"],
-        "weight": [1.0, 0.0, 0.0],
-        "score": [1.0, 0.6, 0.85],
-        "reliability": [0.7, 0.9, 0.8],
-        "dropped": [None, "less stable than graphs", "less supported by the views than graphs"],
-    }
-    text = describe_choice(table)
-    assert "The next best, topics, has reliability 0.80 and score 0.85; it was not used: less supported" in text
-    assert "score is what decides" in text
 
 
 def test_several_are_told_with_their_weights_the_heaviest_first():
     text = describe_choice({**TABLE, "weight": [0.5, 1.0, 0.0]})
     combined = "combined: sphere (SphericalKMeans), weight 1.00; graphs (SpectralClusteringViews), weight 0.50."
     assert combined in text and "The next" not in text
+
+
+def test_votes_and_what_the_views_share_are_told():
+    votes = {"graphs": "anchors", "n_clusterings": 10, "share": 0.9, "by_cluster": [0.9, 0.9]}
+    text = describe_choice({}, None, {"view": ["a", "b"], "verdict": ["shares", "noise"]}, votes=votes)
+    assert text.startswith("10 clusterings of graphs of objects and anchors, ")
+    assert "90 % of the votes in the mean. In view 'b' no clear structure" in text
 
 
 def test_no_evidence_and_no_choice_are_not_made_up():

@@ -14,13 +14,10 @@ from numpy.testing import assert_allclose
 
 from coview import (
     AutoClassifier,
-    AutoClustering,
-    CCAClustering,
     ConsensusClustering,
     MultiViewPLSA,
     Views,
     inspect,
-    make_report,
     save,
 )
 from coview.inspection import Features
@@ -71,14 +68,6 @@ def test_clusters_have_the_features_of_their_topics(make):
         assert found.probabilities
         assert_allclose(found.weights, model.cluster_topic_[view] @ model.topic_feature_[view])
         assert_allclose(found.weights.sum(axis=1), 1)
-
-
-def test_members_of_a_consensus_are_no_views(data):
-    members = [("space", CCAClustering(3, random_state=0)), ("other", CCAClustering(3, random_state=1))]
-    model = AutoClustering(3, candidates=members, random_state=0).fit(data[0])
-    assert list(features_by_view(inspect(model))) == ["words", "links"]
-    for group in make_report(model, data[0]).summary["groups"]["items"]:
-        assert list(group["features"]) == ["words", "links"]
 
 
 def test_clusterers_of_each_view_still_say_its_features(make):

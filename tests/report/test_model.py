@@ -18,6 +18,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from coview import (
     PLSA,
+    AutoClassifier,
     AutoClustering,
     ConcatenatedViews,
     EachView,
@@ -161,16 +162,20 @@ def test_versions_are_those_here(make):
     json.dumps(found)
 
 
-def test_the_candidates_are_named(data):
-    X, _ = data
-    model = AutoClustering(3, candidates=[("angles", SphericalKMeans(3))], random_state=0).fit(X)
+def test_the_candidates_of_a_classifier_are_named(data):
+    X, y = data
+    model = AutoClassifier(["latent", "margins"], random_state=0, cv=2).fit(X, y)
     assert describe_model(inspect(model))["candidates"] == model.candidates_
     page = make_report(model).html
-    assert "Of 1 method, angles (SphericalKMeans) was chosen: it has reliability" in page
-    assert 'aria-label="Candidates"' in page and "onsensus" not in page
-    assert "Objective" not in page and "<span>iteration" not in page  # of labels that agree, which says little
+    assert 'aria-label="Candidates"' in page
     assert all(name.replace("_", " ") in page for name in model.candidates_)
     assert describe_model(inspect(SphericalKMeans(3, random_state=0).fit(X)))["candidates"] == {}
+
+
+def test_clusterings_that_voted_are_told_of(data):
+    model = AutoClustering(3, random_state=0).fit(data[0])
+    page = make_report(model).html
+    assert "40 clusterings of graphs of nearest neighbors voted" in page and "Objective" not in page
 
 
 def test_a_model_with_an_encoder_is_repeated_in_python_alone():

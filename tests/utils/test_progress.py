@@ -56,10 +56,10 @@ def test_long_work_is_shown_while_it_goes_on_and_work_inside_joins_the_line(impa
             tell("fitting")
             shown("fitting (0 s)\n")
             with progress("AutoClustering"):
-                tell("candidate 2/4", 1, 4)
+                tell("scale 2/4", 1, 4)
                 with progress("MultiViewPLSA"):
                     tell("sweep 3/9", 3, 9)
-                    shown("fitting: AutoClustering, candidate 2/4: MultiViewPLSA, sweep 3/9 (0 s)\n")
+                    shown("fitting: AutoClustering, scale 2/4: MultiViewPLSA, sweep 3/9 (0 s)\n")
             tell("writing")
 
     assert watched(work).endswith("writing (0 s)\n")
@@ -114,7 +114,7 @@ def test_a_terminal_has_one_line_that_is_drawn_in_place(impatient):
     assert "k-means, start 3/3" in drawn and drawn.count("\n") <= 3
 
 
-def test_starts_and_candidates_are_told():
+def test_starts_and_scales_are_told():
     told = []
     thread_count = threading.active_count()
 
@@ -122,11 +122,11 @@ def test_starts_and_candidates_are_told():
         told.append((text, done, total))
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("utils.progress", "engines.loop", "auto.clustering"):
+        for name in ("utils.progress", "engines.loop"):
             patch.setattr(f"coview.{name}.tell", remember)
         AutoClustering(3, random_state=0).fit(DATA.views)
         MultiViewPLSA(3, max_iter=2, tol=0, random_state=0).fit(DATA.views)
     texts = [text for text, *_ in told]
-    assert "candidate 1/5, graphs" in texts and "candidate 5/5, topics" in texts
+    assert "scale 1/4" in texts and "clusterings of scale 4/4" in texts
     assert ("choosing a start 1/9", 0, 9) in told and any(text.startswith("sweep 2/2") for text in texts)
     assert threading.active_count() == thread_count  # nobody looks on: no thread looks after a line

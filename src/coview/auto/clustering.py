@@ -203,8 +203,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self.view_relations_ = check_alignment(ready.base.select(*self.view_names_), seed)
         unused = set(self.view_names_) - set(structured_views(self.view_relations_))
         if unused:
-            some = [name for name in ready.base.names if name.removesuffix(NEAR) not in unused]
-            ready = ready.through(lambda part: part.select(*some))
+            ready = ready.select([name for name in ready.base.names if name.removesuffix(NEAR) not in unused])
         self.n_clusters_, self.n_clusters_evidence_ = self._number(ready.base, seed, deadline, earlier)
         with silenced(but=InterruptedFitWarning):
             self.memberships_ = self._vote(ready, seed, deadline).astype(floating_type(views), copy=False)

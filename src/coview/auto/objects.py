@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,10 @@ class Objects:
     def many(self) -> bool:
         """Whether there are more objects than are held in memory at once."""
         return len(self.base) < len(self.all)
+
+    def select(self, names: Sequence[str]) -> Objects:
+        """Return the same objects with some of their views."""
+        return Objects(self.all.select(*names), self.base.select(*names), self.base_rows)
 
     def through(self, step: Callable[[Views], Views]) -> Objects:
         """Return the same objects, changed by a step that keeps the rows; those that are not in memory when read."""

@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import svds
 from sklearn.cluster import KMeans
+from sklearn.utils.extmath import randomized_svd
 
 from coview.clustering.affinity import Graph, leading_vectors, unit_length
 from coview.clustering.anchor_graphs import AnchorGraphClustering, place_rows
@@ -44,7 +44,6 @@ __all__ = ["AnchorVotes", "GraphVotes", "count_votes", "share_votes"]
 
 SCALES = (0.25, 0.5, 1.0, 2.0)  # of the number of neighbors, as in design section 11
 N_CLUSTERINGS = 10  # of each scale
-SMALL = 1000  # columns or rows up to which a dense decomposition is as quick
 
 
 def count_votes(labels: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
@@ -105,15 +104,13 @@ def share_votes(labels: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def _left_vectors(matrix: Any, count: int, seed: int) -> np.ndarray:
-    """Left singular vectors of the largest values of a sparse matrix (rows x count), fewer of a small one."""
+    """Left singular vectors of the largest values of a sparse matrix (rows x count), fewer of a small one.
+
+    Found together, in blocks: clusters that all clusterings have alike have the same value, and Lanczos would miss some.
+    """
     count = min(count, *matrix.shape)
-    if matrix.shape[1] <= SMALL and matrix.shape[1] <= matrix.shape[0]:
-        squares, turn = np.linalg.eigh((matrix.T @ matrix).toarray())
-        return (matrix @ turn[:, -count:]) / np.sqrt(np.maximum(squares[-count:], 1e-12))
-    if matrix.shape[0] <= max(SMALL, 3 * count):
-        return np.linalg.eigh((matrix @ matrix.T).toarray())[1][:, -count:]
-    start = np.random.default_rng(seed).uniform(0.5, 1.5, min(matrix.shape))
-    return svds(sparse.csr_matrix(matrix), count, v0=start, tol=1e-4)[0]
+    more = max(count, 10)
+    return randomized_svd(sparse.csr_matrix(matrix), count, n_oversamples=more, n_iter=7, random_state=seed)[0]
 
 
 class GraphVotes(NeighborGraphEstimator):
@@ -216,7 +213,6 @@ class GraphVotes(NeighborGraphEstimator):
         return self.n_clusters
 
 
-
 def _known_votes(embedding: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Labels (objects x clusterings) without those of objects that stand nowhere at the clustering's scale."""
     known = np.repeat(embedding.any(axis=2).T, N_CLUSTERINGS, axis=1)
@@ -229,17 +225,19 @@ def cluster_often(
     """Centers and clusters by k-means with one start, for each seed.
 
     Rows that have all parts are brought to `n_clusters` columns by their singular vectors, which keeps what tells
-    clusters apart, before they are clustered.
+    clusters apart, before they are clustered; the others go to the nearest of these centers. Where most rows lack
+    parts, centers are means of the parts that there are.
     """
-    has_all = all(part.any(axis=1).all() for part in np.split(rows, n_parts, axis=1))
-    if not has_all or rows.shape[1] <= n_clusters:
+    has = np.array([part.any(axis=1) for part in np.split(rows, n_parts, axis=1)])
+    complete = rows[has.all(axis=0)].astype(np.float64)
+    if 2 * len(complete) < has.any(axis=0).sum() or rows.shape[1] <= n_clusters or len(complete) < n_clusters:
         return [kmeans_of_parts(rows, n_parts, n_clusters, 1, seed) for seed in seeds]
-    few = rows @ np.linalg.eigh(rows.T @ rows)[1][:, -n_clusters:]
+    few = complete @ np.linalg.eigh(complete.T @ complete)[1][:, -n_clusters:]
     found = []
     for seed in seeds:
         codes = KMeans(n_clusters, n_init=1, random_state=seed).fit(few).labels_
         sizes = np.maximum(np.bincount(codes, minlength=n_clusters), 1)
-        centers = (one_hot(codes, n_clusters).T @ rows) / sizes[:, None]
+        centers = (one_hot(codes, n_clusters).T @ complete) / sizes[:, None]
         found.append((centers, nearest_center(rows, centers, n_parts)))
     return found
 

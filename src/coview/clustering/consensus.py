@@ -416,7 +416,7 @@ class ConsensusClustering(BaseConsensus):
 
     See Also
     --------
-    AutoClustering : The consensus of different methods, each weighed by evidence.
+    AutoClustering : Votes of many clusterings, of graphs at several scales.
 
     Notes
     -----

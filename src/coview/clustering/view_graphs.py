@@ -180,7 +180,9 @@ class NeighborGraphEstimator(MultiViewEstimator):
         placed = [np.zeros((len(views), part.shape[1])) for part in vectors]
         rows, known = self._scaled(views)
         rows, fitted = self._weighted(rows), self._weighted({name: self.neighbors_[name] for name in rows})
-        have = np.zeros((len(vectors[0]), len(rows)), dtype=bool)  # objects without any of these views have no neighbors
+        have = np.zeros(
+            (len(vectors[0]), len(rows)), dtype=bool
+        )  # objects without any of these views have no neighbors
         for v, name in enumerate(rows):
             have[self.neighbor_rows_[name], v] = True
         present = views.present & np.any(list(known.values()), axis=0)[:, None]
@@ -209,9 +211,7 @@ class NeighborGraphEstimator(MultiViewEstimator):
             return np.ones(rows.shape[0], dtype=bool)
         return row_squares(rows) > 0  # a view of weight 0 leaves zeros
 
-    def _edges(
-        self, rows: dict[str, Any], known: dict[str, np.ndarray]
-    ) -> list[dict[str, tuple[Any, np.ndarray]]]:
+    def _edges(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> list[dict[str, tuple[Any, np.ndarray]]]:
         """Edges of new objects to fitted ones by each given view, and which fitted ones these are; for each scale."""
         edges: list[dict[str, tuple[Any, np.ndarray]]] = [{} for _ in self._scales]
         for name, part in rows.items():

@@ -75,9 +75,7 @@ def describe_votes(votes: Mapping[str, Any]) -> str:
     sure = votes["by_cluster"]
     if max(sure) - min(sure) < SHOWN:
         return f"{text}."
-    high, low = (
-        f"{pick(range(len(sure)), key=sure.__getitem__)} ({100 * pick(sure):.0f} %)" for pick in (max, min)
-    )
+    high, low = (f"{pick(range(len(sure)), key=sure.__getitem__)} ({100 * pick(sure):.0f} %)" for pick in (max, min))
     return f"{text}; the surest cluster is {high}, the least sure {low}."
 
 
