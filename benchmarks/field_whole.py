@@ -178,8 +178,8 @@ def _leaderboard(figures: list[dict[str, Any]]) -> dict[str, Any]:
             "by set, or without a word on how settings were chosen. 'Best' is the best of those that could be read in "
             "a text, not of all there are. They are listed below with their sources and with what differs.",
             "coview's is `AutoClustering` with its defaults and without labels, one seed, from `results/auto.json`. "
-            "Its candidates and the rule that chooses among them were settled with an eye on the sets marked seen, by "
-            "the same scores: nothing is tuned by set, but these sets are no test of the rule either.",
+            "What smooths over links and weighs views was settled with an eye on sets marked seen, by the same scores: "
+            "nothing is tuned by set, but these sets are no test of it either.",
             "coview against the best published of the same set (of another version, where there is no other), NMI: "
             f"ahead on {len(ahead)} ({', '.join(ahead) or 'none'}), behind "
             f"on {len(behind)} ({'; '.join(behind) or 'none'}) of {len(gaps)}.",

@@ -86,7 +86,7 @@ def test_sparse_dense_and_tables_are_clustered_alike(counts):
     dense = counts.views.map(lambda part: part.toarray())
     one, two = (AutoClustering(3, random_state=0).fit(X) for X in (counts.views, dense))
     assert_array_equal(one.labels_, two.labels_)
-    X, y = measured()
+    X, _ = measured()
     wide = X.map(sparse.csr_array)  # measurements are measurements, however they are stored
     one, two = (AutoClustering(3, random_state=0).fit(part) for part in (X, wide))
     assert_array_equal(one.labels_, two.labels_)

@@ -1,15 +1,16 @@
 """The clustering to trust where nobody knows which method suits the data: votes over graphs at several scales.
 
-Views are made comparable (counts weighed, measurements scaled); where links join alike objects, views smoothed over them
-stand beside the others (`links.py`); views in which there is nothing are left out (`clustering/relations.py`). Then many
-clusterings of the views' graphs vote (`votes.py`), and their number, where none is given, is one that comes back
-(`number.py`).
+Views are made comparable (counts weighed, measurements scaled); where links join alike objects, views smoothed over
+them stand beside the others (`links.py`); views in which there is nothing are left out (`clustering/relations.py`), and
+the others count as far as their halves agree (`view_weights.py`). Then many clusterings of the views' graphs vote
+(`votes.py`), and the number of clusters, where none is given, is one that comes back (`number.py`).
 """
 
 from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -23,6 +24,7 @@ from coview.auto.candidates import SCALING, preparation, prepared, view_scalings
 from coview.auto.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_links, smoothing
 from coview.auto.number import COLUMNS, OBJECTS_PER_CLUSTER, choose_number
 from coview.auto.objects import Objects
+from coview.auto.view_weights import weigh_views
 from coview.auto.votes import AnchorVotes, GraphVotes
 from coview.base import MultiViewEstimator, NumbersGate
 from coview.clustering.relations import RELATIONS, check_alignment, structured_views
@@ -44,7 +46,7 @@ from coview.views.views import Views
 
 __all__ = ["AutoClustering"]
 
-N_CLUSTERS = 8  # that links are judged by, where the number is not given
+N_CLUSTERS = 8  # that links and views are judged by, where the number is not given
 NUMBERED = 0.4  # share of the time for the number of clusters, where it is not given
 FITTED = 0.7  # share of the time for samples of growing size; the rest is for all objects
 FIRST = 300  # objects of the first of them
@@ -98,7 +100,8 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         those that do not). Empty where the number was given.
     voters_ : estimator
         What clusters the objects, as `preparation_` makes them: by neighbor graphs, of more than 25,000 objects by
-        anchor graphs.
+        anchor graphs. Its `view_weights_` say how much each view counts: as far as half of its columns finds what the
+        other half finds.
     preparation_ : list
         Fitted transformers that make the views comparable.
     scaling_ : dict of str
@@ -204,9 +207,10 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         unused = set(self.view_names_) - set(structured_views(self.view_relations_))
         if unused:
             ready = ready.select([name for name in ready.base.names if name.removesuffix(NEAR) not in unused])
-        self.n_clusters_, self.n_clusters_evidence_ = self._number(ready.base, seed, deadline, earlier)
+        settings = self._settings(ready.base, seed)
+        self.n_clusters_, self.n_clusters_evidence_ = self._number(ready.base, settings, seed, deadline, earlier)
         with silenced(but=InterruptedFitWarning):
-            self.memberships_ = self._vote(ready, seed, deadline).astype(floating_type(views), copy=False)
+            self.memberships_ = self._vote(ready, settings, seed, deadline).astype(floating_type(views), copy=False)
         if earlier is not None:
             known = earlier.predict(given.base)
             codes = self.memberships_[given.base_rows].argmax(axis=1)
@@ -244,6 +248,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             **numbered(self.n_clusters_),
             views=self._view_inputs(),
             training=Training(self.memberships_, codes=self.labels_),
+            view_weights={name: w for name, w in self.voters_.view_weights_.items() if name in self.view_names_},
             votes=self._describe_votes(),
             numbers=self.n_clusters_evidence_,
             relations=self.view_relations_,
@@ -304,7 +309,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         return [smoothing(views, links, seed).fit(views)] if self.links_["used"] else []
 
     def _number(
-        self, views: Views, seed: int, deadline: Deadline, earlier: AutoClustering | None
+        self, views: Views, settings: dict[str, Any], seed: int, deadline: Deadline, earlier: AutoClustering | None
     ) -> tuple[int, dict[str, list[Any]]]:
         """Return the number of clusters: that of the earlier fit, the one that is given, or the best by evidence."""
         if earlier is not None:
@@ -319,7 +324,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             return self.n_clusters, {column: [] for column in COLUMNS}
         began = time.monotonic()
         with silenced(but=InterruptedFitWarning):
-            number, table = choose_number(views, self._settings(views), seed, deadline.share(NUMBERED))
+            number, table = choose_number(views, settings, seed, deadline.share(NUMBERED))
         self._log(f"{number} clusters, of {len(table['n_clusters'])} numbers: {time.monotonic() - began:.1f} s")
         if max(table["information"], default=0.0) <= 0:
             why = (
@@ -334,19 +339,22 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             )
         return number, table
 
-    def _settings(self, views: Views) -> dict[str, Any]:
+    def _settings(self, views: Views, seed: int) -> dict[str, Any]:
         """Return what `GraphVotes` is told: smoothed views are compared by their cosines, as what they were made of."""
         metric = {name: "cosine" for name in views.names if name not in self.view_names_}
+        with silenced(but=InterruptedFitWarning):
+            weights = weigh_views(views, self.n_clusters or N_CLUSTERS, metric, seed) if len(views.names) > 1 else None
         name = self.engine if isinstance(self.engine, str) else self.engine.name
         # the engine of a cluster is for rows that are not in memory
-        return {"metric": metric or "auto", "engine": "auto" if name == "dask" else self.engine}
+        engine = "auto" if name == "dask" else self.engine
+        return {"metric": metric or "auto", "view_weights": weights, "engine": engine}
 
-    def _vote(self, objects: Objects, seed: int, deadline: Deadline) -> np.ndarray:
+    def _vote(self, objects: Objects, settings: dict[str, Any], seed: int, deadline: Deadline) -> np.ndarray:
         """Memberships of all objects; fills `voters_`.
 
         Where there is no time for all, a sample is clustered, as large as there is time for, and places the others.
         """
-        settings = self._settings(objects.base)
+        make: Callable[..., Any]
         if objects.many:
             make = partial(AnchorVotes, **{**settings, "engine": self.engine})
         else:

@@ -1,8 +1,9 @@
 """How many clusters: the number whose clusters tell most that comes back, at other scales and on other objects.
 
-The objects are cut into halves, and the graphs of each half are made once, with as many eigenvectors as the largest number
-needs. For each number k, k-means on the first k eigenvectors of each graph gives votes as in `votes.py`, and each half's
-clusterings place the objects of the other half. With AMI adjusted mutual information and H the entropy of the clusters,
+The objects are cut into halves, and the graphs of each half are made once, with as many eigenvectors as the largest
+number needs. For each number k, k-means on the first k eigenvectors of each graph gives votes as in `votes.py`, and
+each half's clusterings place the objects of the other half. With AMI adjusted mutual information and H the entropy of
+the clusters,
 
     scales         AMI of the clusters by every other scale with those by the others, in each half
     samples        AMI of a half's clusters with where the other half places its objects
@@ -54,7 +55,7 @@ def choose_number(
     views : Views
         Prepared ones.
     settings : dict
-        Of `GraphVotes`: metric and engine.
+        Of `GraphVotes`: metric, weights of views and engine.
     seed : int
         Of the halves and the clusterings.
     deadline : Deadline

@@ -1,18 +1,19 @@
 """Votes: clusterings of graphs at several scales, and the clusters that they agree on.
 
-A scale is a number of neighbors: a quarter, a half, once and twice the usual one. Neighbors are looked for once, with the
-largest number; the graph of a smaller one is made of the first of them, since they are sorted by distance. At each scale
-the leading eigenvectors of all graphs (of each view, of all views side by side, and the sum of the views') stand side by
-side, and k-means with one start clusters their rows 10 times. Each clustering is a vote for the clusters to be found.
+A scale is a number of neighbors: a quarter, a half, once and twice the usual one. Neighbors are looked for once, with
+the largest number; the graph of a smaller one is made of the first of them, since they are sorted by distance. At each
+scale the leading eigenvectors of all graphs (of each view, of all views side by side, and the sum of the views') stand
+side by side, and k-means with one start clusters their rows 10 times. Each clustering is a vote for the clusters to be
+found.
 
 With H the indicator matrix of all clusterings (objects x clusters of all of them), columns divided by the root of their
-sums, the rows of its k left singular vectors, brought to length 1, are clustered by k-means. An object's memberships are
-then its shares of the votes: over the clusterings r that know it,
+sums, the rows of its k left singular vectors, brought to length 1, are clustered by k-means. An object's memberships
+are then its shares of the votes: over the clusterings r that know it,
 
     p(z | i) = mean_r P(z | c_r(i)),     P(z | c) = share of the objects of cluster c that are in cluster z
 
-so a new object needs nothing but its cluster in each clustering: it stands among the eigenvectors where its neighbors do
-and goes to the nearest centers. What all clusterings say alike is sure; the share says how sure.
+so a new object needs nothing but its cluster in each clustering: it stands among the eigenvectors where its neighbors
+do and goes to the nearest centers. What all clusterings say alike is sure; the share says how sure.
 
 Of more objects than neighbors can be looked for, graphs of objects and anchors take the place of graphs of neighbors
 (`clustering/anchor_graphs.py`): their repeats, each with other anchors, are what differs, in place of scales.
@@ -38,7 +39,7 @@ from coview.engines.protocol import Engine, Tree, few_threads
 from coview.inspection import one_hot
 from coview.utils import fitted_state as rules
 from coview.utils.progress import counted
-from coview.validation import base_seed
+from coview.validation import base_seed, per_view
 
 __all__ = ["AnchorVotes", "GraphVotes", "count_votes", "share_votes"]
 
@@ -106,7 +107,7 @@ def share_votes(labels: np.ndarray, shares: np.ndarray) -> np.ndarray:
 def _left_vectors(matrix: Any, count: int, seed: int) -> np.ndarray:
     """Left singular vectors of the largest values of a sparse matrix (rows x count), fewer of a small one.
 
-    Found together, in blocks: clusters that all clusterings have alike have the same value, and Lanczos would miss some.
+    Found together: clusters that all clusterings have alike have the same value, of which Lanczos would miss some.
     """
     count = min(count, *matrix.shape)
     more = max(count, 10)
@@ -124,7 +125,7 @@ class GraphVotes(NeighborGraphEstimator):
         Number of neighbors at scale 1, as in `SpectralClusteringViews`.
     metric : str or dict of str, default="auto"
         As there.
-    engine, random_state
+    view_weights, engine, random_state
         As there.
 
     Attributes
@@ -154,12 +155,14 @@ class GraphVotes(NeighborGraphEstimator):
         *,
         n_neighbors: int | None = None,
         metric: Any = "auto",
+        view_weights: Any = None,
         engine: Any = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.metric = metric
+        self.view_weights = view_weights
         self.engine = engine
         self.random_state = random_state
 
@@ -180,8 +183,8 @@ class GraphVotes(NeighborGraphEstimator):
     def embed(self, X: Any) -> np.ndarray:
         """Eigenvectors of all graphs of these objects side by side, for each scale (scales x objects x columns)."""
         views, seed = self._fit_views(X), base_seed(self.random_state)
-        weights = np.ones(len(views.names))
-        self.view_weights_ = dict.fromkeys(views.names, 1.0)
+        weights = per_view("view_weights", self.view_weights, self.view_names_)
+        self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
         with few_threads(len(views), self.n_clusters):
             self._scale(views, weights)
             graphs, self.part_weights_ = self._all_graphs(views, weights)

@@ -173,7 +173,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
     """
 
     _models_counts = False
-    _group_rows = ("cluster_centers_",)
+    _group_rows: tuple[str, ...] = ("cluster_centers_",)
     _takes_lazy = True
     labels_: np.ndarray
 
