@@ -149,8 +149,8 @@ def save(model: Any, path: str | Path) -> None:
     if packer.left_out:
         warnings.warn(
             f"save left out {', '.join(dict.fromkeys(packer.left_out))}: functions, callbacks, engine objects and "
-            "folders to cache in are not written. The loaded model will use the defaults; set them again with set_params "
-            "or set_callbacks.",
+            "folders to cache in are not written. The loaded model will use the defaults; set them again with "
+            "set_params or set_callbacks.",
             UserWarning,
             stacklevel=2,
         )

@@ -66,8 +66,7 @@ def _hide_labels(codes: np.ndarray, known: np.ndarray, share: float | None, rng:
         asked = np.setdiff1d(known, _sample_classes(codes, known, share, rng))
     if not asked.size:
         raise ParameterError(
-            f"has too few labels, {len(known)} in all: each class keeps one, and none is left to be hidden. Label more "
-            "objects.",
+            f"has {len(known)} labels, and each class keeps at least one, so none can be hidden. Label more objects.",
             parameter="y",
         )
     return np.setdiff1d(known, asked), np.sort(asked)
