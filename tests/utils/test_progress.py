@@ -58,8 +58,8 @@ def test_long_work_is_shown_while_it_goes_on_and_work_inside_joins_the_line(impa
             with progress("AutoClustering"):
                 tell("scale 2/4", 1, 4)
                 with progress("MultiViewPLSA"):
-                    tell("sweep 3/9", 3, 9)
-                    shown("fitting: AutoClustering, scale 2/4: MultiViewPLSA, sweep 3/9 (0 s)\n")
+                    tell("iteration 3/9", 3, 9)
+                    shown("fitting: AutoClustering, scale 2/4: MultiViewPLSA, iteration 3/9 (0 s)\n")
             tell("writing")
 
     assert watched(work).endswith("writing (0 s)\n")
@@ -128,5 +128,5 @@ def test_starts_and_scales_are_told():
         MultiViewPLSA(3, max_iter=2, tol=0, random_state=0).fit(DATA.views)
     texts = [text for text, *_ in told]
     assert "scale 1/4" in texts and "clusterings of scale 4/4" in texts
-    assert ("choosing a start 1/9", 0, 9) in told and any(text.startswith("sweep 2/2") for text in texts)
+    assert ("choosing a start 1/9", 0, 9) in told and any(text.startswith("iteration 2/2") for text in texts)
     assert threading.active_count() == thread_count  # nobody looks on: no thread looks after a line
