@@ -7,7 +7,8 @@ leading eigenvectors of the two graphs, of n objects, the view's weight is
 
 where |.|^2 is the sum of squares: 1 where both halves have the same leading eigenvectors, 0 where they have none in
 common but the trivial one, and m / n by chance. A view that few columns tell alike, such as the organization in the
-header of a post, has little weight beside the post itself.
+header of a post, has little weight beside the post itself. Where no view holds counts, all count alike: columns of
+measurements are few, and no sample of many that would do as well.
 """
 
 from __future__ import annotations
@@ -16,12 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from coview.clustering.affinity import Graph, Scaling, leading_vectors, neighbor_graph, neighbors_by_default
+from coview.clustering.affinity import (
+    Graph,
+    Scaling,
+    leading_vectors,
+    metric_by_default,
+    neighbor_graph,
+    neighbors_by_default,
+)
 from coview.engines.protocol import few_threads
 from coview.utils.progress import tell
 from coview.utils.sampling import sample_positions
 from coview.views.arrays import take_rows
-from coview.views.views import Views
+from coview.views.views import Views, n_present
 
 __all__ = ["weigh_views"]
 
@@ -32,6 +40,8 @@ FLOOR = 0.05  # a view in which there is something counts for something
 
 def weigh_views(views: Views, n_clusters: int, metrics: dict[str, str], seed: int) -> dict[str, float]:
     """Weight of each view, 1 in the mean; a view of one column, which has no halves, counts like the mean.
+
+    Where cosines suit none of the views, all count alike.
 
     Parameters
     ----------
@@ -47,12 +57,15 @@ def weigh_views(views: Views, n_clusters: int, metrics: dict[str, str], seed: in
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> told = 3 * np.eye(4)[np.arange(120) % 4].repeat(3, axis=1) + rng.normal(size=(120, 12))
+    >>> told = rng.poisson(0.1 + np.eye(4)[np.arange(120) % 4].repeat(9, axis=1))
     >>> weights = weigh_views(Views(good=told, noise=rng.normal(size=(120, 12))), 4, {}, 0)
     >>> weights["good"] > 4 * weights["noise"]
     True
     """
     tell("weights of views")
+    having = n_present(views)
+    if all(metric_by_default(matrix, having[name]) != "cosine" for name, matrix in views.items()):
+        return dict.fromkeys(views.names, 1.0)
     with few_threads(min(len(views), MOST_OBJECTS), n_clusters):
         found = {
             name: _share_of_halves(
