@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -354,17 +353,17 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
 
         Where there is no time for all, a sample is clustered, as large as there is time for, and places the others.
         """
-        make: Callable[..., Any]
-        if objects.many:
-            make = partial(AnchorVotes, **{**settings, "engine": self.engine})
-        else:
-            make = partial(GraphVotes, **settings)
+        voters = (
+            AnchorVotes(self.n_clusters_, random_state=seed, **{**settings, "engine": self.engine})
+            if objects.many
+            else GraphVotes(self.n_clusters_, random_state=seed, **settings)
+        )
         seconds = 0.0
 
         def cluster(views: Any) -> np.ndarray:
             nonlocal seconds
             began = time.monotonic()
-            self.voters_ = make(self.n_clusters_, random_state=seed)
+            self.voters_ = clone(voters, safe=False)
             found = self.voters_.fit_transform(views)
             seconds = time.monotonic() - began
             self._log(f"{type(self.voters_).__name__} of {len(views):,} objects: {seconds:.1f} s")
