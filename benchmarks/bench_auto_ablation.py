@@ -125,8 +125,7 @@ def leave_out_single_views() -> None:
 
 
 def make_priors_equal() -> None:
-    for priors in (experts.PRIORS, experts.LINKED_PRIORS):
-        priors.update(dict.fromkeys(priors, 1.0))
+    experts.PRIORS.update(dict.fromkeys(experts.PRIORS, 1.0))
 
 
 def trust_the_mean() -> None:

@@ -52,8 +52,7 @@ NARROW = 2  # columns whose directions say little: the middle of three classes h
 GRAPH_OBJECTS = 20_000  # above which neighbors of all objects take too long
 # weight of a kind of expert before any label: where labels are few topics were the best or near it most often, in
 # measurements centers and graphs, and over links those that smooth features
-PRIORS = {"topics": 20.0, "centers": 4.0, "graph": 2.0, "latent": 1.0, "margins": 0.5}
-LINKED_PRIORS = dict(zip(LINKED, (16.0, 16.0, 4.0)))
+PRIORS = {"topics": 20.0, "near": 12.0, "centers": 4.0, "graph": 2.0, "latent": 1.0, "margins": 0.5}
 
 
 @dataclass(frozen=True)
@@ -198,7 +197,7 @@ def _smoothed(plain: Views, links: str) -> list[Expert]:
     smooth = near(hops=4, restart=0.2, tol=0.02)
     linear = make_pipeline(*_weighing(plain), smooth, UnitRows(), _side_by_side(_logistic()))
     return [
-        Expert(name, pipeline, prior=LINKED_PRIORS[name], cost=1)
+        Expert(name, pipeline, prior=PRIORS["near"], cost=1)
         for name, pipeline in zip(LINKED, (centers, latent, linear))
     ]
 
