@@ -27,7 +27,7 @@ def plsa(X: Any, doc: np.ndarray, topics: np.ndarray, sweeps: int, **settings: A
     from coview import PLSA
 
     init = {"memberships": doc, "topic_feature": topics}
-    return PLSA(doc.shape[1], init=init, max_iter=sweeps, tol=0, algorithm="published", **settings).fit(X)
+    return PLSA(doc.shape[1], init=init, max_iter=sweeps, tol=0, **settings).fit(X)
 
 
 def nmf(X: Any, doc: np.ndarray, topics: np.ndarray, sweeps: int) -> tuple[np.ndarray, np.ndarray]:

@@ -94,11 +94,11 @@ def dask(size: str, k: int, folder: str) -> dict[str, Any]:
 def disk(size: str, k: int, folder: str) -> dict[str, Any]:
     """A fit from disk, under a limit of a third of the data where that is more than the process itself takes."""
     from coview import PLSA, CpuEngine
-    from coview.engines.disk import resident
+    from coview.engines.disk import measure_memory
 
     X = shards(size, folder)
     PLSA(k, max_iter=1, random_state=0).fit(X[:1000])
-    before = resident()
+    before = measure_memory()
     limit = sum(X.nbytes) // 3
     engine = CpuEngine(1, memory_limit=limit if size == "disk" else None)
     Path("/proc/self/clear_refs").write_text("5")

@@ -95,7 +95,7 @@ def main(words: list[str]) -> None:
             model = every[name](engine, more, views)
             whole = time.perf_counter() - began
             profile.disable()
-            phases = [model.fit_seconds_[phase] for phase in ("start", "sweeps", "end")]
+            phases = [model.fit_seconds_[phase] for phase in ("start", "iterations", "end")]
             end = model.history_["objective"][-1]
             if engine == engines[0]:
                 whole_seconds, objective = whole, end

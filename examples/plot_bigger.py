@@ -38,7 +38,7 @@ with (
 figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
 for (name, model), style in zip(fits.items(), ("-", "--", ":")):
     axis.plot(model.history_["objective"], style, linewidth=3, label=name)
-axis.set_xlabel("sweep")
+axis.set_xlabel("iteration")
 axis.set_ylabel("log-likelihood")
 axis.spines[["top", "right"]].set_visible(False)
 axis.legend(frameon=False)

@@ -97,7 +97,7 @@ table /= np.maximum(table.sum(axis=1, keepdims=True), 1)
 fig, (left, axis) = plt.subplots(1, 2, figsize=(11, 5), width_ratios=[1, 1.15], layout="constrained")
 for name, fit, color in (("consensus (default)", model, "#3b6fb6"), ("random", other, "#9aa0a6")):
     left.plot(np.array(fit.history_["objective"][1:]) / 1e6, lw=2, color=color, label=f"init: {name}")
-left.set_xlabel("sweep")
+left.set_xlabel("iteration")
 left.set_ylabel("log-likelihood, millions")
 left.legend(frameon=False, loc="lower right")
 left.spines[["top", "right"]].set_visible(False)

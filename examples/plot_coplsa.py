@@ -76,7 +76,7 @@ fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 for kind, model in models.items():
     left.plot(model.history_["objective"], color=colors[kind], label=kind)
     right.plot(range(len(couplings)), ranks[kind], "o-", color=colors[kind], label=kind)
-left.set_xlabel("sweep")
+left.set_xlabel("iteration")
 left.set_title("objective", fontsize=11)
 left.legend(frameon=False)
 right.axhline(linked, color="#9aa0a6", linestyle="--", label="link-PLSA")

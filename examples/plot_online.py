@@ -32,16 +32,16 @@ for decay in decays:
 # The same model, fitted to the whole stream at once.
 batch = PLSA(10, random_state=0).fit(stream)
 best = batch.perplexity(held_out)
-print(f"batch: {best:.1f} after {batch.n_iter_} sweeps over all objects")
+print(f"batch: {best:.1f} after {batch.n_iter_} iterations over all objects")
 
 # %%
-# One pass over minibatches comes close to many sweeps over the whole data.
+# One pass over minibatches comes close to many iterations over the whole data.
 import matplotlib.pyplot as plt
 
 fig, axis = plt.subplots(figsize=(7, 4), layout="constrained")
 for (decay, (seen, values)), color in zip(curves.items(), ("#d9822b", "#3b6fb6", "#9aa0a6")):
     axis.plot(seen, values, "-", lw=2, color=color, label=f"partial_fit, learning_decay={decay}")
-axis.axhline(best, color="black", lw=1, ls="--", label=f"fit, {batch.n_iter_} sweeps")
+axis.axhline(best, color="black", lw=1, ls="--", label=f"fit, {batch.n_iter_} iterations")
 axis.set_xlabel("objects seen")
 axis.set_ylabel("perplexity of held-out objects")
 axis.spines[["top", "right"]].set_visible(False)

@@ -66,7 +66,7 @@ for shift, (combine, levels, leaf, whole, flips) in enumerate(rows):
     )
 left.set_xticks(range(3), ["sum", "product", "max_agree"])
 left.set(ylim=(0, 1), title="leaf macro F1 (dark) and hierarchical F1 (light)\ngrey: flat, blue: with the ontology")
-right.set(yscale="symlog", xlabel="sweep", title="bits of labels that still change")
+right.set(yscale="symlog", xlabel="iteration", title="bits of labels that still change")
 right.legend(frameon=False, fontsize=8)
 for axis in (left, right):
     axis.spines[["top", "right"]].set_visible(False)

@@ -93,7 +93,7 @@ for axis in (left, middle):
     axis.set_xlabel("coupling")
 for name, values in climbs.items():
     right.plot(values, label=name)
-right.set_xlabel("sweep")
+right.set_xlabel("iteration")
 right.set_title("objective, coupling 6", fontsize=11)
 right.legend(frameon=False)
 for axis in (left, middle, right):

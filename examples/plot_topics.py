@@ -15,10 +15,10 @@ corpus = load_python_packages()
 print(corpus.views)
 
 # %%
-# Fit twenty topics. Once sweeps gain little, they begin from a point ahead (``algorithm="fast"``, the default).
+# Fit twenty topics. Momentum speeds EM up (``algorithm="fast"``, the default).
 settings = {"n_components": 20, "max_iter": 80, "tol": 0, "random_state": 0}
 model = PLSA(**settings).fit(corpus.views)
-print(f"{model.n_iter_} sweeps, perplexity {model.perplexity(corpus.views):.0f}")
+print(f"{model.n_iter_} iterations, perplexity {model.perplexity(corpus.views):.0f}")
 
 # %%
 # The strongest features of four topics, in both views. A topic is named after the subpackage with the largest share;
@@ -76,7 +76,7 @@ tokens = sum(float(matrix.sum()) for matrix in corpus.views.values())
 fig, axis = plt.subplots(figsize=(7, 4), layout="constrained")
 for (name, run), color in zip(runs.items(), ("#9aa0a6", "#3b6fb6")):
     axis.plot(np.array(run.history_["objective"][2:]) / tokens, label=name, color=color, lw=2)
-axis.set_xlabel("sweep")
+axis.set_xlabel("iteration")
 axis.set_ylabel("log-likelihood per token")
 axis.spines[["top", "right"]].set_visible(False)
 axis.legend(frameon=False)

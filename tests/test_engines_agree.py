@@ -322,23 +322,23 @@ def test_rows_of_length_one_agree_with_the_reference(engine):
 @pytest.mark.parametrize("holes", [False, True])
 def test_starts_on_torch_are_those_of_the_processor(holes):
     from coview import Views
-    from coview.classification.naive_bayes import label_start
+    from coview.classification.naive_bayes import learn_label_start
     from coview.datasets import make_topic_views
     from coview.engines.held import HeldViews
-    from coview.plsa.starts import likeliest_arrays, likeliest_start
+    from coview.plsa.starts import find_likeliest_arrays, find_likeliest_start
 
     made = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
     X, torch = made.views, engine_of("torch")
     if holes:
         present = np.random.default_rng(0).random((120, 2)) < 0.8
         X = Views({n: m.toarray() * present[:, [v]] for v, (n, m) in enumerate(X.items())}, present=present)
-    ours, right = (likeliest_start(X, 3, 0, {}, None, engine=engine) for engine in (torch, None))
+    ours, right = (find_likeliest_start(X, 3, 0, {}, None, engine=engine) for engine in (torch, None))
     assert_allclose(ours, right, atol=1e-8)
-    arrays = [likeliest_arrays(X, 3, 0, {}, None, engine=engine) for engine in (torch, None)]
+    arrays = [find_likeliest_arrays(X, 3, 0, {}, None, engine=engine) for engine in (torch, None)]
     assert_allclose(*(part["topic_feature"]["view1"] for part in arrays), rtol=1e-8)
     codes = np.where(np.arange(120) % 10 == 0, made.target, -1)
     held = HeldViews.on_device(X, torch, 3)
-    assert_allclose(label_start(X, codes, 3, held=held)(X, held), label_start(X, codes, 3)(X), rtol=1e-7)
+    assert_allclose(learn_label_start(X, codes, 3, held=held)(X, held), learn_label_start(X, codes, 3)(X), rtol=1e-7)
 
 
 def test_rounding_does_not_choose_among_starts_of_equal_likelihood():

@@ -24,7 +24,7 @@ from coview import (
     compare,
 )
 from coview.catalog import ESTIMATORS, resolve
-from coview.classification.wrapper import unlabeled_as_minus_one
+from coview.classification.wrapper import mark_unlabeled
 from coview.datasets import make_topic_views
 from coview.validation import encode_labels, minus_one_is_unlabeled
 
@@ -92,7 +92,7 @@ def partly(names, shown=SHOWN, gap=-1):
     """Labels of some objects: those of the others hidden as users do it, in an array that can hold a gap."""
     if gap is None:
         return np.where(shown, names[Y].astype(object), None)
-    return unlabeled_as_minus_one(np.where(shown, Y, -1), names)
+    return mark_unlabeled(np.where(shown, Y, -1), names)
 
 
 def told(name, target, truth):
@@ -202,7 +202,7 @@ def test_compare_scores_the_same(task):
 @kinds
 def test_minus_one_fits_in_whatever_is_hidden_already(names):
     classes = np.unique(names if names.dtype != object else np.array(names.tolist()))
-    target = unlabeled_as_minus_one(Y, classes)
+    target = mark_unlabeled(Y, classes)
     target[~SHOWN] = -1
     assert_array_equal(encode_labels(target)[0], np.where(SHOWN, Y, -1))
 

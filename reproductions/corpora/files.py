@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.datasets.python_packages import user_cache
+from coview.datasets.python_packages import find_user_cache
 from coview.exceptions import DataFileError
 
 __all__ = [
@@ -57,7 +57,7 @@ def data_home(data_home: str | Path | None = None) -> Path:
     'corpora'
     """
     home = data_home if data_home is not None else os.environ.get(ENVIRONMENT) or None
-    return user_cache() if home is None else Path(home).expanduser()
+    return find_user_cache() if home is None else Path(home).expanduser()
 
 
 _home = data_home  # where a parameter has that name

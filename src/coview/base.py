@@ -21,7 +21,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection, describe
 from coview.inspection.known import note_views, warns_of_unknown
 from coview.utils import fitted_state as rules
-from coview.utils.fitting import WholeFitMixin, is_own_work, own_method
+from coview.utils.fitting import WholeFitMixin, find_own_method, is_own_work
 from coview.utils.messages import listed
 from coview.validation import remember_columns
 from coview.views.arrays import as_matrix, check_magnitude, fits_single, largest
@@ -61,7 +61,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        method = own_method(cls, "predict")
+        method = find_own_method(cls, "predict")
         if isfunction(method):
             cls.predict = warns_of_unknown(method)
         elif method is not None:  # of `available_if`, which hands on a function

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from coview import Ontology, SeededKMeansClassifier, Views, load, save
 from coview.assignment.decision_rules import DecisionRule
-from coview.assignment.held_out import best_weights
+from coview.assignment.held_out import fit_view_weights
 
 
 def scores_of(n, noise, seed, classes=4):
@@ -37,7 +37,7 @@ def data_with_a_loud_view(n=240, seed=0):
 def test_weights_never_lose_held_out_objects(seed, combine):
     scores, truth = scores_of(80, (0.4, 0.9, 0.6), seed)
     present, rule = np.ones((80, 3), dtype=bool), DecisionRule(combine)
-    weights = best_weights(rule, scores, present, truth)
+    weights = fit_view_weights(rule, scores, present, truth)
 
     def right(w):
         weighed = scores ** w[:, None] if combine == "product" else scores * w[:, None]
@@ -53,21 +53,21 @@ def test_weights_never_lose_held_out_objects(seed, combine):
 def test_the_order_of_two_views_does_not_matter(seed):
     scores, truth = scores_of(100, (0.3, 1.0), seed)
     present = np.ones((100, 2), dtype=bool)
-    there = best_weights(DecisionRule("sum"), scores, present, truth)
-    back = best_weights(DecisionRule("sum"), scores[:, ::-1], present, truth)
+    there = fit_view_weights(DecisionRule("sum"), scores, present, truth)
+    back = fit_view_weights(DecisionRule("sum"), scores[:, ::-1], present, truth)
     assert_allclose(there, back[::-1])
 
 
 def test_views_that_are_equally_good_keep_equal_weights():
     scores, truth = scores_of(30, (0.4,), seed=1)
     both = np.repeat(scores, 2, axis=1)
-    assert_array_equal(best_weights(DecisionRule("sum"), both, np.ones((30, 2), dtype=bool), truth), [1, 1])
+    assert_array_equal(fit_view_weights(DecisionRule("sum"), both, np.ones((30, 2), dtype=bool), truth), [1, 1])
 
 
 @pytest.mark.parametrize("combine", ["sum", "product"])
 def test_a_noisy_view_counts_less_than_a_clean_one(combine):
     scores, truth = scores_of(300, (0.2, 1.5), seed=3)
-    weights = best_weights(DecisionRule(combine), scores, np.ones((300, 2), dtype=bool), truth)
+    weights = fit_view_weights(DecisionRule(combine), scores, np.ones((300, 2), dtype=bool), truth)
     assert weights[0] > weights[1]
 
 

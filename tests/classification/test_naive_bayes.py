@@ -13,8 +13,8 @@ from coview import LazyViews, Views
 from coview.classification.naive_bayes import (
     MultiViewNaiveBayes,
     NaiveBayesStart,
-    class_feature_counts,
-    label_start,
+    count_class_features,
+    learn_label_start,
 )
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError
@@ -201,7 +201,7 @@ def test_class_counts_are_sums_of_rows_with_weights():
     dense = X["words"].toarray()
     expected = [(dense[codes == k] * weights[codes == k, None]).sum(axis=0) for k in range(3)]
     for form in (X["words"], dense):
-        assert_allclose(class_feature_counts(form, codes, 3, weights), expected)
+        assert_allclose(count_class_features(form, codes, 3, weights), expected)
 
 
 def test_a_round_of_co_em_is_naive_bayes_on_objects_that_are_shared_out():
@@ -227,7 +227,7 @@ def test_the_start_from_labels_is_two_rounds_of_co_em():
     X, y = labeled_corpus()
     codes = few_labels(y, 6)
     start = NaiveBayesStart.learned(X, codes, 3, scaled=True)
-    assert_array_equal(label_start(X, codes, 3)(X), start.refined(X, codes).refined(X, codes)(X))
+    assert_array_equal(learn_label_start(X, codes, 3)(X), start.refined(X, codes).refined(X, codes)(X))
 
 
 def test_rounds_of_co_em_find_the_classes_that_few_labels_leave_open():
@@ -235,29 +235,29 @@ def test_rounds_of_co_em_find_the_classes_that_few_labels_leave_open():
     X, y, codes = made.views, made.target, np.full(300, -1)
     for label in range(3):
         codes[np.flatnonzero(y == label)[0]] = label
-    starts = (NaiveBayesStart.learned(X, codes, 3, scaled=True), label_start(X, codes, 3))
+    starts = (NaiveBayesStart.learned(X, codes, 3, scaled=True), learn_label_start(X, codes, 3))
     before, after = (np.mean(start(X).argmax(axis=1) == y) for start in starts)
     assert after > before + 0.2
 
 
 def test_where_all_objects_have_labels_nothing_is_left_to_share_out():
     X, y = labeled_corpus()
-    assert_allclose(label_start(X, y, 3)(X), NaiveBayesStart.learned(X, y, 3, scaled=True)(X), rtol=1e-12)
+    assert_allclose(learn_label_start(X, y, 3)(X), NaiveBayesStart.learned(X, y, 3, scaled=True)(X), rtol=1e-12)
 
 
 def test_lazy_rows_start_where_rows_in_memory_do(monkeypatch):
     monkeypatch.setattr("coview.engines.protocol._ROWS", 37)
     X, y = labeled_corpus()
     codes = few_labels(y)
-    lazy = label_start(LazyViews.from_views(X, 37), codes, 3)
-    assert_allclose(lazy(X), label_start(X, codes, 3)(X), rtol=1e-9)
+    lazy = learn_label_start(LazyViews.from_views(X, 37), codes, 3)
+    assert_allclose(lazy(X), learn_label_start(X, codes, 3)(X), rtol=1e-9)
 
 
 @pytest.mark.parametrize("unit", [0.001, 0.5, 100.0])
 def test_the_unit_of_counts_does_not_matter(unit):
     X, y = labeled_corpus()
     codes = few_labels(y)
-    one, other = (label_start(part, codes, 3)(part) for part in (X, X.map(lambda part: part * unit)))
+    one, other = (learn_label_start(part, codes, 3)(part) for part in (X, X.map(lambda part: part * unit)))
     assert_allclose(one, other, rtol=1e-6)
 
 
@@ -270,7 +270,7 @@ def test_an_object_without_any_view_is_uniform_after_the_rounds_too():
     for v, part in enumerate(arrays.values()):
         part[~present[:, v]] = 0
     holed = Views(arrays, present=present)
-    found = label_start(holed, codes, 3)(holed)
+    found = learn_label_start(holed, codes, 3)(holed)
     assert_allclose(found[21], 1 / 3)
     assert_allclose(found.sum(axis=1), 1)
 

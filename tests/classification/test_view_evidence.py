@@ -8,7 +8,7 @@ from scipy import sparse
 
 from coview import MultiViewPLSAClassifier, SeededKMeansClassifier, Views
 from coview.classification import view_evidence
-from coview.classification.view_evidence import held_out_agreement, learned_view_weights
+from coview.classification.view_evidence import held_out_agreement, learn_view_weights
 from coview.datasets import make_topic_views
 from coview.engines.loop import Deadline
 from coview.views.lazy import LazyViews
@@ -26,7 +26,7 @@ def corpus():
 
 def test_useless_views_are_left_out_and_useful_ones_keep_their_weight(corpus):
     _, noisy, codes = corpus
-    assert learned_view_weights(noisy, codes, 3, seed=0) == {"words": 1.0, "tags": 1.0, "noise": 0.0}
+    assert learn_view_weights(noisy, codes, 3, seed=0) == {"words": 1.0, "tags": 1.0, "noise": 0.0}
 
 
 def test_one_label_per_class_is_enough_where_views_agree(corpus):
@@ -34,14 +34,14 @@ def test_one_label_per_class_is_enough_where_views_agree(corpus):
     codes = np.full(400, -1)
     first = [np.flatnonzero(data.target == label)[0] for label in range(3)]
     codes[first] = range(3)
-    weights = learned_view_weights(noisy, codes, 3, seed=0)
+    weights = learn_view_weights(noisy, codes, 3, seed=0)
     assert weights["words"] == weights["tags"] == 1.0 > weights["noise"]
 
 
 def test_two_views_that_agree_by_chance_keep_their_weights_without_labels_to_hold_out(corpus):
     _, noisy, codes = corpus
     lone = np.where(np.arange(400) == np.flatnonzero(codes >= 0)[0], codes, -1)
-    assert set(learned_view_weights(noisy.select("tags", "noise"), lone, 3, seed=0).values()) == {1.0}
+    assert set(learn_view_weights(noisy.select("tags", "noise"), lone, 3, seed=0).values()) == {1.0}
 
 
 def test_a_view_that_shares_nothing_is_not_taken_in_by_a_few_labels_that_it_finds(corpus, monkeypatch):
@@ -49,7 +49,7 @@ def test_a_view_that_shares_nothing_is_not_taken_in_by_a_few_labels_that_it_find
     for kappa, n_held, weight in ((0.5, 9, 0.0), (0.5, 200, 1.0)):
         found = {"noise": kappa}, n_held
         monkeypatch.setattr(view_evidence, "held_out_agreement", lambda *given, found=found: found)
-        assert learned_view_weights(noisy, codes, 3, seed=0) == {"words": 1.0, "tags": 1.0, "noise": weight}
+        assert learn_view_weights(noisy, codes, 3, seed=0) == {"words": 1.0, "tags": 1.0, "noise": weight}
 
 
 def test_a_view_of_few_objects_is_no_stranger():
@@ -58,13 +58,13 @@ def test_a_view_of_few_objects_is_no_stranger():
     rare = sparse.csr_array(data.views["rare"].toarray() * has[:, None])
     views = Views({**dict(data.views.items()), "rare": rare}, present={"rare": has})
     codes = np.where(np.arange(1200) % 15 == 0, data.target, -1)
-    assert learned_view_weights(views, codes, 3, seed=0)["rare"] > 0
+    assert learn_view_weights(views, codes, 3, seed=0)["rare"] > 0
 
 
 def test_views_are_not_compared_after_the_deadline(corpus, monkeypatch):
     _, noisy, codes = corpus
     monkeypatch.setattr(view_evidence, "relate_views", lambda *given: pytest.fail("views were compared"))
-    assert set(learned_view_weights(noisy, codes, 3, 0, Deadline.after(1e-9)).values()) == {1.0}
+    assert set(learn_view_weights(noisy, codes, 3, 0, Deadline.after(1e-9)).values()) == {1.0}
 
 
 def test_views_with_negative_values_are_judged_by_class_means(corpus):
@@ -72,13 +72,13 @@ def test_views_with_negative_values_are_judged_by_class_means(corpus):
     rng = np.random.default_rng(0)
     vectors = np.eye(3)[data.target] + 0.3 * rng.standard_normal((400, 3))
     views = Views(words=data.views["words"], vectors=vectors, noise=rng.standard_normal((400, 4)))
-    assert learned_view_weights(views, codes, 3, seed=0) == {"words": 1.0, "vectors": 1.0, "noise": 0.0}
+    assert learn_view_weights(views, codes, 3, seed=0) == {"words": 1.0, "vectors": 1.0, "noise": 0.0}
 
 
 def test_lazy_views_give_the_same_weights(corpus):
     _, noisy, codes = corpus
     lazy = LazyViews.from_views(noisy, rows_per_part=90)
-    assert learned_view_weights(lazy, codes, 3, seed=0) == learned_view_weights(noisy, codes, 3, seed=0)
+    assert learn_view_weights(lazy, codes, 3, seed=0) == learn_view_weights(noisy, codes, 3, seed=0)
 
 
 def test_held_out_labels_are_predicted_from_each_view_alone(corpus):
@@ -116,4 +116,4 @@ def test_seeded_kmeans_refuses_learned_weights_under_an_ontology(corpus):
 def test_empty_views_say_nothing(corpus):
     data, _, codes = corpus
     views = Views(words=data.views["words"], tags=data.views["tags"], none=sparse.csr_array((400, 3)))
-    assert learned_view_weights(views, codes, 3, seed=0) == {"words": 1.0, "tags": 1.0, "none": 1.0}
+    assert learn_view_weights(views, codes, 3, seed=0) == {"words": 1.0, "tags": 1.0, "none": 1.0}

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from coview import Views
-from coview.cli.files import check_table, read_labels, table_front, write_table
+from coview.cli.files import check_table, read_target, table_front, write_table
 from coview.cli.options import TableOptions
 from coview.io.tables import read_table
 from coview.validation import encode_labels
@@ -39,7 +39,7 @@ X = Views(words=np.eye(3), ids=["a", "b", "c"])
 )
 def test_labels_come_from_one_column_or_by_id(tmp_path, name, text, labels):
     (tmp_path / name).write_text(text)
-    found = read_labels(str(tmp_path / name), X)
+    found = read_target(str(tmp_path / name), X)
     assert found.tolist() == labels
     assert list(map(type, found.tolist())) == list(map(type, labels))
 
@@ -55,7 +55,7 @@ def test_labels_come_from_one_column_or_by_id(tmp_path, name, text, labels):
 )
 def test_the_last_objects_may_have_no_label(tmp_path, text, labels):
     (tmp_path / "y.csv").write_text(text)
-    found = read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(4)))
+    found = read_target(str(tmp_path / "y.csv"), Views(words=np.eye(4)))
     assert [each or "" for each in found.tolist()] == labels
 
 
@@ -70,7 +70,7 @@ def test_the_last_objects_may_have_no_label(tmp_path, text, labels):
 )
 def test_a_header_stays_one_where_an_object_is_called_id(tmp_path, text, labels):
     (tmp_path / "y.csv").write_text(text)
-    assert read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3), ids=["a", "id", "c"])).tolist() == labels
+    assert read_target(str(tmp_path / "y.csv"), Views(words=np.eye(3), ids=["a", "id", "c"])).tolist() == labels
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,13 @@ def test_the_command_line_and_python_agree_on_what_is_no_label(tmp_path, labels,
     (tmp_path / "y.csv").write_text("\n".join(map(str, labels)))
     rows = "".join(f"{key},{label}\n" for key, label in zip("abc", labels))
     (tmp_path / "by_id.csv").write_text(f"id,label\n{rows}")
-    for y in (labels, read_labels(str(tmp_path / "y.csv"), X), read_labels(str(tmp_path / "by_id.csv"), X)):
+    for y in (labels, read_target(str(tmp_path / "y.csv"), X), read_target(str(tmp_path / "by_id.csv"), X)):
         assert encode_labels(y, semi_supervised=semi_supervised)[0].tolist() == codes
 
 
 def test_labels_of_an_array(tmp_path):
     np.save(tmp_path / "y.npy", np.array([2, -1, 0]))
-    assert read_labels(str(tmp_path / "y.npy"), X).tolist() == [2, -1, 0]
+    assert read_target(str(tmp_path / "y.npy"), X).tolist() == [2, -1, 0]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_labels_of_an_array(tmp_path):
 def test_labels_that_do_not_fit_are_refused(tmp_path, text, sentence):
     (tmp_path / "y.csv").write_text(text)
     with pytest.raises(ValueError, match=sentence):
-        read_labels(str(tmp_path / "y.csv"), X)
+        read_target(str(tmp_path / "y.csv"), X)
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "json", "jsonl", "parquet"])
@@ -126,11 +126,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 def test_labels_of_a_table_are_joined_by_its_ids(tmp_path):
     table = pl.DataFrame({"key": ["a", "b", "c"], "body": ["x", "y", "z"]})
     (tmp_path / "y.csv").write_text("id,label\nc,C\nb,B\na,A\n")
-    assert read_labels(str(tmp_path / "y.csv"), table, "key").tolist() == ["A", "B", "C"]
+    assert read_target(str(tmp_path / "y.csv"), table, "key").tolist() == ["A", "B", "C"]
     with pytest.raises(ValueError, match="--id COLUMN"):
-        read_labels(str(tmp_path / "y.csv"), table)
+        read_target(str(tmp_path / "y.csv"), table)
     with pytest.raises(ValueError, match="have no ids"):
-        read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3)))
+        read_target(str(tmp_path / "y.csv"), Views(words=np.eye(3)))
 
 
 @pytest.mark.parametrize(
@@ -149,37 +149,37 @@ def test_labels_of_a_table_are_joined_by_its_ids(tmp_path):
 def test_labels_by_row_are_told_from_labels_by_id(tmp_path, capsys, heading, keys, ids, taken):
     path = tmp_path / "y.csv"
     path.write_text(f"{heading},label\n{keys[0]},last\n{keys[1]},first\n")
-    found = read_labels(str(path), Views(words=np.eye(3), ids=ids))
+    found = read_target(str(path), Views(words=np.eye(3), ids=ids))
     assert found.tolist() == ["first", None, "last"]
     assert taken in capsys.readouterr().err if taken else not capsys.readouterr().err
 
 
 def test_rows_and_labels_may_stand_in_any_order(tmp_path):
     (tmp_path / "y.csv").write_text("label,row\nlast,2\nfirst,0\n")
-    assert read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3))).tolist() == ["first", None, "last"]
+    assert read_target(str(tmp_path / "y.csv"), Views(words=np.eye(3))).tolist() == ["first", None, "last"]
     (tmp_path / "y.csv").write_text("row,label\n7,last\n0,first\n")
     with pytest.warns(UserWarning, match="1 of 2 ids"):
-        read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3)))
+        read_target(str(tmp_path / "y.csv"), Views(words=np.eye(3)))
 
 
 def test_ids_that_are_not_there_are_told_of(tmp_path):
     (tmp_path / "y.csv").write_text("id,label\na,1\nnope,2\n")
     X = Views(words=np.eye(2), ids=["a", "b"])
     with pytest.warns(UserWarning, match=r"1 of 2 ids in .*y\.csv are not among the objects \('nope', \.\.\.\)"):
-        found = read_labels(str(tmp_path / "y.csv"), X)
+        found = read_target(str(tmp_path / "y.csv"), X)
     assert found[0] is not None and len(found) == 2
 
 
 def test_a_first_line_of_a_number_is_a_row_where_rows_are_numbers(tmp_path):
     (tmp_path / "y.csv").write_text("0,cat\n2,dog\n")
-    assert read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3))).tolist() == ["cat", None, "dog"]
+    assert read_target(str(tmp_path / "y.csv"), Views(words=np.eye(3))).tolist() == ["cat", None, "dog"]
 
 
 def test_marks_of_missing_cells_are_no_labels_and_blanks_do_not_count():
     table = {"kind": [" cat", "cat ", "N/A", "nan", "", "<NA>"], "code": ["1", "NaN", "2", "", "1", "2"]}
     table = pl.DataFrame(table)
-    assert read_labels("kind", table).tolist() == ["cat", "cat", None, None, None, None]
-    assert read_labels("code", table).tolist() == [1, None, 2, None, 1, 2]
+    assert read_target("kind", table).tolist() == ["cat", "cat", None, None, None, None]
+    assert read_target("code", table).tolist() == [1, None, 2, None, 1, 2]
 
 
 def test_a_name_of_a_column_may_have_commas(tmp_path):

@@ -87,12 +87,12 @@ def test_views_of_a_folder_are_clustered_and_scored_against_labels(run, folder, 
     assert np.allclose(shares.sum(axis=0), 1) and shares.shape == (3, 60)
 
 
-def test_sweeps_and_objective_are_shown_where_the_objective_is_one_curve(run, folder, tmp_path):
+def test_iterations_and_objective_are_shown_where_the_objective_is_one_curve(run, folder, tmp_path):
     code, out, _ = run(
         "fit", "AutoClustering", "--data", folder, "--set", "n_clusters=3", "-o", tmp_path / "m", "--json"
     )
     found = json.loads(out)
-    assert code == 0 and found["candidates"] and not {"objective", "sweeps"} & set(found)
+    assert code == 0 and found["candidates"] and not {"objective", "iterations"} & set(found)
 
 
 def test_auto_is_a_classifier_with_labels_and_a_clustering_without(run, pages, tmp_path):

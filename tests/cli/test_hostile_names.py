@@ -19,9 +19,9 @@ from coview import (
     save,
     write_views,
 )
-from coview.cli.files import read_labels, write_table
+from coview.cli.files import read_target, write_table
 from coview.cli.main import main
-from coview.io.delimited import spreadsheet_cell
+from coview.io.delimited import escape_cell
 from coview.io.tables import read_table
 from coview.model_selection.table import Comparison
 
@@ -156,9 +156,9 @@ def test_escaped_texts_are_read_back_as_they_were(tmp_path, kind):
     table = read_table(tmp_path / f"t.{kind}")
     assert table.to_dict(as_series=False) == {"=id": ids, "label": classes}
     X = Views(words=np.ones((10, 1)), ids=ids)
-    assert read_labels(str(tmp_path / f"t.{kind}"), X).tolist() == classes
+    assert read_target(str(tmp_path / f"t.{kind}"), X).tolist() == classes
     write_table({"label": classes}, tmp_path / f"one.{kind}")
-    assert read_labels(str(tmp_path / f"one.{kind}"), X).tolist() == classes
+    assert read_target(str(tmp_path / f"one.{kind}"), X).tolist() == classes
 
 
 def test_a_pipe_gets_texts_as_they_are(capsys):
@@ -175,4 +175,4 @@ def test_predictions_of_a_stream_are_no_formulas(run, tmp_path):
 
 
 def test_cells_that_are_no_texts_are_left():
-    assert [spreadsheet_cell(value) for value in (None, -1, 2.5, True)] == [None, -1, 2.5, True]
+    assert [escape_cell(value) for value in (None, -1, 2.5, True)] == [None, -1, 2.5, True]

@@ -19,12 +19,12 @@ from sklearn.preprocessing import normalize
 from coview import Views
 from coview.clustering.consensus import (
     ConsensusClustering,
-    _equal_rows,
+    _find_equal_rows,
+    cluster_side_by_side,
     consensus,
     fold_in_consensus,
-    several_memberships,
-    side_by_side_memberships,
-    soft_indicators,
+    make_memberships,
+    soften_indicators,
 )
 from coview.metrics import clustering_accuracy
 
@@ -199,14 +199,14 @@ def test_the_objective_is_minus_the_divergence_entry_by_entry():
     rng = np.random.default_rng(5)
     labels = [rng.integers(0, 3, size=20), rng.integers(-1, 2, size=20)]
     found = consensus(labels, 2, seed=0, max_iter=500, tol=0, n_init=3)
-    parts = [soft_indicators(column, width) for column, width in zip(labels, (3, 2))]
+    parts = [soften_indicators(column, width) for column, width in zip(labels, (3, 2))]
     assert_allclose(found.objective[-1], -divergence(parts, found.memberships, found.mappings), rtol=1e-6)
 
 
 def test_no_start_of_a_general_solver_ends_below_the_consensus():
     rng = np.random.default_rng(2)
     labels = [rng.integers(0, 2, size=8), rng.integers(0, 3, size=8)]
-    parts = [soft_indicators(column, int(column.max()) + 1) for column in labels]
+    parts = [soften_indicators(column, int(column.max()) + 1) for column in labels]
     ours = -consensus(labels, 2, seed=0, max_iter=600, tol=0, n_init=5).objective[-1]
 
     def loss(flat):
@@ -223,7 +223,7 @@ def test_fold_in_minimizes_the_divergence_of_one_object():
     rng = np.random.default_rng(0)
     mappings = [rng.dirichlet(np.ones(3), size=2), rng.dirichlet(np.ones(2), size=2)]
     labels = [np.array([2]), np.array([0])]
-    parts = [soft_indicators(column, width) for column, width in zip(labels, (3, 2))]
+    parts = [soften_indicators(column, width) for column, width in zip(labels, (3, 2))]
     found = fold_in_consensus(labels, mappings, max_iter=20_000)
     shares = np.linspace(0, 1, 2001)
     best = min(divergence(parts, np.array([[s, 1 - s]]), mappings) for s in shares)
@@ -272,7 +272,7 @@ def test_the_start_that_goes_on_makes_max_iter_updates_in_all(max_iter):
 def test_equal_rows_of_labels_are_those_of_a_sort(width):
     rng = np.random.default_rng(width)
     labels = [rng.integers(-1, width, 300) for _ in range(3)]
-    groups, member, sizes = _equal_rows(labels)
+    groups, member, sizes = _find_equal_rows(labels)
     expected = np.unique(np.column_stack(labels), axis=0, return_inverse=True, return_counts=True)
     assert_array_equal(groups, expected[0])
     assert_array_equal(member, expected[1].ravel())
@@ -282,7 +282,7 @@ def test_equal_rows_of_labels_are_those_of_a_sort(width):
 def test_k_means_side_by_side_is_scikit_learns_on_unit_rows():
     X, _ = topics(60)
     rows = np.hstack([normalize(part.toarray()) for part in X.values()])
-    (found,) = side_by_side_memberships(X, 3, [4])
+    (found,) = cluster_side_by_side(X, 3, [4])
     assert_array_equal(found.argmax(axis=1), KMeans(3, n_init=1, random_state=4).fit(rows).labels_)
     assert_allclose(found.sum(axis=1), 1)
 
@@ -292,14 +292,14 @@ def test_side_by_side_an_object_without_any_view_belongs_to_all_alike():
     present = np.ones((60, 2), dtype=bool)
     present[7] = False
     arrays = {name: part.toarray() * present[:, [v]] for v, (name, part) in enumerate(X.items())}
-    (found,) = side_by_side_memberships(Views(arrays, present=present), 3, [0])
+    (found,) = cluster_side_by_side(Views(arrays, present=present), 3, [0])
     assert_allclose(found[7], 1 / 3)
     assert found[8].max() > 0.9
 
 
 def test_several_consensuses_differ_by_their_seeds():
     X, _ = topics(240)
-    first, second, again = several_memberships(X, 4, [0, 1, 0])
+    first, second, again = make_memberships(X, 4, [0, 1, 0])
     assert_array_equal(first, again)
     assert (first != second).any()
 
@@ -315,6 +315,6 @@ def test_rough_starts_are_not_quadratic_in_the_number_of_views(monkeypatch):
     rng = np.random.default_rng(0)
     many, few = (Views({f"v{i}": rng.random((12, 2)) for i in range(n)}) for n in (30, 3))
     for X in (many, few):
-        memberships = next(several_memberships(X, 2, [0]))
+        memberships = next(make_memberships(X, 2, [0]))
         assert_allclose(memberships.sum(axis=1), 1)
     assert starts == [10, 3]

@@ -21,11 +21,11 @@ from coview.datasets.python_packages import (
     SourceObject,
     build_corpus,
     choose,
-    code_tokens,
-    docstring_words,
+    find_package_root,
     load_python_packages,
-    package_root,
     read_source_objects,
+    split_code,
+    split_docstring,
     split_name,
 )
 from coview.exceptions import DataFileError
@@ -49,7 +49,7 @@ def found(root: Path, folder: str = "pack") -> list[str]:
 
 
 def tokens_of(source: str) -> set[str]:
-    return set(code_tokens(ast.parse(textwrap.dedent(source)).body[0]))
+    return set(split_code(ast.parse(textwrap.dedent(source)).body[0]))
 
 
 def obj(name: str, words: str = "", code: str = "") -> SourceObject:
@@ -62,20 +62,20 @@ def obj(name: str, words: str = "", code: str = "") -> SourceObject:
 @pytest.mark.parametrize("header", ["See Also", "See also", "Examples", "Example:", "Examples::", "References"])
 def test_docstring_is_cut_at_the_closing_sections(header):
     docstring = f"Solve systems.\n\nParameters\n----------\nmatrix : array\n\n    {header}\n--------\nforbidden\n"
-    assert docstring_words(docstring) == ("solve", "systems", "parameters", "matrix", "array")
+    assert split_docstring(docstring) == ("solve", "systems", "parameters", "matrix", "array")
 
 
 def test_sections_are_cut_at_headers_only():
-    assert docstring_words("Examples of references see also plots.") == ("examples", "references", "plots")
+    assert split_docstring("Examples of references see also plots.") == ("examples", "references", "plots")
 
 
 def test_doctests_and_what_they_print_are_left_out():
     docstring = "Count rows.\n\n  >>> count(table,\n  ...       axis)\n  printed\n\nReturns totals."
-    assert docstring_words(docstring) == ("count", "rows", "returns", "totals")
+    assert split_docstring(docstring) == ("count", "rows", "returns", "totals")
 
 
 def test_words_are_lower_case_letters_without_stop_words():
-    assert docstring_words("The X_train of 2 KDTree-objects, é: Über") == ("train", "kdtree", "objects", "über")
+    assert split_docstring("The X_train of 2 KDTree-objects, é: Über") == ("train", "kdtree", "objects", "über")
 
 
 # -- names in the code
@@ -196,13 +196,13 @@ def test_parser_warnings_of_other_peoples_code_stay_silent(tmp_path, recwarn):
 def test_package_is_found_without_importing_it(tmp_path, monkeypatch):
     write(tmp_path, "coview_unimported/__init__.py", "raise SystemExit")
     monkeypatch.syspath_prepend(tmp_path)
-    assert package_root("coview_unimported") == tmp_path
+    assert find_package_root("coview_unimported") == tmp_path
     assert "coview_unimported" not in sys.modules
 
 
 def test_package_without_sources_is_refused():
     with pytest.raises(DataFileError, match="source files of package 'coview_absent' are not installed"):
-        package_root("coview_absent")
+        find_package_root("coview_absent")
 
 
 # -- choosing
@@ -334,7 +334,7 @@ def test_groups_are_source_files_of_one_label_each(corpus):
     labels_of = {(group, label) for group, label in zip(corpus.groups.tolist(), corpus.target.tolist())}
     assert len(labels_of) == len(set(corpus.groups.tolist()))
     for group in set(corpus.groups.tolist()):
-        assert (package_root(group.split("/")[0]) / group).is_file()
+        assert (find_package_root(group.split("/")[0]) / group).is_file()
         assert "tests" not in group.split("/")
 
 
@@ -344,7 +344,7 @@ def test_one_row_counts_the_words_of_its_docstring(corpus):
     row = corpus.names.tolist().index("urllib.parse.urlsplit")
     columns = corpus.views["words"][[row]]
     counted = dict(zip(corpus.views.feature_names["words"][columns.indices].tolist(), columns.data.tolist()))
-    expected = Counter(docstring_words(urllib.parse.urlsplit.__doc__))
+    expected = Counter(split_docstring(urllib.parse.urlsplit.__doc__))
     kept = set(corpus.views.feature_names["words"].tolist())
     assert counted == {word: count for word, count in expected.items() if word in kept}
 
@@ -393,7 +393,7 @@ def small(monkeypatch, tmp_path):
     for label in ("one", "two"):
         write(tmp_path, f"src/{label}/m.py", "".join(labeled(label, word) for word in CODE))
     monkeypatch.setattr(corpus_module, "SUBPACKAGES", {"one": ("one",), "two": ("two",)})
-    monkeypatch.setattr(corpus_module, "package_root", lambda package: tmp_path / "src")
+    monkeypatch.setattr(corpus_module, "find_package_root", lambda package: tmp_path / "src")
     return tmp_path / "src"
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import linalg, sparse
 
 from coview import Views
-from coview.decomposition.cca import MultiViewCCA, centered, truncated_svd
+from coview.decomposition.cca import MultiViewCCA, center_view, compute_truncated_svd
 
 
 def related(n: int = 300, seed: int = 0, n_views: int = 2) -> Views:
@@ -69,7 +69,7 @@ def test_the_centered_operator_is_the_centered_matrix_on_the_rows_that_are_there
     matrix = np.random.default_rng(0).random((7, 4))
     present = np.array([1, 1, 0, 1, 0, 1, 1], dtype=bool)
     matrix[~present] = 0
-    operator, mean = centered(sparse.csr_array(matrix), present)
+    operator, mean = center_view(sparse.csr_array(matrix), present)
     expected = np.where(present[:, None], matrix - matrix[present].mean(axis=0), 0)
     np.testing.assert_allclose(mean, matrix[present].mean(axis=0))
     np.testing.assert_allclose(operator @ np.eye(4), expected, atol=1e-15)
@@ -80,8 +80,8 @@ def test_the_centered_operator_is_the_centered_matrix_on_the_rows_that_are_there
 def test_the_truncated_decomposition_is_the_best_of_its_rank(shape, rank):
     rng = np.random.default_rng(0)
     matrix = rng.normal(size=shape) * 0.7 ** np.arange(shape[1])
-    operator, mean = centered(matrix, np.ones(shape[0], dtype=bool))
-    left, values, right = truncated_svd(operator, rank, np.random.default_rng(1))
+    operator, mean = center_view(matrix, np.ones(shape[0], dtype=bool))
+    left, values, right = compute_truncated_svd(operator, rank, np.random.default_rng(1))
     expected = np.linalg.svd(matrix - mean, compute_uv=False)[:rank]
     np.testing.assert_allclose(values, expected[: len(values)], rtol=1e-6)
     error = np.linalg.norm(matrix - mean - (left * values) @ right.T, 2)

@@ -27,7 +27,7 @@ from coview import (
 from coview.classification.naive_bayes import MultiViewNaiveBayes
 from coview.datasets import make_topic_views
 from coview.engines.cpu import CpuEngine
-from coview.engines.disk import DiskHolder, TreeStore, resident
+from coview.engines.disk import DiskHolder, TreeStore, measure_memory
 from coview.exceptions import EngineError, ViewsError
 
 DATA = make_topic_views(n_objects=700, n_clusters=3, random_state=0)
@@ -147,7 +147,7 @@ def test_who_needs_rows_in_memory_says_so():
 def test_a_limit_makes_blocks_smaller():
     lazy = LazyViews.from_views(DATA.views, 700)
     row = sum(lazy.nbytes) / 700
-    room = int(resident() + 4 * 4 * 8 * lazy.shape[1] + 100 * (4 * row + 6 * 4 * 8) / 0.8)
+    room = int(measure_memory() + 4 * 4 * 8 * lazy.shape[1] + 100 * (4 * row + 6 * 4 * 8) / 0.8)
     engine = CpuEngine(memory_limit=room)
     holder = DiskHolder(lazy, engine, 4, {}, lambda views: views)
     sizes = np.diff([0, *holder.stops])

@@ -112,10 +112,10 @@ def test_scikit_learn_callbacks_hear_of_every_sweep_and_get_a_fitted_model():
             self.open -= 1
 
         def on_fit_task_begin(self, estimator, context):
-            self.begun += context.task_name == "sweep"
+            self.begun += context.task_name == "iteration"
 
         def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
-            if context.task_name == "sweep":
+            if context.task_name == "iteration":
                 self.ended += 1
                 self.scores.append(fitted_estimator.score(X))
 
@@ -128,7 +128,7 @@ def test_scikit_learn_callbacks_hear_of_every_sweep_and_get_a_fitted_model():
 def test_progress_shows_sweeps_and_objective_where_asked(capsys):
     PLSA(3, max_iter=5, tol=0, random_state=0, verbose=1).fit(counts())
     shown = capsys.readouterr().err
-    assert "PLSA, sweep 5/5, objective" in shown
+    assert "PLSA, iteration 5/5, objective" in shown
     PLSA(3, max_iter=5, tol=0, random_state=0).fit(counts())
     assert capsys.readouterr().err == ""
 
@@ -140,7 +140,7 @@ def test_control_c_returns_the_model_so_far_with_a_warning(n_init):
             raise KeyboardInterrupt
 
     X = counts()
-    with pytest.warns(InterruptedFitWarning, match="after 7 of 50 sweeps") as told:
+    with pytest.warns(InterruptedFitWarning, match="after 7 of 50 iterations") as told:
         model = PLSA(3, max_iter=50, tol=0, n_init=n_init, random_state=0).set_callbacks(interrupt).fit(X)
     assert [one.filename for one in told] == [__file__]  # the user's line, not one of the loop
     assert model.n_iter_ == 7

@@ -14,22 +14,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from coview.engines.cpu import Team, balanced_chunks
-from coview.engines.protocol import few_threads, thread_count, thread_pools
+from coview.engines.cpu import Team, balance_chunks
+from coview.engines.protocol import count_threads, few_threads, find_thread_pools
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=60), st.integers(1, 40), st.integers(1, 20))
 def test_chunks_cover_every_row_once(lengths, least, most):
     indptr = np.concatenate([[0], np.cumsum(lengths)])
-    chunks = balanced_chunks(indptr, least, most)
+    chunks = balance_chunks(indptr, least, most)
     assert [row for start, stop in chunks for row in range(start, stop)] == list(range(len(lengths)))
     assert len(chunks) <= max(1, most)
 
 
 def test_chunks_are_balanced_by_non_zeros():
     lengths = np.r_[np.full(10, 1000), np.full(1000, 10)]
-    chunks = balanced_chunks(np.concatenate([[0], np.cumsum(lengths)]), 1000, 4)
+    chunks = balance_chunks(np.concatenate([[0], np.cumsum(lengths)]), 1000, 4)
     loads = [lengths[a:b].sum() for a, b in chunks]
     assert len(chunks) == 4
     assert max(loads) <= 1.3 * min(loads)
@@ -39,16 +39,16 @@ def test_threadpoolctl_limits_are_respected():
     import sklearn.cluster  # noqa: F401  (loads an OpenMP runtime to limit)
 
     with threadpool_limits(1, user_api="openmp"):
-        assert thread_count(None) == 1
-        assert thread_count(8) == 1
-    assert thread_count(1) == 1
+        assert count_threads(None) == 1
+        assert count_threads(8) == 1
+    assert count_threads(1) == 1
 
 
 def test_small_problems_get_one_thread_and_large_ones_what_there_was():
     import sklearn.cluster  # noqa: F401  (loads an OpenMP runtime to limit)
 
     def threads():
-        return {pool["filepath"]: pool["num_threads"] for pool in thread_pools().info()}
+        return {pool["filepath"]: pool["num_threads"] for pool in find_thread_pools().info()}
 
     before = threads()
     with few_threads(300, 3):
@@ -60,7 +60,7 @@ def test_small_problems_get_one_thread_and_large_ones_what_there_was():
 
 def test_zero_jobs_are_refused():
     with pytest.raises(ValueError, match="n_jobs"):
-        thread_count(0)
+        count_threads(0)
 
 
 def test_results_come_in_the_order_of_the_chunks_and_a_team_pickles():
@@ -91,7 +91,7 @@ def test_a_forked_child_makes_threads_of_its_own():
 
 
 def test_pools_are_looked_for_again_after_an_import(monkeypatch):
-    first = thread_pools()
-    assert thread_pools() is first
+    first = find_thread_pools()
+    assert find_thread_pools() is first
     monkeypatch.setitem(sys.modules, "a_module_of_this_test", sys)
-    assert thread_pools() is not first
+    assert find_thread_pools() is not first

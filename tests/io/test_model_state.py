@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import copy
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn
+import skops.io
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.impute import KNNImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neighbors import (
     KNeighborsClassifier,
     KNeighborsRegressor,
     KNeighborsTransformer,
     LocalOutlierFactor,
 )
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
+    FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
@@ -36,6 +42,7 @@ from coview import Views, load, save
 from coview._version import __version__
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
 from coview.exceptions import ModelFileError
+from coview.utils.archive import write_archive
 from coview.utils.fitted_state import fitted_state
 
 SMALL = {"n_components": 3, "n_clusters": 3, "max_iter": 3, "n_init": 1, "random_state": 0}
@@ -230,10 +237,60 @@ def test_estimators_of_scikit_learn_that_are_whole_come_back(model, X, y, tmp_pa
     np.testing.assert_array_equal(answer, expected)
 
 
-def test_trees_are_in_no_file(tmp_path):
-    model = RandomForestClassifier(3).fit(MATRIX, LABELS)
-    with pytest.raises(TypeError, match=r"\['tree_'\] \(sklearn\.tree\._tree\.Tree\)"):
-        save(model, tmp_path / "model.coview")
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(3, random_state=0),
+        HistGradientBoostingClassifier(max_iter=3),
+        KNeighborsClassifier(2),
+        SGDClassifier(random_state=0),
+        make_pipeline(SimpleImputer(), SelectKBest(k=2), MLPClassifier((3,), max_iter=5)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_estimators_with_compiled_parts_come_back(model, tmp_path):
+    model.fit(MATRIX, LABELS)
+    save(model, tmp_path / "model.coview")
+    save(model, tmp_path / "model.coview")
+    np.testing.assert_array_equal(load(tmp_path / "model.coview").predict(MATRIX), model.predict(MATRIX))
+
+
+def own_function(X):
+    return X
+
+
+def test_a_function_of_ones_own_is_in_no_file(tmp_path):
+    with pytest.raises(TypeError, match=r"its FunctionTransformer holds .*own_function, which no file may name"):
+        save(FunctionTransformer(own_function), tmp_path / "model.coview")
+
+
+def write_sklearn(path, name, content):
+    """A file with correct checksums whose estimator of scikit-learn is of these bytes."""
+    tree = {"class": name, "version": sklearn.__version__, "skops": np.frombuffer(content, dtype=np.uint8)}
+    write_archive(
+        path, {"estimator": object()}, kind="model", version=1, extend=lambda value, where: ("estimator", tree)
+    )
+
+
+def test_a_file_that_names_another_type_is_refused_before_anything_is_made(tmp_path):
+    write_sklearn(tmp_path / "m.coview", "FunctionTransformer", skops.io.dumps(FunctionTransformer(os.system)))
+    with pytest.raises(ModelFileError, match=r"FunctionTransformer that cannot be read \(UntrustedTypesFound"):
+        load(tmp_path / "m.coview")
+
+
+def test_a_file_that_holds_another_class_than_it_names_is_refused(tmp_path):
+    write_sklearn(tmp_path / "m.coview", "Ridge", skops.io.dumps(SGDClassifier()))
+    with pytest.raises(ModelFileError, match="its Ridge is a SGDClassifier"):
+        load(tmp_path / "m.coview")
+
+
+def test_damaged_bytes_are_refused_with_a_sentence(tmp_path):
+    content = skops.io.dumps(RandomForestClassifier(2, random_state=0).fit(MATRIX, LABELS))
+    for damaged in (b"", content[: len(content) // 2], content.replace(b"RandomForest", b"RandomFores_")):
+        write_sklearn(tmp_path / "m.coview", "RandomForestClassifier", damaged)
+        with pytest.raises(ModelFileError, match="RandomForestClassifier that cannot be read"):
+            load(tmp_path / "m.coview")
 
 
 def machines():

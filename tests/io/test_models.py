@@ -88,7 +88,6 @@ def catalog(monkeypatch):
     """A catalog that holds the estimators of this file, under names of its own."""
     classes = {"Topics": Topics, "Wrapper": Wrapper}
     monkeypatch.setattr("coview.catalog.resolve", classes.__getitem__)
-    monkeypatch.setattr("coview.catalog.name_of", lambda cls: {known: name for name, known in classes.items()}[cls])
     return classes
 
 
@@ -297,6 +296,7 @@ def test_a_failed_save_leaves_the_old_file(path):
         (make_pipeline(StandardScaler(), LogisticRegression()), MATRIX, "predict_proba"),
         (make_pipeline(Topics(), Ridge()), MATRIX, "predict"),
         (ColumnTransformer([("a", StandardScaler(), [0, 1]), ("b", "passthrough", slice(2, 3))]), MATRIX, "transform"),
+        (FunctionTransformer(np.log1p), MATRIX, "transform"),
         (VotingClassifier([("lr", LogisticRegression()), ("nb", MultinomialNB())]), MATRIX, "predict"),
     ],
     ids=lambda value: type(value).__name__,
@@ -309,15 +309,8 @@ def test_plain_estimators_of_scikit_learn_work_alike_after_loading(path, model, 
     assert_same(getattr(model, method)(X), getattr(again, method)(X))
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        CountVectorizer(tokenizer=str.split),
-        FunctionTransformer(np.log1p),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_other_estimators_of_scikit_learn_are_refused_with_their_place(path, model):
+def test_estimators_with_functions_that_no_file_may_name_are_refused_with_their_place(path):
+    model = CountVectorizer(tokenizer=str.partition)
     with pytest.raises(TypeError, match=r"Cannot store model\['estimator'\]\['params'\]\['estimator'\]"):
         save(Wrapper(model), path)
 

@@ -10,7 +10,7 @@ from coview import Views
 from coview.kernels.memory import addresses
 from coview.kernels.passive_aggressive import LOSSES, UPDATES
 from coview.kernels.rounds import MARGIN, NORM, ROWS, SHARE, STEP, solve_round
-from coview.online.weights import learn_rows, new_weights, rows_of
+from coview.online.weights import compress_rows, make_weights, update_weights
 
 
 def solve(margins, norms, shares=None, *, base=0.0, extra=0.0, cap=0.1, coupling=0.5):
@@ -38,10 +38,10 @@ def options(loss="pa1", update="exact", gate=True, average=False, intercept=Fals
 
 def learn(views, codes, n_classes, C=0.3, **settings):
     dtype = next(views.values()).dtype
-    memory = new_weights(views.n_features, n_classes, dtype, averages=settings.get("average", False))
-    rows = rows_of(views, views.names, dtype)
+    memory = make_weights(views.n_features, n_classes, dtype, averages=settings.get("average", False))
+    rows = compress_rows(views, views.names, dtype)
     order = np.arange(len(codes))
-    said = learn_rows(memory, rows, codes, order, np.full(n_classes, C), options(**settings))
+    said = update_weights(memory, rows, codes, order, np.full(n_classes, C), options(**settings))
     return memory, said
 
 
@@ -114,10 +114,13 @@ def test_two_classes_among_many_are_the_binary_rule(loss, widths, intercept):
     """Both classes' weights move, so C and the coupling count twice there; powers of two change no digit."""
     views, codes = stream(n=200, widths=widths, seed=2)
     binary, said = learn(views, codes, 2, C=0.25, loss=loss, intercept=intercept, coupling=0.5)
-    many = {**new_weights(views.n_features, 2, np.float64, averages=False), "bias": np.zeros((2, 2))}
+    many = {**make_weights(views.n_features, 2, np.float64, averages=False), "bias": np.zeros((2, 2))}
     many["weights"] = {name: np.zeros((len(w), 2)) for name, w in many["weights"].items()}
-    rows, settings = rows_of(views, views.names, np.float64), options(loss=loss, intercept=intercept, coupling=0.25)
-    other = learn_rows(many, rows, codes, np.arange(200), np.full(2, 0.125), settings)
+    rows, settings = (
+        compress_rows(views, views.names, np.float64),
+        options(loss=loss, intercept=intercept, coupling=0.25),
+    )
+    other = update_weights(many, rows, codes, np.arange(200), np.full(2, 0.125), settings)
     for name, found in many["weights"].items():
         np.testing.assert_allclose(found[:, 1] - found[:, 0], binary["weights"][name][:, 0], rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(other.losses, said.losses, rtol=1e-10, atol=1e-12)

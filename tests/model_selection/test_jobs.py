@@ -11,7 +11,7 @@ import time
 import pytest
 
 from coview.exceptions import ViewsError
-from coview.model_selection.jobs import one_sentence, run_jobs
+from coview.model_selection.jobs import format_error, run_jobs
 
 
 def do(shared, step):
@@ -144,5 +144,5 @@ def test_a_part_that_cannot_be_sent_ends_one_job_only():
 
 
 def test_errors_of_others_say_their_kind():
-    assert one_sentence(ValueError("no\n  more.")) == "ValueError: no more."
-    assert one_sentence(MemoryError()) == "MemoryError: no message"
+    assert format_error(ValueError("no\n  more.")) == "ValueError: no more."
+    assert format_error(MemoryError()) == "MemoryError: no message"

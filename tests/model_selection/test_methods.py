@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from coview import MultiViewNaiveBayes, NeighborViews, Views
 from coview.catalog import ESTIMATORS
 from coview.exceptions import ViewsError
-from coview.model_selection.methods import applicable_methods, selected_methods, set_seed
+from coview.model_selection.methods import list_applicable_methods, select_methods, set_seed
 
 X = Views(words=np.eye(6), links=np.eye(6)[::-1])
 
@@ -22,23 +22,23 @@ def names(found):
 @pytest.mark.parametrize("classify", [True, False])
 def test_every_method_of_the_catalog_takes_part(classify):
     kinds = ("classifier" if classify else "clusterer", "transformer")
-    found = names(applicable_methods(classify, X, 3))
+    found = names(list_applicable_methods(classify, X, 3))
     for entry in ESTIMATORS.values():
         if entry.kind in kinds:
             assert any(name.split(" ")[0] == entry.name for name in found), entry.name
 
 
 def test_methods_and_rows_have_different_names():
-    found = names(applicable_methods(True, X, 3, "links"))
+    found = names(list_applicable_methods(True, X, 3, "links"))
     assert len(set(found)) == len(found)
 
 
 def test_classifiers_classify():
-    assert all(is_classifier(method.estimator) for method in applicable_methods(True, X, 3, "links"))
+    assert all(is_classifier(method.estimator) for method in list_applicable_methods(True, X, 3, "links"))
 
 
 def test_clusterers_are_told_the_number():
-    for method in applicable_methods(False, X, 4):
+    for method in list_applicable_methods(False, X, 4):
         sizes = {
             value
             for key, value in method.estimator.get_params().items()
@@ -48,7 +48,7 @@ def test_clusterers_are_told_the_number():
 
 
 def test_baselines_are_concatenated_best_and_each_view():
-    found = [c.name for c in applicable_methods(True, X, 3) if c.group == "baseline"]
+    found = [c.name for c in list_applicable_methods(True, X, 3) if c.group == "baseline"]
     assert "concatenated LogisticRegression" in found and "best view MultinomialNB" in found
     assert [name for name in found if name.startswith(("words", "links"))] == [
         "words LogisticRegression",
@@ -57,12 +57,12 @@ def test_baselines_are_concatenated_best_and_each_view():
 
 
 def test_one_view_has_no_best_view():
-    found = names(applicable_methods(True, X.select("words"), 3))
+    found = names(list_applicable_methods(True, X.select("words"), 3))
     assert "LogisticRegression" in found and not [name for name in found if name.startswith("best")]
 
 
 def test_links_put_every_method_behind_neighbors():
-    found = applicable_methods(True, X, 3, {"links": "links", "hops": 1})
+    found = list_applicable_methods(True, X, 3, {"links": "links", "hops": 1})
     near = [c for c in found if c.group == "links"]
     assert len(near) == 1 + sum(c.group == "method" for c in found)
     assert all(isinstance(c.estimator[0], NeighborViews) and c.estimator[0].hops == 1 for c in near)
@@ -70,40 +70,40 @@ def test_links_put_every_method_behind_neighbors():
 
 def test_wrong_links_are_refused_before_anything_runs():
     with pytest.raises(ViewsError, match="no view of links 'cites'"):
-        applicable_methods(True, X, 3, "cites")
+        list_applicable_methods(True, X, 3, "cites")
 
 
 def test_names_patterns_and_groups_choose():
-    found = applicable_methods(True, X, 3, "links")
-    assert names(selected_methods("MultiViewNaiveBayes", found)) == ["MultiViewNaiveBayes"]
-    assert names(selected_methods(["SeededKMeansClassifier"], found)) == [
+    found = list_applicable_methods(True, X, 3, "links")
+    assert names(select_methods("MultiViewNaiveBayes", found)) == ["MultiViewNaiveBayes"]
+    assert names(select_methods(["SeededKMeansClassifier"], found)) == [
         "SeededKMeansClassifier",
         "SeededKMeansClassifier (max_agree)",
     ]
-    assert names(selected_methods(["best view *"], found)) == [
+    assert names(select_methods(["best view *"], found)) == [
         name for name in names(found) if name.startswith("best view")
     ]
-    assert {c.group for c in selected_methods(["baselines"], found)} == {"baseline"}
-    assert names(selected_methods(["PLSA"], found)) == ["PLSA + LogisticRegression"]
+    assert {c.group for c in select_methods(["baselines"], found)} == {"baseline"}
+    assert names(select_methods(["PLSA"], found)) == ["PLSA + LogisticRegression"]
 
 
 def test_estimators_of_ones_own_take_part():
-    mine = selected_methods({"mine": MultiViewNaiveBayes()}, [])
+    mine = select_methods({"mine": MultiViewNaiveBayes()}, [])
     assert mine[0].name == "mine" and mine[0].group == "given"
-    assert names(selected_methods(MultiViewNaiveBayes(alpha=0.5), [])) == ["MultiViewNaiveBayes(alpha=0.5)"]
+    assert names(select_methods(MultiViewNaiveBayes(alpha=0.5), [])) == ["MultiViewNaiveBayes(alpha=0.5)"]
 
 
 def test_what_is_no_method_is_refused():
     with pytest.raises(ValueError, match="no method 'Nothing' for this task"):
-        selected_methods(["Nothing"], applicable_methods(True, X, 3))
+        select_methods(["Nothing"], list_applicable_methods(True, X, 3))
     with pytest.raises(TypeError, match="methods must hold names"):
-        selected_methods([MultiViewNaiveBayes], [])
+        select_methods([MultiViewNaiveBayes], [])
     with pytest.raises(ValueError, match="methods is empty"):
-        selected_methods([], [])
+        select_methods([], [])
 
 
 def test_every_seed_inside_is_set():
-    for method in applicable_methods(False, X, 3):
+    for method in list_applicable_methods(False, X, 3):
         params = set_seed(method.estimator, 11).get_params()
         assert all(value == 11 for key, value in params.items() if key.endswith("random_state"))
     assert KMeans(3).random_state is None

@@ -6,14 +6,13 @@ import json
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 
 from coview import PLSA, ConcatenatedViews, CoPLSA, DualPLSA, LinkPLSA, MultiViewPLSA, Views, select_clusters
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.model_selection.jobs import JobOutcome
-from coview.model_selection.select import ClusterChoice, _deal_tokens, _row, held_out_likelihood, recommend
+from coview.model_selection.select import ClusterChoice, _row, compute_held_out_likelihood, recommend
 
 HERE = {"n_jobs": 1, "random_state": 0}
 
@@ -62,21 +61,13 @@ def test_completion_rewards_what_predicts_the_other_half(model):
     data = make_topic_views(120, n_clusters=3, n_features=40, random_state=0)
     size = "n_clusters" if "n_clusters" in model().get_params() else "n_components"
     one, three = (
-        held_out_likelihood(model(**{size: k}, max_iter=40, random_state=0).fit(data.views[:90]), data.views[90:], 0)
+        compute_held_out_likelihood(
+            model(**{size: k}, max_iter=40, random_state=0).fit(data.views[:90]), data.views[90:], 0
+        )
         for k in (1, 3)
     )
     uniform = -np.log(40)
     assert uniform < one < three < 0
-
-
-def test_deal_tokens_add_up_and_deal_whole_tokens():
-    rng = np.random.default_rng(0)
-    counts = sparse.random_array((20, 30), density=0.3, rng=rng, data_sampler=lambda size: rng.integers(1, 9, size))
-    one, two = _deal_tokens(counts.astype(float), np.random.default_rng(1))
-    assert abs(one + two - counts).max() == 0 and (one.data % 1 == 0).all() and one.nnz and two.nnz
-    shares = counts * 0.37
-    one, two = _deal_tokens(shares, np.random.default_rng(1))
-    assert not (one * two).nnz and abs(one + two - shares).max() < 1e-12
 
 
 def row(k, **criteria):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from coview.model_selection.splits import few_label_splits, make_splits, subsamples
+from coview.model_selection.splits import draw_few_label_splits, draw_subsamples, make_splits
 
 codes_of = st.lists(st.integers(2, 12), min_size=2, max_size=4).map(
     lambda counts: np.repeat(np.arange(len(counts)), counts)
@@ -46,26 +46,26 @@ def test_a_wrong_number_of_folds_is_refused(cv):
 def test_hidden_labels_leave_every_class_one(codes, seed):
     rng = np.random.default_rng(seed)
     codes = rng.permutation(np.concatenate([codes, np.full(5, -1)]))
-    for kept, asked in few_label_splits(codes, None, 3, None, None, seed):
+    for kept, asked in draw_few_label_splits(codes, None, 3, None, None, seed):
         assert set(kept) | set(asked) == set(np.flatnonzero(codes >= 0)) and not set(kept) & set(asked)
         assert set(codes[kept]) == set(codes[codes >= 0]) and len(asked)
 
 
 def test_a_class_with_one_label_keeps_it():
     codes = np.array([0, 1, 1, 1, 1])
-    for kept, asked in few_label_splits(codes, None, 5, None, None, 0):
+    for kept, asked in draw_few_label_splits(codes, None, 5, None, None, 0):
         assert 0 in kept and set(codes[asked]) == {1}
 
 
 def test_one_label_per_class_is_refused():
     with pytest.raises(ValueError, match="none can be hidden"):
-        few_label_splits(np.array([0, 1, -1]), None, 2, None, None, 0)
+        draw_few_label_splits(np.array([0, 1, -1]), None, 2, None, None, 0)
 
 
 @settings(deadline=None, max_examples=40)
 @given(codes_of, st.sampled_from([0.01, 0.1, 0.5]))
 def test_a_share_of_each_class_is_kept(codes, share):
-    kept, asked = few_label_splits(codes, None, 1, None, share, 0)[0]
+    kept, asked = draw_few_label_splits(codes, None, 1, None, share, 0)[0]
     for k in np.unique(codes):
         assert np.sum(codes[kept] == k) == int(np.ceil(share * np.sum(codes == k)))
     assert len(kept) + len(asked) == len(codes)
@@ -73,21 +73,21 @@ def test_a_share_of_each_class_is_kept(codes, share):
 
 def test_a_share_with_groups_asks_the_test_groups_only():
     codes, groups = np.arange(60) % 3, np.arange(60) // 6
-    for kept, asked in few_label_splits(codes, None, 5, groups, 0.2, 0):
+    for kept, asked in draw_few_label_splits(codes, None, 5, groups, 0.2, 0):
         assert not set(groups[kept]) & set(groups[asked]) and len(kept) <= 15
 
 
 @pytest.mark.parametrize("cv", [4, StratifiedKFold(4)])
 def test_folds_of_few_labels_hide_each_label_once(cv):
     codes = np.where(np.arange(40) % 5, np.arange(40) % 2, -1)
-    found = few_label_splits(codes, cv, 9, None, None, 0)
+    found = draw_few_label_splits(codes, cv, 9, None, None, 0)
     assert sorted(np.concatenate([asked for _, asked in found])) == np.flatnonzero(codes >= 0).tolist()
     assert len(found) == 4
 
 
 def test_the_seed_decides():
     codes = np.arange(50) % 2
-    one, again, other = (few_label_splits(codes, None, 2, None, 0.2, seed)[0][0].tolist() for seed in (0, 0, 1))
+    one, again, other = (draw_few_label_splits(codes, None, 2, None, 0.2, seed)[0][0].tolist() for seed in (0, 0, 1))
     assert one == again != other
-    first, second = subsamples(50, 2, 0)
+    first, second = draw_subsamples(50, 2, 0)
     assert first.tolist() != second.tolist() and len(set(first)) == 40

@@ -7,11 +7,11 @@ import pytest
 from scipy import sparse
 
 from coview import Views
-from coview.online.weights import grow_classes, new_weights, rows_of, score_views
+from coview.online.weights import compress_rows, grow_classes, make_weights, score_rows
 
 
 def filled(n_classes, averages=True):
-    memory = new_weights({"a": 3, "b": 2}, n_classes, float, averages=averages)
+    memory = make_weights({"a": 3, "b": 2}, n_classes, float, averages=averages)
     rng = np.random.default_rng(0)
     for part in ("weights", "lags"):
         for array in (memory[part] or {}).values():
@@ -25,7 +25,7 @@ def test_growing_from_two_classes_keeps_every_margin(averages):
     X = Views(a=np.eye(3), b=np.ones((3, 2)))
     memory = filled(2, averages)
     grown = grow_classes(memory, [2, 0], 4)
-    before, after = score_views(memory, X), score_views(grown, X)
+    before, after = score_rows(memory, X), score_rows(grown, X)
     for view in X.names:
         np.testing.assert_allclose(after[view][:, 0] - after[view][:, 2], before[view][:, 0])
         assert not grown["weights"][view][:, [1, 3]].any()
@@ -42,7 +42,7 @@ def test_growing_from_three_classes_moves_columns():
 def test_rows_have_one_type_and_no_holes():
     wide = sparse.csr_array(np.eye(2, 3))
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    rows = rows_of(Views(a=wide, b=np.eye(2)), ["b", "a", "c"], np.dtype(np.float32))
+    rows = compress_rows(Views(a=wide, b=np.eye(2)), ["b", "a", "c"], np.dtype(np.float32))
     assert {array.dtype for array in rows.indices + rows.indptrs} == {np.dtype(np.int64)}
     assert {array.dtype for array in rows.values} == {np.dtype(np.float32)}
     assert all(array.flags.c_contiguous for part in rows for array in part)

@@ -10,7 +10,7 @@ from coview import PLSA, LazyViews, LinkPLSA, Views
 from coview.datasets import make_topic_views
 from coview.metrics import clustering_accuracy
 from coview.plsa import starts
-from coview.plsa.starts import FactorizedStart, factorized_arrays
+from coview.plsa.starts import FactorizedStart, factorize_views
 
 DATA = make_topic_views(200, {"words": 120, "links": 60}, n_clusters=4, length=[40, 20], random_state=0)
 
@@ -26,7 +26,7 @@ def test_the_factorization_is_that_of_scikit_learns_tf_idf():
 
 @pytest.mark.parametrize("model", [PLSA, LinkPLSA])
 def test_topics_begin_at_the_counts_of_their_objects(model):
-    arrays = factorized_arrays(DATA.views, 4, 0, {})
+    arrays = factorize_views(DATA.views, 4, 0, {})
     for name, matrix in DATA.views.items():
         counts = arrays["memberships"].T @ matrix
         assert np.allclose(arrays["topic_feature"][name], np.maximum(counts, 1e-15))
@@ -41,16 +41,16 @@ def test_objects_that_lack_all_counts_begin_even_and_weightless_views_say_nothin
     links = DATA.views["links"].toarray()
     words[3] = links[3] = 0
     views = Views(words=words, links=links, present={"links": np.arange(200) != 3})
-    assert np.allclose(factorized_arrays(views, 4, 0, {})["memberships"][3], 0.25)
-    alone = factorized_arrays(views.select("words"), 4, 0, {})["memberships"]
-    assert np.allclose(factorized_arrays(views, 4, 0, {"links": 0.0})["memberships"], alone)
+    assert np.allclose(factorize_views(views, 4, 0, {})["memberships"][3], 0.25)
+    alone = factorize_views(views.select("words"), 4, 0, {})["memberships"]
+    assert np.allclose(factorize_views(views, 4, 0, {"links": 0.0})["memberships"], alone)
 
 
 def test_lazy_rows_begin_as_those_in_memory_also_where_a_part_is_learned_from(monkeypatch):
     monkeypatch.setattr(starts, "FACTORIZED", 60)
     monkeypatch.setattr(starts, "PER_TOPIC", 10)
     lazy = LazyViews.from_views(DATA.views, 70)
-    here, there = (factorized_arrays(views, 4, 0, {}) for views in (DATA.views, lazy))
+    here, there = (factorize_views(views, 4, 0, {}) for views in (DATA.views, lazy))
     assert np.allclose(here["memberships"], there["memberships"](DATA.views))
     assert np.allclose(here["topic_feature"]["words"], there["topic_feature"]["words"])
     assert clustering_accuracy(DATA.target, here["memberships"].argmax(axis=1)) > 0.9

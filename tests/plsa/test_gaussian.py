@@ -41,10 +41,10 @@ from coview.plsa.dense import (
     SPREAD_COST,
     VECTOR_LIKELIHOODS,
     GaussianLikelihood,
-    centered_means,
+    center_means,
     cluster_vectors,
-    start_vectors,
-    vectors_of_classes,
+    fit_class_means,
+    initialize_vectors,
 )
 from coview.plsa.mixture import choose_likelihood, choose_likelihoods
 from coview.plsa.multiview import ClusterSteps
@@ -275,7 +275,7 @@ def test_another_likelihood_of_vectors_is_found_by_its_name(monkeypatch):
 @pytest.mark.parametrize("groups", [2, 3, 7])
 def test_means_that_are_all_alike_say_nothing(groups):
     means = np.tile(np.random.default_rng(0).normal(size=(50, 1)), (1, groups))
-    centered, center = centered_means(means)
+    centered, center = center_means(means)
     assert not centered.any()
     assert_array_equal(center, means[:, 0])
 
@@ -366,7 +366,7 @@ def test_sweeps_do_not_lose_the_clusters_that_they_start_from(labels):
     if labels:
         y = np.where(np.arange(300) < 30, target, -1)
         model = MultiViewPLSAClassifier(random_state=0).fit(X, y)
-        nearest = vectors_of_classes(X, y, 10, 0)(X).argmax(axis=1)
+        nearest = fit_class_means(X, y, 10, 0)(X).argmax(axis=1)
         assert np.mean(model.transduction_ == target) > np.mean(nearest == target)
     else:
         model = MultiViewPLSA(10, random_state=0).fit(X)
@@ -383,14 +383,14 @@ def test_a_rare_view_starts_with_the_variance_of_its_own_vectors(lazy, tmp_path)
     if lazy:
         write_views(X, tmp_path / "shards", rows_per_shard=1000)
         X = read_views(tmp_path / "shards")
-    start = start_vectors(X, ["vector"], {}, 2, seed=0, spread=True)
+    start = initialize_vectors(X, ["vector"], {}, 2, seed=0, spread=True)
     assert np.exp(start["log_variance"]["vector"][0]) == pytest.approx(9.0, rel=0.3)
     assert np.abs(start["means"]["vector"]).max() > 1
 
 
 def test_a_view_that_nobody_has_starts_with_variance_one():
     X = Views(words=np.ones((5, 2)), vector=np.zeros((5, 3)), present={"vector": np.zeros(5, dtype=bool)})
-    assert start_vectors(X, ["vector"], {}, 2, seed=0, spread=True)["log_variance"]["vector"][0] == 0.0
+    assert initialize_vectors(X, ["vector"], {}, 2, seed=0, spread=True)["log_variance"]["vector"][0] == 0.0
 
 
 # -- likelihoods

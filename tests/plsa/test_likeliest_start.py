@@ -7,13 +7,13 @@ from sklearn.base import clone
 
 from coview import LazyViews, MultiViewPLSA, SpectralClusteringViews, Views
 from coview.classification.naive_bayes import NaiveBayesStart
-from coview.clustering.consensus import several_memberships, side_by_side_memberships
+from coview.clustering.consensus import cluster_side_by_side, make_memberships
 from coview.datasets import make_topic_views
 from coview.engines.cpu import CpuEngine
 from coview.metrics import clustering_accuracy, normalized_mutual_info
 from coview.plsa import starts
 from coview.plsa.mixture import RESTART
-from coview.plsa.starts import choose_likeliest, graph_memberships, likeliest_start
+from coview.plsa.starts import choose_likeliest, cluster_graphs, find_likeliest_start
 
 MADE = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
 
@@ -27,7 +27,7 @@ def test_the_likelihood_knows_the_right_start_among_wrong_ones():
 
 
 def test_the_choice_does_not_depend_on_how_rows_are_cut_into_blocks(monkeypatch):
-    starts = list(several_memberships(MADE.views, 3, range(4)))
+    starts = list(make_memberships(MADE.views, 3, range(4)))
     whole = choose_likeliest(MADE.views, starts)
     monkeypatch.setattr(CpuEngine, "block_rows", lambda self, *_: 50)
     assert choose_likeliest(MADE.views, starts) is whole
@@ -49,24 +49,26 @@ def test_vectors_that_weigh_nothing_are_not_looked_at(monkeypatch):
         starts, "choose_likeliest", lambda X, *rest: (looked.append(list(X.names)), choose(X, *rest))[1]
     )
     X = Views(**dict(MADE.views.items()), vector=np.random.default_rng(0).normal(size=(120, 2)))
-    found = [likeliest_start(X, 3, 0, {"vector": weight}, 1, dense={"vector": "gaussian"}) for weight in (0.0, 1.0)]
+    found = [
+        find_likeliest_start(X, 3, 0, {"vector": weight}, 1, dense={"vector": "gaussian"}) for weight in (0.0, 1.0)
+    ]
     assert looked == [["view0", "view1"], ["view0", "view1", "vector"]]
-    assert_allclose(found[0], likeliest_start(MADE.views, 3, 0, {}, 1), atol=1e-9)
+    assert_allclose(found[0], find_likeliest_start(MADE.views, 3, 0, {}, 1), atol=1e-9)
 
 
 def test_it_is_one_of_several_and_the_same_for_a_seed():
-    found = likeliest_start(MADE.views, 3, 5, {}, None)
-    agreed = several_memberships(MADE.views, 3, range(5, 11))
-    beside = side_by_side_memberships(MADE.views, 3, range(11, 13))
-    cut = graph_memberships(MADE.views, 3, 5, {"view0": 1.0, "view1": 1.0})
+    found = find_likeliest_start(MADE.views, 3, 5, {}, None)
+    agreed = make_memberships(MADE.views, 3, range(5, 11))
+    beside = cluster_side_by_side(MADE.views, 3, range(11, 13))
+    cut = cluster_graphs(MADE.views, 3, 5, {"view0": 1.0, "view1": 1.0})
     assert any((found == start).all() for start in (*agreed, *beside, cut))
-    assert_array_equal(found, likeliest_start(MADE.views, 3, 5, {}, None))
+    assert_array_equal(found, find_likeliest_start(MADE.views, 3, 5, {}, None))
 
 
 def test_graphs_find_clusters_of_short_rows_where_every_k_means_fails():
     """Many clusters, short rows, half of each from a common background: the defaults once ended at .2."""
     made = make_topic_views(800, {"a": 1500, "b": 1000}, n_clusters=10, length=[40, 20], quality=0.5, random_state=0)
-    by_means = likeliest_start(made.views, 10, 0, {}, 1, graphs=False)
+    by_means = find_likeliest_start(made.views, 10, 0, {}, 1, graphs=False)
     assert normalized_mutual_info(made.target, by_means.argmax(axis=1)) < 0.4
     model = MultiViewPLSA(10, 12, max_iter=30, n_jobs=1, random_state=0).fit(made.views)
     assert normalized_mutual_info(made.target, model.labels_) > 0.8
@@ -80,17 +82,17 @@ def test_graphs_are_cut_on_a_sample_and_carried_to_all(monkeypatch):
     monkeypatch.setattr(SpectralClusteringViews, "fit", lambda self, X: (sizes.append(len(X)), fit(self, X))[1])
     monkeypatch.setattr(starts, "LEAST_NODES", 60)
     monkeypatch.setattr(starts, "NODES_PER_CLUSTER", 10)
-    carried = starts.graph_memberships(MADE.views, 3, 0, {})
+    carried = starts.cluster_graphs(MADE.views, 3, 0, {})
     assert sizes == [60] and carried.shape == (120, 3)
     assert clustering_accuracy(MADE.target, carried.argmax(axis=1)) > 0.9
     monkeypatch.setattr(starts, "MOST_NODES", 29)  # fewer than ten for each cluster
-    likeliest_start(MADE.views, 3, 0, {}, 1)
+    find_likeliest_start(MADE.views, 3, 0, {}, 1)
     assert sizes == [60]
 
 
 def test_few_lazy_rows_start_where_rows_in_memory_do():
-    lazy = likeliest_start(LazyViews.from_views(MADE.views, 50), 3, 0, {}, None)
-    assert_allclose(lazy, likeliest_start(MADE.views, 3, 0, {}, None), atol=1e-9)
+    lazy = find_likeliest_start(LazyViews.from_views(MADE.views, 50), 3, 0, {}, None)
+    assert_allclose(lazy, find_likeliest_start(MADE.views, 3, 0, {}, None), atol=1e-9)
     model = MultiViewPLSA(3, 4, max_iter=5, tol=0, random_state=0)
     paths = [clone(model).fit(X).history_["objective"] for X in (MADE.views, LazyViews.from_views(MADE.views, 50))]
     assert_allclose(paths[1], paths[0], rtol=1e-10)
@@ -98,7 +100,7 @@ def test_few_lazy_rows_start_where_rows_in_memory_do():
 
 def test_many_lazy_rows_start_by_naive_bayes_on_a_sample(monkeypatch):
     monkeypatch.setattr(starts, "SAMPLE", 100)
-    start = likeliest_start(LazyViews.from_views(MADE.views, 50), 3, 0, {}, None)
+    start = find_likeliest_start(LazyViews.from_views(MADE.views, 50), 3, 0, {}, None)
     assert isinstance(start, NaiveBayesStart)
     assert clustering_accuracy(MADE.target, start(MADE.views).argmax(axis=1)) > 0.9
 

@@ -16,7 +16,7 @@ from coview.exceptions import ParameterError, ViewsError
 from coview.metrics import clustering_accuracy
 from coview.plsa import pairwise, starts
 from coview.plsa.pairwise import PairwiseCoPLSA
-from coview.plsa.starts import FitContext, likeliest_start, soften
+from coview.plsa.starts import FitContext, find_likeliest_start, soften
 from coview.validation import base_seed
 from coview.views.lazy import LazyViews
 
@@ -310,7 +310,7 @@ def test_a_checkpoint_goes_on_where_it_stopped(tmp_path):
 def test_the_start_is_a_consensus_clustering_moved_by_link_plsa():
     X = corpus(n=60)
     mine = PairwiseCoPLSA(3, max_iter=4, tol=0, random_state=5).fit(X)
-    memberships = soften(likeliest_start(X, 3, base_seed(5), {}, None, graphs=False))
+    memberships = soften(find_likeliest_start(X, 3, base_seed(5), {}, None, graphs=False))
     sums = {name: (matrix.T @ memberships).T for name, matrix in X.items()}
     link = LinkPLSA(3, init={"memberships": memberships, "topic_feature": sums}, max_iter=20, tol=0).fit(X)
     given = {"memberships_by_view": link.memberships_, "topic_feature": link.topic_feature_}
@@ -321,13 +321,13 @@ def test_the_start_is_a_consensus_clustering_moved_by_link_plsa():
 def test_of_several_consensus_starts_the_highest_is_taken(monkeypatch):
     X = corpus(n=40, mixing=0.9)
     begun = []
-    made = starts.likeliest_arrays
+    made = starts.find_likeliest_arrays
 
     def noted(*args, **options):
         begun.append(made(*args, **options))
         return begun[-1]
 
-    monkeypatch.setattr(pairwise, "likeliest_arrays", noted)
+    monkeypatch.setattr(pairwise, "find_likeliest_arrays", noted)
     found = PairwiseCoPLSA(3, n_init=4, n_jobs=1)._initial_arrays(X, FitContext(0))
     ends = [LinkPLSA(3, init=init, max_iter=20, tol=0).fit(X) for init in begun]
     highest = max(ends, key=lambda model: model.history_["objective"][-1])
@@ -339,7 +339,7 @@ def test_of_very_many_rows_naive_bayes_places_those_outside_the_sample(monkeypat
     data = make_topic_views(90, {"words": 60, "links": 40}, 3, random_state=0)
     lazy = LazyViews.from_views(data.views, 25)
     monkeypatch.setattr(starts, "SAMPLE", 60)
-    found = starts.likeliest_arrays(lazy, 3, 0, {}, None)
+    found = starts.find_likeliest_arrays(lazy, 3, 0, {}, None)
     assert found["memberships"].shape == (90, 3)
     assert clustering_accuracy(data.target, found["memberships"].argmax(axis=1)) > 0.9
     sums = found["memberships"].T @ data.views["links"].toarray()

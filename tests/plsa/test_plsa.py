@@ -413,7 +413,7 @@ def test_a_fit_leaves_curves_of_one_length_and_the_seconds_of_its_phases(name):
         warnings.simplefilter("ignore")
         model.fit(made.views, made.target) if ESTIMATORS[name].kind == "classifier" else model.fit(made.views)
     assert {key: len(values) for key, values in model.history_.items()} == {"objective": 4, "seconds": 4}
-    assert list(model.fit_seconds_) == ["start", "sweeps", "end"] and min(model.fit_seconds_.values()) >= 0
+    assert list(model.fit_seconds_) == ["start", "iterations", "end"] and min(model.fit_seconds_.values()) >= 0
 
 
 def ask_of(model):

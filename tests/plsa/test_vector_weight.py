@@ -10,7 +10,7 @@ from scipy import sparse
 from coview import PLSA, LazyViews, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier, TimeBudget, Views
 from coview.engines.loop import Deadline
 from coview.metrics import clustering_accuracy
-from coview.plsa.dense import vector_weights, vectors_of_classes
+from coview.plsa.dense import compute_vector_weights, fit_class_means
 from coview.plsa.starts import choose_likeliest
 
 N, K, WIDTH, TOKENS = 300, 3, 24, 40
@@ -45,7 +45,9 @@ def labels(n_each, seed=0):
 
 
 def worth(words, vector, codes=None):
-    return vector_weights(Views(words=words, vector=vector), ["vector"], {"words": 1.0}, K, 0, codes=codes)[1]["vector"]
+    return compute_vector_weights(Views(words=words, vector=vector), ["vector"], {"words": 1.0}, K, 0, codes=codes)[1][
+        "vector"
+    ]
 
 
 def hits(model, X, y=None):
@@ -83,7 +85,7 @@ def test_odds_by_vectors_are_as_sure_as_they_are_right():
     codes, difference = np.arange(4000) % 2, np.array([1.0, 0.5, 0.0, 0.0])
     noise = rng.normal(size=(4000, 4)) @ np.diag([2.0, 2.0, 0.3, 0.3])
     X = Views(vector=noise + np.outer(codes, difference))
-    odds = vectors_of_classes(X, codes, 2, 0).log_odds(X)
+    odds = fit_class_means(X, codes, 2, 0).log_odds(X)
     true = X["vector"] @ (difference / 4.0) - difference @ difference / 8.0
     assert np.polyfit(true, odds[:, 1] - odds[:, 0], 1)[0] == pytest.approx(1.0, abs=0.15)
 
@@ -127,7 +129,7 @@ def test_too_few_labels_to_hold_out_leave_it_to_clusters(n_each):
 def test_weights_are_between_one_token_and_all_columns(words, vector):
     X = Views(words=words, vector=vector)
     for codes in (None, labels(6)):
-        token, found = vector_weights(X, ["vector"], {"words": 1.0}, K, 0, codes=codes)
+        token, found = compute_vector_weights(X, ["vector"], {"words": 1.0}, K, 0, codes=codes)
         assert token == pytest.approx(words[words > 0].mean() if words.any() else 1.0)
         assert 1.0 <= found["vector"] <= vector.shape[1]
 
@@ -142,7 +144,9 @@ def test_objects_that_lack_the_vector_are_not_asked(far):
     there, vector = np.arange(N) % 2 == 0, vectors_of(TARGET)
     rows = [np.where(there[:, None], vector + by, 0.0) for by in (0.0, far)]
     some = [Views(words=GOOD, vector=each, present={"vector": there}) for each in rows]
-    near, moved = (vector_weights(X, ["vector"], {"words": 1.0}, K, 0, codes=labels(20))[1]["vector"] for X in some)
+    near, moved = (
+        compute_vector_weights(X, ["vector"], {"words": 1.0}, K, 0, codes=labels(20))[1]["vector"] for X in some
+    )
     assert moved == pytest.approx(near, rel=1e-6)
     assert near > 0.8 * WIDTH
 
@@ -151,7 +155,8 @@ def test_objects_that_lack_the_vector_are_not_asked(far):
 def test_lazy_rows_say_what_rows_in_memory_say(codes):
     X = Views(words=GOOD, vector=vectors_of(TARGET))
     found = [
-        vector_weights(each, ["vector"], {"words": 1.0}, K, 0, codes=codes) for each in (X, LazyViews.from_views(X, 70))
+        compute_vector_weights(each, ["vector"], {"words": 1.0}, K, 0, codes=codes)
+        for each in (X, LazyViews.from_views(X, 70))
     ]
     assert found[0] == found[1]
 
@@ -268,7 +273,7 @@ def test_a_view_of_learned_weight_zero_makes_no_start():
 
 def test_views_that_there_is_no_time_for_count_as_one_token():
     X = Views(words=GOOD, vector=vectors_of(TARGET))
-    token, found = vector_weights(X, ["vector"], {"words": 1.0}, K, 0, deadline=Deadline.after(1e-9))
+    token, found = compute_vector_weights(X, ["vector"], {"words": 1.0}, K, 0, deadline=Deadline.after(1e-9))
     assert found == {"vector": 1.0}
     model = LinkPLSA(K, random_state=0).set_callbacks(TimeBudget(1e-9)).fit(X)
     assert model.view_weights_ == {"words": 1.0, "vector": token}

@@ -168,7 +168,7 @@ def test_the_candidates_are_named(data):
     page = make_report(model).html
     assert "Of 1 method, angles (SphericalKMeans) was chosen: it has reliability" in page
     assert 'aria-label="Candidates"' in page and "onsensus" not in page
-    assert "Objective" not in page and "<span>sweep" not in page  # of labels that agree, which tells nobody anything
+    assert "Objective" not in page and "<span>iteration" not in page  # of labels that agree, which says little
     assert all(name.replace("_", " ") in page for name in model.candidates_)
     assert describe_model(inspect(SphericalKMeans(3, random_state=0).fit(X)))["candidates"] == {}
 

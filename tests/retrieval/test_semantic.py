@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from coview import Views
-from coview.classification.naive_bayes import class_probabilities
+from coview.classification.naive_bayes import compute_class_probabilities
 from coview.datasets import make_topic_views
 from coview.retrieval.semantic import SemanticCorrelationMatching, fit_classifier
 
@@ -53,13 +53,13 @@ def test_unlabeled_objects_teach_the_space_but_not_the_classes(data):
 
 def test_a_class_that_a_view_never_showed_has_no_probability_there():
     head = fit_classifier("words", np.array([[0.0], [1.0], [2.0]]), np.array([0, 2, 2]), 1.0)
-    found = class_probabilities(head, np.array([[0.5]]), 4)
+    found = compute_class_probabilities(head, np.array([[0.5]]), 4)
     assert found.shape == (1, 4) and found[0, 1] == found[0, 3] == 0 and found.sum() == pytest.approx(1)
 
 
 def test_one_class_alone_is_certain():
     head = fit_classifier("words", np.zeros((3, 2)), np.array([1, 1, 1]), 1.0)
-    assert class_probabilities(head, np.ones((2, 2)), 3).tolist() == [[0, 1, 0]] * 2
+    assert compute_class_probabilities(head, np.ones((2, 2)), 3).tolist() == [[0, 1, 0]] * 2
 
 
 def test_a_view_without_labels_and_a_single_class_are_refused(data):

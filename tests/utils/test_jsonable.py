@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coview.exceptions import DataFileError
-from coview.utils.jsonable import json_rows
+from coview.utils.jsonable import read_json_rows
 
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)
 
@@ -17,7 +17,7 @@ cells = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_siz
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.dictionaries(cells, st.integers() | st.text()), max_size=4))
 def test_objects_come_back(rows):
-    assert list(json_rows([json.dumps(row) + "\n" for row in rows], "t.jsonl")) == rows
+    assert list(read_json_rows([json.dumps(row) + "\n" for row in rows], "t.jsonl")) == rows
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ def test_objects_come_back(rows):
 )
 def test_a_line_that_is_no_object_is_told(lines, sentence):
     with pytest.raises(DataFileError, match=sentence):
-        list(json_rows(lines, "t.jsonl"))
+        list(read_json_rows(lines, "t.jsonl"))

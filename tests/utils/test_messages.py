@@ -117,7 +117,7 @@ def test_a_name_is_compared_with_few_of_many(asked, monkeypatch):
         return compare(word, possibilities, **options)
 
     monkeypatch.setattr(messages.difflib, "get_close_matches", counted)
-    near = messages.close_names(asked, IDS, 1)
+    near = messages.find_close_names(asked, IDS, 1)
     assert bool(near) == asked.lower().startswith("do")
     assert seen and seen[0] <= 2_000_000
 
@@ -126,7 +126,7 @@ def test_a_name_with_one_wrong_letter_is_found_among_many():
     names = [f"{i * 2654435761 % 2**32:08x}-report" for i in range(20_000)]
     for position in range(8):
         wrong = names[777][:position] + "z" + names[777][position + 1 :]
-        assert messages.close_names(wrong, names) == [names[777]]
+        assert messages.find_close_names(wrong, names) == [names[777]]
 
 
 def test_control_characters_are_written_out():

@@ -58,8 +58,8 @@ def test_long_work_is_shown_while_it_goes_on_and_work_inside_joins_the_line(impa
             with progress("AutoClustering"):
                 tell("candidate 2/4", 1, 4)
                 with progress("MultiViewPLSA"):
-                    tell("sweep 3/9", 3, 9)
-                    shown("fitting: AutoClustering, candidate 2/4: MultiViewPLSA, sweep 3/9 (0 s)\n")
+                    tell("iteration 3/9", 3, 9)
+                    shown("fitting: AutoClustering, candidate 2/4: MultiViewPLSA, iteration 3/9 (0 s)\n")
             tell("writing")
 
     assert watched(work).endswith("writing (0 s)\n")
@@ -94,7 +94,7 @@ def test_a_notebook_is_shown_plain_text_without_widgets_or_warnings(impatient, n
         methods = ["MultiViewNaiveBayes"]
         compare(DATA.views, DATA.target, methods=methods, cv=2, n_jobs=1, time_budget=None, random_state=0)
     shown = capsys.readouterr().err
-    assert "\rMultiViewPLSA, sweep 3/3, objective" in shown and shown.endswith("\n")
+    assert "\rMultiViewPLSA, iteration 3/3, objective" in shown and shown.endswith("\n")
     assert "MultiViewNaiveBayes: done accuracy" in shown and "\x1b" not in shown
 
 
@@ -128,5 +128,5 @@ def test_starts_and_candidates_are_told():
         MultiViewPLSA(3, max_iter=2, tol=0, random_state=0).fit(DATA.views)
     texts = [text for text, *_ in told]
     assert "candidate 1/5, graphs" in texts and "candidate 5/5, topics" in texts
-    assert ("choosing a start 1/9", 0, 9) in told and any(text.startswith("sweep 2/2") for text in texts)
+    assert ("choosing a start 1/9", 0, 9) in told and any(text.startswith("iteration 2/2") for text in texts)
     assert threading.active_count() == thread_count  # nobody looks on: no thread looks after a line

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from coview.utils.tables import ColumnTable, html_table, text_table
+from coview.utils.tables import ColumnTable, format_html_table, format_text_table
 
 
 def test_columns_line_up_and_empty_cells_are_left_out():
-    assert text_table("T", [("a", "1 x 2", "dense", ""), ("bcd", "1 x 10", "", "note")], aligned=2).splitlines() == [
+    assert format_text_table(
+        "T", [("a", "1 x 2", "dense", ""), ("bcd", "1 x 10", "", "note")], aligned=2
+    ).splitlines() == [
         "T",
         "  a    1 x 2   dense",
         "  bcd  1 x 10  note",
@@ -16,7 +18,7 @@ def test_columns_line_up_and_empty_cells_are_left_out():
 
 
 def test_cells_and_title_are_escaped():
-    found = html_table("<i>", ["<b>"], [("<u>",)])
+    found = format_html_table("<i>", ["<b>"], [("<u>",)])
     assert all(tag not in found for tag in ("<i>", "<b>", "<u>")) and "&lt;u&gt;" in found
 
 

@@ -20,6 +20,7 @@ from coview.views.arrays import (
     largest,
     read_only,
     scatter_rows,
+    split_counts,
     take_rows,
     unit_rows,
 )
@@ -123,3 +124,13 @@ def test_one_large_or_negative_value_far_down_counts(value, place):
     values = np.full((100, 50), 0.5)
     values.ravel()[place] = value
     assert largest(values) == max(abs(value), 0.5)
+
+
+def test_halves_of_counts_are_whole_tokens_and_add_up():
+    rng = np.random.default_rng(0)
+    counts = sparse.random_array((20, 30), density=0.3, rng=rng, data_sampler=lambda size: rng.integers(1, 9, size))
+    one, two = split_counts(counts, np.random.default_rng(1))
+    assert abs(one + two - counts).max() == 0 and (one.data % 1 == 0).all() and one.nnz and two.nnz
+    for other in (counts * 0.37, counts * 1e30):  # single entries of what are no tokens
+        one, two = split_counts(other, np.random.default_rng(1))
+        assert not (one * two).nnz and abs(one + two - other).max() <= 1e-12 * other.max()

@@ -22,7 +22,7 @@ from scipy.sparse.csgraph import connected_components
 
 from coview.assignment.ontology import Ontology
 
-__all__ = ["TreePlan", "candidate_sets", "count_tables", "plan_tree"]
+__all__ = ["TreePlan", "count_tables", "list_candidate_sets", "plan_tree"]
 
 _MOST_SETS = 2048  # beyond these, one call of HiGHS per object is about as fast as looking at all of them
 
@@ -85,7 +85,7 @@ def count_tables(n_views: int, cap: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=64)
-def candidate_sets(
+def list_candidate_sets(
     ontology: Ontology, g: float, h: float, subset_cost: float, mutex_cost: float
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the sets (n_sets, n_labels) that may be best and the cost of what each breaks; None if there are too many.
@@ -102,7 +102,7 @@ def candidate_sets(
     Examples
     --------
     >>> bats = Ontology.from_edges([("Bat", "Mammal"), ("Bat", "Flier")])
-    >>> sorted(candidate_sets(bats, 0.6, 0.1, 1.0, 1.0)[0].astype(int).tolist())
+    >>> sorted(list_candidate_sets(bats, 0.6, 0.1, 1.0, 1.0)[0].astype(int).tolist())
     [[0, 0, 0], [0, 0, 1], [1, 0, 0], [1, 0, 1], [1, 1, 1]]
     """
     n = len(ontology)

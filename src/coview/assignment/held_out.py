@@ -1,8 +1,8 @@
-"""Choices by labeled objects that are held out: the number of sweeps, and the weights of the views.
+"""Choices by labeled objects that are held out: the number of iterations, and the weights of the views.
 
 In each fold some labeled objects are treated as unlabeled.
 
-Sweeps. After 0, 1, 2, ... sweeps it is known how many held-out objects get their own label back; the number of sweeps
+Iterations. After 0, 1, 2, ... iterations it is known how many held-out objects get their own label back; the number
 with the best mean over the folds is taken, and of equals the smallest.
 
 Weights. Cosines of a short text are larger than those of a long one, whatever they are worth, so a poor view can drown
@@ -26,7 +26,7 @@ import numpy as np
 
 from coview.assignment.decision_rules import DecisionRule
 from coview.assignment.label_sets import agrees
-from coview.engines.loop import NO_DEADLINE, Deadline, Options, Sweep, run
+from coview.engines.loop import NO_DEADLINE, Deadline, Iteration, Options, run
 from coview.engines.protocol import Block, Engine, Holder, Tree
 from coview.utils.sampling import deal_folds
 from coview.utils.warn import warn_user
@@ -34,10 +34,10 @@ from coview.utils.warn import warn_user
 if TYPE_CHECKING:
     from coview.assignment.seeded_kmeans import AssignmentSteps
 
-__all__ = ["best_sweeps", "best_weights", "weigh_views"]
+__all__ = ["choose_max_iter", "fit_view_weights", "weigh_views"]
 
 
-def best_sweeps(
+def choose_max_iter(
     steps: AssignmentSteps,
     blocks: list[Block],
     engine: Engine,
@@ -47,7 +47,7 @@ def best_sweeps(
     max_iter: int,
     deadline: Deadline = NO_DEADLINE,
 ) -> tuple[int | None, list[float]]:
-    """Number of sweeps with the best held-out agreement, and the agreement after each number; None if none can tell.
+    """Choose the number of iterations with the best held-out agreement; and the agreements. None if none can tell.
 
     Folds share the time until the deadline; those that it leaves out do not count.
     """
@@ -56,11 +56,11 @@ def best_sweeps(
         curve: list[float] = []
         shared = steps.seeds(part, engine)
 
-        def look(sweep: Sweep, held: np.ndarray = held, curve: list[float] = curve) -> bool:
-            """Share of the held-out objects that get their label back by the centroids before this sweep."""
-            assigned = np.concatenate([rows["codes"] for rows in sweep.state.rows])
+        def look(iteration: Iteration, held: np.ndarray = held, curve: list[float] = curve) -> bool:
+            """Share of the held-out objects that get their label back by the centroids before this iteration."""
+            assigned = np.concatenate([rows["codes"] for rows in iteration.state.rows])
             curve.append(float(np.mean(agrees(assigned[held], codes[held], steps.rule.ontology))))
-            return sweep.state.shared["flips"][-1] == 0
+            return iteration.state.shared["flips"][-1] == 0
 
         options = Options(max_iter, 0.0, deadline=deadline.share(1 / (n_folds - fold)), callbacks=[look])
         run(steps, Holder(part, engine), partial(_begin, shared), options)
@@ -71,7 +71,7 @@ def best_sweeps(
     # a fold that has come to rest stays where it is
     longest = max(map(len, curves))
     mean = np.mean([curve + [curve[-1]] * (longest - len(curve)) for curve in curves], axis=0)
-    # of equals the first: fewer sweeps lean less on unlabeled objects
+    # of equals the first: fewer iterations lean less on unlabeled objects
     return int(mean.argmax()), mean.tolist()
 
 
@@ -88,7 +88,7 @@ def weigh_views(
     found: list[tuple[np.ndarray, ...]] = []
     for held, part in _hold_out(blocks, engine, codes, n_folds, seed, deadline):
         shared = steps.seeds(part, engine)
-        # by the centroids of the labeled objects alone, which the sweeps start from
+        # by the centroids of the labeled objects alone, which the iterations start from
         for block in blocks:
             rows = held[block.start : block.stop]
             truth = codes[block.start : block.stop][rows]
@@ -96,10 +96,10 @@ def weigh_views(
     if not found:
         _warn_of_few("view_weights='held_out'", "all views get the same weight")
         return np.ones(len(blocks[0].views))
-    return best_weights(steps.rule, *map(np.concatenate, zip(*found)))
+    return fit_view_weights(steps.rule, *map(np.concatenate, zip(*found)))
 
 
-def best_weights(rule: DecisionRule, scores: np.ndarray, present: np.ndarray, truth: np.ndarray) -> np.ndarray:
+def fit_view_weights(rule: DecisionRule, scores: np.ndarray, present: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Weights of the views by the scores (n_objects, n_views, n_labels) of objects whose label is known."""
 
     def right(weights: np.ndarray) -> np.ndarray:

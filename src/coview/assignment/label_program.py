@@ -27,10 +27,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize, sparse
 
-from coview.assignment.constraint_graph import candidate_sets, count_tables, plan_tree
+from coview.assignment.constraint_graph import count_tables, list_candidate_sets, plan_tree
 from coview.assignment.ontology import Ontology
 from coview.engines.cpu import Team
-from coview.engines.protocol import thread_count
+from coview.engines.protocol import count_threads
 from coview.kernels import labels as kernels
 from coview.validation import check_number, check_option
 from coview.views.views import presence_patterns
@@ -131,7 +131,7 @@ def solve_labels(
 @lru_cache(maxsize=8)
 def team_of(n_jobs: int | None) -> Team:
     """Threads for a number of jobs; kept, since counting what is allowed takes longer than thousands of objects."""
-    return Team(thread_count(n_jobs))
+    return Team(count_threads(n_jobs))
 
 
 def solve_with(
@@ -146,10 +146,10 @@ def solve_with(
     labels = np.zeros(values.shape, dtype=bool)
     objective = np.zeros(len(values))
     # a view that an object lacks is no variable of its program: objects with the same views are solved together
-    for rows, views in presence_patterns(_checked_present(present, values.shape)):
+    for rows, views in presence_patterns(_check_present(present, values.shape)):
         place = np.ix_(rows, views)
         part = values if len(rows) == len(values) and len(views) == values.shape[1] else values[place]
-        ways = [] if solver == "milp" else _ways(part.shape, costs, ontology, team)
+        ways = [] if solver == "milp" else _list_solvers(part.shape, costs, ontology, team)
         labels[place], objective[rows] = _solve_in_turn(part, ways, costs, ontology)
     return labels, objective
 
@@ -181,7 +181,7 @@ def _check_scores(scores: Any) -> np.ndarray:
     return np.ascontiguousarray(values)
 
 
-def _checked_present(present: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _check_present(present: Any, shape: tuple[int, ...]) -> np.ndarray:
     if present is None:
         return np.ones(shape[:2], dtype=bool)
     mask = np.asarray(present, dtype=bool)
@@ -208,7 +208,7 @@ def _solve_in_turn(
     return labels, objective
 
 
-def _ways(
+def _list_solvers(
     shape: tuple[int, ...], costs: Costs, ontology: Ontology | None, team: Team
 ) -> list[Callable[[np.ndarray], Solution]]:
     """Return the ways to solve the objects, fastest first."""
@@ -271,7 +271,7 @@ def _solve_sets(scores: np.ndarray, costs: Costs, ontology: Ontology, team: Team
     unit = max(costs.subset, costs.mutex) / 4 or 1.0
     # g and h of `constraint_graph`
     bounds = max(float(scores.max()), 0.0) + others, others - min(float(scores.min()), 0.0)
-    kept = candidate_sets(ontology, *(float(np.ceil(b / unit)) * unit for b in bounds), costs.subset, costs.mutex)
+    kept = list_candidate_sets(ontology, *(float(np.ceil(b / unit)) * unit for b in bounds), costs.subset, costs.mutex)
     if kept is None or float(len(kept[0])) ** n_views > _MOST_CHOICES:
         return np.zeros(scores.shape, dtype=bool), objective, np.zeros(n, dtype=bool)
     sets, paid = kept

@@ -16,8 +16,8 @@ __all__ = [
     "LabelTargets",
     "agrees",
     "check_ontology",
-    "consistent_sets",
     "label_array",
+    "make_consistent",
     "named_labels",
     "read_labels",
 ]
@@ -55,7 +55,7 @@ def read_labels(y: Any, n_rows: int, ontology: Ontology | None) -> LabelTargets:
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "bui":
-        given = _indicators(y, ontology)
+        given = _read_indicators(y, ontology)
     else:
         given = ontology.indicators(y)
     if len(given) != n_rows:
@@ -121,7 +121,7 @@ def agrees(found: np.ndarray, truth: np.ndarray, ontology: Ontology | None) -> n
     return np.asarray((found >= 0) & ontology.reach[found, truth])
 
 
-def consistent_sets(labels: np.ndarray, scores: np.ndarray, ontology: Ontology | None) -> np.ndarray:
+def make_consistent(labels: np.ndarray, scores: np.ndarray, ontology: Ontology | None) -> np.ndarray:
     """Labels (n_objects, n_labels) that break nothing, from those that are on in any view.
 
     The most specific ones come in, with all above them, from the highest score down, unless they exclude one that
@@ -146,7 +146,7 @@ def consistent_sets(labels: np.ndarray, scores: np.ndarray, ontology: Ontology |
     return sets
 
 
-def _indicators(y: np.ndarray, ontology: Ontology) -> np.ndarray:
+def _read_indicators(y: np.ndarray, ontology: Ontology) -> np.ndarray:
     if y.shape[1] != len(ontology):
         raise ParameterError(f"has {y.shape[1]} columns, but the ontology has {len(ontology)} labels.", parameter="y")
     if not np.isin(y, (0, 1)).all():

@@ -1,7 +1,7 @@
 """`SeededKMeansClassifier`: classes from few labels and several views by optimal assignment of labels.
 
 Seeded spherical k-means (Dalvi and Cohen 2016, Algorithm 1). Rows of every view have length 1; labeled objects keep
-their labels. A sweep, with one centroid per label and view (lines 7, 8 and 10 there):
+their labels. An iteration, with one centroid per label and view (lines 7, 8 and 10 there):
 
     scores   s_vi = <x_v, mu_vi>
     labels   y by the rule (sum, product, max_agree, co_train; see `decision_rules.py`)
@@ -22,14 +22,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.assignment.decision_rules import COMBINATIONS, DecisionRule
-from coview.assignment.held_out import best_sweeps, weigh_views
+from coview.assignment.held_out import choose_max_iter, weigh_views
 from coview.assignment.label_program import Costs, label_objective, solve_with, team_of
-from coview.assignment.label_sets import LabelTargets, check_ontology, consistent_sets, named_labels, read_labels
+from coview.assignment.label_sets import LabelTargets, check_ontology, make_consistent, named_labels, read_labels
 from coview.assignment.ontology import Ontology
 from coview.base import MultiViewEstimator
-from coview.classification.view_evidence import LEARNED, learned_view_weights
+from coview.classification.view_evidence import LEARNED, learn_view_weights
 from coview.engines.checkpoint import Checkpoint
-from coview.engines.loop import NO_DEADLINE, START_SHARE, Deadline, LoopMixin, Options, Sweep, run, with_callbacks
+from coview.engines.loop import NO_DEADLINE, START_SHARE, Deadline, Iteration, LoopMixin, Options, run, with_callbacks
 from coview.engines.protocol import Block, Engine, Holder, Tree, floating_type
 from coview.exceptions import ParameterError
 from coview.inspection import SHARPNESS, Features, Inspection, LabelVerdict, Training, describe, one_hot, shares_of
@@ -45,7 +45,7 @@ __all__ = ["SeededKMeansClassifier"]
 
 @dataclass(frozen=True)
 class AssignmentSteps:
-    """Rows: labels (n x views x labels), codes; shared: centroids {view: features x labels}, flips by sweep.
+    """Rows: labels (n x views x labels), codes; shared: centroids {view: features x labels}, flips by iteration.
 
     A block carries "given" (labels of labeled objects) and "code" (the most specific of them, -1 is free).
     """
@@ -78,7 +78,7 @@ class AssignmentSteps:
         return new, stats
 
     def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree:
-        """Centroids of length 1, and the changed labels of one more sweep, which a checkpoint keeps so."""
+        """Centroids of length 1, and the changed labels of one more iteration, which a checkpoint keeps so."""
         before = shared["centroids"]
         return {
             "centroids": {name: _unit_columns(total, before[name]) for name, total in stats["sums"].items()},
@@ -140,16 +140,16 @@ def _unit_columns(total: Any, before: Any) -> Any:
 
 
 class SweepMonitor:
-    """A callback of the loop that stops it when no label has changed, or after enough sweeps."""
+    """A callback of the loop that stops it when no label has changed, or after enough iterations."""
 
     def __init__(self, until_still: bool, most: int | None) -> None:
         self.until_still, self.most = until_still, most
         self.reason = ""
 
-    def __call__(self, sweep: Sweep) -> bool:
-        if self.until_still and sweep.state.shared["flips"][-1] == 0:
+    def __call__(self, iteration: Iteration) -> bool:
+        if self.until_still and iteration.state.shared["flips"][-1] == 0:
             self.reason = "still"
-        elif sweep.number == self.most:
+        elif iteration.number == self.most:
             self.reason = "held_out"
         return bool(self.reason)
 
@@ -184,17 +184,17 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         counts more or less where that clearly gives more of them their label back. "auto" leaves out views that
         share nothing with the others, unless held-out labels can be told from them. Not with an ontology.
     early_stopping : bool, default=False
-        Choose the number of sweeps by held-out agreement: labeled objects are left out in folds, and the number of
-        sweeps that finds most of their labels is taken. Worth a try where a view is poor, so that learning from
+        Choose the number of iterations by held-out agreement: labeled objects are left out in folds, and the number of
+        iterations that finds most of their labels is taken. Worth a try where a view is poor, so that learning from
         unlabeled objects may hurt; with few labels the folds say little, and it may stop too soon.
     validation_fraction : float, default=0.2
         Share of the labeled objects in each fold of `early_stopping` and of ``view_weights="held_out"``: every labeled
         object is held out once, so that 0.2 makes five folds. At most 0.5.
     max_iter : int, default=100
-        Most sweeps over the data.
+        Maximum number of iterations.
     tol : float, default=1e-8
         Stop when no label changes, or when the objective changes by less than this, relative to itself; 0 runs
-        exactly `max_iter` sweeps.
+        exactly `max_iter` iterations.
     <shared: engine, n_jobs>
     random_state : int, RandomState, Generator or None, default=None
         Seed of the folds of `early_stopping` and of `view_weights`; nothing else is random.
@@ -216,10 +216,10 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
     n_violations_ : int
         Number of constraints of the ontology that `label_sets_` breaks, over all objects and views.
     history_ : dict of lists
-        "objective" and "seconds" (entry 0 is the start), "flips" (bits of labels changed in each sweep), and
-        "held_out" (agreement after 0, 1, ... sweeps) with early stopping.
+        "objective" and "seconds" (entry 0 is the start), "flips" (bits of labels changed in each iteration), and
+        "held_out" (agreement after 0, 1, ... iterations) with early stopping.
     n_iter_ : int
-        Number of sweeps.
+        Number of iterations.
     <shared: stopped_by_, fitted views>
 
     References
@@ -321,7 +321,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
                     parameter="view_weights",
                 )
             seed, share = base_seed(self.random_state), deadline.share(START_SHARE)
-            weights = learned_view_weights(views, targets.codes, len(targets.classes), seed, share)
+            weights = learn_view_weights(views, targets.codes, len(targets.classes), seed, share)
         self.view_weights_ = dict(zip(self.view_names_, per_view("view_weights", weights, self.view_names_).tolist()))
         return self._fit(X, views.map(unit_rows), targets, deadline)
 
@@ -336,7 +336,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
         # threads of BLAS would compete with the threads of the label program
         with engine.limits():
             blocks = list(self._each_block(views, engine, len(self.classes_), carried))
-            # weights first: the number of sweeps is chosen for the rule that they make
+            # weights first: the number of iterations is chosen for the rule that they make
             steps = AssignmentSteps(self._rule(), floating_type(views))
             if self.view_weights == "held_out":
                 weights = weigh_views(steps, blocks, engine, *folds, ready.share(0.5))
@@ -345,11 +345,11 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
             most: int | None = None
             curve: list[float] = []
             if self.early_stopping:
-                most, curve = best_sweeps(steps, blocks, engine, *folds, self.max_iter, ready)
+                most, curve = choose_max_iter(steps, blocks, engine, *folds, self.max_iter, ready)
             monitor = SweepMonitor(self.tol > 0, most)
             # line 4 of Algorithm 1: centroids of the labeled objects alone
             holder, shared = Holder(blocks, engine), steps.seeds(blocks, engine)
-            if most == 0:  # held-out objects advise against any sweep
+            if most == 0:  # held-out objects advise against any iteration
                 fit = run(steps, holder, lambda restart: (shared, 0), Options(0))
                 monitor.reason = "held_out"
             else:
@@ -360,13 +360,13 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
                     holder,
                     lambda restart: (shared, 0),
                     carried,
-                    lambda state: {"cluster_centers_": _by_class(state.shared, engine)},
+                    lambda state: {"cluster_centers_": _get_centers(state.shared, engine)},
                     deadline,
                     watchers=(monitor,),
                 )
             # labels are those by the final centroids
             rows = [steps.assign(block, steps.scores(block, fit.state.shared, engine), engine) for block in blocks]
-        self.cluster_centers_ = _by_class(fit.state.shared, engine)
+        self.cluster_centers_ = _get_centers(fit.state.shared, engine)
         self.label_sets_ = np.concatenate([part["labels"] for part in rows])
         self.transduction_ = named_labels(np.concatenate([part["codes"] for part in rows]), self.classes_)
         self.n_violations_ = 0 if self.ontology is None else int(np.sum(self.ontology.count_broken(self.label_sets_)))
@@ -394,7 +394,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
             return self._over_blocks(X, _decide)[1][:, None] == np.arange(len(self.classes_))
         return self._over_blocks(
             X,
-            lambda rule, scores, present: consistent_sets(
+            lambda rule, scores, present: make_consistent(
                 rule.assign(scores, present), rule.combined(scores, present), rule.ontology
             ),
         )[1]
@@ -499,6 +499,6 @@ def _decide(rule: DecisionRule, scores: np.ndarray, present: np.ndarray) -> np.n
     return rule.decide(scores, rule.assign(scores, present), present)
 
 
-def _by_class(shared: Tree, engine: Engine) -> dict[str, np.ndarray]:
+def _get_centers(shared: Tree, engine: Engine) -> dict[str, np.ndarray]:
     """Centroids as the estimator shows them: {view: labels x features}."""
     return {name: np.ascontiguousarray(engine.to_numpy(part).T) for name, part in shared["centroids"].items()}

@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.classification.naive_bayes import class_probabilities, mean_posterior
+from coview.classification.naive_bayes import average_posteriors, compute_class_probabilities
 from coview.classification.wrapper import check_counts_for, in_type_of
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights
@@ -189,7 +189,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
             raise ViewsError(f"No classifier was trained on {', '.join(map(repr, views.names))}. Pass other views.")
         have = views.present[:, [views.names.index(name) for name in posteriors]]
         chosen = np.array([self.view_weights_[name] for name in posteriors])
-        return in_type_of(views, mean_posterior(posteriors, have, chosen, self.class_prior_))
+        return in_type_of(views, average_posteriors(posteriors, have, chosen, self.class_prior_))
 
     def predict_proba_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Compute the posterior from each view alone, but those of weight 0."""
@@ -247,7 +247,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
 
     def _posteriors(self, views: Views) -> dict[str, np.ndarray]:
         return {
-            name: class_probabilities(model, for_sklearn(views[name]), len(self.classes_))
+            name: compute_class_probabilities(model, for_sklearn(views[name]), len(self.classes_))
             for name, model in self.estimators_.items()
             if name in views
         }
@@ -259,7 +259,9 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         believed: dict[int, tuple[float, int]] = {}
         for name, model in self._train(views, codes, seed).items():
             rows = pool[views.present[pool, views.names.index(name)]]
-            posterior = class_probabilities(model, for_sklearn(take_rows(views[name], rows)), len(self.classes_))
+            posterior = compute_class_probabilities(
+                model, for_sklearn(take_rows(views[name], rows)), len(self.classes_)
+            )
             best, sure = posterior.argmax(axis=1), posterior.max(axis=1)
             for code, quota in enumerate(quotas):
                 # a quota per class keeps the frequent classes from crowding out the rare ones

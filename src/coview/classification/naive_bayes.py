@@ -2,10 +2,10 @@
 
     p(z|x) = mean_v p(z|x_v),     p(z|x_v) ~ p(z) prod_f p(f|z, v)^x_f,     p(f|z, v) = (counts + alpha) / (their sum)
 
-`label_start` gives first memberships from few labels to models that move on from there: such a model, learned from the
-labeled objects, and two rounds of co-EM (Nigam and Ghani, 2000), in which each view counts all objects, those without
-label shared out as the mean of all views says. With one label in a class the first model knows the words of one object;
-then those that go with them.
+`learn_label_start` gives first memberships from few labels to models that move on from there: such a model, learned
+from the labeled objects, and two rounds of co-EM (Nigam and Ghani, 2000), in which each view counts all objects, those
+without label shared out as the mean of all views says. With one label in a class the first model knows the words of one
+object; then those that go with them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from coview.base import MultiViewEstimator
 from coview.engines.held import HeldViews
 from coview.engines.loop import NO_DEADLINE, Deadline
 from coview.engines.protocol import over_rows
+from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.inner import asking, finite_answer
+from coview.utils.inner import asking
 from coview.utils.parameters import TRUTH, number, one_or_by_view
 from coview.validation import LabeledScoreMixin, check_sample_weight, encode_labels, per_view
 from coview.views.arrays import take_rows
@@ -36,9 +37,10 @@ from coview.views.views import Views
 __all__ = [
     "MultiViewNaiveBayes",
     "NaiveBayesStart",
-    "class_probabilities",
-    "label_start",
-    "mean_posterior",
+    "average_posteriors",
+    "check_finite_answer",
+    "compute_class_probabilities",
+    "learn_label_start",
     "sum_entries",
 ]
 
@@ -49,7 +51,7 @@ LEAST = 1e-30  # probability of a class by counts, so that other views may still
 # -- the formula
 
 
-def class_feature_counts(
+def count_class_features(
     matrix: Any, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
 ) -> np.ndarray:
     """Sum of the rows of each class (classes x features): one product with the sparse one-hot labels."""
@@ -62,7 +64,7 @@ def class_feature_counts(
     return counts.toarray() if sparse.issparse(counts) else np.asarray(counts)
 
 
-def feature_log_prob(counts: np.ndarray, alpha: float) -> np.ndarray:
+def compute_feature_log_prob(counts: np.ndarray, alpha: float) -> np.ndarray:
     """Log p(feature | class) from counts (classes x features) with `alpha` more of each; never minus infinity."""
     # without any smoothing one unseen feature would rule a class out, whatever the others say
     smoothed = counts + max(alpha, 1e-10)
@@ -72,7 +74,7 @@ def feature_log_prob(counts: np.ndarray, alpha: float) -> np.ndarray:
     return smoothed
 
 
-def view_posterior(matrix: Any, log_prob: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
+def compute_view_posterior(matrix: Any, log_prob: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
     """Posterior of each object from one view, in the view's own floating type."""
     # in single precision where the view is: a product in double precision would copy it
     odds, prior = center_log_prob(log_prob, log_prior, _own_type(matrix))
@@ -102,7 +104,7 @@ def center_log_prob(log_prob: np.ndarray, log_prior: np.ndarray, dtype: Any) -> 
     return np.ascontiguousarray((log_prob - log_prob.mean(axis=0)).T, dtype=dtype), log_prior.astype(dtype)
 
 
-def log_shares(counts: np.ndarray) -> np.ndarray:
+def compute_log_shares(counts: np.ndarray) -> np.ndarray:
     """Logarithm of the shares of the whole; minus infinity where the count is zero, uniform where all are."""
     total = counts.sum()
     if not total:
@@ -111,16 +113,34 @@ def log_shares(counts: np.ndarray) -> np.ndarray:
         return np.log(counts / total)
 
 
-def class_probabilities(classifier: Any, rows: Any, n_classes: int) -> np.ndarray:
+def check_finite_answer(model: Any, values: Any, what: str) -> Any:
+    """Return what an estimator answers; refused where it holds NaN or infinity, which only a damaged one says.
+
+    Examples
+    --------
+    >>> check_finite_answer(None, np.array([0.5, 0.5]), "view 'words'")
+    array([0.5, 0.5])
+    """
+    # infinite scores would be the largest of all, and decide without a word
+    numbers = values.data if sparse.issparse(values) else np.asarray(values)
+    if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+        raise ViewsError(
+            f"{type(model).__name__} answers for {what} with numbers that are not finite. Fit it again, or scale the "
+            "features."
+        )
+    return values
+
+
+def compute_class_probabilities(classifier: Any, rows: Any, n_classes: int) -> np.ndarray:
     """Posterior of each object by any classifier of class codes (objects x n_classes); 0 for those it has not met."""
     probabilities = np.zeros((rows.shape[0], n_classes))
     if rows.shape[0]:
         with asking(classifier, "these rows"):
             probabilities[:, classifier.classes_] = classifier.predict_proba(rows)
-    return finite_answer(classifier, probabilities, "these rows")
+    return check_finite_answer(classifier, probabilities, "these rows")
 
 
-def mean_posterior(
+def average_posteriors(
     posteriors: Mapping[str, np.ndarray], present: np.ndarray, weights: np.ndarray, fallback: np.ndarray
 ) -> np.ndarray:
     """Weighted mean over the views that an object has; `fallback` where it has none with a weight."""
@@ -262,7 +282,7 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
         check_is_fitted(self, "feature_count_")
         views = self._new_views(X)
         weights = np.array([self.view_weights_[name] for name in views.names])
-        return mean_posterior(self._posteriors(views), views.present, weights, np.exp(self.class_log_prior_))
+        return average_posteriors(self._posteriors(views), views.present, weights, np.exp(self.class_log_prior_))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Compute the logarithm of `predict_proba`."""
@@ -302,19 +322,19 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
             codes[known], weights=None if weights is None else weights[known], minlength=n_classes
         )
         self.feature_count_ = self.feature_count_ | {
-            name: self.feature_count_[name] + class_feature_counts(matrix, codes, n_classes, weights)
+            name: self.feature_count_[name] + count_class_features(matrix, codes, n_classes, weights)
             for name, matrix in views.items()
         }
         # derived anew from the sums, so that any cut into batches gives the same model
-        self.class_log_prior_ = log_shares(self.class_count_ if self.fit_prior else np.ones(n_classes))
+        self.class_log_prior_ = compute_log_shares(self.class_count_ if self.fit_prior else np.ones(n_classes))
         self.feature_log_prob_ = {
-            name: feature_log_prob(counts, smoothing)
+            name: compute_feature_log_prob(counts, smoothing)
             for smoothing, (name, counts) in zip(alpha, self.feature_count_.items())
         }
 
     def _posteriors(self, views: Views) -> dict[str, np.ndarray]:
         return {
-            name: view_posterior(matrix, self.feature_log_prob_[name], self.class_log_prior_)
+            name: compute_view_posterior(matrix, self.feature_log_prob_[name], self.class_log_prior_)
             for name, matrix in views.items()
         }
 
@@ -322,7 +342,7 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
 # -- a start from few labels
 
 
-def label_start(
+def learn_label_start(
     views: Any,
     codes: np.ndarray,
     n_classes: int,
@@ -376,7 +396,7 @@ class NaiveBayesStart:
         With `scaled`, each view is scaled so that its typical entry is 1, and counts as one token whatever its unit
         is. EM itself does not see the scale of a view.
         """
-        tallies = over_rows(views, partial(_labeled_tally, codes=codes, n_classes=n_classes))
+        tallies = over_rows(views, partial(_tally_labeled, codes=codes, n_classes=n_classes))
         scales = _count_scales(tallies) if scaled else dict.fromkeys(views.names, 1.0)
         return cls._counted(tallies, scales, odds)
 
@@ -388,7 +408,7 @@ class NaiveBayesStart:
             shares = ops.asarray(ops.clamp(self._held_posterior(held), ops.asarray(codes)), np.float64)
             counts = {name: part.T for name, part in held.feature_sums(shares).items()}
             return self._counted([_ClassCounts(counts, ops.to_numpy(shares.sum(0)), {})], self.scales)
-        return self._counted(over_rows(views, partial(_shared_tally, codes=codes, start=self)), self.scales, self.odds)
+        return self._counted(over_rows(views, partial(_tally_shared, codes=codes, start=self)), self.scales, self.odds)
 
     @classmethod
     def _counted(
@@ -399,20 +419,20 @@ class NaiveBayesStart:
     ) -> NaiveBayesStart:
         # scaled after the sum: the scale is known only when all rows were seen
         counts = {name: reduce(np.add, [t.counts[name] for t in tallies]) * scale for name, scale in scales.items()}
-        prior = log_shares(np.sum([tally.classes for tally in tallies], axis=0))
-        return cls({name: feature_log_prob(part, 1.0) for name, part in counts.items()}, prior, scales, odds)
+        prior = compute_log_shares(np.sum([tally.classes for tally in tallies], axis=0))
+        return cls({name: compute_feature_log_prob(part, 1.0) for name, part in counts.items()}, prior, scales, odds)
 
     def __call__(self, views: Views, held: HeldViews | None = None) -> np.ndarray:
         if held is not None:
             return held.ops.to_numpy(self._held_posterior(held))
         counts = views.select(*self.log_probs)
         posteriors = {
-            name: view_posterior(matrix, self.log_probs[name] * self.scales[name], self.log_prior)
+            name: compute_view_posterior(matrix, self.log_probs[name] * self.scales[name], self.log_prior)
             for name, matrix in counts.items()
         }
         # the prior of few labels says too little to decide on objects without views
         even = np.full(len(self.log_prior), 1.0 / len(self.log_prior))
-        mean = mean_posterior(posteriors, counts.present, np.ones(len(posteriors)), even)
+        mean = average_posteriors(posteriors, counts.present, np.ones(len(posteriors)), even)
         return mean if self.odds is None else softmax_rows(np.log(np.maximum(mean, LEAST)) + self.odds(views))
 
     def _held_posterior(self, held: HeldViews) -> Any:
@@ -439,10 +459,10 @@ class _ClassCounts:
     entries: dict[str, tuple[float, int]]
 
 
-def _labeled_tally(views: Views, first: int, *, codes: np.ndarray, n_classes: int) -> _ClassCounts:
+def _tally_labeled(views: Views, first: int, *, codes: np.ndarray, n_classes: int) -> _ClassCounts:
     here = codes[first : first + len(views)]
     entries = {name: sum_entries(matrix) for name, matrix in views.items()}
-    counts = {name: class_feature_counts(matrix, here, n_classes) for name, matrix in views.items()}
+    counts = {name: count_class_features(matrix, here, n_classes) for name, matrix in views.items()}
     return _ClassCounts(counts, np.bincount(here[here >= 0], minlength=n_classes), entries)
 
 
@@ -452,7 +472,7 @@ def sum_entries(matrix: Any) -> tuple[float, int]:
     return float(values.sum(dtype=np.float64)), len(values)
 
 
-def _shared_tally(views: Views, first: int, *, codes: np.ndarray, start: NaiveBayesStart) -> _ClassCounts:
+def _tally_shared(views: Views, first: int, *, codes: np.ndarray, start: NaiveBayesStart) -> _ClassCounts:
     here = codes[first : first + len(views)]
     shares = start(views).astype(np.float64)
     # given labels are never in doubt

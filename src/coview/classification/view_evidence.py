@@ -1,7 +1,7 @@
 """Which views say nothing of the classes: the weights of `view_weights="auto"`.
 
 Whether views share anything can be told without labels (`coview.clustering.relations`). Where some do, a view that
-could share something with them and does not is a stranger: noise, or rows in another order. It has the weight 0, unless
+could share something with them and does not is noise, or rows in another order. It has the weight 0, unless
 held-out labels can be told from it alone by more than chance allows:
 
     kappa(labels, prediction without them) > 2 / sqrt(m)        m labeled objects held out, kappa Cohen's
@@ -29,14 +29,14 @@ from coview.utils.sampling import sample_positions
 from coview.views.arrays import for_sklearn, looks_counted, unit_rows
 from coview.views.views import n_present
 
-__all__ = ["LEARNED", "held_out_agreement", "learned_view_weights", "strange_views"]
+__all__ = ["LEARNED", "held_out_agreement", "learn_view_weights", "strange_views"]
 
 LEARNED = "auto"  # what asks for weights of this kind
 STRANGERS = ("alone", "noise")  # verdicts on views that share nothing, though they could
 MOST_OBJECTS = 2000  # objects that are looked at: a bound on the time, more change no verdict
 
 
-def learned_view_weights(
+def learn_view_weights(
     views: Any,
     codes: np.ndarray,
     n_classes: int,
@@ -56,7 +56,7 @@ def learned_view_weights(
     >>> words, tags = (rng.poisson(0.2 + 3 * np.eye(2)[classes]) for _ in range(2))
     >>> noise = rng.poisson(1.0, (200, 5))
     >>> codes = np.where(np.arange(200) < 4, classes, -1)
-    >>> learned_view_weights(Views(words=words, tags=tags, noise=noise), codes, 2, seed=0)
+    >>> learn_view_weights(Views(words=words, tags=tags, noise=noise), codes, 2, seed=0)
     {'words': 1.0, 'tags': 1.0, 'noise': 0.0}
     """
     weights = dict.fromkeys(views.names, 1.0)
@@ -71,14 +71,14 @@ def learned_view_weights(
         return relate_views(weighted)["verdict"]
 
     verdicts = remembered(("verdicts", *counted, *some.names, *some.values(), some.present), relate)
-    strangers = [name for name, verdict in zip(views.names, verdicts) if verdict in STRANGERS]
-    if strangers and "shares" in verdicts:
-        weights.update(dict.fromkeys(strange_views(views.select(*strangers), codes, n_classes, seed), 0.0))
+    unrelated = [name for name, verdict in zip(views.names, verdicts) if verdict in STRANGERS]
+    if unrelated and "shares" in verdicts:
+        weights.update(dict.fromkeys(strange_views(views.select(*unrelated), codes, n_classes, seed), 0.0))
     return weights
 
 
 def strange_views(views: Any, codes: np.ndarray, n_classes: int, seed: int) -> list[str]:
-    """Return those of some strangers from which held-out labels cannot be told.
+    """Return those of some views from which held-out labels cannot be told.
 
     A view of less than four columns is none: two halves of it are too little to tell its structure by.
 

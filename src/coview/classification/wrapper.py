@@ -17,10 +17,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from coview.base import MultiViewEstimator
+from coview.classification.naive_bayes import check_finite_answer
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, near_centers
 from coview.utils import fitted_state as rules
-from coview.utils.inner import asking, finite_answer
+from coview.utils.inner import asking
 from coview.utils.parameters import ESTIMATOR, NONE, one_of
 from coview.utils.warn import unwarned
 from coview.validation import UNLABELED, LabeledScoreMixin, encode_labels, minus_one_is_unlabeled
@@ -33,7 +34,7 @@ __all__ = [
     "in_type_of",
     "inner_has",
     "last_step",
-    "unlabeled_as_minus_one",
+    "mark_unlabeled",
 ]
 
 
@@ -143,7 +144,7 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
         with asking(model, what):
             answer = getattr(model, method)(rows)
         # NaN among probabilities would go on silently into means over views
-        finite_answer(model, answer, what)
+        check_finite_answer(model, answer, what)
         return self._named(answer) if method == "predict" else answer
 
     def _named(self, answer: Any) -> Any:
@@ -175,7 +176,7 @@ def in_type_of(views: Any, values: Any) -> Any:
     return values
 
 
-def unlabeled_as_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
+def mark_unlabeled(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Targets in which only -1 means no label, as scikit-learn's semi-supervised estimators want them.
 
     Their type has room for -1 even where all objects are labeled: it must not depend on what is hidden, and texts,
@@ -184,7 +185,7 @@ def unlabeled_as_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray
     Examples
     --------
     >>> import numpy as np
-    >>> unlabeled_as_minus_one(np.array([1, -1]), np.array(["a", "b"]))
+    >>> mark_unlabeled(np.array([1, -1]), np.array(["a", "b"]))
     array(['b', -1], dtype=object)
     """
     kind = classes.dtype.kind

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_input, check_table, check_writable, read_input, read_labels, table_front, write_table
+from coview.cli.files import check_input, check_table, check_writable, read_input, read_target, table_front, write_table
 from coview.cli.options import Data, EscapeFormulas, Json, Labels, TableOptions, View, takes_table
 from coview.exceptions import DataFileError, InterruptedFitWarning
 from coview.utils.messages import printable
@@ -92,7 +92,7 @@ def _read(view: list[str], data: Path | None, raw: TableOptions, labels: str | N
     with progress(verbose=0 if as_json else None):
         tell("reading")
         X = read_input(view, data, raw.table, raw.sep)
-        y = read_labels(labels, X, raw.id)
+        y = read_target(labels, X, raw.id)
         if front is not None:
             X = front.fit_transform(X)
         return X.collect() if isinstance(X, LazyViews) else X, y

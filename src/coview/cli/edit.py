@@ -15,7 +15,7 @@ from coview.cli.files import (
     ids_of,
     plain,
     read_input,
-    tell_absent,
+    report_absent_views,
     write_table,
 )
 from coview.cli.options import Data, EscapeFormulas, Json, Sep, Table, View
@@ -105,7 +105,7 @@ def edit(
             tell("reading")
             X = read_input(view or [], data, table, sep)
             if table is not None:
-                tell_absent(shown.front, X, "shown")
+                report_absent_views(shown.front, X, "shown")
         tell("editing")
         now, steps = before, []
         for options in edits:

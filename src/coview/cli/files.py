@@ -12,9 +12,9 @@ from typing import Any
 
 from coview.cli.options import TableOptions
 from coview.exceptions import DataFileError
-from coview.io.delimited import find_delimiter, spreadsheet_cell, without_escape
+from coview.io.delimited import escape_cell, find_delimiter, unescape_cell
 from coview.utils.atomic import atomic_path
-from coview.utils.messages import did_you_mean, listed, not_text, printable, short
+from coview.utils.messages import did_you_mean, listed, make_text_error, printable, short
 from coview.utils.progress import print_line
 from coview.utils.warn import warn_user
 
@@ -29,10 +29,10 @@ __all__ = [
     "named_paths",
     "plain",
     "read_input",
-    "read_labels",
+    "read_target",
+    "report_absent_views",
     "split_columns",
     "table_front",
-    "tell_absent",
     "with_vectors",
     "write_table",
 ]
@@ -254,7 +254,7 @@ def _pairs(options: Sequence[str], flag: str, example: str) -> dict[str, str]:
     return values
 
 
-def tell_absent(front: Any, X: Any, done: str) -> None:
+def report_absent_views(front: Any, X: Any, done: str) -> None:
     """Say in a line which views a raw table does not give; `done` is what is done without them, "predicted".
 
     Of a table that gives no view an error says more.
@@ -289,7 +289,7 @@ def check_there(path: Path) -> None:
 # -- labels
 
 
-def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
+def read_target(source: str | None, X: Any, id: str | None = None) -> Any:
     """Return one label per object: of a file, or of a column of the table that X is; empty cells have no label.
 
     Nor have cells that mark missing ones ("NaN", "N/A", "null", ...). Blanks around a label are taken away.
@@ -387,7 +387,7 @@ def _labels_of_file(path: Path, n_rows: int, ids: Any = None) -> tuple[str | Non
     if lines and sign not in lines[0]:  # one column: with a header row there is one line more than objects
         cells = [line.strip().strip('"') for line in lines]
         rows = cells[1:] if len(cells) == n_rows + 1 else cells
-        return None, [], [_number(without_escape(cell)) for cell in rows]
+        return None, [], [_number(unescape_cell(cell)) for cell in rows]
     if path.suffix.lower() not in TABLES:
         raise DataFileError(f"{path} must hold one label per line, or be a table with an id and a label column.")
     table = read_table(path)
@@ -474,7 +474,7 @@ def _lines(path: Path) -> list[str]:
     try:
         return path.read_text("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise not_text(path, error) from None
+        raise make_text_error(path, error) from None
 
 
 def _number(cell: str) -> Any:
@@ -568,7 +568,7 @@ def write_table(
     if path is None:  # a terminal obeys what is printed; a program gets the texts as they are
         _delimited(lists, sys.stdout, ",", _shown if sys.stdout.isatty() else _same)
         return
-    cell = spreadsheet_cell if escape_formulas else _same
+    cell = escape_cell if escape_formulas else _same
     check_writable(path)
     kind = path.suffix.lower()
     with atomic_path(path) as beside:

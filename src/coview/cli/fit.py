@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_input, check_table, check_there, read_input, read_labels, table_front
+from coview.cli.files import check_input, check_table, check_there, read_input, read_target, table_front
 from coview.cli.options import (
     Config,
     Data,
@@ -28,7 +28,7 @@ from coview.cli.options import (
 )
 from coview.cli.settings import build_model, clusters_parameter, find_entry, parse_settings
 from coview.exceptions import DataFileError, InterruptedFitWarning
-from coview.utils.messages import not_text, printable
+from coview.utils.messages import make_text_error, printable
 from coview.utils.progress import progress, tell
 
 __all__ = ["fit"]
@@ -126,7 +126,7 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
         raise ValueError(f"{options.model} needs labels: add --labels {where}.")
     tell("reading")
     X = read_input(options.view or [], options.data, raw.table, raw.sep)
-    y = read_labels(options.labels, X, raw.id)
+    y = read_target(options.labels, X, raw.id)
     tell("fitting")
     begun = time.perf_counter()
     with warnings.catch_warnings():
@@ -153,7 +153,7 @@ def _read_seeds(path: Path) -> Any:
     try:
         seeds = json.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
-        raise not_text(path, error) from None
+        raise make_text_error(path, error) from None
     except ValueError as error:
         raise DataFileError(f"{path} is no JSON ({error}).") from None
     if isinstance(seeds, dict):
@@ -230,7 +230,7 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
     objective = model.history.get("objective")
     if model.name in ESTIMATORS and ESTIMATORS[model.name].monotone:  # of others the two ends of the curve say nothing
         if model.n_iter is not None:
-            summary["sweeps"] = int(model.n_iter)
+            summary["iterations"] = int(model.n_iter)
         if objective:
             summary["objective"] = [float(objective[0]), float(objective[-1])]
     if model.candidates:

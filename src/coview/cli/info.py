@@ -213,8 +213,8 @@ def about_here() -> dict[str, Any]:
 
     from coview._version import __version__
     from coview.catalog import ESTIMATORS
-    from coview.datasets.python_packages import user_cache
-    from coview.engines.protocol import thread_count
+    from coview.datasets.python_packages import find_user_cache
+    from coview.engines.protocol import count_threads
 
     versions = {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")}
     optional = ("matplotlib", "pandas", "polars", "mudata", "torch", "dask", "usearch", "skimage", "fastapi")
@@ -227,9 +227,9 @@ def about_here() -> dict[str, Any]:
         **versions,
         "optional": [name for name in optional if util.find_spec(name)],
         "engines": engines,
-        "threads": thread_count(None),
+        "threads": count_threads(None),
         "models": {name: entry.summary for name, entry in sorted(ESTIMATORS.items())},
-        "cache": str(user_cache()),
+        "cache": str(find_user_cache()),
     }
 
 

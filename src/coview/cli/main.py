@@ -32,7 +32,7 @@ from coview.cli.serve import explore, serve
 from coview.cli.stream import stream
 from coview.cli.suggest import suggest
 from coview.exceptions import CoviewError
-from coview.utils.messages import not_text, printable
+from coview.utils.messages import make_text_error, printable
 from coview.utils.progress import print_line, progress, show_progress
 
 __all__ = ["app", "main"]
@@ -116,7 +116,7 @@ def main() -> None:
         hint = _parameter_hint(words[0], about.get("option_name") or "", about.get("possibilities") or [])
         _end(f"{_plainly(error.format_message())}{hint} See: {command} --help", 2, debug)
     except UnicodeDecodeError as error:
-        _end(not_text("What was given", error), 2, debug)
+        _end(make_text_error("What was given", error), 2, debug)
     except CoviewError as error:
         _end(_worded(error, words[0]), 2, debug)
     except (ValueError, OSError) as error:

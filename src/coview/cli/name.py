@@ -11,7 +11,15 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_input, check_there, check_writable, plain, read_input, tell_absent, write_table
+from coview.cli.files import (
+    check_input,
+    check_there,
+    check_writable,
+    plain,
+    read_input,
+    report_absent_views,
+    write_table,
+)
 from coview.cli.options import Data, EscapeFormulas, Json, Sep, Table, View
 from coview.cli.predict import Out
 from coview.utils.messages import did_you_mean, listed, printable
@@ -74,7 +82,7 @@ def name(
             tell("reading")
             X = read_input(view or [], data, table, sep) if has_objects else None
             if table is not None:
-                tell_absent(inspect(fitted).front, X, "named")
+                report_absent_views(inspect(fitted).front, X, "named")
             tell("")
             name_groups(fitted, X, asked, overwrite=overwrite)
         if given:

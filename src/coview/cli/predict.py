@@ -19,7 +19,7 @@ from coview.cli.files import (
     named_paths,
     plain,
     read_input,
-    tell_absent,
+    report_absent_views,
     write_table,
 )
 from coview.cli.options import Config, Data, EscapeFormulas, Json, Sep, Table, View, merge_config, write_config
@@ -149,7 +149,7 @@ def run_predict(
     from coview.inspection.known import describe_unknown
     from coview.views.views import Views
 
-    tell_absent(fitted.front, X, "predicted")
+    report_absent_views(fitted.front, X, "predicted")
     tell("predicting")
     prepared, known = fitted.prepare_known(X)
     labels = fitted.predict(prepared, prepared=True)
@@ -183,7 +183,7 @@ def run_transform(
 
     from coview.views.views import Views
 
-    tell_absent(fitted.front, X, "transformed")
+    report_absent_views(fitted.front, X, "transformed")
     tell("transforming")
     result = fitted.transform(X)
     parts = dict(result.items()) if isinstance(result, (Views, Mapping)) else {"": result}

@@ -8,7 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_there, columns_of, named_paths, read_input, read_labels, split_columns, tell_absent
+from coview.cli.files import (
+    check_there,
+    columns_of,
+    named_paths,
+    read_input,
+    read_target,
+    report_absent_views,
+    split_columns,
+)
 from coview.cli.options import Data, Labels, Sep, Table, View
 from coview.utils.messages import printable
 from coview.utils.progress import progress, tell
@@ -88,11 +96,11 @@ def report(
             raise ValueError("--by names columns of a raw table: pass it with --table FILE.")
         tell("reading")
         X = read_input(view, data, table, sep) if has_objects else None
-        y, y_fit = (read_labels(source, X, fitted.id_column) for source in (labels, fitted_labels))
+        y, y_fit = (read_target(source, X, fitted.id_column) for source in (labels, fitted_labels))
         names = [name for each in by or [] for name in split_columns(each, columns_of(X))]
         columns = table_columns(list(dict.fromkeys(names)), X, fitted) if names else None
         if table is not None:
-            tell_absent(fitted.front, X, "reported")
+            report_absent_views(fitted.front, X, "reported")
         if table is not None and fitted.retriever is not None and fitted.front is not None:  # it makes views itself
             X = fitted.front.transform(X)
         source: Any = None if data is None else str(data)

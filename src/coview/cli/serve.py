@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_input, check_there, named_paths, read_labels, split_columns, with_vectors
+from coview.cli.files import check_input, check_there, named_paths, read_target, split_columns, with_vectors
 from coview.utils.messages import printable
 from coview.utils.progress import progress
 
@@ -148,7 +148,7 @@ def _loaded(
         raise ValueError(f"--view requires a table: coview {command} model.coview TABLE --view NAME=FILE.npy")
     if view:
         check_input(view, None, data)
-    read = None if labels is None else partial(read_labels, labels)
+    read = None if labels is None else partial(read_target, labels)
     add = partial(with_vectors, views=named_paths(view)) if view else None
     with progress("reading the model and its objects"):
         above = None if ontology is None else _ontology(ontology)

@@ -13,11 +13,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from coview.cli.files import check_table, check_there, read_input, read_labels, table_front
+from coview.cli.files import check_table, check_there, read_input, read_target, table_front
 from coview.cli.options import EscapeFormulas, TableOptions, takes_table
-from coview.io.delimited import spreadsheet_cell
+from coview.io.delimited import escape_cell
 from coview.utils.atomic import atomic_path
-from coview.utils.messages import not_text, printable
+from coview.utils.messages import make_text_error, printable
 from coview.utils.progress import progress, tell
 
 __all__ = ["stream"]
@@ -148,7 +148,7 @@ def _table_batches(front: Any, raw: TableOptions, labels: str | None, batch: int
 
     tell("reading")
     X = read_input([], None, raw.table, raw.sep)
-    y = read_labels(labels or None, X, raw.id)
+    y = read_target(labels or None, X, raw.id)
     views = front.transform(X) if fitted else front.fit_transform(X)
     for start in range(0, len(views), batch):
         rows = views[start : start + batch]
@@ -180,7 +180,7 @@ def _count_rows(batches: Iterator[Any], count: _RowCount, source: str) -> Iterat
             yield batch
             count.rows(len(batch.labels))
     except UnicodeDecodeError as error:
-        raise not_text("Standard input" if source == "-" else source, error) from None
+        raise make_text_error("Standard input" if source == "-" else source, error) from None
 
 
 class _PredictionWriter:
@@ -196,7 +196,7 @@ class _PredictionWriter:
     def predict_then_learn(self, *data: Any, **options: Any) -> Any:
         outcome = self.learner.predict_then_learn(*data, **options)
         labels = outcome.predictions.tolist()
-        self.file.writelines(f"{spreadsheet_cell(label) if self.escape_formulas else label}\n" for label in labels)
+        self.file.writelines(f"{escape_cell(label) if self.escape_formulas else label}\n" for label in labels)
         return outcome
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import ids_of, plain, read_labels, tell_absent
+from coview.cli.files import ids_of, plain, read_target, report_absent_views
 from coview.cli.options import Config, Data, EscapeFormulas, Json, Labels, Sep, Table, View
 from coview.cli.predict import AllDigits, Model, Out, load_objects, run_to_table, tell_no_ids
 from coview.utils.messages import quantity
@@ -65,8 +65,8 @@ def run_suggest(
     from coview.model_selection.suggest import suggest_labels
     from coview.validation import minus_one_is_unlabeled, unlabeled_rows
 
-    y = read_labels(labels, X, fitted.id_column)
-    tell_absent(fitted.front, X, "suggested")
+    y = read_target(labels, X, fitted.id_column)
+    report_absent_views(fitted.front, X, "suggested")
     tell_no_ids(fitted, X)
     tell("choosing")
     found = suggest_labels(fitted.model, X, count, y=y, random_state=seed)

@@ -204,7 +204,7 @@ def leading_vectors(graph: Graph, count: int, seed: int) -> tuple[np.ndarray, np
         start = np.random.default_rng(seed).uniform(0.5, 1.5, n)
         values, vectors = eigsh(operator, count, which="LA", v0=start, tol=1e-4, ncv=min(n, 2 * count + 20))
     order = np.argsort(-values, kind="stable")
-    vectors = np.where(known[:, None], vectors[:, order], 0.0)  # who has no edges is nowhere, but for rounding
+    vectors = np.where(known[:, None], vectors[:, order], 0.0)  # rows without edges would hold rounding errors
     return values[order], vectors * column_signs(vectors)
 
 

@@ -303,7 +303,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
             self.projections_[name], self.offsets_[name] = projection.turn, projection.offset
             rows, known = projection.rows(ops.prepare(some), ops)
             rows = rows[np.flatnonzero(ops.to_numpy(known))]
-            if not len(rows):  # nobody says anything in this view
+            if not len(rows):  # no object has the view
                 rows = ops.asarray(np.zeros((1, projection.turn.shape[1]), dtype=np.float32))
             cosine = projection.metric == "cosine"
             count = self.n_anchors or anchors_by_default(cosine, n_objects, self.n_clusters, len(sample.names))

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.clustering.spectral import nearest_center
-from coview.decomposition.cca import COMMON_SPACE, CommonSpace, MultiViewCCA, common_space
+from coview.decomposition.cca import COMMON_SPACE, CommonSpace, MultiViewCCA, learn_common_space
 from coview.engines.protocol import few_threads
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, near_centers
@@ -157,7 +157,7 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         scaled = self._scaled(views)
         # on small matrices threads cost more than they gain
         with few_threads(len(views), n_clusters):
-            space = common_space(scaled, n_components, ridge=ridge, power=self.power, rank=self.rank, seed=seed)
+            space = learn_common_space(scaled, n_components, ridge=ridge, power=self.power, rank=self.rank, seed=seed)
             self.projections_, self.offsets_, self.correlations_ = space.projections, space.offsets, space.correlations
             embedding = self._embed(space, scaled)
             clusterer = KMeans(n_clusters, n_init=n_init, random_state=seed).fit(embedding)

@@ -41,14 +41,14 @@ __all__ = [
     "BaseConsensus",
     "Consensus",
     "ConsensusClustering",
+    "cluster_side_by_side",
     "consensus",
     "fold_in_consensus",
-    "several_memberships",
-    "side_by_side_memberships",
+    "make_memberships",
 ]
 
 SOFTNESS = 0.01  # share of every one-hot row that is spread over all clusters, so that divergences are finite
-FLOOR = 1e-12
+FLOOR = 1e-12  # of a share that is divided by or has a logarithm
 HEAT = 20  # updates of each start before the best one goes on alone: then it is clear which one is ahead
 
 
@@ -61,7 +61,7 @@ class Consensus:
     objective: list[float]  # minus the divergence, from the start on; never falls
 
 
-def several_memberships(
+def make_memberships(
     views: Views,
     n_clusters: int,
     seeds: Iterable[int],
@@ -87,7 +87,7 @@ def several_memberships(
         yield consensus(labels, n_clusters, seed=seed, n_init=n_init, tol=1e-5, deadline=deadline).memberships
 
 
-def side_by_side_memberships(
+def cluster_side_by_side(
     views: Views, n_clusters: int, seeds: Iterable[int], held: HeldViews | None = None
 ) -> Iterator[np.ndarray]:
     """Yield, for each seed, memberships by one start of k-means on the unit-length rows of all views side by side."""
@@ -100,12 +100,12 @@ def side_by_side_memberships(
         labels = np.full(len(views), -1)
         if there.size:
             labels[known] = held.ops.kmeans_labels(parts, min(n_clusters, len(there)), seed)
-        memberships = soft_indicators(labels, n_clusters)
+        memberships = soften_indicators(labels, n_clusters)
         memberships[~known] = 1.0 / n_clusters
         yield memberships
 
 
-def soft_indicators(labels: np.ndarray, n_clusters: int) -> np.ndarray:
+def soften_indicators(labels: np.ndarray, n_clusters: int) -> np.ndarray:
     """One-hot rows mixed with the uniform distribution; rows of label -1 are all zero."""
     return (labels >= 0)[:, None] * (SOFTNESS / n_clusters) + (1 - SOFTNESS) * one_hot(labels, n_clusters)
 
@@ -129,9 +129,9 @@ def consensus(
     Only the start that is ahead after some updates is followed to its end. After the deadline no further start is made,
     and no further update.
     """
-    groups, member, sizes = _equal_rows(labels)
+    groups, member, sizes = _find_equal_rows(labels)
     widths = [max(int(column.max()) + 1, 1) for column in groups.T]
-    parts = [soft_indicators(column, width) for column, width in zip(groups.T, widths)]
+    parts = [soften_indicators(column, width) for column, width in zip(groups.T, widths)]
     heft = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=np.float64)
     own = [part for part, width in zip(parts, widths) if width == n_clusters]
     search = _PatternUpdates(_SideBySide.of(parts, heft), sizes.astype(np.float64), tol)
@@ -144,7 +144,7 @@ def consensus(
         rows = rng.gamma(1.0, size=(len(groups), n_clusters))
         if restart < len(own):  # not so near to one-hot that it could not move
             rows = own[restart] + 0.3 * rows / rows.sum(axis=1, keepdims=True)
-        end = search.go_on(search.start(_shares(rows)), heat, deadline)
+        end = search.go_on(search.start(_normalize_rows(rows)), heat, deadline)
         if best is None or end.objective[-1] > best.objective[-1]:
             best = end
     assert best is not None
@@ -172,8 +172,8 @@ def fold_in_consensus(
     The problem of one object is convex, so that its answer depends neither on a start nor on the other objects. After
     the deadline they stay where they are.
     """
-    groups, member, _ = _equal_rows(labels)
-    parts = [soft_indicators(column, mapping.shape[1]) for column, mapping in zip(groups.T, mappings)]
+    groups, member, _ = _find_equal_rows(labels)
+    parts = [soften_indicators(column, mapping.shape[1]) for column, mapping in zip(groups.T, mappings)]
     heft = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=np.float64)
     pattern = np.full((len(groups), len(mappings[0])), 1.0 / len(mappings[0]))
     moving = np.arange(len(groups))
@@ -192,12 +192,12 @@ def fold_in_consensus(
     return pattern.astype(dtype)[member]
 
 
-def _equal_rows(labels: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _find_equal_rows(labels: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct rows of labels (-1 and more) side by side, which of them each object has, and how many have each.
 
     Examples
     --------
-    >>> groups, member, sizes = _equal_rows([np.array([1, 0, 1]), np.array([-1, 2, -1])])
+    >>> groups, member, sizes = _find_equal_rows([np.array([1, 0, 1]), np.array([-1, 2, -1])])
     >>> groups.tolist(), member.tolist(), sizes.tolist()
     ([[0, 2], [1, -1]], [1, 0, 1], [1, 2])
     """
@@ -225,7 +225,7 @@ class _SideBySide:
 
     def shares(self, mapping: np.ndarray) -> np.ndarray:
         """Rows divided by their sums in each view."""
-        return np.hstack([_shares(part) for part in np.split(mapping, np.cumsum(self.widths)[:-1], axis=1)])
+        return np.hstack([_normalize_rows(part) for part in np.split(mapping, np.cumsum(self.widths)[:-1], axis=1)])
 
 
 @dataclass
@@ -278,10 +278,10 @@ class _PatternUpdates:
 
 
 def _move_pattern(weighed: np.ndarray, rows: np.ndarray, mapping: np.ndarray, model: np.ndarray) -> np.ndarray:
-    return _shares(rows * ((weighed / np.maximum(model, FLOOR)) @ mapping.T))
+    return _normalize_rows(rows * ((weighed / np.maximum(model, FLOOR)) @ mapping.T))
 
 
-def _shares(array: np.ndarray) -> np.ndarray:
+def _normalize_rows(array: np.ndarray) -> np.ndarray:
     """Rows divided by their sums; a row that sums to zero becomes uniform."""
     total = array.sum(axis=1, keepdims=True)
     return np.divide(array, total, out=np.full(array.shape, 1.0 / array.shape[1]), where=total > 0)

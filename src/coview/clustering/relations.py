@@ -39,9 +39,11 @@ __all__ = ["RELATIONS", "check_alignment", "relate_views", "structured_views"]
 
 MOST_OBJECTS = 800  # objects that are compared: their pairs are held
 FEWEST = 30  # objects that have both of two views; of fewer, chance alone reaches far
-NEAREST = 10
-SHUFFLES = 40
-SHARED = 4.0  # standard deviations of chance from which two views share something
+NEAREST = 10  # neighbors of each object in one view whose likeness in the other is averaged
+SHUFFLES = 40  # of the rows: by as many, the deviation of chance is known to a ninth, 1 / sqrt(2 * 39)
+SHARED = (
+    4.0  # standard deviations of chance from which two views share something: of normal values, 1 in 30,000 is beyond
+)
 
 # what a fitted model keeps of it
 RELATIONS = rules.record(
@@ -153,7 +155,7 @@ def _compute_likeness(
 
 
 def _list_nearest(likeness: np.ndarray) -> np.ndarray:
-    """Return pairs of each object and those nearest to it; who has nothing in common is nobody's neighbor."""
+    """Return pairs of each object and its nearest neighbors, without those that have nothing in common."""
     others = likeness - 3 * np.eye(len(likeness))
     nearest = np.argpartition(-others, NEAREST, axis=1)[:, :NEAREST]
     pairs = np.stack([np.repeat(np.arange(len(likeness)), NEAREST), nearest.ravel()])

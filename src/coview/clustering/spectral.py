@@ -374,7 +374,7 @@ def kmeans_of_parts(
     """Centers (clusters x columns) and clusters of rows; the parts have the same number of columns."""
     parts = np.split(rows, n_parts, axis=1)
     has = np.array([part.any(axis=1) for part in parts])
-    complete = has[has.any(axis=1)].all(axis=0)  # what nobody has counts for nothing
+    complete = has[has.any(axis=1)].all(axis=0)  # views that no object has are left out
     model = KMeans(n_clusters, n_init=n_init, random_state=seed)
     if n_parts == 1 or complete.all():
         model.fit(rows)

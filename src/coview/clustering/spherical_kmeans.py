@@ -53,10 +53,10 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     n_init : int, default=3
         Number of starts; the one with the largest sum of cosines is kept.
     max_iter : int, default=100
-        Largest number of sweeps of each start.
+        Maximum number of iterations of each initialization.
     tol : float, default=1e-6
         Stop when no object changes its cluster, or when the objective changes by less than this, relative to itself;
-        0 runs exactly `max_iter` sweeps.
+        0 runs exactly `max_iter` iterations.
     <shared: random_state>
 
     Attributes
@@ -66,9 +66,9 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     labels_ : ndarray (n_objects,)
         Cluster of each training object.
     history_ : dict of lists
-        "objective": sum of the cosines after each sweep of the best start, which never falls; entry 0 is the start.
+        "objective": sum of the cosines after each iteration of the best initialization, which never falls.
     n_iter_ : int
-        Sweeps of the best start.
+        Iterations from the best initialization.
     <shared: fitted views>
 
     See Also
@@ -218,12 +218,12 @@ def unit_side_by_side(views: Views) -> Any:
     return next(iter(units.values())) if len(units) == 1 else unit_rows(Views(units).hstack())
 
 
-# -- the sweeps
+# -- the iterations
 
 
 @dataclass(frozen=True)
 class SphereFit:
-    """Where the sweeps ended."""
+    """Where the iterations ended."""
 
     labels: np.ndarray
     centers: np.ndarray  # clusters x features, of length 1
@@ -231,7 +231,7 @@ class SphereFit:
 
 
 def sweep_sphere(rows: Any, centers: np.ndarray, max_iter: int, tol: float) -> SphereFit:
-    """Sweep until no label changes or the objective hardly does; `tol` = 0 makes exactly `max_iter` sweeps.
+    """Iterate until no label changes or the objective hardly does; `tol` = 0 makes exactly `max_iter` iterations.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def sweep_sphere(rows: Any, centers: np.ndarray, max_iter: int, tol: float) -> S
         if tol > 0 and (not moved.size or objective[-1] - objective[-2] <= tol * objective[-1]):
             break
         some = take_rows(rows, moved)
-        # only what moved: late sweeps move few objects
+        # only what moved: late iterations move few objects
         sums += _sum_by_cluster(some, state.labels[moved], n_clusters) - _sum_by_cluster(some, old[moved], n_clusters)
     return SphereFit(state.labels, centers, objective)
 
@@ -305,4 +305,4 @@ def _fill_empty(rows: Any, state: _Assignment, sums: np.ndarray) -> None:
         sizes[state.labels[i]] -= 1
         sizes[k] += 1
         state.labels[i] = k
-        state.own[i], state.others[i] = np.pi, 0.0  # unknown: it is looked at in the next sweep
+        state.own[i], state.others[i] = np.pi, 0.0  # unknown: it is looked at in the next iteration

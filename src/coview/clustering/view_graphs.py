@@ -131,7 +131,7 @@ class NeighborGraphEstimator(MultiViewEstimator):
         placed = np.zeros((len(views), vectors.shape[1]))
         rows, known = self._scaled(views)
         rows, fitted = self._weighted(rows), self._weighted({name: self.neighbors_[name] for name in rows})
-        have = np.zeros((len(vectors), len(rows)), dtype=bool)  # who lacks all of these views is nobody's neighbor
+        have = np.zeros((len(vectors), len(rows)), dtype=bool)  # objects without any of these views have no neighbors
         for v, name in enumerate(rows):
             have[self.neighbor_rows_[name], v] = True
         present = views.present & np.any(list(known.values()), axis=0)[:, None]

@@ -31,7 +31,7 @@ from coview.exceptions import DataFileError, ModelFileError
 from coview.utils.archive import read_archive, write_archive
 from coview.views.views import Views
 
-__all__ = ["load_python_packages", "user_cache"]
+__all__ = ["find_user_cache", "load_python_packages"]
 
 RECIPE = 1  # part of the cache's key: raise it whenever the same source files would give another corpus
 
@@ -126,19 +126,19 @@ def load_python_packages(data_home: str | Path | None = None, refresh: bool = Fa
         "scipy": scipy.__version__,
     }
     key = hashlib.sha256(json.dumps([RECIPE, versions], sort_keys=True).encode()).hexdigest()[:16]
-    home = user_cache() if data_home is None else Path(data_home).expanduser()
+    home = find_user_cache() if data_home is None else Path(data_home).expanduser()
     cache = home / "python_packages" / f"{key}.safetensors"
     arrays = None if refresh else _read_cache(cache)
     if arrays is None:
         packages = {folder.split("/")[0] for folders in SUBPACKAGES.values() for folder in folders}
-        roots = {package: package_root(package) for package in sorted(packages)}
+        roots = {package: find_package_root(package) for package in sorted(packages)}
         arrays = build_corpus(SUBPACKAGES, roots)
         with suppress(OSError, DataFileError):  # a read-only home costs the next call seconds, never its result
             write_archive(cache, arrays, kind="corpus", version=RECIPE)
     return _as_bunch(arrays, versions)
 
 
-def user_cache() -> Path:
+def find_user_cache() -> Path:
     """Return the folder for what coview makes itself and can make again."""
     from platformdirs import user_cache_path
 
@@ -148,7 +148,7 @@ def user_cache() -> Path:
 # -- from source files to objects
 
 
-def package_root(package: str) -> Path:
+def find_package_root(package: str) -> Path:
     """Return the folder that holds a top-level package, found without importing it."""
     spec = importlib.util.find_spec(package)
     for place in (spec.submodule_search_locations if spec else None) or ():
@@ -167,10 +167,10 @@ def read_source_objects(root: Path, folder: str) -> Iterator[SourceObject]:
         if _is_skipped(relative) or not path.is_file():
             continue
         for name, node in read_definitions(root, relative):
-            words = docstring_words(ast.get_docstring(node) or "")
+            words = split_docstring(ast.get_docstring(node) or "")
             if len(words) < MIN_WORDS:
                 continue
-            code = code_tokens(node)
+            code = split_code(node)
             if len(set(code)) >= MIN_CODE:
                 yield SourceObject(name, relative.as_posix(), words, code)
 
@@ -180,10 +180,10 @@ def read_definitions(root: Path, file: Path) -> Iterator[tuple[str, Definition]]
     tree = _parse(root / file)
     parts = file.with_suffix("").parts
     module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-    return iter(()) if tree is None else _definitions(tree, module)
+    return iter(()) if tree is None else _list_definitions(tree, module)
 
 
-def docstring_words(docstring: str) -> tuple[str, ...]:
+def split_docstring(docstring: str) -> tuple[str, ...]:
     """Return the content words of a docstring, up to its See Also, Examples or References, without doctests."""
     prose = []
     in_doctest = False
@@ -199,7 +199,7 @@ def docstring_words(docstring: str) -> tuple[str, ...]:
     return tuple(word for word in words if word not in ENGLISH_STOP_WORDS)
 
 
-def code_tokens(node: Definition) -> tuple[str, ...]:
+def split_code(node: Definition) -> tuple[str, ...]:
     """Return the parts of an object's own name and of the names in its arguments and body, without the docstring."""
     names = [node.name]
     # statements of text alone hold no names, so the docstring needs no care here
@@ -238,16 +238,16 @@ def _parse(path: Path) -> ast.Module | None:
         return None  # written for another Python, or a template: nothing that could be called here
 
 
-def _definitions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Definition]]:
+def _list_definitions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Definition]]:
     """Yield functions, classes and methods with their dotted names; definitions inside functions are left out."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, Definition):
             name = f"{prefix}.{child.name}"
             yield name, child
             if isinstance(child, ast.ClassDef):
-                yield from _definitions(child, name)
+                yield from _list_definitions(child, name)
         elif not isinstance(child, ast.expr):  # definitions under if, try, with
-            yield from _definitions(child, prefix)
+            yield from _list_definitions(child, prefix)
 
 
 # -- from objects to a corpus
@@ -277,7 +277,7 @@ def build_corpus(
         arrays[f"{view}.indices"] = counts.indices.astype(np.int32)
         arrays[f"{view}.indptr"] = counts.indptr.astype(np.int32)
         arrays[f"{view}.features"] = vectorizer.get_feature_names_out().astype(np.str_)
-    arrays["content_hash"] = np.array(_content_hash(arrays))
+    arrays["content_hash"] = np.array(_hash_files(arrays))
     return arrays
 
 
@@ -327,7 +327,7 @@ def _as_bunch(arrays: Mapping[str, np.ndarray], versions: dict[str, str]) -> Bun
 # -- the cache
 
 
-def _content_hash(arrays: Mapping[str, np.ndarray]) -> str:
+def _hash_files(arrays: Mapping[str, np.ndarray]) -> str:
     """Return the SHA-256 over every array but the hash itself, by name, type, shape and bytes."""
     digest = hashlib.sha256()
     for name in sorted(arrays.keys() - {"content_hash"}):

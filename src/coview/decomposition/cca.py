@@ -34,11 +34,11 @@ __all__ = [
     "COMMON_SPACE",
     "CommonSpace",
     "MultiViewCCA",
-    "centered",
+    "center_view",
     "column_signs",
-    "common_space",
-    "total_variance",
-    "truncated_svd",
+    "compute_total_variance",
+    "compute_truncated_svd",
+    "learn_common_space",
 ]
 
 COMMON_SPACE: dict[str, rules.Rule | None] = {  # what fitted models keep of a space
@@ -153,7 +153,7 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
         return np.asarray(matrix @ self.projections_[name]) - self.offsets_[name]
 
     def _learn_space(self, views: Views) -> None:
-        space = common_space(
+        space = learn_common_space(
             views,
             self.n_components,
             ridge=per_view("regularization", self.regularization, views.names, default=0.005),
@@ -184,7 +184,7 @@ class CommonSpace:
         return mean.astype(next(views.values()).dtype, copy=False)
 
 
-def common_space(
+def learn_common_space(
     views: Views,
     n_components: int,
     *,
@@ -200,7 +200,7 @@ def common_space(
     >>> import numpy as np
     >>> cause = np.arange(8.0)[:, None] % 3
     >>> X = Views(a=cause @ np.array([[1.0, 2.0]]), b=cause @ np.array([[3.0, -1.0]]))
-    >>> space = common_space(X, 1, ridge=np.zeros(2), power=0.0, rank=2)
+    >>> space = learn_common_space(X, 1, ridge=np.zeros(2), power=0.0, rank=2)
     >>> space.correlations.round(6), space.project(X.select("b")).shape
     (array([1.]), (8, 1))
     """
@@ -209,14 +209,14 @@ def common_space(
         raise ViewsError("X has 1 sample, but correlations need at least 2 objects.")
     parts, means = [], {}
     for v, name in enumerate(views.names):
-        operator, means[name] = centered(views[name], views.present[:, v])
+        operator, means[name] = center_view(views[name], views.present[:, v])
         # one seed for all views: their order changes nothing
-        parts.append(truncated_svd(operator, rank, np.random.default_rng(seed)))
+        parts.append(compute_truncated_svd(operator, rank, np.random.default_rng(seed)))
     if not any(len(values) for _, values, _ in parts):
         raise ViewsError("All objects are identical in every view, so there is nothing to correlate.")
     # a share of the total variance, so that the unit of a view changes nothing
     shrunk = [
-        np.sqrt(values**2 + share * total_variance(views[name], means[name]))
+        np.sqrt(values**2 + share * compute_total_variance(views[name], means[name]))
         for name, share, (_, values, _) in zip(views.names, ridge, parts)
     ]
     # U T of the formula: without the ridge, T is 1 and noise directions count like all others
@@ -233,7 +233,7 @@ def common_space(
     return CommonSpace(projections, {name: means[name] @ part for name, part in projections.items()}, correlations)
 
 
-def centered(matrix: Matrix, present: np.ndarray) -> tuple[LinearOperator, np.ndarray]:
+def center_view(matrix: Matrix, present: np.ndarray) -> tuple[LinearOperator, np.ndarray]:
     """Return a view less its mean as an operator that never builds it, and the mean; absent rows stay zero."""
     here = present.astype(np.float64)
     mean = np.asarray(matrix.sum(axis=0, dtype=np.float64)).ravel() / max(here.sum(), 1.0)
@@ -257,13 +257,13 @@ def centered(matrix: Matrix, present: np.ndarray) -> tuple[LinearOperator, np.nd
     return operator, mean
 
 
-def total_variance(matrix: Any, mean: np.ndarray) -> float:
+def compute_total_variance(matrix: Any, mean: np.ndarray) -> float:
     """Sum of squares of a view less its mean, over the objects that have it; absent rows are zero in both terms.
 
     Examples
     --------
     >>> import numpy as np
-    >>> total_variance(np.array([[1.0, 2.0], [3.0, 2.0]]), np.array([2.0, 2.0]))
+    >>> compute_total_variance(np.array([[1.0, 2.0], [3.0, 2.0]]), np.array([2.0, 2.0]))
     2.0
     """
     values = matrix.data if sparse.issparse(matrix) else matrix
@@ -271,7 +271,7 @@ def total_variance(matrix: Any, mean: np.ndarray) -> float:
     return max(float(np.square(values, dtype=np.float64).sum() - mean @ sums), 0.0)
 
 
-def truncated_svd(
+def compute_truncated_svd(
     operator: LinearOperator, rank: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Largest singular values of an operator with their vectors, by a random sketch and power iterations.

@@ -656,6 +656,8 @@ class EditedModel(MultiViewEstimator):
 
     def _objects(self, X: Any) -> Any:
         """Objects as the model inside takes them: its last step, of a pipeline."""
+        if "view_names_" in vars(self):
+            return self._new_views(X)
         return inspect(self.estimator_).prepare(X, lazy=True)
 
     def read_objects(self, objects: Any, reading: Reading | None = None) -> tuple[np.ndarray, np.ndarray]:

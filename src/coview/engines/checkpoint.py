@@ -66,8 +66,8 @@ class CheckpointFile:
             tree = {
                 "fingerprint": self.fingerprint,
                 "restart": restart,
-                "current": _packed(fit, holder, self.path),
-                "best": None if best is None else _packed(best, holder, self.path),
+                "current": _pack(fit, holder, self.path),
+                "best": None if best is None else _pack(best, holder, self.path),
             }
             write_archive(self.path, tree, kind="checkpoint", version=VERSION)
         except (OSError, DataFileError) as error:  # hours of work are worth more than their copy
@@ -85,8 +85,8 @@ class CheckpointFile:
                 f"The checkpoint {self.path} belongs to a fit with other data or parameters. Remove it to start over, "
                 "or use another path."
             )
-        best = None if tree["best"] is None else _unpacked(tree["best"], holder, self.path)
-        return int(tree["restart"]), _unpacked(tree["current"], holder, self.path), best
+        best = None if tree["best"] is None else _unpack(tree["best"], holder, self.path)
+        return int(tree["restart"]), _unpack(tree["current"], holder, self.path), best
 
     def remove(self) -> None:
         """Remove the file: the fit is done."""
@@ -98,24 +98,24 @@ class CheckpointFile:
             warn_user(message, UserWarning, inside=True)
 
 
-def _packed(fit: Fit, holder: Holder, path: Path) -> dict[str, Any]:
+def _pack(fit: Fit, holder: Holder, path: Path) -> dict[str, Any]:
     # with the state before, since momentum goes on from the difference: a resumed fit takes the same course
     rest = {name: value for name, value in vars(fit).items() if name not in ("state", "behind")}
-    behind = None if fit.behind is None else _packed_state(fit.behind, holder, path)
-    return {**_packed_state(fit.state, holder, path), "behind": behind, **rest}
+    behind = None if fit.behind is None else _pack_state(fit.behind, holder, path)
+    return {**_pack_state(fit.state, holder, path), "behind": behind, **rest}
 
 
-def _packed_state(state: State, holder: Holder, path: Path) -> dict[str, Any]:
+def _pack_state(state: State, holder: Holder, path: Path) -> dict[str, Any]:
     return {"rows": holder.pack(state.rows, path), "shared": tree_map(holder.ops.to_numpy, state.shared)}
 
 
-def _unpacked(tree: dict[str, Any], holder: Holder, path: Path) -> Fit:
+def _unpack(tree: dict[str, Any], holder: Holder, path: Path) -> Fit:
     rest = {name: value for name, value in tree.items() if name not in ("rows", "shared", "behind")}
-    before = None if tree["behind"] is None else _unpacked_state(tree["behind"], holder, path)
-    return Fit(_unpacked_state(tree, holder, path), behind=before, **rest)
+    before = None if tree["behind"] is None else _unpack_state(tree["behind"], holder, path)
+    return Fit(_unpack_state(tree, holder, path), behind=before, **rest)
 
 
-def _unpacked_state(tree: dict[str, Any], holder: Holder, path: Path) -> State:
+def _unpack_state(tree: dict[str, Any], holder: Holder, path: Path) -> State:
     return State(holder.unpack(tree["rows"], path), tree_map(holder.ops.asarray, tree["shared"]))
 
 

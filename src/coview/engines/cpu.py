@@ -26,7 +26,7 @@ from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import randomized_svd
 
-from coview.engines.protocol import few_threads, thread_count, thread_pools
+from coview.engines.protocol import count_threads, few_threads, find_thread_pools
 from coview.engines.reference import ReferenceEngine
 from coview.exceptions import EngineError
 from coview.kernels import anchors as anchor_kernels
@@ -36,7 +36,7 @@ from coview.kernels import ratio as kernels
 from coview.kernels.memory import LINE
 from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, unit_rows
 
-__all__ = ["CpuEngine", "CpuMatrix", "LargePages", "Team", "balanced_chunks"]
+__all__ = ["CpuEngine", "CpuMatrix", "LargePages", "Team", "balance_chunks"]
 
 # rows per block: with fewer, each block goes over all features for few non-zeros; with more, the part of the row factor
 # that the feature side gathers from leaves the cache. Not by the size of the data, which is another one on disk
@@ -57,7 +57,7 @@ _PAGE = 2 << 20  # bytes of a large page
 _SIZES, _KEPT = 8, 2  # sizes of which memory waits for the next array, and how many pieces of each
 
 
-def balanced_chunks(indptr: np.ndarray, least: int = 65_536, most: int = 16) -> list[tuple[int, int]]:
+def balance_chunks(indptr: np.ndarray, least: int = 65_536, most: int = 16) -> list[tuple[int, int]]:
     """Cut rows into runs of about equal numbers of non-zeros; depends on the data alone, never on the threads."""
     # a run below `least` non-zeros takes less than a millisecond or two: handing it to another thread costs more
     n_rows, nnz = len(indptr) - 1, int(indptr[-1] - indptr[0])
@@ -192,7 +192,7 @@ class CpuMatrix:
             values = np.square(rows.data, dtype=np.float64)
             return np.asarray(sparse.csr_array((values, rows.indices, rows.indptr), rows.shape).sum(axis=1)).ravel()
         out = np.empty(len(rows))
-        for i, j in _even_chunks(len(rows), _CHUNK):
+        for i, j in _cut_evenly(len(rows), _CHUNK):
             part = rows[i:j].astype(np.float64, copy=False)
             out[i:j] = np.einsum("ij,ij->i", part, part)
         return out
@@ -213,15 +213,15 @@ class CpuMatrix:
 
     @cached_property
     def row_parts(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], list[tuple[int, int]]]:
-        return _parts(self.csr), balanced_chunks(self.csr.indptr)
+        return _parts(self.csr), balance_chunks(self.csr.indptr)
 
     @cached_property
     def feature_parts(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], list[tuple[int, int]]]:
         csc = self.csr.tocsc()
-        return _parts(csc), balanced_chunks(csc.indptr)
+        return _parts(csc), balance_chunks(csc.indptr)
 
 
-def _prefetch_distance(factor: np.ndarray) -> int:
+def _choose_prefetch_distance(factor: np.ndarray) -> int:
     """Return how many non-zeros ahead a row of the factor is asked for."""
     # enough that a row has come when it is read, few enough that the first cache holds them all
     size = factor.shape[1] * factor.itemsize
@@ -232,11 +232,11 @@ def _bounds(indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return _as_input(indptr[:-1]), _as_input(indptr[1:])
 
 
-def _even_chunks(n_rows: int, size: int = _ROWS) -> list[tuple[int, int]]:
+def _cut_evenly(n_rows: int, size: int = _ROWS) -> list[tuple[int, int]]:
     return [(i, min(i + size, n_rows)) for i in range(0, n_rows, size)]
 
 
-def _pair_chunks(partners: np.ndarray) -> list[tuple[int, int]]:
+def _cut_pairs(partners: np.ndarray) -> list[tuple[int, int]]:
     """Cut rows of pairs evenly, into as many chunks as there may be sums of gradients."""
     pieces = int(np.clip(partners.size // _PAIRS, 1, _SUMS))
     return list(pairwise(np.linspace(0, len(partners), pieces + 1).astype(int).tolist()))
@@ -288,13 +288,13 @@ class CpuEngine(ReferenceEngine):
     name = "cpu"
 
     def __init__(self, n_jobs: int | None = None, memory_limit: int | None = None) -> None:
-        self.team = Team(thread_count(n_jobs))
+        self.team = Team(count_threads(n_jobs))
         self.memory_limit = memory_limit
         self._pages = LargePages(handed_on=memory_limit is None)
 
     def limits(self) -> AbstractContextManager[Any]:
         # one BLAS thread: with more, its products would be added up in another order
-        return thread_pools().limit(limits={"blas": 1, "openmp": self.team.size})
+        return find_thread_pools().limit(limits={"blas": 1, "openmp": self.team.size})
 
     def prepare(self, matrix: Any) -> CpuMatrix:
         return CpuMatrix(matrix)
@@ -323,7 +323,7 @@ class CpuEngine(ReferenceEngine):
         _check_factors(X, A, B)
         (_, indices, counts), chunks = X.row_parts
         A, B, out = _as_input(A), _as_input(B), self._pages.empty(A.shape, A.dtype)
-        kernel, ahead = kernels.ratio, _prefetch_distance(B)
+        kernel, ahead = kernels.ratio, _choose_prefetch_distance(B)
         total = 0.0
         # one pass per tile of B, each over all chunks: chunks of one tile gather from the same part of B
         for t, tile in enumerate(X.tiles(B.shape[1] * B.itemsize)):
@@ -340,14 +340,14 @@ class CpuEngine(ReferenceEngine):
         bounds = _bounds(indptr)
         out = self._pages.empty(B.shape, B.dtype) if into is None else into
         add = into is not None
-        A, B, ahead = _as_input(A), _as_input(B), _prefetch_distance(A)
+        A, B, ahead = _as_input(A), _as_input(B), _choose_prefetch_distance(A)
         self.team.map(lambda i, j: kernels.ratio(*bounds, indices, counts, B, A, out, i, j, add, False, ahead), chunks)
         return out
 
     def row_shares(self, old: np.ndarray, pull: np.ndarray, floor: float) -> np.ndarray:
         old, pull, out = _as_input(old), _as_input(pull), self._pages.empty(old.shape, old.dtype)
         floor = old.dtype.type(floor)
-        self.team.map(lambda i, j: kernels.row_shares(old, pull, out, floor, i, j), _even_chunks(len(old)))
+        self.team.map(lambda i, j: kernels.row_shares(old, pull, out, floor, i, j), _cut_evenly(len(old)))
         return out
 
     def settled_rows(
@@ -383,7 +383,7 @@ class CpuEngine(ReferenceEngine):
                 first = last
 
         if len(out):
-            self.team.map(work, balanced_chunks(bounds, _LIGHT))
+            self.team.map(work, balance_chunks(bounds, _LIGHT))
         return out
 
     def column_shares(
@@ -396,7 +396,7 @@ class CpuEngine(ReferenceEngine):
         scale = 1.0 / np.where(empty, 1.0, totals)
         for name, part in sums.items():
             factors, least = _as_input(scale.astype(part.dtype)), part.dtype.type(floor)
-            self.team.map(partial(kernels.column_scale, part, factors, least), _even_chunks(len(part)))
+            self.team.map(partial(kernels.column_scale, part, factors, least), _cut_evenly(len(part)))
             if empty.any():  # a topic without mass keeps its profile: a division by 0 would end it for good
                 part[:, empty] = old[name][:, empty]
         return sums
@@ -404,7 +404,7 @@ class CpuEngine(ReferenceEngine):
     def _column_products(self, old: np.ndarray, part: np.ndarray) -> np.ndarray:
         """Multiply `part` by `old` in place and return the column sums."""
         # by fixed chunks that are added in order, in float64: the same sums with any number of threads
-        chunks = _even_chunks(len(part))
+        chunks = _cut_evenly(len(part))
         partial = np.zeros((len(chunks), part.shape[1]))
         self.team.map(lambda i, j: kernels.column_products(old, part, partial[i // _ROWS], i, j), chunks)
         return partial.sum(axis=0)
@@ -421,7 +421,7 @@ class CpuEngine(ReferenceEngine):
         out = np.empty((X.shape[0], W.shape[1]), dtype=W.dtype)
         if X.is_dense:
             rows = X.matrix.astype(W.dtype, copy=False)
-            self.team.map(lambda i, j: np.matmul(rows[i:j], W, out=out[i:j]), _even_chunks(len(out), _CHUNK))
+            self.team.map(lambda i, j: np.matmul(rows[i:j], W, out=out[i:j]), _cut_evenly(len(out), _CHUNK))
             return out
         parts, chunks = X.row_parts
         W = _as_input(W)
@@ -437,7 +437,7 @@ class CpuEngine(ReferenceEngine):
             def add(i: int, j: int) -> None:
                 out[i:j] += rows[:, i:j].T @ W
 
-            self.team.map(add, _even_chunks(len(out), _CHUNK))
+            self.team.map(add, _cut_evenly(len(out), _CHUNK))
             return out
         parts, chunks = X.feature_parts
         W = _as_input(W)
@@ -451,7 +451,7 @@ class CpuEngine(ReferenceEngine):
         curvature = _as_input(curvature.astype(np.float64, copy=False))
         kernel: Any = simplex.quadratic_rows  # whose types no checker understands
         self.team.map(
-            lambda i, j: kernel(counts, old, slope, curvature, out, floor, i, j), _even_chunks(len(old), _CHUNK)
+            lambda i, j: kernel(counts, old, slope, curvature, out, floor, i, j), _cut_evenly(len(old), _CHUNK)
         )
         return out
 
@@ -469,22 +469,20 @@ class CpuEngine(ReferenceEngine):
         return new, added
 
     def each_chunk(self, work: Callable[[int, int], Any], n_rows: int, width: int) -> None:
-        self.team.map(work, _even_chunks(n_rows, _SOLVED))
+        self.team.map(work, _cut_evenly(n_rows, _SOLVED))
 
     def pair_similarities(
         self, mixture: np.ndarray, have: np.ndarray, partners: np.ndarray, sigma: float
     ) -> np.ndarray:
         mixture, have, out = np.ascontiguousarray(mixture), np.ascontiguousarray(have), np.empty(partners.shape)
-        self.team.map(
-            lambda i, j: pairs.similarities(mixture, have, partners, sigma, out, i, j), _pair_chunks(partners)
-        )
+        self.team.map(lambda i, j: pairs.similarities(mixture, have, partners, sigma, out, i, j), _cut_pairs(partners))
         return out
 
     def pair_gaps(self, own: np.ndarray, other: np.ndarray) -> float:
-        return float(np.sum(self.team.map(lambda i, j: pairs.gap_squares(own, other, i, j), _pair_chunks(own))))
+        return float(np.sum(self.team.map(lambda i, j: pairs.gap_squares(own, other, i, j), _cut_pairs(own))))
 
     def pair_gradient(self, mixture: np.ndarray, partners: np.ndarray, pulls: np.ndarray) -> np.ndarray:
-        mixture, chunks = np.ascontiguousarray(mixture), _pair_chunks(partners)
+        mixture, chunks = np.ascontiguousarray(mixture), _cut_pairs(partners)
         # a row adds to its partners too, which may be in any chunk: each has a sum of its own
         sums = np.zeros((len(chunks), *mixture.shape))
         places = {start: place for place, (start, _) in enumerate(chunks)}
@@ -500,7 +498,7 @@ class CpuEngine(ReferenceEngine):
         def work(i: int, j: int) -> None:
             out[i:j] = rows[i:j].astype(dtype, copy=False) @ turn
 
-        self.team.map(work, _even_chunks(len(out), _CHUNK))
+        self.team.map(work, _cut_evenly(len(out), _CHUNK))
         return out
 
     def vector_moments(self, X: CpuMatrix, A: np.ndarray, exact: bool = False) -> np.ndarray:
@@ -514,7 +512,7 @@ class CpuEngine(ReferenceEngine):
             return np.asarray((part.T @ weights).T if sparse.issparse(part) else weights.T @ part)
 
         total = np.zeros((A.shape[1], X.shape[1]))
-        for part in self.team.map(work, _even_chunks(len(A), _CHUNK)):
+        for part in self.team.map(work, _cut_evenly(len(A), _CHUNK)):
             total += part
         return total
 
@@ -536,7 +534,7 @@ class CpuEngine(ReferenceEngine):
 
     def leading_pairs(self, matrices: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         each = [(r, r + 1) for r in range(len(matrices))]  # one thread per matrix, as BLAS has one
-        values, vectors = zip(*self.team.map(lambda r, _: _leading_pairs(matrices[r], count), each))
+        values, vectors = zip(*self.team.map(lambda r, _: _compute_leading_pairs(matrices[r], count), each))
         return np.stack(values), np.stack(vectors)
 
     def kmeans_centers(self, parts: list[np.ndarray], n_clusters: int, n_init: int, seed: int) -> np.ndarray:
@@ -570,7 +568,7 @@ class CpuEngine(ReferenceEngine):
             lambda i, j: neighbor_kernels.nearest_sparse_rows(
                 rows, columns, X.squares, among.squares, others, distances, positions, i, j
             ),
-            _even_chunks(n, _CHUNK),
+            _cut_evenly(n, _CHUNK),
         )
         return distances, positions
 
@@ -585,7 +583,7 @@ class CpuEngine(ReferenceEngine):
                 products = P[i:j] @ anchors[r].T
                 anchor_kernels.nearest_anchors(products, squares[r], lengths, positions, weights, r, i)
 
-        self.team.map(work, _even_chunks(n, _CHUNK))
+        self.team.map(work, _cut_evenly(n, _CHUNK))
         return positions, weights
 
     def anchor_gram(self, positions: np.ndarray, weights: np.ndarray, into: np.ndarray) -> np.ndarray:
@@ -597,13 +595,13 @@ class CpuEngine(ReferenceEngine):
     def anchor_embedding(self, positions: np.ndarray, weights: np.ndarray, maps: np.ndarray) -> np.ndarray:
         positions, weights, maps = _as_input(positions), _as_input(weights), _as_input(maps)
         out = np.empty((len(positions), maps.shape[0] * maps.shape[2]), dtype=maps.dtype)
-        chunks = _even_chunks(len(out), _CHUNK)
+        chunks = _cut_evenly(len(out), _CHUNK)
         self.team.map(lambda i, j: anchor_kernels.place_rows(positions, weights, maps, out, i, j), chunks)
         return out
 
     def center_sums(self, rows: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         labels = np.empty(len(rows), dtype=np.int32)
-        chunks = _even_chunks(len(rows), _CHUNK)
+        chunks = _cut_evenly(len(rows), _CHUNK)
         sums = np.zeros((len(chunks), len(centers), rows.shape[1] + 1))
         squares, lengths, rows = (centers**2).sum(axis=1), (rows**2).sum(axis=1), _as_input(rows)
 
@@ -615,7 +613,7 @@ class CpuEngine(ReferenceEngine):
         return labels, sums.sum(axis=0), inertia
 
 
-def _leading_pairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _compute_leading_pairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Largest eigenvalues of a symmetric matrix, rising, and their vectors; by Lanczos where these are few."""
     size = len(matrix)
     if size > _SMALL and _DENSE_SHARE * count < size:

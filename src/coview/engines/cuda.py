@@ -53,7 +53,7 @@ class CudaMatrix:
     @classmethod
     def moved(cls, csr: Any, device: Any) -> CudaMatrix:
         """Bring a scipy CSR matrix to the device."""
-        indptr, indices, values = (part.to(device) for part in _host_parts(csr))
+        indptr, indices, values = (part.to(device) for part in _copy_to_host(csr))
         return cls(indptr, indices, values, csr.shape)
 
     @cached_property
@@ -111,7 +111,7 @@ class DenseCudaMatrix:
     @classmethod
     def moved(cls, rows: np.ndarray, device: Any) -> DenseCudaMatrix:
         """Bring a NumPy array to the device."""
-        return cls(_host_parts(rows)[0].to(device))
+        return cls(_copy_to_host(rows)[0].to(device))
 
     @cached_property
     def squares(self) -> Any:
@@ -127,7 +127,7 @@ class DenseCudaMatrix:
         return CudaMatrix(indptr, columns.to(torch.int32), self.values[rows, columns], self.shape)
 
 
-def _host_parts(matrix: Any) -> list[Any]:
+def _copy_to_host(matrix: Any) -> list[Any]:
     """Return the arrays of a CSR matrix, or the one of dense rows, as tensors on the host."""
     # views are read-only, which torch cannot say of a tensor: it warns unless it gets a copy
     whole = (matrix.indptr.astype(np.int64), matrix.indices, matrix.data) if sparse.issparse(matrix) else (matrix,)
@@ -135,7 +135,7 @@ def _host_parts(matrix: Any) -> list[Any]:
     return [torch.from_numpy(part if part.flags.writeable else part.copy()) for part in parts]
 
 
-def _log_terms(values: Any, model: Any) -> Any:
+def _compute_log_terms(values: Any, model: Any) -> Any:
     """Values times the logarithm of the model, in float64; 0 where the model is."""
     return values.double() * torch.where(model > 0, model, torch.ones_like(model)).double().log()
 
@@ -265,7 +265,7 @@ class CudaEngine(ReferenceEngine):
             weight = torch.where(model > 0, values / model, torch.zeros_like(model))
             out.index_add_(0, rows, weight[:, None] * factor)
             if logs:
-                total += _log_terms(values, model).sum()
+                total += _compute_log_terms(values, model).sum()
         return out, total
 
     def row_shares(self, old: Any, pull: Any, floor: float) -> Any:
@@ -290,7 +290,7 @@ class CudaEngine(ReferenceEngine):
             return self._kernels.log_likelihood(X, A, B)
         out = torch.zeros(X.shape[0], dtype=torch.float64, device=self.device)
         for rows, columns, values in X.slices(A.shape[1]):
-            out.index_add_(0, rows, _log_terms(values, (A[rows] * B[columns]).sum(dim=1)))
+            out.index_add_(0, rows, _compute_log_terms(values, (A[rows] * B[columns]).sum(dim=1)))
         return out
 
     def project(self, X: Rows, W: Any) -> Any:
@@ -435,7 +435,7 @@ class CudaEngine(ReferenceEngine):
         lengths, squares = X.squares, others.squares
         times = _products(others)
         for part in _runs(n, max(m, X.shape[1])):
-            apart = lengths[part][:, None] + squares - 2 * times(_dense_part(X, part))
+            apart = lengths[part][:, None] + squares - 2 * times(_make_dense(X, part))
             if among is None:
                 own = torch.arange(len(apart), device=self.device)
                 apart[own, own + part.start] = torch.inf
@@ -512,7 +512,7 @@ def _runs(n_rows: int, width: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, n_rows, step))
 
 
-def _dense_part(X: Rows, part: slice) -> Any:
+def _make_dense(X: Rows, part: slice) -> Any:
     """Return some rows, dense and in float64."""
     if isinstance(X, DenseCudaMatrix):
         return X.values[part].double()

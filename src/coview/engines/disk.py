@@ -39,7 +39,7 @@ from coview.exceptions import EngineError
 from coview.utils.atomic import remove_files
 from coview.views.lazy import LazyViews
 
-__all__ = ["DiskHolder", "StoredTree", "TreeStore", "resident"]
+__all__ = ["DiskHolder", "StoredTree", "TreeStore", "measure_memory"]
 
 _LEAST = 64  # rows of a block: with fewer, a sweep is all overhead
 _PARAMETERS = 6  # most copies at the height of a sweep: old, statistics, new, one in passing, two that momentum keeps
@@ -74,7 +74,7 @@ class StoredTree:
         self._end = weakref.finalize(self, remove_files, list(tree_leaves(paths)))
 
     def get_paths(self) -> list[Path]:
-        """Return the files; who holds on to this method holds on to them."""
+        """Return the files, which are kept as long as a reference to this method is."""
         return list(tree_leaves(self.paths))
 
     def get(self) -> Tree:
@@ -92,7 +92,7 @@ class DiskHolder(Holder):
         itemsize, per_row = floating_type(views).itemsize, row_bytes(views)
         size = min(engine.block_rows(width, itemsize, len(views), per_row), most or len(views))
         if engine.memory_limit is not None:
-            size = _rows_within(engine.memory_limit, size, views, width, itemsize, per_row)
+            size = _count_rows(engine.memory_limit, size, views, width, itemsize, per_row)
         starts = range(0, len(views), min(size, len(views)))
         self.cuts = [(start, min(start + size, len(views))) for start in starts]
         self.store = TreeStore()
@@ -175,10 +175,10 @@ class DiskHolder(Holder):
                 del block
 
 
-def _rows_within(limit: int, most: int, views: LazyViews, width: int, itemsize: int, bytes_per_row: float) -> int:
+def _count_rows(limit: int, most: int, views: LazyViews, width: int, itemsize: int, bytes_per_row: float) -> int:
     """Rows per block so that a sweep stays within the limit: the engine's number halved as often as needed."""
     parameters = _PARAMETERS * width * itemsize * sum(views.n_features.values())
-    taken = resident()
+    taken = measure_memory()
     left = (limit - taken - parameters) * _SLACK
     per_row = 2 * 2 * bytes_per_row + _ROW_STATES * width * itemsize
     size = min(most, len(views))
@@ -194,7 +194,7 @@ def _rows_within(limit: int, most: int, views: LazyViews, width: int, itemsize: 
     return size
 
 
-def resident() -> int:
+def measure_memory() -> int:
     """Return the bytes of memory that this process takes now."""
     status = Path("/proc/self/status")
     if status.exists():

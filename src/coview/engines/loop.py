@@ -88,10 +88,10 @@ __all__ = [
     "NO_DEADLINE",
     "START_SHARE",
     "Deadline",
+    "Iteration",
     "LoopMixin",
     "Momentum",
     "Options",
-    "Sweep",
     "TimeBudget",
     "fold_in",
     "largest_in_time",
@@ -141,7 +141,7 @@ def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any 
         raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
     device = "cuda"
     if engine == "auto":
-        engine, device = _engine_of(data)
+        engine, device = _get_engine(data)
     # imported here: numba takes a second to load, and torch and dask may be absent
     if engine == "cpu":
         from coview.engines.cpu import CpuEngine
@@ -160,7 +160,7 @@ def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any 
     raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
 
 
-def _engine_of(data: Any) -> tuple[str, str]:
+def _get_engine(data: Any) -> tuple[str, str]:
     """Return the name of the engine that suits the data, and the device of CUDA tensors."""
     if isinstance(data, LazyViews) and data.is_dask:
         return "dask", ""
@@ -225,8 +225,8 @@ class TimeBudget:
     """Time that a fit may take, for `set_callbacks`.
 
     It counts everything that `fit` does: checks of the data, the start (at most 40 % of the budget, with fewer
-    candidates or a sample of the objects if need be), restarts and sweeps. There is always one sweep. Kernels that are
-    compiled on first use count as well. With a `Checkpoint` the start takes the time that it needs.
+    candidates or a sample of the objects if need be), restarts and iterations, of which there is always one. Kernels
+    that are compiled on first use count as well. With a `Checkpoint` the start takes the time that it needs.
 
     Parameters
     ----------
@@ -246,11 +246,11 @@ class TimeBudget:
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """What a callback is passed after each sweep.
+class Iteration:
+    """What a callback is passed after each iteration.
 
-    `objective` is of the state *before* the sweep (it falls out of the sweep itself); `change` is relative to the one
-    before; `state` makes the current state available.
+    `objective` is of the state *before* the iteration, which measures it on the way; `change` is relative to the one
+    before; `state` is the current state.
     """
 
     restart: int
@@ -272,7 +272,7 @@ class Options:
     n_init: int = 1
     momentum: bool = False
     deadline: Deadline = NO_DEADLINE
-    callbacks: Iterable[Callable[[Sweep], Any]] = ()
+    callbacks: Iterable[Callable[[Iteration], Any]] = ()
     checkpoint: CheckpointFile | None = None
 
 
@@ -326,7 +326,7 @@ class _Run:
     best: Fit | None
 
     def fit(self, fit: Fit) -> Fit:
-        """Sweep until a criterion is met; the last objective is measured in a pass of its own."""
+        """Iterate until a criterion is met; the last objective is measured in a pass of its own."""
         # seconds of a resumed fit go on where they ended
         clock = time.monotonic() - (fit.history["seconds"][-1] if fit.history["seconds"] else 0.0)
         momentum = Momentum(fit, self.holder) if self.options.momentum else None
@@ -345,8 +345,8 @@ class _Run:
         except KeyboardInterrupt:
             fit.stopped_by = "interrupt"
             warn_user(
-                f"The fit was interrupted after {fit.n_iter} of {self.options.max_iter} sweeps; the model keeps what "
-                "it has learned so far.",
+                f"The fit was interrupted after {fit.n_iter} of {self.options.max_iter} iterations; the model keeps "
+                "what it has learned so far.",
                 InterruptedFitWarning,
                 inside=True,  # a model that fits this one goes on with what it has
             )
@@ -364,7 +364,7 @@ class _Run:
         change = np.inf
         if len(values) > 1:
             change = (values[-1] - values[-2]) / max(abs(values[-1]), np.finfo(float).tiny)
-        report = Sweep(
+        report = Iteration(
             self.restart, options.n_init, fit.n_iter, options.max_iter, values[-1], float(change), seconds, fit.state
         )
         # a list: every callback is called after every sweep, even if an earlier one asked to stop
@@ -464,7 +464,7 @@ class LoopMixin(CallbackSupportMixin):
         Parameters
         ----------
         *callbacks : TimeBudget, Checkpoint, functions or scikit-learn callbacks
-            A function is called with a `Sweep` after each sweep, and stops the fit by returning True.
+            A function is called with an `Iteration` after each iteration, and stops the fit by returning True.
 
         Returns
         -------
@@ -474,8 +474,8 @@ class LoopMixin(CallbackSupportMixin):
             known = isinstance(callback, (TimeBudget, Checkpoint, FitCallback)) or callable(callback)
             if isinstance(callback, type) or not known:
                 raise TypeError(
-                    "set_callbacks takes a TimeBudget, a Checkpoint, functions of a sweep and scikit-learn callbacks, "
-                    f"got {callback!r}. Pass several one by one: set_callbacks(first, second)."
+                    "set_callbacks takes a TimeBudget, a Checkpoint, functions of an iteration and scikit-learn "
+                    f"callbacks, got {callback!r}. Pass several one by one: set_callbacks(first, second)."
                 )
         self._callbacks = tuple(  # type: ignore[attr-defined]
             one for one in callbacks if not isinstance(one, FitCallback)
@@ -516,7 +516,7 @@ class LoopMixin(CallbackSupportMixin):
         deadline: Deadline,
         *,
         n_init: int = 1,
-        watchers: Iterable[Callable[[Sweep], Any]] = (),
+        watchers: Iterable[Callable[[Iteration], Any]] = (),
     ) -> Fit:
         """Run the loop with this estimator's parameters, until the deadline.
 
@@ -525,7 +525,12 @@ class LoopMixin(CallbackSupportMixin):
         functions = [one for one in self._callbacks if not isinstance(one, (TimeBudget, Checkpoint))]
         momentum = self.algorithm == "fast"
         with ExitStack() as stack:
-            called = [*functions, *watchers, report_sweep, *_sklearn_watchers(self, X, reconstruct, n_init, stack)]
+            called = [
+                *functions,
+                *watchers,
+                report_iteration,
+                *_list_sklearn_callbacks(self, X, reconstruct, n_init, stack),
+            ]
             checkpoint = self._checkpoint_file(views, holder, carried)
             options = Options(self.max_iter, float(self.tol), n_init, momentum, deadline, called, checkpoint)
             return run(steps, holder, begin, options)
@@ -563,9 +568,9 @@ def models_inside(estimator: Any) -> list[LoopMixin]:
     return [one for one in (estimator, *estimator.get_params().values()) if isinstance(one, LoopMixin)]
 
 
-def _sklearn_watchers(
+def _list_sklearn_callbacks(
     estimator: Any, X: Any, reconstruct: Callable[[State], dict[str, Any]], n_init: int, stack: ExitStack
-) -> list[Callable[[Sweep], bool]]:
+) -> list[Callable[[Iteration], bool]]:
     """Return a function that passes every sweep on to scikit-learn's callbacks, if there are any.
 
     They are those of `set_callbacks`, and those of a search or pipeline around the estimator.
@@ -577,23 +582,23 @@ def _sklearn_watchers(
     context.call_on_fit_task_begin(estimator=estimator, X=X)
     stack.callback(lambda: context.call_on_fit_task_end(estimator=estimator, X=X))
 
-    def watch(sweep: Sweep) -> bool:
-        task = context.subcontext(task_name="sweep")
+    def watch(iteration: Iteration) -> bool:
+        task = context.subcontext(task_name="iteration")
         task.call_on_fit_task_begin(estimator=estimator, X=X)
         return bool(
             task.call_on_fit_task_end(
-                estimator=estimator, X=X, reconstruction_attributes=lambda: reconstruct(sweep.state)
+                estimator=estimator, X=X, reconstruction_attributes=lambda: reconstruct(iteration.state)
             )
         )
 
     return [watch]
 
 
-def report_sweep(sweep: Sweep) -> None:
-    """Show the progress of a fit: the restart if there are several, the sweep, the objective and its change."""
-    restart = f"restart {sweep.restart + 1}/{sweep.n_restarts}, " if sweep.n_restarts > 1 else ""
-    figures = f"objective {sweep.objective:.6g}, change {sweep.change:.1e}"
-    tell(f"{restart}sweep {sweep.number}/{sweep.max_iter}, {figures}", sweep.number, sweep.max_iter)
+def report_iteration(iteration: Iteration) -> None:
+    """Show the progress of a fit: the restart if there are several, the iteration, the objective and its change."""
+    restart = f"restart {iteration.restart + 1}/{iteration.n_restarts}, " if iteration.n_restarts > 1 else ""
+    figures = f"objective {iteration.objective:.6g}, change {iteration.change:.1e}"
+    tell(f"{restart}iteration {iteration.number}/{iteration.max_iter}, {figures}", iteration.number, iteration.max_iter)
 
 
 def fold_in(

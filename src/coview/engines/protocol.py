@@ -18,7 +18,7 @@ import numpy as np
 
 from coview.engines.reference import Handle
 from coview.engines.reference import ReferenceEngine as Engine
-from coview.views.arrays import memory_size
+from coview.views.arrays import count_bytes
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
 
@@ -33,15 +33,15 @@ __all__ = [
     "State",
     "Steps",
     "Tree",
+    "count_threads",
     "few_threads",
+    "find_thread_pools",
     "floating_type",
     "make_block",
     "make_blocks",
     "over_rows",
     "row_bytes",
     "sample_rows",
-    "thread_count",
-    "thread_pools",
     "tree_leaves",
     "tree_map",
 ]
@@ -190,7 +190,7 @@ def row_bytes(views: Any) -> float:
     """Return the bytes that a row of all views takes in memory, on average."""
     if isinstance(views, LazyViews):
         return sum(views.nbytes) / len(views)
-    return sum(map(memory_size, views.values())) / max(len(views), 1)
+    return sum(map(count_bytes, views.values())) / max(len(views), 1)
 
 
 class Holder:
@@ -258,7 +258,7 @@ class Holder:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def thread_pools() -> Any:
+def find_thread_pools() -> Any:
     """Return the thread pools of the libraries loaded so far, as threadpoolctl's controller."""
     global _known
     from threadpoolctl import ThreadpoolController
@@ -276,13 +276,13 @@ def few_threads(n_objects: int, n_clusters: int) -> AbstractContextManager[Any]:
     Examples
     --------
     >>> with few_threads(300, 3):
-    ...     thread_count(None)
+    ...     count_threads(None)
     1
     """
-    return thread_pools().limit(limits=1) if n_objects * n_clusters <= SMALL else nullcontext()
+    return find_thread_pools().limit(limits=1) if n_objects * n_clusters <= SMALL else nullcontext()
 
 
-def thread_count(n_jobs: int | None) -> int:
+def count_threads(n_jobs: int | None) -> int:
     """Return the number of threads: `n_jobs` as joblib counts it (None = all cores), within threadpoolctl's limits."""
     from joblib import cpu_count
 
@@ -290,7 +290,7 @@ def thread_count(n_jobs: int | None) -> int:
         raise ValueError("n_jobs must not be 0; use -1 for all cores.")
     cores = cpu_count()
     wanted = cores if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
-    limits = [pool["num_threads"] for pool in thread_pools().info() if pool["user_api"] == "openmp"]
+    limits = [pool["num_threads"] for pool in find_thread_pools().info() if pool["user_api"] == "openmp"]
     return max(1, min([wanted, *limits]))
 
 

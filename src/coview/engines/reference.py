@@ -192,15 +192,15 @@ class ReferenceEngine:
                 added[i] = np.inf if there.any() else 0.0
                 continue
             # the answer where no two views are tied, and where all are; else multipliers have to be searched
-            h = _tied_entries(q, totals, weight)
+            h = _find_tied_entries(q, totals, weight)
             if not np.abs(h.sum(axis=1) - 1).max() <= 1e-10:
                 q, added[i] = q + damping * totals[:, None] * old, damping
 
                 def excess(eta: Array, q: Array = q) -> Array:
-                    return np.nan_to_num(_tied_entries(q, eta, weight).sum(axis=1), nan=1e3) - 1
+                    return np.nan_to_num(_find_tied_entries(q, eta, weight).sum(axis=1), nan=1e3) - 1
 
                 found = least_squares(excess, q.sum(axis=1), x_scale="jac", xtol=1e-15, ftol=1e-15, gtol=1e-15)
-                h = _tied_entries(q, found.x, weight)
+                h = _find_tied_entries(q, found.x, weight)
             new[there, i] = h
         return new, added
 
@@ -361,11 +361,11 @@ class ReferenceEngine:
         return Z
 
 
-def _tied_entries(q: np.ndarray, eta: np.ndarray, weight: float) -> np.ndarray:
+def _find_tied_entries(q: np.ndarray, eta: np.ndarray, weight: float) -> np.ndarray:
     """Maximize q_v log h_v - eta_v h_v - weight |h_v - h_w| of each topic, by every way in which views can be tied."""
     # all orders of all groups: far too slow for more than a few views, and plainly right
     h, best = np.full(q.shape, np.nan), np.full(q.shape[1], -np.inf)
-    for groups in _orders(list(range(len(q)))):
+    for groups in _list_orders(list(range(len(q)))):
         value, gain, below = np.empty(q.shape), np.zeros(q.shape[1]), len(q)
         last, falls = np.full(q.shape[1], np.inf), np.ones(q.shape[1], dtype=bool)
         for group in groups:
@@ -381,11 +381,11 @@ def _tied_entries(q: np.ndarray, eta: np.ndarray, weight: float) -> np.ndarray:
     return h
 
 
-def _orders(views: list[int]) -> Iterator[list[list[int]]]:
+def _list_orders(views: list[int]) -> Iterator[list[list[int]]]:
     """Every way in which views can be tied in groups, from the highest to the lowest."""
     if not views:
         yield []
     for size in range(1, len(views) + 1):
         for top in combinations(views, size):
-            for rest in _orders([v for v in views if v not in top]):
+            for rest in _list_orders([v for v in views if v not in top]):
                 yield [list(top), *rest]

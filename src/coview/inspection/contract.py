@@ -41,12 +41,12 @@ from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed, printable, quantity, short
-from coview.utils.tables import html_table
+from coview.utils.tables import format_html_table
 from coview.utils.warn import unwarned
 from coview.validation import base_seed, check_count, check_number
 from coview.views.arrays import for_sklearn
 from coview.views.coerce import as_views
-from coview.views.inputs import ViewInput, in_fitted_order
+from coview.views.inputs import ViewInput, order_as_fitted
 from coview.views.lazy import LazyViews
 from coview.views.views import PLAIN, Views, check_same_order, is_plain
 
@@ -252,7 +252,7 @@ class Inspection:
     unused_views : tuple of str
         Views that the model leaves out, or gives the weight 0: they have no opinion anywhere.
     n_iter : int or None
-        Number of sweeps of the fit.
+        Number of iterations of the fit.
     model : object
         What `inspect` was asked about.
     inputs : dict of ViewInput
@@ -345,7 +345,7 @@ class Inspection:
             if taken:
                 columns[head] = [taken.get(view, "") for view in self.views]
         title = "; ".join([", ".join([self._title(), *objects]), *self._chosen()])
-        return html_table(title, tuple(columns), list(zip(*columns.values())))
+        return format_html_table(title, tuple(columns), list(zip(*columns.values())))
 
     def _scaled(self) -> dict[str, str]:
         return {view: describe_scaling(scaling) for view, scaling in self.scalings.items()}
@@ -523,7 +523,7 @@ class Inspection:
         """
         objects = self.prepare(X)
         return (
-            in_fitted_order(self.name, objects, self.views) if isinstance(objects, Views) else Views({PLAIN: objects})
+            order_as_fitted(self.name, objects, self.views) if isinstance(objects, Views) else Views({PLAIN: objects})
         )
 
     def _prepared(self, X: Any, prepared: bool, *, lazy: bool = False) -> Any:

@@ -26,7 +26,7 @@ NEIGHBOR_OBJECTS = 3_000
 
 _TITLES = {
     "objective": "Objective",
-    "flips": "Labels changed per sweep",
+    "flips": "Labels changed per iteration",
     "held_out": "Agreement with held-out labels",
     "difference": "Difference between the views' margins",
     "updates": "Share of rounds that changed the weights",
@@ -48,7 +48,7 @@ def fit_curves(inspection: Inspection) -> list[dict[str, Any]]:
         numbers = np.asarray(values, dtype=np.float64).reshape(-1) if len(values) else np.zeros(0)
         if key == "seconds" or numbers.size < 2 or not np.isfinite(numbers).any():
             continue
-        unit = "component" if key == "correlations" else "sweep" if inspection.n_rounds is None else "pass"
+        unit = "component" if key == "correlations" else "iteration" if inspection.n_rounds is None else "pass"
         title = _TITLES.get(key, str(key).replace("_", " ").capitalize())
         curve = {"key": key, "title": title, "x": unit, "values": to_jsonable(numbers)}
         if seconds is not None and len(seconds) == len(numbers):

@@ -55,7 +55,7 @@ from coview.inspection.features import Features, is_measured
 from coview.inspection.memberships import dense
 from coview.utils.tables import ColumnTable
 from coview.utils.warn import warn_user
-from coview.views.arrays import is_whole
+from coview.views.arrays import holds_tokens, split_counts
 from coview.views.views import Views
 
 if TYPE_CHECKING:
@@ -288,25 +288,13 @@ def _halves(views: Views, counted: list[str], seed: int) -> tuple[Views, Views]:
     """Two halves of the counts of each object: single tokens where counts are whole numbers, else single features."""
     first, second = {}, {}
     for number, view in enumerate(counted):
-        rng = np.random.default_rng([seed, number])
-        counts = sparse.csr_array(views[view])
-        whole = _can_be_drawn(counts)
-        thinned = rng.binomial(counts.data.astype(np.int64), 0.5) if whole else rng.integers(0, 2, counts.nnz)
-        drawn = thinned if whole else counts.data * thinned
-        first[view] = _with_data(counts, drawn.astype(np.float64))
-        second[view] = _with_data(counts, counts.data - drawn)
+        first[view], second[view] = split_counts(views[view], np.random.default_rng([seed, number]))
     if not counted:
         return views, views
     present = {view: views.present[:, views.names.index(view)] for view in counted}
     names = {view: views.feature_names[view] for view in counted if view in views.feature_names}
     one, other = (Views(part, present=present, feature_names=names) for part in (first, second))
     return one, other
-
-
-def _with_data(counts: sparse.csr_array, data: np.ndarray) -> sparse.csr_array:
-    part = sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
-    part.eliminate_zeros()
-    return part
 
 
 def _standardized(fits: np.ndarray, sizes: np.ndarray, others: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -430,7 +418,7 @@ def _make_objects(
     inspection: Inspection, views: Views, profiles: dict[str, Features], sizes: dict[str, np.ndarray], seed: int
 ) -> Views | None:
     """Objects that the model makes, of the lengths of some objects and with the memberships of others."""
-    can = [view for view in sizes if not profiles[view].probabilities or _can_be_drawn(sparse.csr_array(views[view]))]
+    can = [view for view in sizes if not profiles[view].probabilities or holds_tokens(sparse.csr_array(views[view]))]
     if not any(profiles[view].probabilities for view in can):
         return None
     total = np.sum([sizes[view] for view in can], axis=0)
@@ -513,10 +501,6 @@ def _length_bins(lengths: np.ndarray) -> np.ndarray:
     if held < LEAST_OF_LENGTH and bins[-1] > 0:
         bins = [min(number, bins[-1] - 1) for number in bins]
     return np.array(bins)[codes]
-
-
-def _can_be_drawn(counts: sparse.csr_array) -> bool:
-    return is_whole(counts) and counts.data.max(initial=0) < 2**31
 
 
 def _slope(places: np.ndarray, fits: np.ndarray) -> float:

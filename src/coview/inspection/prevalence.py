@@ -310,7 +310,7 @@ def make_bins(values: Any, n_objects: int, by: str = "value", n_bins: int | None
     dates, shortest = _as_dates(cells, by)
     if dates is not None:
         periods = PERIODS[PERIODS.index(shortest) :]
-        if n_bins is None:  # half-years are for who asks for few
+        if n_bins is None:  # half-years only where `n_bins` asks for few bins
             periods = tuple(period for period in periods if period != "H")
         return _periods(dates, n_bins or MOST_PERIODS, periods)
     column = as_table({by: cells}).column(by)

@@ -10,7 +10,7 @@ import math
 import re
 from typing import Any
 
-__all__ = ["find_delimiter", "spreadsheet_cell", "without_escape"]
+__all__ = ["escape_cell", "find_delimiter", "unescape_cell"]
 
 _FORMULA = "=+-@＝＋－＠"  # how formulas begin, also as East Asian keyboards type them
 
@@ -26,24 +26,24 @@ def find_delimiter(header: str) -> str:
     return max((",", ";", "\t", "|"), key=re.sub(r'"[^"]*"?', "", header).count)
 
 
-def spreadsheet_cell(value: Any) -> Any:
+def escape_cell(value: Any) -> Any:
     """Return a cell of a .csv or .tsv table that no spreadsheet takes for a formula; numbers stay numbers.
 
     Examples
     --------
-    >>> [spreadsheet_cell(value) for value in ("=1+2", "@sum", "-3.5", -3.5, "fox", "+", "- a fox")]
+    >>> [escape_cell(value) for value in ("=1+2", "@sum", "-3.5", -3.5, "fox", "+", "- a fox")]
     ["'=1+2", "'@sum", '-3.5', -3.5, 'fox', '+', "'- a fox"]
     """
     # one that reads as escaped gets another ', so that reading takes away what writing added
     return f"'{value}" if isinstance(value, str) and _runs(value.lstrip("'")) else value
 
 
-def without_escape(cell: str) -> str:
-    """Return the text that `spreadsheet_cell` made a cell of.
+def unescape_cell(cell: str) -> str:
+    """Return the text that `escape_cell` made a cell of.
 
     Examples
     --------
-    >>> [without_escape(cell) for cell in ("'=1+2", "'tis", "+", "''@sum")]
+    >>> [unescape_cell(cell) for cell in ("'=1+2", "'tis", "+", "''@sum")]
     ['=1+2', "'tis", '+', "'@sum"]
     """
     return cell[1:] if cell.startswith("'") and _runs(cell.lstrip("'")) else cell

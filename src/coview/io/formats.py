@@ -15,9 +15,9 @@ from scipy import io, sparse
 from coview.exceptions import DataFileError
 from coview.io.tables import DELIMITERS, read_frame
 from coview.preprocessing.columns import find_missing, read_vectors
-from coview.utils.jsonable import json_rows
-from coview.utils.messages import file_errors, not_text, short
-from coview.views.arrays import frame_ids
+from coview.utils.jsonable import read_json_rows
+from coview.utils.messages import file_errors, make_text_error, short
+from coview.views.arrays import read_frame_ids
 from coview.views.coerce import as_views
 from coview.views.views import Views
 
@@ -58,7 +58,7 @@ def load_file(path: Path) -> dict[str, FileView]:
         try:
             content = _READERS[extension](path)
         except UnicodeDecodeError as error:
-            raise not_text(path, error) from None
+            raise make_text_error(path, error) from None
     return content if isinstance(content, dict) else {path.stem: content}
 
 
@@ -154,21 +154,23 @@ def _read_table(path: Path) -> FileView | dict[str, FileView]:
     if not len(frame) or not frame.columns:
         raise DataFileError(f"{path} has no rows. Write one row per object below the names of the columns.")
     _check_names(path, frame.columns)
-    ids = frame_ids(frame)
+    ids = read_frame_ids(frame)
     first = frame[:, 0]
     unnamed = not first.name or first.name.startswith("Unnamed: 0")  # as pandas calls it
     if unnamed or first.name.lower() == "id" or (first.dtype == nw.String and first.n_unique() == len(frame)):
         # such a column holds names: as numbers they would be a feature that no two objects share
-        ids = _typed_ids(path, first.to_list())
+        ids = _convert_ids(path, first.to_list())
         frame = frame.drop(first.name)
     if not frame.columns:
         raise DataFileError(f"{path} has no column of features beside {first.name!r}.")
     matrices = {name: read_vectors(name, frame[name]) for name in frame.columns}
-    vectors = {str(name): _vector_view(matrix, ids) for name, matrix in matrices.items() if matrix is not None}
+    vectors = {str(name): _read_vector_view(matrix, ids) for name, matrix in matrices.items() if matrix is not None}
     frame = frame.drop(*[name for name in matrices if str(name) in vectors])
     if not frame.columns:
         return vectors if len(vectors) > 1 else next(iter(vectors.values()))
-    return {path.stem: _number_view(path, frame, ids), **vectors} if vectors else _number_view(path, frame, ids)
+    return (
+        {path.stem: _read_number_view(path, frame, ids), **vectors} if vectors else _read_number_view(path, frame, ids)
+    )
 
 
 def _check_names(path: Path, names: list[str]) -> None:
@@ -179,16 +181,16 @@ def _check_names(path: Path, names: list[str]) -> None:
         raise DataFileError(f"{path} has no header row: its first line is all numbers. Add the columns' names.")
 
 
-def _vector_view(matrix: np.ndarray, ids: np.ndarray | None) -> FileView:
+def _read_vector_view(matrix: np.ndarray, ids: np.ndarray | None) -> FileView:
     missing = find_missing(matrix)
     if not missing.any():
         return FileView(matrix, ids)
     return FileView(np.where(missing[:, None], matrix.dtype.type(0), matrix), ids, present=~missing)
 
 
-def _number_view(path: Path, frame: Any, ids: np.ndarray | None) -> FileView:
+def _read_number_view(path: Path, frame: Any, ids: np.ndarray | None) -> FileView:
     empty = np.sum([column.is_null().to_numpy() for column in frame.iter_columns()], axis=0)
-    have = rows_present(path, empty, len(frame.columns))
+    have = find_present_rows(path, empty, len(frame.columns))
     if have is None:
         return FileView(frame.to_native(), ids)
     matrix = np.zeros(frame.shape)
@@ -196,7 +198,7 @@ def _number_view(path: Path, frame: Any, ids: np.ndarray | None) -> FileView:
     return FileView(matrix, ids, list(frame.columns), have)
 
 
-def rows_present(path: Path, empty: np.ndarray, columns: int, first: int = 0) -> np.ndarray | None:
+def find_present_rows(path: Path, empty: np.ndarray, columns: int, first: int = 0) -> np.ndarray | None:
     """Return which rows of a table have values, or None where all do; `empty` counts the empty cells of each."""
     # in a row with some values an empty cell may mean 0 or unknown: only its author knows
     partly = np.flatnonzero((empty > 0) & (empty < columns))
@@ -218,7 +220,7 @@ def _read_jsonl(path: Path) -> FileView:
     indptr = [0]
     with open(path, encoding="utf-8-sig") as stream:
         lines = [line for line in stream if line.strip()]
-    for number, row in enumerate(json_rows(lines, path), start=1):
+    for number, row in enumerate(read_json_rows(lines, path), start=1):
         if "id" in row:
             ids.append(row.pop("id"))
         for feature, value in row.items():
@@ -237,10 +239,10 @@ def _read_jsonl(path: Path) -> FileView:
             f"{path} has an id in {len(ids)} of {len(lines)} lines. Add an id to every line, or to none."
         )
     matrix = sparse.csr_array((np.asarray(data), indices, indptr), shape=(len(lines), len(columns)))
-    return FileView(matrix, _typed_ids(path, ids) if ids else None, list(columns))
+    return FileView(matrix, _convert_ids(path, ids) if ids else None, list(columns))
 
 
-def _typed_ids(path: Path, values: list[Any]) -> np.ndarray:
+def _convert_ids(path: Path, values: list[Any]) -> np.ndarray:
     if all(isinstance(value, str) for value in values):
         return np.array(values, dtype=object)
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):

@@ -3,7 +3,8 @@
 A model file is an archive (`coview.utils.archive`) of names and numbers: the name of the class, its constructor
 parameters and its fitted attributes. Loading looks the class up by that name, among the estimators of coview and the
 public ones of scikit-learn, calls its constructor and sets the attributes; no other code is reached. An estimator of
-coview is then checked against what its class says of its attributes (`coview.utils.fitted_state`).
+coview is then checked against what its class says of its attributes (`coview.utils.fitted_state`). An estimator of
+scikit-learn that holds none of coview is stored by skops, whose list of trusted types is extended by `_TRUSTED`.
 """
 
 from __future__ import annotations
@@ -63,6 +64,35 @@ _OBJECTS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 # what is run, and folders that are written to and unpickled from: no file decides on that
 _GIVEN_AGAIN = ("encoder", "cache", "memory")
+# what estimators of scikit-learn hold beside the types that skops trusts: compiled trees and their like, which are data
+_TRUSTED = [
+    "numpy.dtype",
+    "numpy.mean",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
+    "sklearn._loss.loss.HalfTweedieLossIdentity",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.feature_selection._mutual_info.mutual_info_classif",
+    "sklearn.feature_selection._univariate_selection.chi2",
+    "sklearn.feature_selection._univariate_selection.f_classif",
+    "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+    "sklearn.gaussian_process.kernels.ConstantKernel",
+    "sklearn.gaussian_process.kernels.Product",
+    "sklearn.gaussian_process.kernels.RBF",
+    "sklearn.gaussian_process.kernels.Sum",
+    "sklearn.gaussian_process.kernels.WhiteKernel",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.model_selection._split.KFold",
+    "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.tree._tree.Tree",
+    "sklearn.utils._bunch.Bunch",
+]
 _SHOWN = 20  # parts of a list or dict that an outline shows
 
 
@@ -249,6 +279,8 @@ class _Packer:
                 f"Cannot store {where}: {cls.__name__} is neither in the catalog of coview nor a public estimator of "
                 "scikit-learn."
             )
+        if not any(_is_ours(type(part)) for part in (model, *_estimators_inside(model))):
+            return {"class": cls.__name__, "version": sklearn.__version__, "skops": _dump(model, where)}
         packed: dict[str, Any] = {"class": cls.__name__, "params": self._close(cls, params)}
         if _is_ours(cls):
             attributes = {key: _gather(value) for key, value in attributes.items() if _is_kept(cls, key)}
@@ -279,6 +311,24 @@ class _Packer:
             else:
                 self.left_out.append(f"{cls.__name__}.{name}")
         return closed
+
+
+def _estimators_inside(model: BaseEstimator) -> list[BaseEstimator]:
+    return [part for part in model.get_params().values() if isinstance(part, BaseEstimator)]
+
+
+def _dump(model: BaseEstimator, where: str) -> np.ndarray:
+    """Return the bytes that skops makes of an estimator of scikit-learn; one that could not be read is refused."""
+    from skops.io import dumps, get_untrusted_types
+
+    try:
+        content = dumps(model)
+        foreign = sorted(set(get_untrusted_types(data=content)) - set(_TRUSTED))
+    except (TypeError, RecursionError, AttributeError) as error:
+        raise TypeError(f"Cannot store {where}, a {type(model).__name__}: {error}") from error
+    if foreign:
+        raise TypeError(f"Cannot store {where}: its {type(model).__name__} holds {foreign[0]}, which no file may name.")
+    return np.frombuffer(content, dtype=np.uint8)
 
 
 def _is_ours(cls: type) -> bool:
@@ -343,13 +393,16 @@ class _Unpacker:
             raise ModelFileError(f"{self._path} contradicts itself: of its {tag}, {error}. Write it again.") from None
 
     def _build_estimator(self, tree: dict[str, Any], version: str) -> Any:
-        name, params, attributes = tree["class"], tree["params"], tree["attributes"]
+        name = tree["class"]
         cls = _find_class(name)
         if cls is None:
             raise ModelFileError(
                 f"{self._path} holds a {name}, which neither coview {__version__} nor scikit-learn "
                 f"{sklearn.__version__} has; it needs coview >= {version}."
             )
+        if "skops" in tree:
+            return self._build_sklearn(cls, tree)
+        params, attributes = tree["params"], tree["attributes"]
         decided = [key for key in _GIVEN_AGAIN if params.get(key) is not None]
         if decided:
             raise ModelFileError(
@@ -368,9 +421,26 @@ class _Unpacker:
         vars(model).update(attributes)
         if _is_ours(cls):
             self._check(model, attributes, version)
-        elif tree["version"] != sklearn.__version__:
-            versions = {"current_sklearn_version": sklearn.__version__, "original_sklearn_version": tree["version"]}
-            warnings.warn(InconsistentVersionWarning(estimator_name=name, **versions), stacklevel=2)
+        else:
+            _warn_of_version(name, tree["version"])
+        return model
+
+    def _build_sklearn(self, cls: type, tree: dict[str, Any]) -> Any:
+        """Return what skops stored, which must be of the class that the file names."""
+        from skops.io import loads
+
+        _warn_of_version(cls.__name__, tree["version"])
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", InconsistentVersionWarning)  # issued above, once for all parts
+                model = loads(tree["skops"].tobytes(), trusted=_TRUSTED)
+        except Exception as error:  # damaged parts fail wherever they are used first
+            raise ModelFileError(
+                f"{self._path} holds a {cls.__name__} that cannot be read ({type(error).__name__}: {error}). Use "
+                "another copy of it, or fit the model again."
+            ) from error
+        if type(model) is not cls:
+            raise ModelFileError(f"{self._path} contradicts itself: its {cls.__name__} is a {type(model).__name__}.")
         return model
 
     def _check(self, model: Any, attributes: dict[str, Any], version: str) -> None:
@@ -382,6 +452,12 @@ class _Unpacker:
                 f"{self._path}, written by coview {version}, contradicts itself or coview {__version__}: of its "
                 f"{type(model).__name__}, {error}. Use another copy of it, or fit the model again."
             ) from None
+
+
+def _warn_of_version(name: str, version: str) -> None:
+    if version != sklearn.__version__:
+        versions = {"current_sklearn_version": sklearn.__version__, "original_sklearn_version": version}
+        warnings.warn(InconsistentVersionWarning(estimator_name=name, **versions), stacklevel=2)
 
 
 def _check(model: Any, attributes: dict[str, Any]) -> None:

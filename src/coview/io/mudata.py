@@ -11,7 +11,7 @@ from coview.exceptions import DataFileError, ViewsError
 from coview.inspection import Inspection, inspect
 from coview.utils.messages import listed
 from coview.views.arrays import is_anndata, is_mudata
-from coview.views.coerce import as_views, in_memory_views
+from coview.views.coerce import as_views, check_in_memory
 from coview.views.views import Views
 
 __all__ = ["to_mudata"]
@@ -54,7 +54,7 @@ def to_mudata(X: Any, model: Any = None, *, key: str = "coview") -> Any:
     ...     data = to_mudata(X, model)
     ...     assert list(data.mod) == ["words"] and data.obsm["coview"].shape == (20, 2)
     """
-    data = X if is_mudata(X) or is_anndata(X) else _make_mudata(in_memory_views(X, "to_mudata", "Call it"))
+    data = X if is_mudata(X) or is_anndata(X) else _make_mudata(check_in_memory(X, "to_mudata", "Call it"))
     if model is not None:
         fitted = inspect(model)
         _annotate(data, _select_views(X, fitted), fitted, key)

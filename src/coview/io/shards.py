@@ -29,7 +29,7 @@ from scipy import sparse
 from coview.exceptions import DataFileError
 from coview.utils.limits import text_array
 from coview.utils.messages import file_errors
-from coview.views.arrays import stored_values
+from coview.views.arrays import get_stored_values
 from coview.views.views import Views
 
 __all__ = [
@@ -121,7 +121,7 @@ def write_shard(folder: Path, shard: int, piece: Views) -> ShardEntry:
         file = name_file(shard, part)
         np.save(folder / file, np.ascontiguousarray(array), allow_pickle=False)  # rows together in the file
         sha256[file] = compute_checksum(folder / file)
-    return ShardEntry(len(piece), [stored_values(matrix) for matrix in piece.values()], sha256)
+    return ShardEntry(len(piece), [get_stored_values(matrix) for matrix in piece.values()], sha256)
 
 
 def _list_arrays(piece: Views) -> Iterator[tuple[str, np.ndarray]]:

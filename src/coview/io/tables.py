@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from coview.exceptions import DataFileError
-from coview.io.delimited import find_delimiter, without_escape
+from coview.io.delimited import find_delimiter, unescape_cell
 from coview.utils.messages import file_errors, listed
 
 __all__ = ["DELIMITERS", "MISSING_CELLS", "TABLES", "read_frame", "read_header", "read_table"]
@@ -57,7 +57,7 @@ def read_table(path: str | Path, sep: str | None = None) -> Any:
     if path.suffix.lower() in DELIMITERS:
         for name, dtype in frame.schema.items():
             if dtype == nw.String and frame[name].str.starts_with("'").any():
-                cells = [without_escape(cell) if isinstance(cell, str) else None for cell in frame[name].to_list()]
+                cells = [unescape_cell(cell) if isinstance(cell, str) else None for cell in frame[name].to_list()]
                 frame = frame.with_columns(nw.new_series(name, cells, nw.String, backend=frame.implementation))
         frame = frame.filter(nw.any_horizontal(~nw.all().is_null(), ignore_nulls=False))
     if not len(frame):
@@ -80,8 +80,8 @@ def read_header(path: str | Path, sep: str | None = None) -> list[str] | None:
     if kind not in DELIMITERS:
         return None
     with open(path, encoding="utf-8-sig", errors="replace", newline="") as stream:
-        names = next(csv.reader(stream, delimiter=_separator(Path(path), kind, sep)), [])
-    return [without_escape(name.strip()) for name in names]
+        names = next(csv.reader(stream, delimiter=_detect_separator(Path(path), kind, sep)), [])
+    return [unescape_cell(name.strip()) for name in names]
 
 
 def read_frame(path: str | Path, sep: str | None = None) -> Any:
@@ -98,7 +98,7 @@ def read_frame(path: str | Path, sep: str | None = None) -> Any:
             except ImportError:
                 problem = f"{path} needs polars, or pandas with pyarrow, to be read"
                 raise DataFileError(f'{problem}. Run: pip install "coview[table]".') from None
-        frame.columns = [without_escape(str(name).strip()) for name in frame.columns]
+        frame.columns = [unescape_cell(str(name).strip()) for name in frame.columns]
         return frame
 
 
@@ -114,7 +114,7 @@ def _check_file(path: Path, sep: str | None) -> str:
     return kind
 
 
-def _separator(path: Path, kind: str, sep: str | None) -> str:
+def _detect_separator(path: Path, kind: str, sep: str | None) -> str:
     with open(path, encoding="utf-8-sig", errors="replace") as stream:
         return sep or DELIMITERS[kind] or find_delimiter(stream.readline())
 
@@ -128,7 +128,7 @@ def _read_by_polars(path: Path, kind: str, sep: str | None) -> Any:
         return polars.read_json(path, infer_schema_length=None)
     if kind == ".jsonl":
         return polars.read_ndjson(path.read_bytes(), infer_schema_length=None)
-    sign = _separator(path, kind, sep)
+    sign = _detect_separator(path, kind, sep)
     read = partial(polars.read_csv, path, separator=sign, null_values=list(MISSING_CELLS), glob=False)
     frame = read(infer_schema_length=None)  # a column is one of numbers only if all of its cells are
     # looking for dates in all rows takes ten times as long
@@ -148,5 +148,5 @@ def _read_by_pandas(path: Path, kind: str, sep: str | None) -> Any:
         return pandas.read_parquet(path)
     if kind in (".json", ".jsonl"):
         return pandas.read_json(path, orient="records", lines=kind == ".jsonl", convert_dates=False, dtype=False)
-    sign = _separator(path, kind, sep)
+    sign = _detect_separator(path, kind, sep)
     return pandas.read_csv(path, sep=sign, skip_blank_lines=False, low_memory=False)

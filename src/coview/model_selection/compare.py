@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from coview.classification.wrapper import unlabeled_as_minus_one
+from coview.classification.wrapper import mark_unlabeled
 from coview.exceptions import InterruptedFitWarning, ParameterError, ViewsError
 from coview.model_selection.jobs import JobOutcome, run_jobs, show_jobs
-from coview.model_selection.methods import Method, applicable_methods, selected_methods
+from coview.model_selection.methods import Method, list_applicable_methods, select_methods
 from coview.model_selection.scores import Task, check_scoring, evaluate
-from coview.model_selection.splits import few_label_splits, make_splits
+from coview.model_selection.splits import draw_few_label_splits, make_splits
 from coview.model_selection.table import UNFINISHED, Comparison
 from coview.utils.parameters import NONE, SECONDS, check_value, number
 from coview.utils.progress import is_shown
 from coview.validation import base_seed, check_count, check_enough_objects, check_option, encode_labels
-from coview.views.coerce import in_memory_views
+from coview.views.coerce import check_in_memory
 from coview.views.views import Views, check_same_order
 
 __all__ = ["compare"]
@@ -115,7 +115,7 @@ def compare(
     >>> result.rows[0]["accuracy"] > 0.9
     True
     """
-    views = in_memory_views(X, "compare", "Compare")
+    views = check_in_memory(X, "compare", "Compare")
     for name, values in (("y", y), ("groups", groups)):
         check_same_order(X, values, name)
     if not len(views):
@@ -151,13 +151,13 @@ def compare(
         splits = (
             make_splits(codes, cv, groups, seed)
             if kind == "classification"
-            else few_label_splits(codes, cv, n_repeats, groups, label_share, seed)
+            else draw_few_label_splits(codes, cv, n_repeats, groups, label_share, seed)
         )
     scorers = check_scoring(scoring, kind == "clustering")
-    plan = Task(kind, classes[codes], known, unlabeled_as_minus_one(codes, classes), splits, scorers, seed)
+    plan = Task(kind, classes[codes], known, mark_unlabeled(codes, classes), splits, scorers, seed)
     if links is not None:
         views = _identify_links(views, links)
-    selected = selected_methods(methods, applicable_methods(kind != "clustering", views, n_groups, links))
+    selected = select_methods(methods, list_applicable_methods(kind != "clustering", views, n_groups, links))
     names, metrics = [method.name for method in selected], list(scorers)
     progress: Any = show_jobs(names, len(splits), metrics[0]) if is_shown(verbose) else nullcontext()
     with progress as watch:

@@ -71,7 +71,7 @@ def run_jobs(
     return outcomes
 
 
-def one_sentence(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """Say an error in one line; its kind comes first where the sentence is not coview's own."""
     text = cut(str(error), 300) or "no message"
     return text if isinstance(error, CoviewError) else f"{type(error).__name__}: {text}"
@@ -95,7 +95,7 @@ def _do(work: Work, call: Call, job: Any, position: int, outcome: JobOutcome, wa
     except TimeoutError:
         outcome.status, outcome.note = "over budget", "Stopped by the time budget."
     except Exception as error:  # whatever a method raises belongs in its row of the table
-        outcome.status, outcome.note = "failed", one_sentence(error)
+        outcome.status, outcome.note = "failed", format_error(error)
     outcome.seconds = time.monotonic() - start
     watch(position, outcome)
 
@@ -182,7 +182,7 @@ def _answer(message: bytes) -> tuple[Any, str, float]:
     try:
         value = function(_shared, *args)
     except Exception as error:  # in words: not every error can be sent to another process
-        problem = one_sentence(error)
+        problem = format_error(error)
     return value, problem, time.monotonic() - start
 
 

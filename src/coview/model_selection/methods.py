@@ -29,7 +29,7 @@ from coview.utils.messages import did_you_mean
 from coview.views.coerce import as_views
 from coview.views.views import Views
 
-__all__ = ["Method", "applicable_methods", "only_views", "selected_methods", "set_seed"]
+__all__ = ["Method", "list_applicable_methods", "only_views", "select_methods", "set_seed"]
 
 GROUPS = ("method", "baseline", "links", "given")
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
@@ -47,7 +47,7 @@ class Method:
     group: str  # one of GROUPS
 
 
-def applicable_methods(classify: bool, views: Views, n_clusters: int, links: Any = None) -> list[Method]:
+def list_applicable_methods(classify: bool, views: Views, n_clusters: int, links: Any = None) -> list[Method]:
     """Return every applicable method and baseline, and with `links` methods behind `NeighborViews`."""
     counts = len(counted_views(views)) == len(views.names)
     methods = list(_from_catalog(classify, n_clusters))
@@ -57,7 +57,7 @@ def applicable_methods(classify: bool, views: Views, n_clusters: int, links: Any
     return every
 
 
-def selected_methods(methods: Any, known: list[Method]) -> list[Method]:
+def select_methods(methods: Any, known: list[Method]) -> list[Method]:
     """Return the methods that `methods` asks for: names or patterns, estimators, or ``{name: estimator}``."""
     if methods is None:
         return known

@@ -28,11 +28,12 @@ from coview.inspection import inspect
 from coview.model_selection.jobs import JobOutcome, run_jobs, show_jobs
 from coview.model_selection.methods import set_seed
 from coview.model_selection.scores import cluster_labels
-from coview.model_selection.splits import subsamples
+from coview.model_selection.splits import draw_subsamples
 from coview.model_selection.table import ResultTable
 from coview.utils.progress import is_shown
 from coview.validation import base_seed, check_count
-from coview.views.coerce import in_memory_views
+from coview.views.arrays import split_counts
+from coview.views.coerce import check_in_memory
 from coview.views.views import Views
 
 __all__ = ["ClusterChoice", "recommend", "select_clusters"]
@@ -105,7 +106,7 @@ def select_clusters(
         raise TypeError(
             f"estimator must be a clusterer, got {estimator!r}. The numbers to try are n_clusters=range(2, 9)."
         )
-    views = in_memory_views(X, "select_clusters", "Choose")
+    views = check_in_memory(X, "select_clusters", "Choose")
     model = _default_model(views) if estimator is None else clone(estimator)
     size = _size_parameter(model)
     numbers = _check_numbers(n_clusters, len(views))
@@ -266,7 +267,7 @@ def _judge(call: Callable[..., Any], job: tuple[int, Mapping[str, Any]]) -> Iter
 def _repeat(plan: _Plan, setting: Mapping[str, Any], r: int) -> dict[str, float]:
     n_rows = len(plan.views)
     # two overlapping samples, as Ben-Hur et al. (2002): a clustering that is there is found in both
-    one, two = list(subsamples(n_rows, 2 * plan.n_repeats, plan.seed))[2 * r : 2 * r + 2]
+    one, two = list(draw_subsamples(n_rows, 2 * plan.n_repeats, plan.seed))[2 * r : 2 * r + 2]
     here, there = np.full(n_rows, -1), np.full(n_rows, -1)
     # the two fits start from different seeds: what depends on the start is not stable either
     first, second = (set_seed(plan.model, plan.seed + 2 * r + i).set_params(**setting) for i in (0, 1))
@@ -276,11 +277,11 @@ def _repeat(plan: _Plan, setting: Mapping[str, Any], r: int) -> dict[str, float]
     # one cluster only is always found again
     several = min(len(np.unique(here[both])), len(np.unique(there[both]))) > 1
     part = {"stability": float(adjusted_rand_score(here[both], there[both])) if several else 0.0}
-    likelihood = held_out_likelihood(first, plan.views[np.setdiff1d(np.arange(n_rows), one)], plan.seed + r)
+    likelihood = compute_held_out_likelihood(first, plan.views[np.setdiff1d(np.arange(n_rows), one)], plan.seed + r)
     return part if likelihood is None else {**part, "likelihood": likelihood}
 
 
-def held_out_likelihood(model: Any, views: Views, seed: int) -> float | None:
+def compute_held_out_likelihood(model: Any, views: Views, seed: int) -> float | None:
     """Mean log-likelihood of new objects under a fitted model: per token by completion, or per object; None without."""
     fitted = inspect(model)
     density = fitted.log_likelihood(views)
@@ -288,34 +289,17 @@ def held_out_likelihood(model: Any, views: Views, seed: int) -> float | None:
         return density
     rng = np.random.default_rng(seed)
     # document completion (Wallach et al. 2009): one half tells the mixture, the other one is predicted
-    halves = {name: _deal_tokens(matrix, rng) for name, matrix in views.items()}
+    halves = {name: split_counts(matrix, rng) for name, matrix in views.items()}
     known = {name: half for name, (half, _) in halves.items()}
     expected = fitted.expected(Views(known, ids=views.ids, present=views.present, feature_names=views.feature_names))
     if not expected:
         return None
-    total = sum(_log_likelihood(halves[name][1], *parts) for name, parts in expected.items())
+    total = sum(_compute_log_likelihood(halves[name][1], *parts) for name, parts in expected.items())
     mass = float(sum(halves[name][1].sum() for name in expected))
     return total / mass if mass else 0.0
 
 
-def _deal_tokens(matrix: Any, rng: np.random.Generator) -> tuple[Any, sparse.csr_array]:
-    """Deal the tokens of counts, or the entries of other values, into two matrices."""
-    whole = sparse.csr_array(matrix, copy=True)
-    whole.sum_duplicates()
-    values = whole.data
-    if np.array_equal(values, np.round(values)):
-        one = rng.binomial(values.astype(np.int64), 0.5).astype(values.dtype)
-    else:
-        one = np.where(rng.random(len(values)) < 0.5, values, 0).astype(values.dtype)
-    parts = []
-    for part in (one, values - one):
-        # copies: eliminate_zeros works in place, and the other half needs the indices too
-        parts.append(sparse.csr_array((part, whole.indices.copy(), whole.indptr.copy()), shape=whole.shape))
-        parts[-1].eliminate_zeros()
-    return parts[0], parts[1]
-
-
-def _log_likelihood(asked: sparse.csr_array, mixture: np.ndarray, profiles: np.ndarray) -> float:
+def _compute_log_likelihood(asked: sparse.csr_array, mixture: np.ndarray, profiles: np.ndarray) -> float:
     """Sum of x log p over the non-zeros, 256 rows at a time: p of all features of so many objects is small enough."""
     total, n_features = 0.0, asked.shape[1]
     for start in range(0, asked.shape[0], 256):

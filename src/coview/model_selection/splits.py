@@ -1,4 +1,4 @@
-"""Who learns and who is asked: the same splits for every method.
+"""Training and test objects: the same splits for every method.
 
 With all labels known: folds, stratified by class, whole groups where there are groups. With few labels: all objects are
 there from the start, and only labels are hidden.
@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from coview.exceptions import ParameterError
 from coview.utils.sampling import list_splits
 
-__all__ = ["few_label_splits", "make_splits", "subsamples"]
+__all__ = ["draw_few_label_splits", "draw_subsamples", "make_splits"]
 
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -28,7 +28,7 @@ def make_splits(codes: np.ndarray, cv: Any, groups: Any, seed: int) -> list[Spli
     return list_splits(cv, codes, classifier=True, groups=groups)
 
 
-def few_label_splits(
+def draw_few_label_splits(
     codes: np.ndarray, cv: Any, n_repeats: int, groups: Any, share: float | None, seed: int
 ) -> list[Split]:
     """Return (rows that keep their label, rows to be asked for); all others are unlabeled.
@@ -51,7 +51,7 @@ def few_label_splits(
     return splits
 
 
-def subsamples(n_rows: int, number: int, seed: int) -> Iterator[np.ndarray]:
+def draw_subsamples(n_rows: int, number: int, seed: int) -> Iterator[np.ndarray]:
     """Yield sorted random rows, four fifths of all."""
     for r in range(number):
         rng = np.random.default_rng([seed, r])

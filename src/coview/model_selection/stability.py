@@ -78,7 +78,7 @@ def refit_stability(
             # a pipeline of texts may choose other words from other objects
             _check_features(mine, theirs, ours)
             others.append(_weights(theirs, X))
-    shared = np.mean([_found_again(ours, other, n_features) for other in others], axis=0)
+    shared = np.mean([_find_again(ours, other, n_features) for other in others], axis=0)
     columns: dict[str, list[Any]] = {"group": [], "name": [], "view": [], "stability": []}
     for view, stability in zip(ours, shared):
         columns["group"] += [str(key) for key in mine.groups]
@@ -98,7 +98,7 @@ def _check_features(mine: Inspection, theirs: Inspection, views: Iterable[str]) 
             )
 
 
-def _found_again(ours: dict[str, Any], theirs: dict[str, Any], n_features: int) -> np.ndarray:
+def _find_again(ours: dict[str, Any], theirs: dict[str, Any], n_features: int) -> np.ndarray:
     """Shared features of each group and its partner by view (views x groups); one partner for all views."""
     overlaps = np.array([compute_shared_features(ours[view], theirs[view], n_features) for view in ours])
     # matched by all views together: a group that is another one in each view would not be found again

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import to_jsonable
-from coview.utils.tables import html_table, text_table
+from coview.utils.tables import format_html_table, format_text_table
 
 __all__ = ["Comparison", "ResultTable"]
 
@@ -62,11 +62,11 @@ class ResultTable:
 
     def __str__(self) -> str:
         cells = [self._head(), *map(self._cells, self.rows)]
-        lines = text_table(repr(self), cells, aligned=len(cells[0]) - 1).split("\n")
+        lines = format_text_table(repr(self), cells, aligned=len(cells[0]) - 1).split("\n")
         return "\n".join([*(line.rstrip() for line in lines), "", fill(self._note(), 100)]).rstrip()
 
     def _repr_html_(self) -> str:
-        return html_table(f"{self!r}. {self._note()}", self._head(), [self._cells(row) for row in self.rows])
+        return format_html_table(f"{self!r}. {self._note()}", self._head(), [self._cells(row) for row in self.rows])
 
     def _content(self) -> dict[str, Any]:
         """Everything in plain values."""

@@ -30,14 +30,14 @@ from coview.kernels.passive_aggressive import LOSSES, UPDATES
 from coview.online.weights import (
     Memory,
     Outcome,
-    averaged_memory,
-    averages_of,
+    average_memory,
     check_memory,
+    compress_rows,
+    compute_averages,
     grow_classes,
-    learn_rows,
-    new_weights,
-    rows_of,
-    score_views,
+    make_weights,
+    score_rows,
+    update_weights,
 )
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
@@ -81,7 +81,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         Learn an intercept too, as a feature that is 1 for all objects; the paper has none.
     shuffle : bool, default=True
         Go over the objects in random order in `fit`; `partial_fit` takes them as they come. From 16,384 objects on,
-        random runs of 32 neighbors are mixed within windows of 512, an order that memory can follow.
+        random runs of 16 neighbors are mixed within windows of 512, an order that memory can follow.
     max_iter : int, default=1
         Passes over the data in `fit`; it ends sooner after a pass that changed nothing.
     random_state : int, RandomState, Generator or None, default=None
@@ -178,7 +178,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     def fit(self, X: Any, y: Any) -> MultiViewPassiveAggressiveClassifier:
         """Fit from scratch with at most `max_iter` passes over the objects."""
         views = self._fit_views(X)
-        codes, self.classes_ = _first_classes(y, len(views))
+        codes, self.classes_ = _read_first_classes(y, len(views))
         if len(self.classes_) < 2:
             raise ParameterError(
                 f"has 1 class ({short(self.classes_[0])}), but a classifier needs at least two classes.",
@@ -221,7 +221,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         """
         outcome, codes = self._learn_batch(X, y, classes)
         scores = _public(outcome.scores)
-        predictions = self.classes_[_best_class(scores)]
+        predictions = self.classes_[_choose_class(scores)]
         return Bunch(
             predictions=predictions, scores=scores, losses=outcome.losses, differences=outcome.gaps, codes=codes
         )
@@ -234,21 +234,21 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
             views = self._fit_views(X)
             for name, matrix in views.items():
                 check_magnitude(name, matrix)
-            codes, self.classes_ = _known_classes(y, len(views), None, classes, fixed=False)
+            codes, self.classes_ = _merge_classes(y, len(views), None, classes, fixed=False)
             self._begin(views, fixed=classes is not None)
             self.n_iter_ = 1
             self.history_ = {}
         else:
             views = X if self._is_plain_batch(X) else self._new_views(X)
-            codes, known = _known_classes(y, len(views), self.classes_, classes, fixed=self._memory["fixed"])
+            codes, known = _merge_classes(y, len(views), self.classes_, classes, fixed=self._memory["fixed"])
             # `average` may have been set since the last batch
-            memory = averaged_memory(self._memory, bool(self.average))
+            memory = average_memory(self._memory, bool(self.average))
             if len(known) > len(self.classes_):
                 memory = grow_classes(memory, np.searchsorted(known, self.classes_).tolist(), len(known))
             self.classes_ = known
             self._memory = {**memory, "fixed": memory["fixed"] or classes is not None}
         rows, codes, costs, options = self._batch(views, codes)
-        return learn_rows(self._memory, rows, codes, np.arange(len(views)), costs, options), codes
+        return update_weights(self._memory, rows, codes, np.arange(len(views)), costs, options), codes
 
     def _is_plain_batch(self, X: Any) -> bool:
         """Tell Views that are as fitted in all that `_new_views` would check; small batches feel that check."""
@@ -276,12 +276,12 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
                 f"update='paper' requires two views, got {len(self.view_names_)}.", use={"update": "exact"}
             )
         dtype = next(views.values()).dtype
-        memory = new_weights(self.n_features_by_view_, len(self.classes_), dtype, averages=bool(self.average))
+        memory = make_weights(self.n_features_by_view_, len(self.classes_), dtype, averages=bool(self.average))
         self._memory = {**memory, "dtype": dtype, "fixed": fixed}
 
     def _batch(self, views: Views, codes: np.ndarray) -> tuple[Any, ...]:
         """Return what the kernel needs beside the weights: rows, codes, costs by class, options."""
-        rows = rows_of(views, self.view_names_, self._memory["dtype"])
+        rows = compress_rows(views, self.view_names_, self._memory["dtype"])
         if self.class_weight == "balanced":
             factors = compute_class_weight("balanced", classes=self.classes_, y=self.classes_[codes[codes >= 0]])
         else:
@@ -301,7 +301,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         rows, codes, costs, options = batch
         block = max(_SCORES // len(self.classes_), 1)
         parts = [order[start : start + block] for start in range(0, len(order), block)]
-        outcomes = [learn_rows(self._memory, rows, codes, part, costs, options) for part in parts]
+        outcomes = [update_weights(self._memory, rows, codes, part, costs, options) for part in parts]
         moved = sum(outcome.moved for outcome in outcomes)
         gaps = np.concatenate([outcome.gaps for outcome in outcomes])
         known = gaps[~np.isnan(gaps)]
@@ -332,19 +332,19 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         """
         check_is_fitted(self)
         views = self._new_views(X)
-        weights, bias = averages_of(self._memory)
+        weights, bias = compute_averages(self._memory)
         votes = np.add.reduce([matrix @ weights[name] for name, matrix in views.items()])
         return _public(votes / len(self.view_names_) + bias.astype(votes.dtype))
 
     def decision_function_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Compute the scores from each view, in the shape of `decision_function`."""
         check_is_fitted(self)
-        return {name: _public(part) for name, part in score_views(self._memory, self._new_views(X)).items()}
+        return {name: _public(part) for name, part in score_rows(self._memory, self._new_views(X)).items()}
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the class with the highest score from some or all of the fitted views."""
         scores = self.decision_function(X)  # first: it says when the model is not fitted
-        return self.classes_[_best_class(scores)]
+        return self.classes_[_choose_class(scores)]
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: linear classifiers by view, in a vote."""
@@ -367,13 +367,13 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     def coef_(self) -> dict[str, Any]:
         """Copy of the weights by view; rows are classes."""
         check_is_fitted(self)
-        return {name: array.T.copy() for name, array in averages_of(self._memory)[0].items()}
+        return {name: array.T.copy() for name, array in compute_averages(self._memory)[0].items()}
 
     @property
     def intercept_(self) -> np.ndarray:
         """Copy of the intercept of the vote, by class."""
         check_is_fitted(self)
-        return averages_of(self._memory)[1].copy()
+        return compute_averages(self._memory)[1].copy()
 
     @property
     def t_(self) -> int:
@@ -385,7 +385,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         return "_memory" in vars(self)
 
 
-def _first_classes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+def _read_first_classes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Return codes and classes; whole numbers from 0 up are counted, since sorting takes a third of a whole pass."""
     plain = type(y) is np.ndarray and y.dtype.kind == "i" and y.shape == (n_rows,) and n_rows > 0
     if not plain or y.min() < 0 or y.max() >= n_rows or y.min() == y.max():
@@ -394,7 +394,7 @@ def _first_classes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     return (np.cumsum(present) - 1)[y], np.flatnonzero(present).astype(y.dtype)
 
 
-def _known_classes(
+def _merge_classes(
     y: Any, n_rows: int, known: np.ndarray | None, classes: Any, *, fixed: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return codes of a batch (-1: no label), and the classes known from then on, sorted.
@@ -428,13 +428,13 @@ def _known_classes(
 def _shuffle_rows(rows: np.ndarray, before: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return rows, which ascend, in random order: a permutation of the order `before`, or one that memory can follow.
 
-    The latter where there are very many: random runs of 32 neighbors, mixed within windows of 512.
+    The latter where there are very many: random runs of 16 neighbors, mixed within windows of 512.
     """
     # smaller ones stay in the cache, whatever their order
     if len(rows) < 2**14:
         return rng.permutation(before)
     # runs long enough for the prefetcher to follow, windows of rows that stay in a cache of 1 MB
-    return mix_rows(rows, 32, 512, rng.integers(2**63, dtype=np.uint64))
+    return mix_rows(rows, 16, 512, rng.integers(2**63, dtype=np.uint64))
 
 
 def _public(scores: np.ndarray) -> np.ndarray:
@@ -442,7 +442,7 @@ def _public(scores: np.ndarray) -> np.ndarray:
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
-def _best_class(scores: np.ndarray) -> np.ndarray:
+def _choose_class(scores: np.ndarray) -> np.ndarray:
     """Codes of the classes with the largest scores; those of one class alone are 0, as is its code."""
     return scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
 

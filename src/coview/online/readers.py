@@ -25,8 +25,8 @@ from sklearn.datasets import load_svmlight_file
 from coview.exceptions import DataFileError
 from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
-from coview.utils.jsonable import json_rows
-from coview.utils.messages import file_errors, listed, not_text, quantity, short
+from coview.utils.jsonable import read_json_rows
+from coview.utils.messages import file_errors, listed, make_text_error, quantity, short
 from coview.utils.warn import warn_user
 from coview.validation import check_count
 from coview.views.views import PLAIN, Views
@@ -93,7 +93,7 @@ def read_stream(
     check_count("batch_size", batch_size)
     widths = dict(views) if isinstance(views, Mapping) else dict.fromkeys(views or (), n_features)
     try:
-        with _opened(source, kind) as stream:
+        with _open_lines(source, kind) as stream:
             if kind == "svmlight":
                 if len(widths) > 1 and not isinstance(views, Mapping):
                     raise DataFileError(
@@ -102,22 +102,22 @@ def read_stream(
                         python=f"As in views={{{next(iter(widths))!r}: 3000, ...}}.",
                         cli=f"As in --views {next(iter(widths))}=3000,...",
                     )
-                yield from _svmlight_batches(stream, widths or {PLAIN: n_features}, batch_size, called)
+                yield from _read_svmlight(stream, widths or {PLAIN: n_features}, batch_size, called)
             else:
                 assemble = _Assembler(widths, n_features, label, called)
-                yield from map(assemble, _batches(json_rows(stream, called), batch_size))
+                yield from map(assemble, _make_batches(read_json_rows(stream, called), batch_size))
     except UnicodeDecodeError as error:
-        raise not_text(called, error) from None
+        raise make_text_error(called, error) from None
 
 
-def _opened(source: Any, kind: str) -> AbstractContextManager[Any]:
+def _open_lines(source: Any, kind: str) -> AbstractContextManager[Any]:
     """Open a path for reading; a stream is taken as it is, and left open."""
     if not isinstance(source, (str, Path)):
         return nullcontext(source)
     return open(source, "rb") if kind == "svmlight" else open(source, encoding="utf-8-sig", newline="")
 
 
-def _batches(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
+def _make_batches(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
     rows = iter(rows)
     while batch := list(itertools.islice(rows, size)):
         yield batch
@@ -126,9 +126,9 @@ def _batches(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
 # -- svmlight: some lines at a time
 
 
-def _svmlight_batches(stream: Any, widths: Mapping[str, int], size: int, called: str) -> Iterator[Batch]:
+def _read_svmlight(stream: Any, widths: Mapping[str, int], size: int, called: str) -> Iterator[Batch]:
     number = 0
-    for lines in _batches(stream, size):
+    for lines in _make_batches(stream, size):
         text = "".join(lines).encode() if isinstance(lines[0], str) else b"".join(lines)
         where = f"lines {number + 1} to {number + len(lines)}"
         with file_errors(f"{called} is not valid svmlight in {where}", "Mend them."):

@@ -84,7 +84,7 @@ def evaluate_stream(
             watch(lines[-1])
 
     unpredicted = 0
-    for views, labels in _cut(_batches(X, y, batch_size), None if _tells(model) else every):
+    for views, labels in _cut(_cut_batches(X, y, batch_size), None if _tells(model) else every):
         truth, guess, losses, gaps = _round(model, views, labels, classes)
         if guess is None:
             unpredicted += len(truth)
@@ -139,7 +139,7 @@ class StreamResult:
         return f"StreamResult of {int(final['rounds'])} rounds{before}: {shown}"
 
 
-def _batches(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
+def _cut_batches(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
     if y is None:
         if not isinstance(X, Iterable) or isinstance(X, (Mapping, np.ndarray, Views, LazyViews)):
             raise ValueError("evaluate_stream needs labels: pass y, or batches of (views, labels) as X.")

@@ -23,14 +23,14 @@ __all__ = [
     "CompressedRows",
     "Memory",
     "Outcome",
-    "averaged_memory",
-    "averages_of",
+    "average_memory",
     "check_memory",
+    "compress_rows",
+    "compute_averages",
     "grow_classes",
-    "learn_rows",
-    "new_weights",
-    "rows_of",
-    "score_views",
+    "make_weights",
+    "score_rows",
+    "update_weights",
 ]
 
 Memory = dict[str, Any]  # weights, lags, bias, n_rounds, classes: what a model file holds
@@ -75,7 +75,7 @@ def check_memory(checker: rules.Checker, value: Any, where: str) -> None:
     checker.check(rules.record(**fields), value, where)
 
 
-def new_weights(n_features: Mapping[str, int], n_classes: int, dtype: Any, *, averages: bool) -> Memory:
+def make_weights(n_features: Mapping[str, int], n_classes: int, dtype: Any, *, averages: bool) -> Memory:
     """Return zero weights for so many classes."""
     n_outputs = 1 if n_classes <= 2 else n_classes
     memory = {
@@ -85,10 +85,10 @@ def new_weights(n_features: Mapping[str, int], n_classes: int, dtype: Any, *, av
         "n_rounds": 0,
         "classes": n_classes,
     }
-    return averaged_memory(memory, averages)
+    return average_memory(memory, averages)
 
 
-def averaged_memory(memory: Memory, averages: bool) -> Memory:
+def average_memory(memory: Memory, averages: bool) -> Memory:
     """Return the memory with lags or without; the weights before the first lag count as those of all rounds so far.
 
     Its arrays can be written, which those of a file that is mapped into memory cannot.
@@ -123,7 +123,7 @@ def grow_classes(memory: Memory, positions: Sequence[int], n_classes: int) -> Me
     return grown
 
 
-def rows_of(views: Views, names: Sequence[str], dtype: Any) -> CompressedRows:
+def compress_rows(views: Views, names: Sequence[str], dtype: Any) -> CompressedRows:
     """Return the rows of the named views, of one type; a view that is not there is empty in every row."""
     blank = sparse.csr_array((len(views), 0), dtype=dtype)
     parts = [_as_csr(views[name]) if name in views else blank for name in names]
@@ -140,7 +140,7 @@ def _as_csr(matrix: Any) -> Any:
     return matrix if sparse.issparse(matrix) else sparse.csr_array(matrix)
 
 
-def learn_rows(
+def update_weights(
     memory: Memory, rows: CompressedRows, codes: np.ndarray, order: np.ndarray, costs: np.ndarray, options: np.ndarray
 ) -> Outcome:
     """Learn from rows in the given order, changing the arrays of the memory; see the kernel for what it takes."""
@@ -161,7 +161,7 @@ def learn_rows(
     return Outcome(scores, losses, gaps, moved, scratch[0][rounds.LARGEST_NORM])
 
 
-def averages_of(memory: Memory) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def compute_averages(memory: Memory) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Return the weights and the intercepts to predict with: the averages where there are any."""
     if memory["lags"] is None:
         return memory["weights"], memory["bias"][0]
@@ -170,8 +170,8 @@ def averages_of(memory: Memory) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return weights, memory["bias"][0] - memory["bias"][1] / n_rounds
 
 
-def score_views(memory: Memory, views: Any) -> dict[str, np.ndarray]:
+def score_rows(memory: Memory, views: Any) -> dict[str, np.ndarray]:
     """Return each view's own scores (rows, outputs), intercept included."""
-    weights, bias = averages_of(memory)
+    weights, bias = compute_averages(memory)
     scores = {name: matrix @ weights[name] for name, matrix in views.items()}
     return {name: part + bias.astype(part.dtype) for name, part in scores.items()}

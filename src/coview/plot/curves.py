@@ -17,15 +17,15 @@ __all__ = ["ObjectiveDisplay", "StreamDisplay"]
 
 
 class ObjectiveDisplay:
-    """The objective of a fit, sweep by sweep.
+    """The objective of a fit, iteration by iteration.
 
     Parameters
     ----------
     values : sequence of float
-        The objective after 0, 1, ... sweeps.
+        The objective after 0, 1, ... iterations.
     name : str, optional
         Name of the model.
-    x_label : str, default="sweep"
+    x_label : str, default="iteration"
         What is counted.
     title : str, default="Objective"
         What is drawn.
@@ -47,7 +47,7 @@ class ObjectiveDisplay:
     """
 
     def __init__(
-        self, values: Sequence[float], *, name: str | None = None, x_label: str = "sweep", title: str = "Objective"
+        self, values: Sequence[float], *, name: str | None = None, x_label: str = "iteration", title: str = "Objective"
     ) -> None:
         self.values, self.name, self.x_label, self.title = values, name, x_label, title
 

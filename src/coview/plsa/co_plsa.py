@@ -57,7 +57,7 @@ from coview.plsa.divergences import DIVERGENCES, Divergence, step_rows
 from coview.plsa.minibatches import check_batch, learn_stream
 from coview.plsa.mixture import FamilyMixin, MixtureModel
 from coview.plsa.starts import FitContext, as_distributions, draw_topics, read_init, read_init_keys, soften
-from coview.plsa.steps import ROW_FLOOR, MixtureSteps, fold_rows, random_matrix, row_shares, type_of
+from coview.plsa.steps import ROW_FLOOR, MixtureSteps, draw_rows, fold_rows, get_dtype, normalize_mixtures
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed
@@ -130,7 +130,7 @@ class ByViewSteps(MixtureSteps):
     def normalize_rows(self, rows: Tree) -> Tree:
         """Every view's mixtures back onto the simplex."""
         table = rows["mixture"]
-        return {"mixture": row_shares(table.reshape(-1, self.width)).reshape(table.shape)}
+        return {"mixture": normalize_mixtures(table.reshape(-1, self.width)).reshape(table.shape)}
 
     def _columns(self, v: int) -> slice:
         return slice(v * self.width, (v + 1) * self.width)
@@ -206,7 +206,7 @@ class ByView(FamilyMixin):
                     f"init['memberships_by_view'] names view {name!r}, but the views are {listed(views.names)}."
                     f"{did_you_mean(name, views.names)}"
                 )
-        rest = random_matrix(seed, 0, *shape)  # the same in all views, so that topic k begins as one subject
+        rest = draw_rows(seed, 0, *shape)  # the same in all views, so that topic k begins as one subject
         parts = (
             as_distributions("memberships_by_view", by_view[name], shape) if name in by_view else rest
             for name in views.names
@@ -270,11 +270,11 @@ class CoSteps(ByViewSteps):
 
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Given rows, or the same random mixture in every view; even where an object has no view at all."""
-        dtype = type_of(shared)
+        dtype = get_dtype(shared)
         if "start" in block.extra:
             return self.normalize_rows({"mixture": ops.asarray(block.extra["start"], dtype)})
         # from different mixtures topic k of one view could settle on another subject than topic k of the next
-        rows = random_matrix(seed, block.start, block.stop, self.width)
+        rows = draw_rows(seed, block.start, block.stop, self.width)
         rows[~ops.to_numpy(block.extra["have"]).any(axis=1)] = 1.0 / self.width
         return {"mixture": ops.asarray(np.tile(rows, len(block.views)), dtype)}
 
@@ -422,8 +422,8 @@ class CoPLSA(ByView, MixtureModel):
     <shared: topic_feature_, likelihood_, noise_variance_, variance_explained_>
     <shared: group_means_, column_moments_>
     history_ : dict of lists
-        "objective" (log-likelihood less coupling times divergence) and "seconds" after each sweep; entry 0 is the
-        start.
+        "objective" (log-likelihood less coupling times divergence) and "seconds" after each EM iteration; entry 0
+        is the initialization.
     <shared: fit_seconds_, n_iter_, stopped_by_>
     <shared: fitted views>
 

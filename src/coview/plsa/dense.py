@@ -35,7 +35,7 @@ Row step.   The quadratic has the slope  b (x M' - theta M M'),  b = w / (m s), 
 
 Shared step.  With the sums  G = theta' theta,  C = theta' X,  |x|^2  and the number of objects, which add up over
             blocks:  M <- M + (G + ridge)^-1 (C - G M),  s <- what is left of |x|^2, per value. The ridge holds M where
-            it is: groups that nobody has stay, and the residual never grows.
+            it is: groups without objects stay, and the residual never grows.
 
 Means of members.  Objects between groups put M_k, the end of the mixtures, outside of the data. What the objects of a
             group are like is  x_k = C_k / n_k,  the mean of their vectors by their memberships, with n_k the sum of
@@ -75,10 +75,11 @@ from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 
-from coview.classification.naive_bayes import LEAST, NaiveBayesStart, class_feature_counts, sum_entries
+from coview.classification.naive_bayes import LEAST, NaiveBayesStart, count_class_features, sum_entries
 from coview.engines.loop import NO_DEADLINE, Deadline
 from coview.engines.protocol import Block, Engine, Tree, few_threads, floating_type, sample_rows
 from coview.utils.parameters import one_of, one_or_by_view
+from coview.utils.sampling import sample_positions
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -92,11 +93,11 @@ __all__ = [
     "Quadratic",
     "VectorStart",
     "cluster_vectors",
-    "column_moments",
-    "quadratic_step",
-    "start_vectors",
-    "vector_weights",
-    "vectors_of_classes",
+    "compute_column_moments",
+    "compute_vector_weights",
+    "fit_class_means",
+    "initialize_vectors",
+    "take_quadratic_step",
 ]
 
 MULTINOMIAL, GAUSSIAN = "multinomial", "gaussian"
@@ -110,7 +111,7 @@ FAR = 10  # standard deviations from zero, from which single precision is too co
 SPREAD_COST = 0.5  # of clusters: what is chosen between .3 and .9 hardly matters
 SAMPLE = 2000  # objects by which a view is judged, scaled and weighed
 CLUSTERED = 20_000  # objects at most that k-means is run on
-SURE = 2.0  # standard errors that a finding must be away from chance
+SURE = 2.0  # standard errors that a finding must be away from chance, as a 95 % interval has them
 PRODUCTS = "products of "  # what a block carries of a view whose vectors are no longer needed
 
 
@@ -139,7 +140,7 @@ class Quadratic:
         return least + slope - slope.min(axis=1, keepdims=True)
 
 
-def centered_means(means: Any) -> tuple[Any, Any]:
+def center_means(means: Any) -> tuple[Any, Any]:
     """Means (features x groups) less their mean over the groups, and that mean (features)."""
     # by way of the first, so that means that are all alike are exactly zero when centered
     center = means[:, 0] + (means - means[:, :1]).mean(axis=1)
@@ -148,17 +149,17 @@ def centered_means(means: Any) -> tuple[Any, Any]:
 
 def is_far_from_zero(shared: Tree, name: str, ops: Engine) -> bool:
     """Tell whether the vectors of a view lie so far from zero that their products need float64."""
-    centered, center = centered_means(shared["means"][name])
-    spread = variance_of(shared, name, ops) + float((centered**2).mean())
+    centered, center = center_means(shared["means"][name])
+    spread = get_variance(shared, name, ops) + float((centered**2).mean())
     return float((center**2).mean()) > FAR**2 * spread
 
 
-def variance_of(shared: Tree, name: str, ops: Engine) -> float:
+def get_variance(shared: Tree, name: str, ops: Engine) -> float:
     """Noise variance of a view."""
     return float(np.exp(ops.to_numpy(shared["log_variance"][name]).astype(np.float64)[0]))
 
 
-def quadratic_step(
+def take_quadratic_step(
     mixture: Any, counts: Any, quadratics: list[Quadratic], ops: Engine, floor: float, steps: int = 2
 ) -> Any:
     """Rows that counts (expected from the other views) and quadratics pull at; the objective does not fall."""
@@ -189,39 +190,42 @@ class GaussianLikelihood:
         Its products are those that the block carries, where it does (`project`).
         """
         kept = shared["means"][name].dtype
-        means, far = _means_to_multiply(shared, name, ops)
-        centered, center = centered_means(means)
+        means, far = _prepare_means(shared, name, ops)
+        centered, center = center_means(means)
         products, along = block.extra.get(PRODUCTS + name), None
         if products is None:
-            products, along = _products(block.views[name], centered, center, far, spread_cost, ops)
+            products, along = _compute_products(block.views[name], centered, center, far, spread_cost, ops)
         gram = (1 - spread_cost) * (centered.T @ centered)
         if far:
             products, gram = ops.asarray(products, kept), ops.asarray(gram, kept)
         with few_threads(1, gram.shape[0]):
             curvature = np.linalg.eigvalsh(ops.to_numpy(gram).astype(np.float64))[-1]
-        strength = weight / (len(means) * variance_of(shared, name, ops))
+        strength = weight / (len(means) * get_variance(shared, name, ops))
         scale = ops.asarray(strength * block.present[name][:, None], kept)
         return Quadratic(products, along, gram, scale, center, max(float(curvature), 0.0))
 
     def project(self, block: Block, name: str, shared: Tree, ops: Engine, spread_cost: float) -> Any:
         """Products of the vectors with fixed means: all that the steps of fold-in need; None where they need more."""
-        means, far = _means_to_multiply(shared, name, ops)
-        products, _ = _products(block.views[name], *centered_means(means), far, spread_cost, ops)
+        means, far = _prepare_means(shared, name, ops)
+        products, _ = _compute_products(block.views[name], *center_means(means), far, spread_cost, ops)
         return ops.asarray(products, shared["means"][name].dtype)
 
     def compute_objective(
         self, block: Block, name: str, bound: Quadratic, mixture: Any, shared: Tree, weight: float, ops: Engine
     ) -> np.ndarray:
         """What the view adds to the objective of each object, in float64."""
-        variance, width = variance_of(shared, name, ops), len(bound.center)
+        variance, residuals = get_variance(shared, name, ops), self.compute_residuals(block, name, bound, mixture, ops)
+        value = residuals / (2 * len(bound.center) * variance) + 0.5 * np.log(variance)
+        return -weight * np.where(block.present[name], value, 0.0)
+
+    def compute_residuals(self, block: Block, name: str, bound: Quadratic, mixture: Any, ops: Engine) -> np.ndarray:
+        """Compute |x - theta M|^2 of each object, and what its spread costs, in float64."""
         inside = ((mixture @ bound.gram - 2 * bound.products) * mixture).sum(axis=1)
         parts = (ops.square_sums(block.views[name]), bound.along, inside)
         squares, along, inside = (ops.to_numpy(part).astype(np.float64) for part in parts)
         offset = float((ops.to_numpy(bound.center).astype(np.float64) ** 2).sum())
-        # |x - theta M|^2 from sums that are there already; rounding must not make it negative
-        residual = np.maximum(squares - 2 * along + offset + inside, 0.0)
-        value = residual / (2 * width * variance) + 0.5 * np.log(variance)
-        return -weight * np.where(block.present[name], value, 0.0)
+        # from sums that are there already; rounding must not make it negative
+        return np.maximum(squares - 2 * along + offset + inside, 0.0)
 
     def compute_moments(self, block: Block, name: str, mixture: Any, shared: Tree, ops: Engine) -> Tree:
         """Sums of a block that means and noise are learned from: in float64, whatever the vectors are."""
@@ -245,7 +249,7 @@ class GaussianLikelihood:
         old = shared["means"][name]
         sums = {key: ops.to_numpy(part).astype(np.float64) for key, part in moments.items()}
         count = float(sums["count"][0])
-        if count == 0:  # nobody has the view: there is nothing to learn from
+        if count == 0:  # no object has the view: there is nothing to learn from
             return {key: shared[key][name] for key in PARAMETERS}
         before = ops.to_numpy(old).astype(np.float64).T
         gram, cross = spread_gram(sums["gram"], spread_cost), sums["cross"]
@@ -253,13 +257,13 @@ class GaussianLikelihood:
         with few_threads(1, len(gram)):  # sixteen of them take ten times as long for matrices this small
             new = before + solve(gram + ridge * np.eye(len(gram)), cross - gram @ before, assume_a="pos")
             residual = float(sums["squares"][0] - 2 * np.vdot(new, cross) + np.vdot(new, gram @ new))
-        variance = max(least_variance(sums), residual / (count * new.shape[1]))
-        members = member_means(sums, new)
+        variance = max(compute_least_variance(sums), residual / (count * new.shape[1]))
+        members = compute_member_means(sums, new)
         learned = {
             "means": np.ascontiguousarray(new.T),
             "log_variance": np.array([np.log(variance)]),
             "members": np.ascontiguousarray(members.T),
-            "explained": variance_shares(sums, new, members),
+            "explained": compute_variance_shares(sums, new, members),
         }
         return {key: ops.asarray(part, old.dtype) for key, part in learned.items()}
 
@@ -272,13 +276,15 @@ class GaussianLikelihood:
         return {"gram": gram, "cross": cross, "squares": squares, "count": count}
 
 
-def _means_to_multiply(shared: Tree, name: str, ops: Engine) -> tuple[Any, bool]:
+def _prepare_means(shared: Tree, name: str, ops: Engine) -> tuple[Any, bool]:
     """Means to multiply with, and whether in float64."""
     means, far = shared["means"][name], is_far_from_zero(shared, name, ops)
     return (ops.asarray(means, np.float64) if far else means), far
 
 
-def _products(X: Any, centered: Any, center: Any, far: bool, spread_cost: float, ops: Engine) -> tuple[Any, Any]:
+def _compute_products(
+    X: Any, centered: Any, center: Any, far: bool, spread_cost: float, ops: Engine
+) -> tuple[Any, Any]:
     """Vectors, less the center, times the centered means, less half the cost of spread; and times the center."""
     both = ops.vector_products(X, ops.beside([centered, center[:, None]]), far)
     return both[:, :-1] - (center @ centered + 0.5 * spread_cost * (centered**2).sum(axis=0)), both[:, -1]
@@ -295,13 +301,13 @@ def spread_gram(gram: np.ndarray, spread_cost: float) -> np.ndarray:
     return (1 - spread_cost) * gram + spread_cost * np.diag(gram.sum(axis=1))  # memberships of an object sum to one
 
 
-def member_means(sums: Mapping[str, np.ndarray], means: np.ndarray) -> np.ndarray:
+def compute_member_means(sums: Mapping[str, np.ndarray], means: np.ndarray) -> np.ndarray:
     """Means (groups x features) of the vectors of each group's objects, by their memberships; `means` where none is."""
     sizes = sums["gram"].sum(axis=1)[:, None]  # memberships of an object sum to one
     return np.divide(sums["cross"], sizes, out=means.copy(), where=sizes > 1e-12 * float(sums["count"][0]))
 
 
-def variance_shares(sums: Mapping[str, np.ndarray], means: np.ndarray, members: np.ndarray) -> np.ndarray:
+def compute_variance_shares(sums: Mapping[str, np.ndarray], means: np.ndarray, members: np.ndarray) -> np.ndarray:
     """Share of the variance of a view that each group explains, of at least 0; 0 where there is none.
 
     `means` are the ends of the mixtures, `members` the means of the groups' own objects (groups x features).
@@ -318,7 +324,7 @@ def variance_shares(sums: Mapping[str, np.ndarray], means: np.ndarray, members: 
     return together * between / max(float(between.sum()), 1e-300)
 
 
-def least_variance(sums: Mapping[str, np.ndarray]) -> float:
+def compute_least_variance(sums: Mapping[str, np.ndarray]) -> float:
     """Noise that a view has at least: without it the objective would grow without bound where nothing is left.
 
     Mixtures of k groups reach any point within k - 1 dimensions, so that as many columns are explained whatever they
@@ -328,11 +334,11 @@ def least_variance(sums: Mapping[str, np.ndarray]) -> float:
     count, squares = float(sums["count"][0]), float(sums["squares"][0])
     mean = sums["cross"].sum(axis=0) / count  # memberships of an object sum to one
     variance = max(squares / count - float(mean @ mean), 0.0) / len(mean)
-    share = least_share(len(sums["gram"]), len(mean))
+    share = compute_least_share(len(sums["gram"]), len(mean))
     return max(share * variance, 1e-12 * squares / count / len(mean), 1e-30)
 
 
-def least_share(n_groups: int, n_features: int) -> float:
+def compute_least_share(n_groups: int, n_features: int) -> float:
     """Share of the variance of a view that its noise has at least."""
     return max(LEAST_NOISE, FITTED_NOISE * min(1.0, (n_groups - 1) / n_features))
 
@@ -340,7 +346,7 @@ def least_share(n_groups: int, n_features: int) -> float:
 # -- the start
 
 
-def start_vectors(
+def initialize_vectors(
     views: Any, names: Iterable[str], given: Mapping[str, Any], n_groups: int, seed: int, spread: bool
 ) -> Tree:
     """Means to start from, and the variance of each view as its noise.
@@ -351,7 +357,7 @@ def start_vectors(
     means, noise, explained, members = {}, {}, {}, {}
     for name in names:
         rows = _sample(views, name, seed)
-        variance = 1.0  # where nobody has the view
+        variance = 1.0  # where no object has the view
         if len(rows):
             own, size = float(rows.var(axis=0).mean()), float((rows**2).mean())
             variance = max(own if len(rows) > 1 else size, 1e-12 * size, 1e-30)
@@ -359,7 +365,7 @@ def start_vectors(
         center = rows.mean(axis=0)
         start = np.tile(center, (n_groups, 1))
         if name in given:
-            start = _given_means(name, given[name], start.shape)
+            start = _check_means(name, given[name], start.shape)
         elif spread:
             drawn, _ = kmeans_plusplus(
                 rows, min(n_groups, len(rows)), random_state=(seed + zlib.crc32(name.encode())) % 2**32
@@ -375,13 +381,11 @@ def _sample(views: Any, name: str, seed: int) -> np.ndarray:
     one = views.select(name)
     some = sample_rows(one, SAMPLE) if isinstance(one, LazyViews) else one
     there = np.flatnonzero(some.present[:, 0])
-    if len(there) > SAMPLE:
-        there = there[np.sort(np.random.default_rng(seed).choice(len(there), SAMPLE, replace=False))]
-    return as_dense(some[name][there])
+    return as_dense(some[name][there[sample_positions(len(there), SAMPLE, seed)]])
 
 
-def column_moments(views: Any, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Mean and standard deviation of the columns of some views, over a sample; standard deviation 0 where nobody is."""
+def compute_column_moments(views: Any, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """Mean and standard deviation of the columns of some views, over a sample; 0 and 0 where no object has the view."""
     moments = {}
     for name in names:
         rows = _sample(views, name, seed=0)
@@ -389,7 +393,7 @@ def column_moments(views: Any, names: Iterable[str]) -> dict[str, np.ndarray]:
     return moments
 
 
-def _given_means(name: str, array: Any, shape: tuple[int, int]) -> np.ndarray:
+def _check_means(name: str, array: Any, shape: tuple[int, int]) -> np.ndarray:
     values = np.array(array, dtype=np.float64)
     if values.shape != shape:
         raise ValueError(f"init['topic_feature'] of view {name!r} must have shape {shape}, got {values.shape}.")
@@ -443,11 +447,11 @@ def as_dense(matrix: Any) -> np.ndarray:
     return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix).astype(np.float64)
 
 
-def some_rows(views: Any, most: int, seed: int) -> Views:
+def take_some_rows(views: Any, most: int, seed: int) -> Views:
     """At most so many rows of views in memory or lazy."""
     if isinstance(views, LazyViews):
         return sample_rows(views, most)
-    return views if len(views) <= most else views[np.sort(np.random.default_rng(seed).choice(len(views), most, False))]
+    return views if len(views) <= most else views[sample_positions(len(views), most, seed)]
 
 
 def cluster_vectors(views: Any, n_clusters: int, seed: int) -> VectorStart:
@@ -459,8 +463,8 @@ def cluster_vectors(views: Any, n_clusters: int, seed: int) -> VectorStart:
     >>> bool((start(Views(x=np.array([[0.0], [8.0]])))[0] != start(Views(x=np.array([[0.0], [8.0]])))[1]).all())
     True
     """
-    offsets, scales = _scaled(some_rows(views, SAMPLE, seed))
-    some = some_rows(views, CLUSTERED, seed)
+    offsets, scales = _scaled(take_some_rows(views, SAMPLE, seed))
+    some = take_some_rows(views, CLUSTERED, seed)
     cuts = np.cumsum([some.n_features[name] for name in some.names])
     rows = np.empty((len(some), cuts[-1]), dtype=floating_type(some))  # the only copy, in the vectors' own precision
     for v, (name, matrix) in enumerate(some.items()):
@@ -492,13 +496,13 @@ def rank_in_class(codes: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]
     return rows, np.arange(len(rows)) - np.searchsorted(codes[rows], codes[rows])
 
 
-def vectors_of_classes(views: Any, codes: np.ndarray, n_classes: int, seed: int) -> VectorStart:
+def fit_class_means(views: Any, codes: np.ndarray, n_classes: int, seed: int) -> VectorStart:
     """Naive Bayes by the means of the labeled objects of each class (code not -1).
 
     Examples
     --------
     >>> X = Views(x=np.array([[0.1], [-0.1], [9.0], [9.2]]))
-    >>> vectors_of_classes(X, np.array([0, -1, 1, -1]), 2, 0)(X).argmax(axis=1)
+    >>> fit_class_means(X, np.array([0, -1, 1, -1]), 2, 0)(X).argmax(axis=1)
     array([0, 0, 1, 1])
     """
     rows, ranks = rank_in_class(codes, seed)
@@ -507,14 +511,14 @@ def vectors_of_classes(views: Any, codes: np.ndarray, n_classes: int, seed: int)
     offsets, scales, centers, tokens = {}, {}, {}, {}
     for v, name in enumerate(views.names):
         there = some.present[:, v]
-        offset, means, sizes, noise = _moments(as_dense(some[name][there]), known[there], n_classes)
+        offset, means, sizes, noise = _compute_moments(as_dense(some[name][there]), known[there], n_classes)
         free = int(sizes.sum() - np.count_nonzero(sizes))
         if free < 1:  # one object of each class has no noise: then it is what clusters leave
-            own = some_rows(views.select(name), SAMPLE, seed)
+            own = take_some_rows(views.select(name), SAMPLE, seed)
             own = own[np.flatnonzero(own.present[:, 0])]
             k = min(n_classes, max(len(own) - 1, 1))
             clusters = cluster_vectors(own, k, seed)(own).argmax(axis=1) if len(own) else np.zeros(0, int)
-            noise, free = _moments(as_dense(own[name]), clusters, k)[3], max(len(own) - k, 1)
+            noise, free = _compute_moments(as_dense(own[name]), clusters, k)[3], max(len(own) - k, 1)
         met = sizes > 0
         apart = means[met] - means[met].mean(axis=0) if met.any() else means
         total, spread, along = (float((part**2).sum()) for part in (noise, apart, noise @ apart.T))
@@ -527,21 +531,21 @@ def vectors_of_classes(views: Any, codes: np.ndarray, n_classes: int, seed: int)
     return VectorStart(offsets, scales, centers, tokens)
 
 
-def _moments(
+def _compute_moments(
     rows: np.ndarray, codes: np.ndarray, n_groups: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Mean of all rows; of each group, less that (0 where nobody is); its size; and rows less that of their group."""
+    """Mean of all rows; of each group, less that (0 for empty groups); its size; and rows less that of their group."""
     offset = rows.mean(axis=0) if len(rows) else np.zeros(rows.shape[1])
     rows = rows - offset
     sizes = np.bincount(codes, minlength=n_groups)
-    means = class_feature_counts(rows, codes, n_groups) / np.maximum(sizes, 1)[:, None]
+    means = count_class_features(rows, codes, n_groups) / np.maximum(sizes, 1)[:, None]
     return offset, means, sizes, rows - means[codes]
 
 
 # -- how much vectors weigh beside counts
 
 
-def vector_weights(
+def compute_vector_weights(
     views: Any,
     names: Iterable[str],
     counts: Mapping[str, float],
@@ -562,36 +566,35 @@ def vector_weights(
     >>> groups = rng.integers(3, size=300)
     >>> words = 0.1 * rng.poisson(0.2 + np.eye(3)[groups][:, np.arange(30) % 3])
     >>> X = Views(words=words, good=3 * np.eye(3)[groups] + rng.normal(size=(300, 3)), noise=rng.normal(size=(300, 3)))
-    >>> token, tokens = vector_weights(X, ["good", "noise"], {"words": 1.0}, 3, 0)
+    >>> token, tokens = compute_vector_weights(X, ["good", "noise"], {"words": 1.0}, 3, 0)
     >>> round(token, 1), {view: round(worth) for view, worth in tokens.items()}
     (0.1, {'good': 3, 'noise': 1})
     """
     tokens = dict.fromkeys(names, 1.0)
     if not counts or not tokens:
         return 1.0, tokens
-    some = some_rows(views, SAMPLE, seed)
+    some = take_some_rows(views, SAMPLE, seed)
     entries = {name: sum_entries(some[name]) for name in counts}
     number = sum(number for _, number in entries.values())
     token = sum(counts[name] * total for name, (total, _) in entries.items()) / number if number else 0.0
     for name in tokens:
         if n_groups > 1 and not deadline.is_over():
-            gain = np.nan if codes is None else _gain_of_classes(views, name, counts, codes, n_groups, seed)
+            gain = np.nan if codes is None else _compute_gain(views, name, counts, codes, n_groups, seed)
             if gain > 0:
                 assert codes is not None
-                tokens[name] = vectors_of_classes(views.select(name), codes, n_groups, seed).tokens[name]
+                tokens[name] = fit_class_means(views.select(name), codes, n_groups, seed).tokens[name]
             elif np.isnan(gain):  # there are no labels, or too few to hold some out
-                tokens[name] = _worth_of_clusters(some.select(*counts, name), n_groups, seed)
+                tokens[name] = _weigh_by_clusters(some.select(*counts, name), n_groups, seed)
     return token or 1.0, tokens
 
 
-def _gain_of_classes(
-    views: Any, name: str, counts: Iterable[str], codes: np.ndarray, n_classes: int, seed: int
-) -> float:
+def _compute_gain(views: Any, name: str, counts: Iterable[str], codes: np.ndarray, n_classes: int, seed: int) -> float:
     """Mean gain of the log-probabilities of held-out labels where vectors stand beside counts; NaN where unknown."""
     rows, ranks = rank_in_class(codes, seed)
     first = np.argsort(ranks, kind="stable")[:SAMPLE]
     some, known, ranks = views[rows[first]], codes[rows[first]], ranks[first]
     there = some.present[:, some.names.index(name)]
+    # one of each class in a fold (`deal_folds` would not): a class with fewer labels left has another share of the rest
     fold = np.where(there & (np.bincount(known)[known] > 1), ranks % 5, -1)
     gains = []
     for number in range(5):
@@ -599,13 +602,13 @@ def _gain_of_classes(
         if not len(hidden) or (seen >= 0).sum() <= len(np.unique(known)):  # one of each class says nothing of noise
             continue
         words = NaiveBayesStart.learned(some.select(*counts), seen, n_classes, scaled=True)(some[hidden])
-        odds = vectors_of_classes(some.select(name), seen, n_classes, seed).log_odds(some[hidden])
+        odds = fit_class_means(some.select(name), seen, n_classes, seed).log_odds(some[hidden])
         alone = np.log(np.maximum(words, LEAST))
         gains.append((log_softmax(alone + odds, axis=1) - alone)[np.arange(len(hidden)), known[hidden]])
     return float(np.concatenate(gains).mean()) if gains else np.nan
 
 
-def _worth_of_clusters(some: Views, n_groups: int, seed: int) -> float:
+def _weigh_by_clusters(some: Views, n_groups: int, seed: int) -> float:
     """Tokens that vectors (the last view) are worth by clusters of half of them; 1 where these do not help.
 
     They do where most of the other vectors have a denser place there, and counts do not lose. The mean density would
@@ -618,7 +621,7 @@ def _worth_of_clusters(some: Views, n_groups: int, seed: int) -> float:
     if k < 2:
         return 1.0
     clusters = cluster_vectors(vectors[:half], k, seed)(vectors).argmax(axis=1)
-    start = vectors_of_classes(vectors[:half], clusters[:half], k, seed)
+    start = fit_class_means(vectors[:half], clusters[:half], k, seed)
     worth, scale = start.tokens[name], start.scales[name]
     if scale == 0:  # vectors that are all alike
         return 1.0

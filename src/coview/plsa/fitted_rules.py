@@ -30,12 +30,12 @@ def topic_rule(*shape: str) -> rules.Rule:
     distributions, means = rules.shares(*shape), rules.floats(*shape, low=-1e60, high=1e60)
 
     def visit(checker: rules.Checker, value: Any, where: str) -> None:
-        checker.check(means if checker.view in vectors_of(checker) else distributions, value, where)
+        checker.check(means if checker.view in find_vector_views(checker) else distributions, value, where)
 
     return rules.custom(visit)
 
 
-def vectors_of(checker: rules.Checker) -> set[Any]:
+def find_vector_views(checker: rules.Checker) -> set[Any]:
     """Views of vectors of the model under check."""
     # what is checked may hold anything: `likelihood_` itself may come later, or be no dict
     chosen = checker.state.get("likelihood_")
@@ -48,7 +48,7 @@ def vectors_rule(inside: rules.Rule) -> rules.Rule:
 
     def visit(checker: rules.Checker, value: Any, where: str) -> None:
         checker.check(known, value, where)
-        if set(value) != vectors_of(checker):
+        if set(value) != find_vector_views(checker):
             checker.refuse(where, "has other views than those that are Gaussian")
 
     return rules.optional(rules.custom(visit), needed=lambda state: "likelihood_" in state)
@@ -67,7 +67,7 @@ def batch_rule(groups: str, **counts: rules.Rule) -> rules.Rule:
 
     def visit(checker: rules.Checker, value: Any, where: str) -> None:
         checker.check(inside, value, where)
-        vectors, names = vectors_of(checker), checker.state.get("view_names_", [])
+        vectors, names = find_vector_views(checker), checker.state.get("view_names_", [])
         for name, part in {"moments": {}, **value}.items():
             # a view is counts or vectors: sums of the wrong kind would meet arrays of another shape in `partial_fit`
             wanted = vectors if name == "moments" else {view for view in names if view not in vectors}
@@ -85,7 +85,7 @@ def background_rule(*, joint: bool) -> rules.Rule:
         checker.check(inside, value, where)
         if not value:  # fitted without a background
             return
-        if set(value) != set(checker.state.get("view_names_", [])) - vectors_of(checker):
+        if set(value) != set(checker.state.get("view_names_", [])) - find_vector_views(checker):
             checker.refuse(where, "has other views than those of counts")
         # a share of 1 would leave nothing to the topics, and divide by zero where they are taken out again
         sums = [float(part.sum()) for part in value.values()]

@@ -19,8 +19,8 @@ from typing import Any
 from coview.plsa.fitted_rules import background_rule, topic_counts_rule
 from coview.plsa.minibatches import check_batch, learn_stream
 from coview.plsa.mixture import MixtureModel
-from coview.plsa.plsa import expected_features
-from coview.plsa.starts import SEED_PARAMETERS, FitContext, likeliest_arrays
+from coview.plsa.plsa import compute_expected_features
+from coview.plsa.starts import SEED_PARAMETERS, FitContext, find_likeliest_arrays
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, one_of
 
@@ -38,12 +38,11 @@ class LinkPLSA(MixtureModel):
     <shared: vector_weights, background, seeds, seed_strength, max_iter, tol, n_init>
     init : {"auto", "nmf", "random", "likeliest"} or dict, default="auto"
         Where to start. "auto" is "nmf" with a background, else "random". "nmf" factorizes the tf-idf of the views into
-        nonnegative topics for a few sweeps (of every n-th object, where there are more than 5,000 and 100 per topic),
+        nonnegative topics, in a few iterations (every n-th object, where there are more than 5,000 and 100 per topic),
         or clusters the vectors by k-means where there are no counts; "random" starts from `n_init` random mixtures, as
-        published, "likeliest" from the most likely, after a few sweeps, of several consensus clusterings of the views.
-        A dict holds any of ``memberships`` and ``topic_feature``
-        (an array where there is one view, else ``{view: array}``) in the shapes of the fitted attributes; the rest is
-        random.
+        published, "likeliest" from the most likely, after a few EM iterations, of several consensus clusterings of the
+        views. A dict holds any of ``memberships`` and ``topic_feature`` (an array where there is one view, else
+        ``{view: array}``) in the shapes of the fitted attributes; the rest is random.
     <shared: likelihood, algorithm, engine, n_jobs>
     <shared: learning_decay>
     <shared: random_state, verbose>
@@ -128,13 +127,13 @@ class LinkPLSA(MixtureModel):
         Returns a matrix where the model was fitted on one view, else Views; rows sum to one in every view of counts,
         and are the expected vectors in Gaussian ones.
         """
-        return expected_features(self, X)
+        return compute_expected_features(self, X)
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         # seeds say themselves where objects start, and without counts there is nothing to compare clusterings by
         if context.start is not None or self.init != "likeliest" or self._leading_views(views):
             return super()._initial_arrays(views, context)
-        return likeliest_arrays(
+        return find_likeliest_arrays(
             views,
             self.n_components,
             context.seed,

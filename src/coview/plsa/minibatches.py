@@ -3,8 +3,8 @@
     s_t  =  (1 - rho_t) s_(t-1) + rho_t s(batch t),     rho_t = (10 + t) ** -learning_decay
 
 with s the expected counts (or sums of vectors) that an M step takes: Cappe and Moulines (2009). The offset weakens the
-first batches, as in scikit-learn's LDA. The first batch of a new model is learned on its own for some sweeps. After
-`fit`, what was learned counts like the batches before the first.
+first batches, as in scikit-learn's LDA. The first batch of a new model is learned on its own for some EM iterations.
+After `fit`, what was learned counts like the batches before the first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from coview.engines.loop import NO_DEADLINE, sweep
-from coview.engines.protocol import Holder, State, Tree, floating_type, tree_map
+from coview.engines.protocol import Engine, Holder, State, Tree, floating_type, tree_map
 from coview.exceptions import ViewsError
 from coview.plsa.starts import FitContext
 from coview.validation import base_seed
@@ -21,7 +21,7 @@ from coview.views.views import Views
 
 __all__ = ["check_batch", "has_learned", "learn_stream"]
 
-FIRST_SWEEPS = 10  # of the first batch: what it teaches is all there is to fold the second one into
+FIRST_ITERATIONS = 10  # of the first batch: what it teaches is all there is to fold the second one into
 
 
 def has_learned(model: Any) -> bool:
@@ -56,7 +56,7 @@ def _learn_batch(model: Any, views: Views, extra: dict[str, Any]) -> None:
         )
     first, known = not has_learned(model), vars(model).get("batch_counts_")
     if first or known is None:
-        # the history of `fit` is one of sweeps over all objects, and does not go on with batches
+        # the history of `fit` is one of EM iterations over all objects, and does not go on with batches
         model.n_batches_, model.history_ = 0, {"objective": []}
         vars(model).pop("fit_seconds_", None)
     weight = 1.0 if first else (10.0 + model.n_batches_) ** -model.learning_decay
@@ -68,25 +68,11 @@ def _learn_batch(model: Any, views: Views, extra: dict[str, Any]) -> None:
         extra = model._of_seeds(views, seeds) if first else {"labels": seeds.labels(len(views))}
         views = model._with_seeds(views, seeds)
     engine, dtype = model._engine(), floating_type(views)
-
-    def on_engine(tree: Tree) -> Tree:
-        return tree_map(lambda array: engine.asarray(array, dtype), tree)
-
     if first:
-        seed = base_seed(model.random_state)
-        labels = model._known_labels(extra)
-        context = FitContext(seed, labels, NO_DEADLINE, engine=engine, start=extra.get("start"))
-        make, carried = model._begin_all(views, context)
-        steps, extra = model._steps(), {**carried, **extra}
-        shared = on_engine(make(seed))
+        steps, shared, holder = _learn_first(model, views, extra, engine)
     else:
-        steps, shared = model._fitted_steps(), on_engine(model._restored())
-    holder = Holder(list(model._each_block(views, engine, steps.width, extra)), engine)
-    if first:
-        state = State(holder.start(steps, shared, seed, 0), shared)
-        for _ in range(FIRST_SWEEPS):
-            sweep(steps, holder, state)
-        shared = state.shared
+        steps, shared = model._fitted_steps(), _on_engine(model._restored(), engine, dtype)
+        holder = Holder(list(model._each_block(views, engine, steps.width, extra)), engine)
     # E step: the batch is folded into the topics as they are, and one row step more gives its expected counts
     stats: Tree = {}
     mixtures: list[Tree] = []
@@ -123,3 +109,20 @@ def _learn_batch(model: Any, views: Views, extra: dict[str, Any]) -> None:
     model.n_iter_ = model.n_batches_
     model.history_.setdefault("objective", []).append(float(stats["objective"]))
     model._keep_labels()
+
+
+def _learn_first(model: Any, views: Views, extra: dict[str, Any], engine: Engine) -> tuple[Any, Tree, Holder]:
+    """Return steps, shared parameters after some EM iterations on the first batch, and its holder."""
+    seed, labels = base_seed(model.random_state), model._known_labels(extra)
+    context = FitContext(seed, labels, NO_DEADLINE, engine=engine, start=extra.get("start"))
+    make, carried = model._begin_all(views, context)
+    steps, shared = model._steps(), _on_engine(make(seed), engine, floating_type(views))
+    holder = Holder(list(model._each_block(views, engine, steps.width, {**carried, **extra})), engine)
+    state = State(holder.start(steps, shared, seed, 0), shared)
+    for _ in range(FIRST_ITERATIONS):
+        sweep(steps, holder, state)
+    return steps, state.shared, holder
+
+
+def _on_engine(tree: Tree, engine: Engine, dtype: Any) -> Tree:
+    return tree_map(lambda array: engine.asarray(array, dtype), tree)

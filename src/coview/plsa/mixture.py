@@ -50,9 +50,9 @@ from coview.plsa.dense import (
     MULTINOMIAL,
     SAMPLE,
     cluster_vectors,
-    column_moments,
-    start_vectors,
-    vector_weights,
+    compute_column_moments,
+    compute_vector_weights,
+    initialize_vectors,
 )
 from coview.plsa.fitted_rules import topic_rules, vectors_rule
 from coview.plsa.starts import (
@@ -62,7 +62,7 @@ from coview.plsa.starts import (
     as_distributions,
     compute_view_shares,
     draw_topics,
-    factorized_arrays,
+    factorize_views,
     read_init,
     read_init_keys,
     read_seeds,
@@ -72,10 +72,10 @@ from coview.plsa.steps import (
     FEATURE_FLOOR,
     BackgroundSteps,
     MixtureSteps,
+    add_background,
     fold_rows,
-    over_background,
-    topics_of,
-    with_background,
+    get_topics,
+    mix_with_background,
 )
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed
@@ -87,7 +87,7 @@ from coview.views.views import Views, n_present, presence_patterns
 
 __all__ = ["RESTART", "FamilyMixin", "MixtureClusterMixin", "MixtureModel", "choose_likelihoods", "split_by_view"]
 
-PHASES = ("start", "sweeps", "end")  # of a fit
+PHASES = ("start", "iterations", "end")  # of a fit
 RESTART = 104_729  # apart enough that restarts share no stream
 
 Self = TypeVar("Self", bound="MixtureModel")
@@ -243,7 +243,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         views = super()._fit_views(X)
         if self._takes_vectors:
             vectors = self._vector_views()
-            self.column_moments_ = column_moments(views, vectors) if vectors else {}
+            self.column_moments_ = compute_column_moments(views, vectors) if vectors else {}
         if self._takes_weights:
             given = None if isinstance(self.view_weights, str) else self.view_weights  # "auto": learned from labels
             weights = per_view("view_weights", given, self.view_names_)
@@ -288,7 +288,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         names = [name for name in self._vector_views() if name not in given and self.view_weights_[name] > 0]
         counts = {name: self.view_weights_[name] for name in self._count_views(views.names)}
         counts = {name: weight for name, weight in counts.items() if weight > 0}
-        token, worth = vector_weights(
+        token, worth = compute_vector_weights(
             views, names, counts, self._steps().width, context.seed, codes=context.labels, deadline=context.deadline
         )
         for name in names:
@@ -432,7 +432,10 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
 
         def make_all(here: int) -> Tree:
             width = self._steps().width
-            return {**make(here), **start_vectors(views, vectors, given, width, here, spread="start" not in carried)}
+            return {
+                **make(here),
+                **initialize_vectors(views, vectors, given, width, here, spread="start" not in carried),
+            }
 
         return make_all, carried
 
@@ -456,7 +459,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             start = cluster_vectors(views.select(*leading), self._n_columns(), context.seed)
             return {"memberships": soften(np.concatenate(over_rows(views, partial(apply_start, start=start))))}
         names = [name for name in self._count_views(views.names) if weights.get(name, 1.0) > 0]
-        return factorized_arrays(views.select(*names), self._n_columns(), context.seed, weights)
+        return factorize_views(views.select(*names), self._n_columns(), context.seed, weights)
 
     def _fixed_start(self) -> bool:
         """Whether every start would be the same, so that one is enough."""
@@ -481,7 +484,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     def _as_shared(self, topics: dict[str, np.ndarray]) -> Tree:
         """Shared parameters of topics (features x topics), over the background where there is one."""
         background = self._background()
-        return with_background(topics, background, joint=self._joint) if background else {"profiles": topics}
+        return add_background(topics, background, joint=self._joint) if background else {"profiles": topics}
 
     # -- the background
 
@@ -494,7 +497,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         counts = self._counts_of(views)
         if counts is None or (not self.background and not self.background_):
             return
-        parts = over_rows(counts, _feature_sums)
+        parts = over_rows(counts, _sum_features)
         sums = {name: np.sum([part[name] for part in parts], axis=0) for name in counts.names}
         # of a first batch whose view is empty nothing is known: an even background keeps it defined
         even = {name: np.ones_like(part) for name, part in sums.items()}
@@ -526,7 +529,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
 
     def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
         """Fitted attributes that the shared parameters (NumPy arrays) make."""
-        topics = topics_of(shared)
+        topics = get_topics(shared)
         if not self._joint:
             return {"topic_feature_": {name: part.T for name, part in topics.items()}}
         n_views = len(self.view_names_)
@@ -541,7 +544,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         """Fitted profiles (features x columns) over some of the views."""
         background, parts = self._background(), self._topics(names)
         if background:
-            parts = over_background(parts, background, joint=self._joint)
+            parts = mix_with_background(parts, background, joint=self._joint)
         if self._joint:  # a subset of views: each topic's distribution over what is there
             total = sum(self._shares_over_background(name) for name in names)
             parts = {name: part / np.maximum(total, FEATURE_FLOOR) for name, part in parts.items()}
@@ -782,7 +785,7 @@ def choose_likelihoods(likelihood: Any, views: Any) -> dict[str, str]:
 # -- the background
 
 
-def _feature_sums(views: Views, first: int) -> dict[str, np.ndarray]:
+def _sum_features(views: Views, first: int) -> dict[str, np.ndarray]:
     return {name: np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() for name, X in views.items()}
 
 

@@ -37,15 +37,15 @@ import numpy as np
 from sklearn.base import ClassifierMixin, is_classifier
 from sklearn.preprocessing import normalize
 
-from coview.classification.naive_bayes import NaiveBayesStart, label_start
-from coview.classification.view_evidence import LEARNED, learned_view_weights
+from coview.classification.naive_bayes import NaiveBayesStart, learn_label_start
+from coview.classification.view_evidence import LEARNED, learn_view_weights
 from coview.engines.held import HeldViews
 from coview.engines.loop import NO_DEADLINE, Deadline
 from coview.engines.passes import take_classes
 from coview.engines.protocol import Block, Engine, Tree, over_rows
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, Topics
-from coview.plsa.dense import SPREAD_COST, cluster_vectors, vectors_of_classes
+from coview.plsa.dense import SPREAD_COST, cluster_vectors, fit_class_means
 from coview.plsa.fitted_rules import topic_rules
 from coview.plsa.minibatches import check_batch, has_learned, learn_stream
 from coview.plsa.mixture import RESTART, FamilyMixin, MixtureClusterMixin, MixtureModel, split_by_view
@@ -54,9 +54,9 @@ from coview.plsa.starts import (
     FitContext,
     as_distributions,
     compute_view_shares,
-    consensus_start,
     draw_topics,
-    likeliest_start,
+    find_consensus_start,
+    find_likeliest_start,
     read_init,
     read_init_keys,
     soften,
@@ -65,12 +65,12 @@ from coview.plsa.steps import (
     FEATURE_FLOOR,
     ROW_FLOOR,
     MixtureSteps,
-    column_shares,
-    random_matrix,
-    row_shares,
-    stream_of,
+    draw_rows,
+    hash_name,
+    normalize_mixtures,
+    normalize_topics,
+    scale_to_sums,
     update_columns,
-    with_masses,
 )
 from coview.utils import fitted_state as rules
 from coview.utils.docs import parameters_of, shared_parameters
@@ -113,7 +113,7 @@ class ClusterSteps(MixtureSteps):
         # a cluster has as many tokens as in the batch, a topic too; what was learned says how they are divided
         masses = {name: part.sum(axis=1, keepdims=True) for name, part in like["cluster_topic"].items()}
         return {
-            "feature_topic": with_masses(shared["feature_topic"], like["feature_topic"], joint=self.joint),
+            "feature_topic": scale_to_sums(shared["feature_topic"], like["feature_topic"], joint=self.joint),
             "cluster_topic": {name: part * masses[name] for name, part in shared["cluster_topic"].items()},
         }
 
@@ -133,14 +133,14 @@ class ClusterSteps(MixtureSteps):
             name: ops.row_shares(shared["cluster_topic"][name], pull, ROW_FLOOR)
             for name, pull in pulls["cluster_topic"].items()
         }
-        return with_profiles(features, clusters)
+        return add_profiles(features, clusters)
 
     def normalize_profiles(self, shared: Tree) -> Tree:
-        clusters = {name: row_shares(part) for name, part in shared["cluster_topic"].items()}
-        return with_profiles(column_shares(shared["feature_topic"], joint=self.joint), clusters)
+        clusters = {name: normalize_mixtures(part) for name, part in shared["cluster_topic"].items()}
+        return add_profiles(normalize_topics(shared["feature_topic"], joint=self.joint), clusters)
 
 
-def with_profiles(features: Tree, clusters: Tree) -> Tree:
+def add_profiles(features: Tree, clusters: Tree) -> Tree:
     """Shared parameters with the profiles that topics and their mixtures make."""
     profiles = {name: features[name] @ clusters[name].T for name in features}
     return {"feature_topic": features, "cluster_topic": clusters, "profiles": profiles}
@@ -211,15 +211,15 @@ class _ClusterTopics(FamilyMixin):
             clusters = {}
             for name, count in n_topics.items():
                 # shared topics must start as the same mixtures in all views, topics of views as different ones
-                stream = here if self._joint else here + stream_of(name)
+                stream = here if self._joint else here + hash_name(name)
                 if name in given:
                     clusters[name] = as_distributions("cluster_topic", given[name], (n_columns, count))
                 else:
-                    clusters[name] = random_matrix(stream, 0, n_columns, count)
+                    clusters[name] = draw_rows(stream, 0, n_columns, count)
             if self._joint:
                 shares = compute_view_shares(views, next(iter(n_topics.values())), arrays.get("topic_view"))
                 features = {name: part * shares[:, v] for v, (name, part) in enumerate(features.items())}
-            return with_profiles({name: np.maximum(part, FEATURE_FLOOR) for name, part in features.items()}, clusters)
+            return add_profiles({name: np.maximum(part, FEATURE_FLOOR) for name, part in features.items()}, clusters)
 
         return make, carried
 
@@ -306,7 +306,7 @@ class _ClusterTopics(FamilyMixin):
             topics=Topics(
                 {name: self.topic_feature_[name] for name in counts},
                 {
-                    name: row_shares(self._topics_in(name)) if self._joint else self.cluster_topic_[name]
+                    name: normalize_mixtures(self._topics_in(name)) if self._joint else self.cluster_topic_[name]
                     for name in counts
                 },
             ),
@@ -409,9 +409,9 @@ class _TopicClusters(MixtureClusterMixin, _ClusterTopics):
         ready = context.deadline
         if self.init == "consensus":  # the published start, section 4.1.2
             counts = self._counts_of(views)
-            return consensus_start(counts, self.n_clusters, context.seed, self._weights_of(counts), deadline=ready)
+            return find_consensus_start(counts, self.n_clusters, context.seed, self._weights_of(counts), deadline=ready)
         weights, vectors = self._weights_of(views), self._vector_views()
-        return likeliest_start(
+        return find_likeliest_start(
             views,
             self.n_clusters,
             context.seed,
@@ -531,13 +531,13 @@ class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type
     def _learn_weights(self, views: Any, codes: np.ndarray, deadline: Deadline = NO_DEADLINE) -> None:
         if self.view_weights == LEARNED:
             seed = base_seed(self.random_state)
-            self.view_weights_ = learned_view_weights(
+            self.view_weights_ = learn_view_weights(
                 views, codes, len(self.classes_), seed, deadline, self._vector_views()
             )
 
     def _first_vectors(self, views: Any, context: FitContext) -> Any:
         assert context.labels is not None
-        return vectors_of_classes(views, context.labels, len(self.classes_), context.seed)
+        return fit_class_means(views, context.labels, len(self.classes_), context.seed)
 
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
         assert context.labels is not None
@@ -547,12 +547,12 @@ class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type
         held = HeldViews.on_device(counts, context.engine, n_classes)
         if context.vectors:  # those that were found to know something of the classes; counts stay off the device then
             vectors = views.select(*context.vectors)
-            odds, held = vectors_of_classes(vectors, context.labels, n_classes, context.seed).log_odds, None
+            odds, held = fit_class_means(vectors, context.labels, n_classes, context.seed).log_odds, None
         if self.init == "naive_bayes":  # as published, section 4.1.2
             start = NaiveBayesStart.learned(counts, context.labels, n_classes, odds=odds)
         else:
             names = (*counts.names, *context.vectors)
-            start = label_start(
+            start = learn_label_start(
                 views.select(*names), context.labels, n_classes, context.deadline, held, odds, counts.names
             )
         return start if held is None else start(counts, held)
@@ -581,7 +581,7 @@ def compute_row_masses(views: Any, unit_mass: bool | str) -> dict[str, float]:
     """
     if not unit_mass:
         return {}
-    masses = np.concatenate(over_rows(views, _row_masses))
+    masses = np.concatenate(over_rows(views, _sum_rows))
     total = masses.sum(axis=1)
     if not (total > 0).any() or (unit_mass == "auto" and not is_uneven(total)):
         return {}
@@ -604,15 +604,15 @@ def is_uneven(masses: np.ndarray) -> bool:
 
 def scale_to_masses(views: Any, masses: Mapping[str, float]) -> Any:
     """Views, in memory or lazy, whose rows have these masses; empty rows and other views stay."""
-    scaled = {name: partial(_with_mass, mass=mass) for name, mass in masses.items() if name in views.names}
+    scaled = {name: partial(_scale_to_mass, mass=mass) for name, mass in masses.items() if name in views.names}
     return views.map(scaled) if scaled else views
 
 
-def _row_masses(views: Views, first: int) -> np.ndarray:
+def _sum_rows(views: Views, first: int) -> np.ndarray:
     return np.column_stack([np.asarray(matrix.sum(axis=1, dtype=np.float64)).ravel() for matrix in views.values()])
 
 
-def _with_mass(matrix: Any, mass: float) -> Any:
+def _scale_to_mass(matrix: Any, mass: float) -> Any:
     shares = normalize(matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64), norm="l1")
     return for_sklearn(shares * shares.dtype.type(mass))
 
@@ -629,16 +629,16 @@ class MultiViewPLSA(_TopicClusters, MixtureModel):
     n_clusters : int, default=8
         Number of clusters.
     n_components : int or {view: int}, default=32
-        Number of topics in each view of counts. Topics are cheap: a sweep costs non-zeros x clusters, however many
-        there are.
+        Number of topics in each view of counts. Topics are cheap: an EM iteration costs non-zeros x clusters,
+        however many there are.
     <shared: vector_weights, seeds, seed_strength>
     max_iter : int, default=150
-        Largest number of sweeps over the data.
+        Maximum number of EM iterations.
     <shared: tol>
     n_init : int, default=1
-        Number of starts, each from its own clusterings; the one with the highest objective is kept.
+        Number of initializations, each from its own clusterings; the fit with the highest objective is kept.
     init : {"likeliest", "consensus", "random"} or dict, default="likeliest"
-        Initial memberships: the most likely, after a few sweeps, of several clusterings of different kinds; one
+        Initial memberships: the most likely, after a few EM iterations, of several clusterings of different kinds; one
         consensus clustering (`ConsensusClustering`), as published; or random. A dict holds any of ``memberships``,
         ``topic_feature``, ``cluster_topic`` (``{view: array}``, or one array where there is one view) in the shapes of
         the fitted attributes; memberships that it lacks start as by default, everything else at random.
@@ -685,8 +685,8 @@ class MultiViewPLSAClassifier(_TopicClasses, MixtureModel):  # type: ignore[misc
     Parameters
     ----------
     n_components : int or {view: int}, default=32
-        Number of topics in each view of counts. Topics are cheap: a sweep costs non-zeros x classes, however many
-        there are.
+        Number of topics in each view of counts. Topics are cheap: an EM iteration costs non-zeros x classes,
+        however many there are.
     view_weights : float, {view: float}, None or "auto", default=None
         Weight of each view; 1 by default. Vectors beside counts are weighed by default: as one token where they know
         nothing of the classes, and else as up to one for each column, fewer the more the columns' noise goes together
@@ -697,10 +697,10 @@ class MultiViewPLSAClassifier(_TopicClasses, MixtureModel):  # type: ignore[misc
         where the sums of the objects differ widely, by a standard deviation above their mean: there a few long texts
         would decide on all topics. False takes the counts as they are, as published.
     max_iter : int, default=150
-        Largest number of sweeps over the data.
+        Maximum number of EM iterations.
     <shared: tol>
     n_init : int, default=1
-        Number of starts; the one with the highest objective is kept.
+        Number of initializations; the fit with the highest objective is kept.
     init : {"co_em", "naive_bayes", "random"} or dict, default="co_em"
         Initial memberships of unlabeled objects: the mean of one naive Bayes posterior per view (Laplace's smoothing),
         as published ("naive_bayes"), or after two rounds of co-EM ("co_em"), in which each view also learns from the
@@ -753,7 +753,7 @@ class DualPLSA(_TopicClusters, MixtureModel):
     ----------
     <same: n_clusters>
     n_components : int, default=32
-        Number of topics, shared by all views. Topics are cheap: a sweep costs non-zeros x clusters, however many.
+        Number of topics, shared by all views. Topics are cheap: an EM iteration costs non-zeros x clusters.
     <same: view_weights, seeds, seed_strength, max_iter, tol, n_init, init>
     likelihood : {"auto", "multinomial"}, default="auto"
         All views are counts here: they share their topics.
@@ -794,7 +794,7 @@ class DualPLSAClassifier(_TopicClasses, MixtureModel):  # type: ignore[misc]
     Parameters
     ----------
     n_components : int, default=32
-        Number of topics, shared by all views. Topics are cheap: a sweep costs non-zeros x classes, however many.
+        Number of topics, shared by all views. Topics are cheap: an EM iteration costs non-zeros x classes.
     <same: view_weights, unit_mass, max_iter, tol, n_init, init>
     likelihood : {"auto", "multinomial"}, default="auto"
         All views are counts here: they share their topics.

@@ -5,9 +5,9 @@
 
 Equations are those of Jiang, Liu, Li, Li and Lu (2012). L_v is the log-likelihood of PLSA in view v, P = p(y|d,v) by
 rows, and ij runs over sampled pairs, in both orders, that lie inside a block of rows: time and memory grow with the
-number of pairs. Views need not share their topics: only who is near whom counts. Topics take the M step of PLSA
-(eq. 12). With the row statistic n = P * R F and g = t n / P - coupling dR/dP (eq. 14), the published step of the
-mixtures (eq. 13 and 17) is
+number of pairs. Views need not share their topics: only which objects are near each other counts. Topics take
+the M step of PLSA (eq. 12). With the row statistic n = P * R F and g = t n / P - coupling dR/dP (eq. 14), the published
+step of the mixtures (eq. 13 and 17) is
 
     P <- rows(P * g)  =  P + s P * (g - m),     m_i = sum_k P_ik g_ik,  s_i = 1 / m_i
 
@@ -36,8 +36,8 @@ from coview.inspection import Inspection
 from coview.plsa.co_plsa import ByView, ByViewSteps, has_data, read_couplings
 from coview.plsa.link import LinkPLSA
 from coview.plsa.mixture import RESTART, MixtureClusterMixin, MixtureModel
-from coview.plsa.starts import FitContext, align_topics, likeliest_arrays, topic_overlap
-from coview.plsa.steps import ROW_FLOOR, MixtureSteps, fold_rows, random_matrix, type_of
+from coview.plsa.starts import FitContext, align_topics, compute_topic_overlap, find_likeliest_arrays
+from coview.plsa.steps import ROW_FLOOR, MixtureSteps, draw_rows, fold_rows, get_dtype
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, number, one_of
@@ -97,12 +97,12 @@ class Masses:
         return np.asarray(np.sum(sums, axis=0, dtype=np.float64))
 
 
-def median_distance(mixtures: np.ndarray) -> float:
+def compute_median_distance(mixtures: np.ndarray) -> float:
     """Median squared distance of two rows (objects x views x topics) in the same view; 1 where all are alike.
 
     Examples
     --------
-    >>> median_distance(np.array([[[1.0, 0.0]], [[0.0, 1.0]]]))
+    >>> compute_median_distance(np.array([[[1.0, 0.0]], [[0.0, 1.0]]]))
     2.0
     """
     gaps = mixtures - np.roll(mixtures, 1, axis=0)
@@ -127,10 +127,10 @@ class PairSteps(ByViewSteps):
         if "start" in block.extra:
             table = np.array(ops.to_numpy(block.extra["start"]), dtype=np.float64)
         else:
-            table = np.tile(random_matrix(seed, block.start, block.stop, self.width), len(block.views))
+            table = np.tile(draw_rows(seed, block.start, block.stop, self.width), len(block.views))
         views = table.reshape(len(block), len(block.views), self.width)
         views[~have] = 1.0 / self.width
-        return self.normalize_rows({"mixture": ops.asarray(table, type_of(shared))})
+        return self.normalize_rows({"mixture": ops.asarray(table, get_dtype(shared))})
 
     def row_step(
         self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
@@ -261,10 +261,10 @@ class PairwiseCoPLSA(MixtureClusterMixin, ByView, MixtureModel):
         Share of the pairs of objects in the regularizer. Pairs are drawn once per fit, inside blocks of rows.
     <shared: max_iter, tol>
     n_init : int, default=1
-        Number of starts; the one with the highest objective is kept.
+        Number of initializations; the fit with the highest objective is kept.
     init : {"likeliest", "random"} or dict, default="likeliest"
-        Where to start: some sweeps of `LinkPLSA` on all views that begin at the likeliest of several clusterings, or
-        one random mixture per object in all views and random topics. A dict holds any of ``memberships_by_view``
+        Where to start: some EM iterations of `LinkPLSA` on all views, from the likeliest of several clusterings,
+        or one random mixture per object in all views and random topics. A dict holds any of ``memberships_by_view``
         (``{view: array}``, or one array for all views) and ``topic_feature`` (``{view: array}``) in the shapes of the
         fitted attributes; the rest is random.
     algorithm : {"fast", "published"}, default="fast"
@@ -288,8 +288,8 @@ class PairwiseCoPLSA(MixtureClusterMixin, ByView, MixtureModel):
         Width of the similarity.
     <shared: view_weights_>
     history_ : dict of lists
-        "objective" (weighted log-likelihood less the penalty of the pairs) and "seconds" after each sweep; entry 0 is
-        the start.
+        "objective" (weighted log-likelihood less the penalty of the pairs) and "seconds" after each EM iteration; entry
+        0 is the initialization.
     <shared: fit_seconds_, n_iter_, stopped_by_>
     <shared: fitted views>
 
@@ -385,7 +385,7 @@ class PairwiseCoPLSA(MixtureClusterMixin, ByView, MixtureModel):
 
     def _keep_labels(self) -> None:
         mixtures, weights = self.memberships_by_view_, self.view_weights_
-        self.labels_by_view_ = {name: _likeliest(part) for name, part in mixtures.items()}
+        self.labels_by_view_ = {name: _find_likeliest(part) for name, part in mixtures.items()}
         blend: Any = sum(weights[name] * part for name, part in mixtures.items())
         self.labels_ = blend.argmax(axis=1)
 
@@ -424,9 +424,9 @@ class PairwiseCoPLSA(MixtureClusterMixin, ByView, MixtureModel):
         if sigma != "median":
             return float(sigma)
         if start is None:
-            return median_distance(random_matrix(seed, 0, min(n_rows, 2048), width)[:, None])
+            return compute_median_distance(draw_rows(seed, 0, min(n_rows, 2048), width)[:, None])
         rows = np.random.default_rng(seed).permutation(n_rows)[:2048]
-        return median_distance(start[rows].reshape(len(rows), -1, width))
+        return compute_median_distance(start[rows].reshape(len(rows), -1, width))
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         """Mixtures and topics after some sweeps of link-PLSA, of `n_init` starts the one that is highest then."""
@@ -439,7 +439,7 @@ class PairwiseCoPLSA(MixtureClusterMixin, ByView, MixtureModel):
             if models and context.deadline.is_over():
                 break
             mine = context.deadline.share(1 / (self.n_init - restart))
-            init = likeliest_arrays(
+            init = find_likeliest_arrays(
                 ordered,
                 self.n_clusters,
                 context.seed + RESTART * restart,
@@ -471,7 +471,9 @@ class PairwiseCoPLSA(MixtureClusterMixin, ByView, MixtureModel):
         """Fitted attributes, the topics of every view in the order of those of the first (by name)."""
         attributes, width, names = super()._attributes(state, holder), self.n_clusters, self.view_names_
         sequence = [names.index(name) for name in sorted(names)]
-        parts = np.asarray(holder.total(topic_overlap, state.rows)).reshape(len(names), width, len(names), width)
+        parts = np.asarray(holder.total(compute_topic_overlap, state.rows)).reshape(
+            len(names), width, len(names), width
+        )
         overlap = parts[sequence][:, :, sequence].reshape(len(names) * width, -1)
         orders = dict(zip(sorted(names), align_topics(overlap, width)))
         table = attributes[self._mixture]
@@ -493,7 +495,7 @@ class PairwiseCoPLSA(MixtureClusterMixin, ByView, MixtureModel):
         return np.hstack(parts)
 
 
-def _likeliest(mixtures: Any) -> Any:
+def _find_likeliest(mixtures: Any) -> Any:
     """Likeliest topic of each row, -1 for an even one; arrays on a cluster or on disk stay arrays of theirs."""
     known = mixtures.max(axis=1) > mixtures.min(axis=1)
     return (mixtures.argmax(axis=1) + 1) * known - 1

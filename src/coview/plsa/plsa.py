@@ -24,13 +24,13 @@ from coview.plsa.fitted_rules import background_rule, topic_counts_rule
 from coview.plsa.minibatches import check_batch, learn_stream
 from coview.plsa.mixture import MixtureModel
 from coview.plsa.starts import SEED_PARAMETERS
-from coview.plsa.steps import over_background
+from coview.plsa.steps import mix_with_background
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, one_of
 from coview.views.views import Views
 
-__all__ = ["PLSA", "expected_features"]
+__all__ = ["PLSA", "compute_expected_features"]
 
 
 @shared_parameters
@@ -46,7 +46,7 @@ class PLSA(MixtureModel):
     <shared: background, seeds, seed_strength, max_iter, tol, n_init>
     init : {"auto", "nmf", "random"} or dict, default="auto"
         Where to start. "auto" is "nmf" with a background, else "random". "nmf" factorizes the tf-idf of the views into
-        nonnegative topics for a few sweeps (of every n-th object, where there are more than 5,000 and 100 per topic),
+        nonnegative topics, in a few iterations (every n-th object, where there are more than 5,000 and 100 per topic),
         or clusters the vectors by k-means where those lead; "random" starts from `n_init` random mixtures, as
         published. A dict holds any of ``memberships``, ``topic_feature`` (an array where there is one view, else
         ``{view: array}``) and ``topic_view`` in the shapes of the fitted attributes; the rest is random.
@@ -145,10 +145,10 @@ class PLSA(MixtureModel):
         Returns a matrix where the model was fitted on one view, else Views; a whole row sums to one over all views of
         counts, and holds the expected vectors in Gaussian ones.
         """
-        return expected_features(self, X)
+        return compute_expected_features(self, X)
 
 
-def expected_features(model: MixtureModel, X: Any) -> Any:
+def compute_expected_features(model: MixtureModel, X: Any) -> Any:
     """Compute the features that mixtures of a model's topics lead to expect, by view; a matrix where there is one."""
     check_is_fitted(model, "topic_feature_")
     mixtures, columns = np.asarray(X), model._n_features_out
@@ -156,7 +156,7 @@ def expected_features(model: MixtureModel, X: Any) -> Any:
         raise ValueError(f"X must be (objects, {columns}) topic mixtures, got shape {mixtures.shape}.")
     counts = model._topics(model._count_views(model.view_names_))
     if background := model._background():  # part of what an object is expected to hold, though no part of a topic
-        counts = over_background(counts, background, joint=model._joint)
+        counts = mix_with_background(counts, background, joint=model._joint)
     means = model._fitted_means(model.view_names_)["means"]
     parts = {name: mixtures @ {**counts, **means}[name].T for name in model.view_names_}
     return next(iter(parts.values())) if len(parts) == 1 else Views(parts)

@@ -1,13 +1,13 @@
 """Where fits of the PLSA family begin: given arrays, random ones, factorizations, clusterings and seeds of topics.
 
-**Factorized** (`factorized_arrays`), for topics: EM ends near where it begins, and from random mixtures every topic
+**Factorized** (`factorize_views`), for topics: EM ends near where it begins, and from random mixtures every topic
 begins as the mean of all objects. A nonnegative factorization  |Z - W H|^2  of the views' tf-idf Z asks for what sets
 topics apart first. The mixtures begin at the shares of W, and each topic at the counts that these give it.
 
-**Likeliest** (`likeliest_start`), for clusters: k-means on sparse rows ends in many places, and likes one small tight
-cluster against all the rest, which EM does not leave. So there are several starts: the consensus of one k-means per
-view, k-means on the views side by side, clusters of the views' neighbor graphs (short rows share too few features for
-k-means) and k-means of the vectors. The one is taken that is ahead, in likelihood, after a few sweeps of link-PLSA.
+**Likeliest** (`find_likeliest_start`), for clusters: k-means on sparse rows ends in many places, and likes one small
+tight cluster against all the rest, which EM does not leave. So there are several starts: the consensus of one k-means
+per view, k-means on the views side by side, clusters of the views' neighbor graphs (short rows share too few features
+for k-means) and k-means of the vectors. The one is taken that is likeliest after a few EM iterations of link-PLSA.
 Where time is short, larger and larger samples are clustered as long as the last one says that the next will be ready;
 naive Bayes carries the last to all objects.
 
@@ -40,7 +40,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 from coview.classification.naive_bayes import NaiveBayesStart
-from coview.clustering.consensus import ConsensusClustering, several_memberships, side_by_side_memberships
+from coview.clustering.consensus import ConsensusClustering, cluster_side_by_side, make_memberships
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.engines.held import HeldViews
 from coview.engines.loop import NO_DEADLINE, Deadline, largest_in_time, select_engine, sweep
@@ -58,12 +58,13 @@ from coview.engines.protocol import (
 )
 from coview.exceptions import ParameterError
 from coview.inspection.names import same_word
-from coview.plsa.dense import cluster_vectors, start_vectors
-from coview.plsa.steps import FEATURE_FLOOR, MixtureSteps, random_matrix, stream_of
+from coview.plsa.dense import cluster_vectors, initialize_vectors
+from coview.plsa.steps import FEATURE_FLOOR, MixtureSteps, draw_rows, hash_name
 from coview.preprocessing.weighting import TfidfViews, compute_idf, weigh_counts
 from coview.utils.messages import did_you_mean, listed, short
 from coview.utils.parameters import MAPPING, NONE, TEXTS, number
 from coview.utils.progress import counted
+from coview.utils.sampling import sample_positions
 from coview.utils.warn import warn_user
 from coview.views.arrays import from_tensor, is_tensor
 from coview.views.lazy import LazyViews, stack_views
@@ -77,18 +78,18 @@ __all__ = [
     "apply_start",
     "as_distributions",
     "choose_likeliest",
+    "compute_topic_overlap",
     "compute_topics",
     "compute_view_shares",
-    "consensus_start",
     "draw_topics",
-    "factorized_arrays",
-    "likeliest_arrays",
-    "likeliest_start",
+    "factorize_views",
+    "find_consensus_start",
+    "find_likeliest_arrays",
+    "find_likeliest_start",
     "read_init",
     "read_init_keys",
     "read_seeds",
     "soften",
-    "topic_overlap",
 ]
 
 SEED_PARAMETERS = {"seeds": MAPPING | TEXTS | NONE, "seed_strength": number()}
@@ -130,7 +131,7 @@ def draw_topics(
             topics[view] = as_distributions("topic_feature", given[view], shape).T
         else:
             # a prime apart from restarts (`RESTART`), so that no view of one repeats a view of another
-            part = random_matrix(seed + 7919 * stream_of(view), 0, width, shape[0])
+            part = draw_rows(seed + 7919 * hash_name(view), 0, width, shape[0])
             topics[view] = part / part.sum(axis=0)
         topics[view] = np.maximum(topics[view], FEATURE_FLOOR)
     return topics
@@ -140,11 +141,11 @@ def compute_view_shares(views: Any, n_topics: int, given: Any = None) -> np.ndar
     """Share of each view in each topic (topics x views) as given, or that of its mass, of views in memory or lazy."""
     if given is not None:
         return as_distributions("topic_view", given, (n_topics, len(views.names)))
-    mass = np.sum(over_rows(views, _masses), axis=0)
+    mass = np.sum(over_rows(views, _compute_masses), axis=0)
     return np.tile(mass / mass.sum() if mass.sum() > 0 else np.full(len(mass), 1 / len(mass)), (n_topics, 1))
 
 
-def _masses(views: Views, first: int) -> np.ndarray:
+def _compute_masses(views: Views, first: int) -> np.ndarray:
     return np.array([matrix.sum(dtype=np.float64) for matrix in views.values()])
 
 
@@ -243,7 +244,7 @@ def _weighted(views: Views, weights: list[TfidfViews], scales: dict[str, float])
     return sparse.csr_array(sparse.hstack(parts, format="csr"))
 
 
-def factorized_arrays(views: Any, n_components: int, seed: int, weights: dict[str, float]) -> dict[str, Any]:
+def factorize_views(views: Any, n_components: int, seed: int, weights: dict[str, float]) -> dict[str, Any]:
     """Mixtures of the objects and the topics that they make, by view and in their shares, as an `init` of PLSA.
 
     Of lazy rows the mixtures are a function of some of them. Topics are those of every n-th object, where there are
@@ -252,14 +253,14 @@ def factorized_arrays(views: Any, n_components: int, seed: int, weights: dict[st
     Examples
     --------
     >>> views = Views(words=np.array([[4, 3, 0, 0], [5, 4, 0, 0], [0, 0, 3, 4], [0, 1, 6, 5]]))
-    >>> rows = factorized_arrays(views, 2, 0, {})["memberships"].argmax(axis=1).tolist()
+    >>> rows = factorize_views(views, 2, 0, {})["memberships"].argmax(axis=1).tolist()
     >>> rows == [0, 0, 1, 1] or rows == [1, 1, 0, 0]
     True
     """
     scales = {name: float(np.sqrt(weights.get(name, 1.0))) for name in views.names}  # of squares: the weights
     # every n-th and not the first ones, which may be of one kind in a sorted collection
     step = max(-(-len(views) // max(FACTORIZED, PER_TOPIC * n_components)), 1)
-    parts = over_rows(views, partial(_every, step=step))
+    parts = over_rows(views, partial(_take_every, step=step))
     start = FactorizedStart.learned(parts[0] if len(parts) == 1 else stack_views(parts), n_components, seed, scales)
     memberships: Any = start(views) if isinstance(views, Views) else start
     topics = compute_topics(views, memberships)
@@ -270,27 +271,27 @@ def factorized_arrays(views: Any, n_components: int, seed: int, weights: dict[st
     }
 
 
-def _every(views: Views, first: int, *, step: int) -> Views:
+def _take_every(views: Views, first: int, *, step: int) -> Views:
     """Those of some rows whose number among all is a multiple of `step`."""
     return views if step == 1 else views[np.arange(-first % step, len(views), step)]
 
 
 def compute_topics(views: Any, memberships: Any, held: HeldViews | None = None) -> dict[str, np.ndarray]:
     """Features of each topic (topics x features), by view, that memberships make; these may be a function of rows."""
-    sums = over_rows(views, partial(_topic_sums, memberships=memberships, held=held))
+    sums = over_rows(views, partial(_sum_topics, memberships=memberships, held=held))
     topics = {name: np.sum([part[name] for part in sums], axis=0) for name in views.names}
     return {name: np.maximum(part, FEATURE_FLOOR) for name, part in topics.items()}
 
 
-def _topic_sums(views: Views, first: int, *, memberships: Any, held: HeldViews | None) -> dict[str, np.ndarray]:
+def _sum_topics(views: Views, first: int, *, memberships: Any, held: HeldViews | None) -> dict[str, np.ndarray]:
     here = memberships(views) if callable(memberships) else memberships[first : first + len(views)]
-    return {name: part.T for name, part in _feature_sums(views, here, held).items()}
+    return {name: part.T for name, part in _sum_cluster_features(views, here, held).items()}
 
 
 # -- the likeliest of several clusterings
 
 
-def likeliest_start(
+def find_likeliest_start(
     views: Any,
     n_clusters: int,
     seed: int,
@@ -311,7 +312,7 @@ def likeliest_start(
     names = [name for name in views.names if name not in dense]
     if isinstance(views, LazyViews):
         sample = sample_rows(views, SAMPLE)
-        start = likeliest_start(
+        start = find_likeliest_start(
             sample,
             n_clusters,
             seed,
@@ -328,12 +329,12 @@ def likeliest_start(
 
     def make(some: Views) -> np.ndarray:
         held = HeldViews.on_device(some, engine, n_clusters)
-        return _likeliest_of_several(some, n_clusters, seed, weights, n_jobs, dense, graphs, deadline, held)
+        return _choose_of_several(some, n_clusters, seed, weights, n_jobs, dense, graphs, deadline, held)
 
-    return _in_time(make, views, names, n_clusters, seed, deadline)
+    return _start_in_time(make, views, names, n_clusters, seed, deadline)
 
 
-def _in_time(
+def _start_in_time(
     make: Callable[[Views], np.ndarray],
     views: Views,
     counts: Sequence[str],
@@ -354,7 +355,7 @@ def _in_time(
     return NaiveBayesStart.learned(views[rows], start.argmax(axis=1), n_clusters, scaled=True)(views)
 
 
-def _likeliest_of_several(
+def _choose_of_several(
     views: Views,
     n_clusters: int,
     seed: int,
@@ -372,14 +373,14 @@ def _likeliest_of_several(
     cut = tries - (2 if tries == 8 else 1)
     words = None if held is None else held.select(*counts.names)
     # generators: a start is made when the one before it has been judged, as long as there is time
-    agreed = several_memberships(counts, n_clusters, seeds[:cut], deadline, words)
-    beside = side_by_side_memberships(counts, n_clusters, seeds[cut:], words)
+    agreed = make_memberships(counts, n_clusters, seeds[:cut], deadline, words)
+    beside = cluster_side_by_side(counts, n_clusters, seeds[cut:], words)
     if n_clusters == 1:
         return next(agreed)
     starts = chain(agreed, beside)
     if graphs and FEW_NODES * n_clusters <= MOST_NODES:  # graphs take time with the square of their nodes
         own = {name: weight for name, weight in weights.items() if name not in dense}
-        starts = chain(starts, (graph_memberships(counts, n_clusters, each, own, words) for each in seeds[:1]))
+        starts = chain(starts, (cluster_graphs(counts, n_clusters, each, own, words) for each in seeds[:1]))
         tries += 1
     vectors = {name: kind for name, kind in dense.items() if weights.get(name, 1.0) > 0}
     if vectors:
@@ -392,29 +393,27 @@ def _likeliest_of_several(
     return choose_likeliest(views.select(*used), tried, weights, n_jobs, deadline, vectors, there)
 
 
-def graph_memberships(
+def cluster_graphs(
     views: Views, n_clusters: int, seed: int, weights: dict[str, float], held: HeldViews | None = None
 ) -> np.ndarray:
     """Memberships by the neighbor graphs of all views, cut on a sample of the objects and carried to all."""
     most = int(np.clip(NODES_PER_CLUSTER * n_clusters, LEAST_NODES, MOST_NODES))
-    some = views
-    if len(views) > most:
-        some = views[np.sort(np.random.default_rng(seed).choice(len(views), most, replace=False))]
+    some = views if len(views) <= most else views[sample_positions(len(views), most, seed)]
     model = SpectralClusteringViews(n_clusters, method="stacked", view_weights=weights, n_init=3, random_state=seed)
     return NaiveBayesStart.learned(some, model.fit(some).labels_, n_clusters, scaled=True)(views, held)
 
 
-def consensus_start(
+def find_consensus_start(
     views: Any, n_clusters: int, seed: int, weights: dict[str, float], *, deadline: Deadline = NO_DEADLINE
 ) -> Any:
-    """Memberships by one consensus clustering, as published; of many lazy rows a function, as in `likeliest_start`."""
+    """Find memberships by one consensus clustering, as published; of many lazy rows a function of some of them."""
     sample = sample_rows(views, SAMPLE) if isinstance(views, LazyViews) else views
 
     def make(some: Views) -> np.ndarray:
         model = ConsensusClustering(n_clusters, view_weights=weights, random_state=seed)
         return model._fit_until(some, deadline).memberships_
 
-    start = _in_time(make, sample, sample.names, n_clusters, seed, deadline)
+    start = _start_in_time(make, sample, sample.names, n_clusters, seed, deadline)
     if len(views) <= SAMPLE or sample is views:  # then these are the objects themselves
         return start
     return NaiveBayesStart.learned(sample, start.argmax(axis=1), n_clusters, scaled=True)
@@ -452,11 +451,11 @@ def choose_likeliest(
                 return start
             rows = soften(start)
             steps = MixtureSteps(rows.shape[1], weights=weights or {}, dense=dense)
-            sums = _feature_sums(counts, rows, words)
+            sums = _sum_cluster_features(counts, rows, words)
             profiles = {name: np.maximum(part, FEATURE_FLOOR) for name, part in sums.items()}
             shared: Tree = {"profiles": {name: part / part.sum(axis=0) for name, part in profiles.items()}}
             if dense and not means:  # all starts have them in common
-                means = start_vectors(views, dense, {}, rows.shape[1], 0, spread=False)
+                means = initialize_vectors(views, dense, {}, rows.shape[1], 0, spread=False)
             shared |= means
             shared = tree_map(lambda part: engine.asarray(part, dtype), shared)
             holder = Holder([replace(b, extra={"start": rows[b.start : b.stop]}) for b in blocks], engine)
@@ -471,14 +470,14 @@ def choose_likeliest(
     return best
 
 
-def _feature_sums(views: Views, rows: np.ndarray, held: HeldViews | None) -> dict[str, np.ndarray]:
+def _sum_cluster_features(views: Views, rows: np.ndarray, held: HeldViews | None) -> dict[str, np.ndarray]:
     """Features of each cluster (features x clusters) that memberships make, by view, added up where they are held."""
     if held is not None:
         return held.feature_sums(rows)
     return {name: np.asarray(matrix.T @ rows) for name, matrix in views.items()}
 
 
-def likeliest_arrays(
+def find_likeliest_arrays(
     views: Any,
     n_clusters: int,
     seed: int,
@@ -496,7 +495,7 @@ def likeliest_arrays(
     Rows that are read when needed begin as those in memory do; of very many, a sample is clustered, and naive Bayes
     places all.
     """
-    start = likeliest_start(
+    start = find_likeliest_start(
         views, n_clusters, seed, weights, n_jobs, dense=dense, graphs=False, deadline=deadline, engine=engine
     )
     rows = soften(np.concatenate(over_rows(views, partial(apply_start, start=start))) if callable(start) else start)
@@ -556,7 +555,7 @@ class Seeds:
         for name, weights in self.weights.items():
             counts = sparse.csr_array(views[name])
             found += (counts @ (weights * compute_idf(counts)).T).toarray()
-        rows = random_matrix(seed, 0, len(views) + len(self.numbers), n_groups)
+        rows = draw_rows(seed, 0, len(views) + len(self.numbers), n_groups)
         total = found.sum(axis=1)
         some = np.flatnonzero(total > 0)
         rows[some] *= RANDOM_SHARE
@@ -593,10 +592,10 @@ def read_seeds(
     """
     columns = {view: {str(name): j for j, name in enumerate(names[view])} for view in widths if view in names}
     if not isinstance(seeds, Mapping):
-        seeds = _words_of_names(seeds, columns)
+        seeds = _split_names(seeds, columns)
     if not seeds:
         raise ParameterError("must seed at least one topic, got none.", parameter="seeds")
-    numbers, called = _numbers(list(seeds), n_groups)
+    numbers, called = _number_topics(list(seeds), n_groups)
     weights = {view: sparse.lil_array((len(numbers), width)) for view, width in widths.items()}
     absent: list[str] = []
     for row, (topic, given) in enumerate(seeds.items()):
@@ -604,10 +603,10 @@ def read_seeds(
             weights[view][row, column] += weight
     if absent:
         warn_user(f"Some seeds are no features of the views, and are left out: {listed(absent)}.", UserWarning)
-    return Seeds(numbers, called, {view: _shares(part) for view, part in weights.items() if part.nnz})
+    return Seeds(numbers, called, {view: _divide_by_sums(part) for view, part in weights.items() if part.nnz})
 
 
-def _numbers(topics: Sequence[Any], n_groups: int) -> tuple[list[int], list[str | None]]:
+def _number_topics(topics: Sequence[Any], n_groups: int) -> tuple[list[int], list[str | None]]:
     """Numbers and names of seeded topics: whole numbers are numbers, names get those that are left, in order."""
     # numbers first, so that a name never takes the topic that a number asks for
     taken = [topic for topic in topics if isinstance(topic, (int, np.integer))]
@@ -648,7 +647,7 @@ def _lookup(
                 raise ParameterError(
                     f"must have positive weights, got {short(weight)} for {short(feature)}.", parameter="seeds"
                 )
-            column = _column(feature, columns.get(view), widths[view])
+            column = _find_column(feature, columns.get(view), widths[view])
             seen[str(feature)] = seen.get(str(feature), False) or column is not None
             if column is not None:
                 found.append((view, column, float(weight)))
@@ -663,20 +662,20 @@ def _lookup(
     return found
 
 
-def _column(feature: Any, columns: Mapping[str, int] | None, width: int) -> int | None:
+def _find_column(feature: Any, columns: Mapping[str, int] | None, width: int) -> int | None:
     if columns is not None:
         return columns.get(str(feature), columns.get(str(feature).lower()))  # as vectorizers lower words
     whole = isinstance(feature, (int, np.integer)) and not isinstance(feature, bool)
     return int(feature) if whole and 0 <= feature < width else None
 
 
-def _shares(rows: sparse.lil_array) -> sparse.csr_array:
+def _divide_by_sums(rows: sparse.lil_array) -> sparse.csr_array:
     rows = sparse.csr_array(rows)
     sums = np.asarray(rows.sum(axis=1)).reshape(-1, 1)
     return sparse.csr_array(rows.multiply(1 / np.where(sums > 0, sums, 1.0)))
 
 
-def _words_of_names(
+def _split_names(
     names: Sequence[str], columns: Mapping[str, Mapping[str, int]]
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Seeds of topics by the words of their names, and the forms of these, that are features."""
@@ -713,7 +712,7 @@ def _words_of_names(
 # -- which topic of one view is which of another
 
 
-def topic_overlap(rows: dict[str, np.ndarray]) -> np.ndarray:
+def compute_topic_overlap(rows: dict[str, np.ndarray]) -> np.ndarray:
     """Products of all columns of a block's table of mixtures, the views side by side: all O_uv in one matrix."""
     table = rows["mixture"]
     table = np.asarray(from_tensor(table) if is_tensor(table) else table, dtype=np.float64)
@@ -726,7 +725,7 @@ def align_topics(overlap: np.ndarray, width: int) -> np.ndarray:
     Parameters
     ----------
     overlap : ndarray (n_views * width, n_views * width)
-        All O_uv, as `topic_overlap` gives them.
+        All O_uv, as `compute_topic_overlap` gives them.
     width : int
         Topics of each view.
 
@@ -739,17 +738,17 @@ def align_topics(overlap: np.ndarray, width: int) -> np.ndarray:
     parts = overlap.reshape(views, width, views, width)
     orders = np.tile(np.arange(width), (views, 1))
     for v in range(1, views):
-        orders[v] = _best(sum(parts[u, orders[u], v] for u in range(v)))
+        orders[v] = _match_topics(sum(parts[u, orders[u], v] for u in range(v)))
     # two views have one optimal matching; more are matched in turn to all others until none changes, which is a local
     # optimum: the joint problem is NP-hard
     for _ in range(20 if views > 2 else 0):
         before = orders.copy()
         for v in range(1, views):
-            orders[v] = _best(sum(parts[u, orders[u], v] for u in range(views) if u != v))
+            orders[v] = _match_topics(sum(parts[u, orders[u], v] for u in range(views) if u != v))
         if (orders == before).all():
             break
     return orders
 
 
-def _best(shared: np.ndarray) -> np.ndarray:
+def _match_topics(shared: np.ndarray) -> np.ndarray:
     return linear_sum_assignment(shared, maximize=True)[1]

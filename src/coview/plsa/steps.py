@@ -32,24 +32,31 @@ import numpy as np
 
 from coview.engines.loop import fold_in
 from coview.engines.protocol import Block, Engine, Tree
-from coview.plsa.dense import PARAMETERS, PRODUCTS, VECTOR_LIKELIHOODS, GaussianLikelihood, Quadratic, quadratic_step
+from coview.plsa.dense import (
+    PARAMETERS,
+    PRODUCTS,
+    VECTOR_LIKELIHOODS,
+    GaussianLikelihood,
+    Quadratic,
+    take_quadratic_step,
+)
 
 __all__ = [
     "FEATURE_FLOOR",
     "ROW_FLOOR",
     "BackgroundSteps",
     "MixtureSteps",
-    "column_shares",
+    "add_background",
+    "draw_rows",
     "fold_rows",
-    "over_background",
-    "random_matrix",
-    "row_shares",
-    "stream_of",
-    "topics_of",
-    "type_of",
+    "get_dtype",
+    "get_topics",
+    "hash_name",
+    "mix_with_background",
+    "normalize_mixtures",
+    "normalize_topics",
+    "scale_to_sums",
     "update_columns",
-    "with_background",
-    "with_masses",
 ]
 
 # A zero is a fixed point of EM, and its logarithm is infinite; yet a floor must add up to nothing over a row of some
@@ -85,14 +92,14 @@ class MixtureSteps:
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Given or random rows; an object without any feature is an even mixture and stays so."""
         if "start" in block.extra:
-            rows = ops.xp.clip(ops.asarray(block.extra["start"], type_of(shared)), ROW_FLOOR, None)
+            rows = ops.xp.clip(ops.asarray(block.extra["start"], get_dtype(shared)), ROW_FLOOR, None)
         else:
-            rows = random_matrix(seed, block.start, block.stop, self.width)
-            # who has nothing would stay at its random mixture for good, as if that had been learned
+            rows = draw_rows(seed, block.start, block.stop, self.width)
+            # an object without features would keep its random mixture, as if that had been learned
             masses = [ops.to_numpy(ops.row_sums(part)) for _, part in self.counts(block)]
             masses += [block.present[name].astype(np.float64) for name in self.vectors(block)]
             rows[np.sum(masses, axis=0) <= 0] = 1.0 / self.width
-        return {"mixture": clamp_labels(ops.asarray(rows, type_of(shared)), block, ops)}
+        return {"mixture": clamp_labels(ops.asarray(rows, get_dtype(shared)), block, ops)}
 
     def row_step(
         self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
@@ -114,7 +121,7 @@ class MixtureSteps:
         else:
             bounds = {name: self.bound_vectors(block, name, mixture, shared, ops) for name in vectors}
             counts = mixture * (0.0 if pull is None else pull)
-            new = clamp_labels(quadratic_step(mixture, counts, list(bounds.values()), ops, ROW_FLOOR), block, ops)
+            new = clamp_labels(take_quadratic_step(mixture, counts, list(bounds.values()), ops, ROW_FLOOR), block, ops)
         if stats is not None:
             # one E step for both sides is the published EM; from the new mixtures it takes fewer sweeps to converge
             used = new if self.alternating else mixture
@@ -201,7 +208,7 @@ class MixtureSteps:
 
     def as_counts(self, shared: Tree, like: Tree) -> Tree:
         """Shared parameters as expected counts with the masses of others: what `fit` learned, for online learning."""
-        return {"profiles": with_masses(shared["profiles"], like["profiles"], joint=self.joint)}
+        return {"profiles": scale_to_sums(shared["profiles"], like["profiles"], joint=self.joint)}
 
     def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
         """Shared parameters times their pulls, as distributions."""
@@ -252,7 +259,7 @@ class MixtureSteps:
 
     def normalize_rows(self, rows: Tree) -> Tree:
         """Rows back onto the simplex after an extrapolation."""
-        return {"mixture": row_shares(rows["mixture"])}
+        return {"mixture": normalize_mixtures(rows["mixture"])}
 
     def normalize_shared(self, shared: Tree) -> Tree:
         """Shared parameters as distributions again; means and logarithms of variances are any numbers."""
@@ -260,7 +267,7 @@ class MixtureSteps:
 
     def normalize_profiles(self, shared: Tree) -> Tree:
         """What profiles are made of as distributions again."""
-        return {"profiles": column_shares(shared["profiles"], joint=self.joint)}
+        return {"profiles": normalize_topics(shared["profiles"], joint=self.joint)}
 
 
 def clamp_labels(mixture: Any, block: Block, ops: Engine) -> Any:
@@ -273,7 +280,7 @@ def fold_rows(steps: MixtureSteps, block: Block, start: Any, shared: Tree, engin
     """Mixtures of new objects, the profiles fixed, from a start or (None) from even ones."""
     if start is None:
         start = np.full((len(block), steps.width), 1.0 / steps.width)
-    rows = {"mixture": engine.asarray(start, type_of(shared))}
+    rows = {"mixture": engine.asarray(start, get_dtype(shared))}
     settled = steps.settled_rows(block, rows["mixture"], shared, engine)
     if settled is not None:
         return engine.to_numpy(settled)
@@ -285,7 +292,7 @@ def fold_rows(steps: MixtureSteps, block: Block, start: Any, shared: Tree, engin
     return fold_in(step, block, rows, engine, max_iter=steps.fold_in_sweeps, tol=steps.fold_in_tol)["mixture"]
 
 
-def type_of(shared: Tree) -> Any:
+def get_dtype(shared: Tree) -> Any:
     """Floating type of the parameters, and so of the mixtures."""
     return next(chain(shared["profiles"].values(), shared.get("means", {}).values())).dtype
 
@@ -293,7 +300,7 @@ def type_of(shared: Tree) -> Any:
 # -- distributions
 
 
-def random_matrix(seed: int, start: int, stop: int, width: int) -> np.ndarray:
+def draw_rows(seed: int, start: int, stop: int, width: int) -> np.ndarray:
     """Rows start..stop of a random positive matrix whose rows sum to one.
 
     Each stripe of rows has its own stream, so that a row is the same however the rows are cut into blocks.
@@ -310,27 +317,27 @@ def random_matrix(seed: int, start: int, stop: int, width: int) -> np.ndarray:
     return values
 
 
-def stream_of(view: str) -> int:
+def hash_name(view: str) -> int:
     """Seed offset of a view, by its name: the order of the views does not matter."""
     return 1 + zlib.crc32(view.encode()) % 1_000_003
 
 
-def row_shares(values: Any) -> Any:
+def normalize_mixtures(values: Any) -> Any:
     """Rows at least the floor, divided by their sums."""
     values = values.clip(min=ROW_FLOOR)
     return values / values.sum(axis=1, keepdims=True)
 
 
-def column_shares(parts: Tree, *, joint: bool) -> Tree:
+def normalize_topics(parts: Tree, *, joint: bool) -> Tree:
     """Columns at least the floor, divided by their sums: of each view, or (`joint`) over all views."""
     parts = {name: part.clip(min=FEATURE_FLOOR) for name, part in parts.items()}
-    sums = _column_sums(parts, joint=joint)
+    sums = _sum_columns(parts, joint=joint)
     return {name: part / sums[name] for name, part in parts.items()}
 
 
-def with_masses(parts: Tree, like: Tree, *, joint: bool) -> Tree:
+def scale_to_sums(parts: Tree, like: Tree, *, joint: bool) -> Tree:
     """Distributions as counts with the column sums of others."""
-    masses = _column_sums(like, joint=joint)
+    masses = _sum_columns(like, joint=joint)
     return {name: part * masses[name] for name, part in parts.items()}
 
 
@@ -343,7 +350,7 @@ def update_columns(old: Tree, pulls: Tree, ops: Engine, *, joint: bool) -> Tree:
     }
 
 
-def _column_sums(parts: Tree, *, joint: bool) -> Tree:
+def _sum_columns(parts: Tree, *, joint: bool) -> Tree:
     sums = {name: part.sum(axis=0) for name, part in parts.items()}
     return dict.fromkeys(sums, sum(sums.values())) if joint else sums
 
@@ -359,7 +366,7 @@ class BackgroundSteps(MixtureSteps):
     """
 
     def as_counts(self, shared: Tree, like: Tree) -> Tree:
-        return {"topics": with_masses(shared["topics"], like["topics"], joint=self.joint)}
+        return {"topics": scale_to_sums(shared["topics"], like["topics"], joint=self.joint)}
 
     def pulls(self, stats: Tree, shared: Tree) -> Tree:
         # p(z | d) (1 - s) p(f | z) / p(f | d) of a count is of topic z: H as before, the rest is the background's
@@ -367,38 +374,42 @@ class BackgroundSteps(MixtureSteps):
 
     def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
         topics = update_columns(shared["topics"], pulls["topics"], ops, joint=self.joint)
-        return with_background(topics, shared["background"], joint=self.joint)
+        return add_background(topics, shared["background"], joint=self.joint)
 
     def normalize_profiles(self, shared: Tree) -> Tree:
-        return with_background(
-            column_shares(shared["topics"], joint=self.joint), shared["background"], joint=self.joint
+        return add_background(
+            normalize_topics(shared["topics"], joint=self.joint), shared["background"], joint=self.joint
         )
 
 
-def with_background(topics: Tree, background: Tree, *, joint: bool) -> Tree:
+def add_background(topics: Tree, background: Tree, *, joint: bool) -> Tree:
     """Shared parameters with the profiles that topics (features x topics) and their background (features x 1) make."""
-    return {"topics": topics, "background": background, "profiles": over_background(topics, background, joint=joint)}
+    return {
+        "topics": topics,
+        "background": background,
+        "profiles": mix_with_background(topics, background, joint=joint),
+    }
 
 
-def over_background(topics: Tree, background: Tree, *, joint: bool) -> Tree:
+def mix_with_background(topics: Tree, background: Tree, *, joint: bool) -> Tree:
     """Topics over a background, which sums to its share: of each view, or (`joint`) over all views.
 
     Examples
     --------
-    >>> over_background({"x": np.array([[1.0], [0.0]])}, {"x": np.array([[0.1], [0.1]])}, joint=False)["x"].round(2)
+    >>> mix_with_background({"x": np.array([[1.0], [0.0]])}, {"x": np.array([[0.1], [0.1]])}, joint=False)["x"].round(2)
     array([[0.9],
            [0.1]])
     """
-    shares = _sums(background, joint)
+    shares = _sum_parts(background, joint)
     return {name: (1 - shares[name]) * part + background[name] for name, part in topics.items()}
 
 
-def topics_of(shared: Tree) -> Tree:
+def get_topics(shared: Tree) -> Tree:
     """Topics by themselves, without the background where there is one."""
     return dict(shared["topics"] if "topics" in shared else shared["profiles"])
 
 
-def _sums(parts: Tree, joint: bool) -> dict[str, Any]:
+def _sum_parts(parts: Tree, joint: bool) -> dict[str, Any]:
     """Sum of each view, or (`joint`) of all."""
     sums = {name: part.sum() for name, part in parts.items()}
     return dict.fromkeys(sums, sum(sums.values())) if joint else sums

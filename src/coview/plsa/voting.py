@@ -21,7 +21,7 @@ from coview.inspection import Inspection, one_hot
 from coview.plsa.co_plsa import has_data
 from coview.plsa.mixture import MixtureClusterMixin, MixtureModel
 from coview.plsa.plsa import PLSA
-from coview.plsa.starts import FitContext, align_topics, compute_topics, soften, topic_overlap
+from coview.plsa.starts import FitContext, align_topics, compute_topic_overlap, compute_topics, soften
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import number
@@ -42,10 +42,10 @@ class VotingPLSA(MixtureClusterMixin, MixtureModel):
         several, is no seed.
     <shared: view_weights>
     max_iter : int, default=200
-        Largest number of sweeps over the data, of each view alone and of all together.
+        Maximum number of EM iterations, of each view alone and of all together.
     <shared: tol>
     n_init : int, default=1
-        Number of starts of each view's PLSA; the one with the highest objective votes.
+        Number of initializations of each view's PLSA; the fit with the highest objective votes.
     <shared: algorithm, engine, n_jobs>
     <shared: random_state, verbose>
 
@@ -138,7 +138,7 @@ class VotingPLSA(MixtureClusterMixin, MixtureModel):
         self.labels_by_view_ = {
             name: np.where(have[:, v], mixtures[name].argmax(axis=1), -1) for v, name in enumerate(views.names)
         }
-        winners, self.seeds_ = _agreed(np.column_stack(list(self.labels_by_view_.values())), self.min_agreement)
+        winners, self.seeds_ = _find_agreement(np.column_stack(list(self.labels_by_view_.values())), self.min_agreement)
         # seeds are certain, and clamped; the others begin at the mean opinion of their views
         mean = np.mean([mixtures[name] * have[:, [v]] for v, name in enumerate(views.names)], axis=0)
         mean[self.seeds_] = np.eye(self.n_clusters)[winners[self.seeds_]]
@@ -169,16 +169,16 @@ class VotingPLSA(MixtureClusterMixin, MixtureModel):
             ready = context.deadline.share(1 / (len(views.names) - v))
             votes[name] = model._fit_until(views.select(name), ready).memberships_
         # topics of separate fits have no common numbers: votes can be compared only after matching
-        orders = align_topics(topic_overlap({"mixture": np.hstack(list(votes.values()))}), self.n_clusters)
+        orders = align_topics(compute_topic_overlap({"mixture": np.hstack(list(votes.values()))}), self.n_clusters)
         return {name: part[:, order] for (name, part), order in zip(votes.items(), orders)}
 
 
-def _agreed(votes: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
+def _find_agreement(votes: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
     """Most frequent vote of each object (objects x views, -1 = none; lowest of several), and whether it is a seed's.
 
     Examples
     --------
-    >>> winners, seeds = _agreed(np.array([[1, 1, 1], [0, 1, 1], [2, 2, -1], [2, -1, -1]]), 1.0)
+    >>> winners, seeds = _find_agreement(np.array([[1, 1, 1], [0, 1, 1], [2, 2, -1], [2, -1, -1]]), 1.0)
     >>> winners.tolist(), seeds.tolist()
     ([1, 1, 2, 2], [True, False, True, False])
     """

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.routing import metadata_of_rows
+from coview.preprocessing.routing import take_metadata
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed
@@ -23,7 +23,7 @@ from coview.views.inputs import match_columns
 from coview.views.lazy import LazyViews
 from coview.views.views import Views, is_plain
 
-__all__ = ["PerViewTransformer", "ViewsTransformerMixin", "float_of", "insert_absent", "warn_of_emptied_rows"]
+__all__ = ["PerViewTransformer", "ViewsTransformerMixin", "choose_float", "insert_absent", "warn_of_emptied_rows"]
 
 
 def warn_of_emptied_rows(filled: Mapping[str, np.ndarray], views: Views, *, advice: str = "") -> None:
@@ -85,7 +85,7 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
             # rows that lack the view are zeros: they would count as objects in means and frequencies
             rows = None if present.all() else np.flatnonzero(present)
             array = self._checked(name, views[name] if rows is None else take_rows(views[name], rows))
-            learned[name] = self._fit_view_with(name, array, metadata_of_rows(passed.get(name, {}), rows, len(views)))
+            learned[name] = self._fit_view_with(name, array, take_metadata(passed.get(name, {}), rows, len(views)))
         # only after all views were learned: a fit that fails leaves nothing half done
         for position, attribute in enumerate(self._learned):
             setattr(self, attribute, {name: values[position] for name, values in learned.items()})
@@ -194,6 +194,6 @@ def insert_absent(rows: Any, present: np.ndarray) -> Any:
     return rows if present.all() else scatter_rows(rows, np.where(present, np.cumsum(present) - 1, -1))
 
 
-def float_of(array: Any) -> np.dtype:
+def choose_float(array: Any) -> np.dtype:
     """float32 stays float32; all else is computed in float64."""
     return np.dtype(np.float32 if array.dtype == np.float32 else np.float64)

@@ -152,7 +152,7 @@ class Codebook(PerViewTransformer):
         search = MiniBatchKMeans(n_clusters=n_words, n_init=3, random_state=self._seed).fit(source)
         centers = np.ascontiguousarray(search.cluster_centers_)
         # the median distance is the unit of softness: it adapts to how fine the centers are
-        nearest = [distances.min(axis=1) for _, distances in _distances(array, centers)]
+        nearest = [distances.min(axis=1) for _, distances in _compute_distances(array, centers)]
         return centers, float(np.median(np.concatenate(nearest)))
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
@@ -162,7 +162,7 @@ class Codebook(PerViewTransformer):
         dtype = np.float32 if array.dtype == np.float32 else np.float64
         words = np.empty((len(rows), width), dtype=np.intp)
         weights = np.empty((len(rows), width), dtype=dtype)
-        for block, distances in _distances(array if present.all() else take_rows(array, rows), centers):
+        for block, distances in _compute_distances(array if present.all() else take_rows(array, rows), centers):
             words[block], weights[block] = self._share_out(distances, width, self.scale_[name])
         indptr = np.concatenate([[0], np.cumsum(present * width)])
         result = sparse.csr_array((weights.ravel(), words.ravel(), indptr), shape=(len(present), len(centers)))
@@ -184,7 +184,7 @@ class Codebook(PerViewTransformer):
         return np.array([f"word{i}" for i in range(len(self.centers_[name]))])
 
 
-def _distances(array: Any, centers: np.ndarray) -> Any:
+def _compute_distances(array: Any, centers: np.ndarray) -> Any:
     """Squared distances of blocks of rows to all centers, each with the slice of its rows."""
     step = max(1, _BLOCK // len(centers))
     for start in range(0, array.shape[0], step):

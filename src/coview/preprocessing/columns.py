@@ -19,7 +19,7 @@ from coview.preprocessing.base import ViewsTransformerMixin
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed, short
-from coview.views.arrays import frame_ids, is_frame, open_frame
+from coview.views.arrays import is_frame, open_frame, read_frame_ids
 
 __all__ = [
     "RawTransformer",
@@ -27,10 +27,10 @@ __all__ = [
     "as_table",
     "as_years",
     "check_column_name",
-    "columns_by_view",
     "find_missing",
     "is_missing",
     "is_rows",
+    "read_columns",
     "read_dates",
     "read_vectors",
 ]
@@ -164,7 +164,7 @@ def as_table(X: Any, bare: Any = None) -> Table:
     ids = None
     if is_frame(X):
         frame = open_frame(X)
-        X, ids = {name: frame[name] for name in frame.columns}, frame_ids(frame)
+        X, ids = {name: frame[name] for name in frame.columns}, read_frame_ids(frame)
     elif is_rows(X):
         # all keys, in the order in which they first occur: rows may have different ones
         X = {name: [row.get(name) for row in X] for name in dict.fromkeys(name for row in X for name in row)}
@@ -203,12 +203,12 @@ def is_rows(X: Any) -> bool:
     return isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(row, Mapping) for row in X)
 
 
-def columns_by_view(parameter: str, columns: Any) -> dict[str, Any]:
+def read_columns(parameter: str, columns: Any) -> dict[str, Any]:
     """Return ``{view: column}`` of a mapping, of one column or of a list of columns, whose views have their names.
 
     Examples
     --------
-    >>> columns_by_view("text", "body"), columns_by_view("text", {"words": "body"})
+    >>> read_columns("text", "body"), read_columns("text", {"words": "body"})
     ({'body': 'body'}, {'words': 'body'})
     """
     if not isinstance(columns, Mapping):

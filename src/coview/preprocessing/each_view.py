@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.base import PerViewTransformer, insert_absent
-from coview.preprocessing.routing import metadata_router, routed_metadata
+from coview.preprocessing.routing import make_metadata_router, route_metadata
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import asking, fitting
@@ -85,7 +85,7 @@ class EachView(PerViewTransformer):
 
     def get_metadata_routing(self) -> Any:
         """Return where metadata goes: what `fit` is given, to the transformers."""
-        return metadata_router(self, self._by_name(), "fit", fit_transform="fit")
+        return make_metadata_router(self, self._by_name(), "fit", fit_transform="fit")
 
     def _by_name(self) -> dict[str, Any]:
         if self.transformers is None:
@@ -95,7 +95,7 @@ class EachView(PerViewTransformer):
     def _metadata_by_view(self, chosen: tuple[str, ...], metadata: dict[str, Any]) -> dict[str, dict[str, Any]]:
         if not metadata:
             return {}
-        routed = routed_metadata(self, "fit", metadata, self._by_name())
+        routed = route_metadata(self, "fit", metadata, self._by_name())
         return {name: routed.get(name, routed.get(_ALL, {})) for name in chosen}
 
     def _chosen(self, views: Views) -> tuple[str, ...]:

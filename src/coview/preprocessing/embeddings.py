@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import DataFileError, EngineError, ParameterError, ViewsError
 from coview.preprocessing.base import insert_absent
-from coview.preprocessing.columns import RawTransformer, Table, check_column_name, columns_by_view
+from coview.preprocessing.columns import RawTransformer, Table, check_column_name, read_columns
 from coview.utils import fitted_state as rules
 from coview.utils.messages import cut, did_you_mean, file_errors, listed, short
 from coview.utils.parameters import (
@@ -202,7 +202,7 @@ class EmbeddingViews(RawTransformer):
     # -- what is embedded, and by what
 
     def _chosen_columns(self, table: Table) -> dict[str, Any]:
-        chosen = columns_by_view("columns", self.columns)
+        chosen = read_columns("columns", self.columns)
         if self.columns is None:  # a plain list is one column, of whatever it holds
             first = {name: next((cell for cell in table.cells(name) if cell is not None), "") for name in table.names}
             chosen = {str(name): name for name in first if len(first) == 1 or isinstance(first[name], str)}
@@ -240,7 +240,7 @@ class EmbeddingViews(RawTransformer):
                 parameter="encoder",
             )
         if isinstance(encoder, str):
-            return _sentence_transformer(encoder)
+            return _load_sentence_transformer(encoder)
         own = rules.find_attribute(encoder, "encode")  # a SentenceTransformer is a function too, but not from texts
         return encoder if own is None else own
 
@@ -275,7 +275,7 @@ class EmbeddingViews(RawTransformer):
             if width is None:
                 raise ViewsError(f"Column {self.columns_[view]!r} of view {view!r} has no value in any row.")
             return np.zeros((0, width), dtype=np.float32)
-        keys = [_content_key(item) for item in items]
+        keys = [_hash_content(item) for item in items]
         # what occurs several times is encoded once
         unique = dict(zip(keys, items))
         known = _read_cache(self.cache, self._called(view), list(unique)) if self.cache is not None else {}
@@ -335,7 +335,7 @@ def _read_files(table: Table, column: Any) -> list[Path | None]:
 # -- vectors on disk, by the content that they were made of
 
 
-def _content_key(item: Any) -> str:
+def _hash_content(item: Any) -> str:
     """What tells an item from others: its content, or that of the file which it names."""
     if isinstance(item, str):
         return hashlib.sha256(item.encode(errors="surrogatepass")).hexdigest()
@@ -371,7 +371,7 @@ def _write_cache(folder: Any, encoder: str, vectors: dict[str, np.ndarray]) -> N
 
 
 @lru_cache(maxsize=4)
-def _sentence_transformer(name: str) -> Encode:
+def _load_sentence_transformer(name: str) -> Encode:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:

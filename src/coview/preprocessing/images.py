@@ -109,7 +109,7 @@ class SiftWords(RawTransformer):
         if one or not isinstance(X, Iterable):
             raise ViewsError(f"SiftWords needs a list of images, got one of type {type(X).__name__}.")
         for i, image in enumerate(X):
-            yield _smaller(read_image(image, where=f"Image {i}"), self.max_side)
+            yield _shrink(read_image(image, where=f"Image {i}"), self.max_side)
 
     def _learn(self, X: Any) -> list[np.ndarray]:
         check_count("max_descriptors", self.max_descriptors, self.n_words)
@@ -132,10 +132,10 @@ class SiftWords(RawTransformer):
         return described
 
     def _described(self, image: np.ndarray) -> np.ndarray:
-        finder = _skimage("feature").SIFT()
+        finder = _import_skimage("feature").SIFT()
         try:
             # SIFT knows no colors
-            finder.detect_and_extract(_skimage("color").rgb2gray(image))
+            finder.detect_and_extract(_import_skimage("color").rgb2gray(image))
         except (RuntimeError, IndexError):  # scikit-image's words for an image without key points, or of one pixel
             return np.empty((0, 128))
         return finder.descriptors.astype(np.float64)
@@ -160,7 +160,7 @@ def read_image(image: Any, where: str = "The image") -> np.ndarray:
         path = os.fspath(image)
         if not os.path.isfile(path):
             raise DataFileError(f"{where}: file not found: {path!r}.")
-        reader = _skimage("io")
+        reader = _import_skimage("io")
         try:
             values = np.asarray(reader.imread(path))
         except (OSError, ValueError, SyntaxError) as error:
@@ -185,16 +185,16 @@ def read_image(image: Any, where: str = "The image") -> np.ndarray:
     return values[..., :3]
 
 
-def _smaller(image: np.ndarray, max_side: int | None) -> np.ndarray:
+def _shrink(image: np.ndarray, max_side: int | None) -> np.ndarray:
     longest = max(image.shape[:2])
     if max_side is None or longest <= max_side:
         return image
     shape = [max(1, round(side * max_side / longest)) for side in image.shape[:2]]
     # anti-aliasing blurs first: patterns finer than the new pixels would come out as other patterns
-    return np.clip(_skimage("transform").resize(image, (*shape, 3), anti_aliasing=True), 0, 1)
+    return np.clip(_import_skimage("transform").resize(image, (*shape, 3), anti_aliasing=True), 0, 1)
 
 
-def _skimage(part: str) -> Any:
+def _import_skimage(part: str) -> Any:
     import importlib
 
     try:

@@ -86,7 +86,8 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         stores one layer in place of `hops`. With `restart` and many hops both are the same, but for what is left after
         so many: (1 - restart)^hops.
     views : str, list of str or None, default=None
-        Views to smooth; all but the links by default. The links themselves may be named too: who is near, and how near.
+        Views to smooth; all but the links by default. The links themselves may be named too: smoothed links say
+        which objects are near, and how near.
         They begin as each object's own column, which of new objects is known by their ids only.
     keep : bool, default=True
         Keep the given views beside the smoothed ones; if False, only those remain.
@@ -167,7 +168,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
            [0., 2.],
            [2., 0.]])
     >>> X = NeighborViews(hops=1, labels=True).fit_transform(Views(words=words, links=links), ["cat", "dog", None])
-    >>> X["labels_near"].toarray().round(2), X.present[:, -1]  # no own label; nobody else's reaches objects 0 and 1
+    >>> X["labels_near"].toarray().round(2), X.present[:, -1]  # no own label, and no other one reaches objects 0 and 1
     (array([[0. , 0. ],
            [0. , 0. ],
            [0.5, 0. ]]), array([False, False,  True]))
@@ -288,7 +289,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         if not self.directed:
             within = sparse.csr_array(within.maximum(within.T))
         # learned from the fit alone, or new objects would change how old ones are smoothed
-        self.self_weight_ = mean_links(within) if self.self_weight == "mean" else float(self.self_weight)
+        self.self_weight_ = average_links(within) if self.self_weight == "mean" else float(self.self_weight)
         graph = LinkGraph.of(within, None, self.self_weight_)
         self.scale_ = graph.scale
         self.n_layers_ = self.hops if self.layers == "all" else 1
@@ -353,12 +354,12 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         return sparse.csr_array(near)
 
     def _first_layer(self, views: Views, name: str, rows: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Features before the first hop, and who has them; of links, each object's own column."""
+        """Features before the first hop, and which objects have them; of links, each object's own column."""
         if name != self.links:
             return as_floats(views[name]), views.present[:, views.names.index(name)]
         own = np.flatnonzero(rows >= 0)
         ones = np.ones(len(own), np.result_type(views[name].dtype, np.float32))
-        # links smoothed over themselves are who is reached in so many hops
+        # links smoothed over themselves are the objects reached in so many hops
         columns = sparse.csr_array((ones, (rows[own], own)), shape=views[name].shape)
         return columns, np.ones(len(views), dtype=bool)
 
@@ -407,7 +408,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         if names is not None and self.fitted_ids_ is not None:
             outside = find_rows(names, self.fitted_ids_)
             self._check_found(names, self.fitted_ids_, np.maximum(inside, outside))
-        else:  # without names the columns are the objects of the fit, and a new object is nobody's neighbor
+        else:  # without names the columns are the objects of the fit, and no object links to a new one
             outside[: self.n_objects_] = np.arange(self.n_objects_)
         fitted = self._fitted_rows(views, pick_columns(links, outside, self.n_objects_))
         if views.ids is None and (fitted >= 0).all():  # all objects of the fit, in its order
@@ -536,7 +537,7 @@ def as_links(name: str, matrix: Any) -> sparse.csr_array:
     return links
 
 
-def mean_links(links: sparse.csr_array) -> float:
+def average_links(links: sparse.csr_array) -> float:
     """Mean weight of an object's links; 1 where there are none."""
     return float(links.sum()) / max(links.shape[0], 1) or 1.0
 
@@ -609,13 +610,13 @@ def spread_labels(
     near = layers.pop()
     whole = near[rows, codes[rows]]
     # P y less P_ii y_i: what came home of the own label would give it away in training, and be absent later
-    rest = whole - own_shares(graph, rows, hops, restart)
+    rest = whole - compute_own_shares(graph, rows, hops, restart)
     near[rows, codes[rows]] = np.where(rest > _ROUNDING * whole, rest, 0.0)
     near += prior / len(codes) * (first.sum(axis=0) - first)
     return layers, sparse.csr_array(near)
 
 
-def own_shares(graph: LinkGraph, rows: np.ndarray, hops: int, restart: float) -> np.ndarray:
+def compute_own_shares(graph: LinkGraph, rows: np.ndarray, hops: int, restart: float) -> np.ndarray:
     """P_ii of some objects: how much of what an object starts with comes back to it."""
     step = scale_rows(graph.within + graph.own * sparse.eye_array(len(graph.scale), format="csr"), graph.scale)
     step = sparse.csr_array(step @ sparse.diags_array(graph.scale))

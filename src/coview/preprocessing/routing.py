@@ -14,10 +14,10 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from coview.exceptions import ParameterError
 
-__all__ = ["metadata_of_rows", "metadata_router", "routed_metadata"]
+__all__ = ["make_metadata_router", "route_metadata", "take_metadata"]
 
 
-def metadata_router(owner: Any, estimators: Mapping[str, Any], *methods: str, **others: str) -> MetadataRouter:
+def make_metadata_router(owner: Any, estimators: Mapping[str, Any], *methods: str, **others: str) -> MetadataRouter:
     """Return the answer of `get_metadata_routing`: methods hand on to those of the same name, `others` to these."""
     mapping = MethodMapping()
     for caller, callee in {**dict.fromkeys(methods), **others}.items():
@@ -25,7 +25,7 @@ def metadata_router(owner: Any, estimators: Mapping[str, Any], *methods: str, **
     return MetadataRouter(owner=type(owner).__name__).add(method_mapping=mapping, **estimators)
 
 
-def routed_metadata(owner: Any, method: str, metadata: Mapping[str, Any], names: Any) -> dict[str, dict[str, Any]]:
+def route_metadata(owner: Any, method: str, metadata: Mapping[str, Any], names: Any) -> dict[str, dict[str, Any]]:
     """Return what each of the estimators inside, by name, gets of the metadata that a method was called with."""
     if get_config()["enable_metadata_routing"]:
         routed = process_routing(owner, method, **metadata)
@@ -40,12 +40,12 @@ def routed_metadata(owner: Any, method: str, metadata: Mapping[str, Any], names:
     return {name: {} if weights is None else {"sample_weight": weights} for name in names}
 
 
-def metadata_of_rows(metadata: Mapping[str, Any], rows: np.ndarray | None, n_rows: int) -> dict[str, Any]:
+def take_metadata(metadata: Mapping[str, Any], rows: np.ndarray | None, n_rows: int) -> dict[str, Any]:
     """Return metadata of some rows: of what has one value per object, the values of these; None for all rows.
 
     Examples
     --------
-    >>> metadata_of_rows({"sample_weight": [1, 2, 3], "tag": "a"}, np.array([0, 2]), 3)
+    >>> take_metadata({"sample_weight": [1, 2, 3], "tag": "a"}, np.array([0, 2]), 3)
     {'sample_weight': array([1, 3]), 'tag': 'a'}
     """
     chosen = dict(metadata)

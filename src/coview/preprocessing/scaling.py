@@ -9,7 +9,7 @@ Three scalings, all of columns about their means and of total variance as many a
                 must stay the same where they are turned; a column of variance 1 each would make noise of the narrow
                 ones as loud as the wide ones
 
-`scaling_by_default` chooses among them by what a view looks like, for those who did not say.
+`scaling_by_default` chooses among them by what a view looks like, where none is given.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.base import PerViewTransformer, float_of
+from coview.preprocessing.base import PerViewTransformer, choose_float
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import one_of, one_or_by_view
@@ -124,14 +124,14 @@ class ScaledViews(PerViewTransformer):
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         mean, scale = self.mean_[name], self.scale_[name]
         if sparse.issparse(array) and not mean.any():
-            return sparse.csr_array(array.multiply(1 / scale), dtype=float_of(array))
+            return sparse.csr_array(array.multiply(1 / scale), dtype=choose_float(array))
         # one that was dense at the fit is mostly filled, however it is stored now
         return scaled(array.toarray() if sparse.issparse(array) else array, mean, scale, present)
 
 
 def scaled(rows: np.ndarray, mean: np.ndarray, scale: np.ndarray, present: np.ndarray | None = None) -> np.ndarray:
     """Rows less the means, by the scales, in their own precision; those that are not present stay zero."""
-    made = np.subtract(rows, mean, dtype=float_of(rows), casting="unsafe")
+    made = np.subtract(rows, mean, dtype=choose_float(rows), casting="unsafe")
     made /= scale.astype(made.dtype)
     if present is not None and not present.all():
         made[~present] = 0
@@ -147,7 +147,7 @@ def column_scales(matrix: Any, scaling: str) -> tuple[np.ndarray, np.ndarray]:
     >>> [column_scales(turned, scaling)[1].round(2).tolist() for scaling in ("standard", "pareto", "centered")]
     [[3.0, 1.0], [2.45, 1.41], [2.24, 2.24]]
     """
-    mean, deviation = _moments(matrix)
+    mean, deviation = _compute_moments(matrix)
     moves = deviation > 0
     factor = np.ones_like(deviation)
     factor[moves] = deviation[moves] ** SCALINGS[scaling]
@@ -176,7 +176,7 @@ def scaling_by_default(matrix: Any) -> str:
         return "standard"
     some = matrix[np.unique(np.linspace(0, matrix.shape[0] - 1, 5000).astype(np.int64))]
     some = some[np.flatnonzero(abs(some).sum(axis=1))]
-    deviation = _moments(some)[1] if some.shape[0] else np.zeros(1)
+    deviation = _compute_moments(some)[1] if some.shape[0] else np.zeros(1)
     deviation = deviation[deviation > 0]
     if len(deviation) < fewest:
         return "standard"
@@ -189,7 +189,7 @@ def scaling_by_default(matrix: Any) -> str:
     return "centered" if one_unit or falls else "standard"
 
 
-def _moments(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
+def _compute_moments(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of each column; 0 where it varies by no more than rounding."""
     scaler = StandardScaler(with_mean=False)
     n_rows = matrix.shape[0]

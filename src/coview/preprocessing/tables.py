@@ -20,8 +20,8 @@ from coview.preprocessing.columns import (
     Table,
     as_table,
     check_column_name,
-    columns_by_view,
     find_missing,
+    read_columns,
     read_dates,
 )
 from coview.preprocessing.embeddings import EmbeddingViews
@@ -35,7 +35,7 @@ from coview.utils.warn import warn_user
 from coview.views.inputs import ViewInput
 from coview.views.views import Views, check_same_order
 
-__all__ = ["TableViews", "column_groups"]
+__all__ = ["TableViews", "read_column_groups"]
 
 
 def _check_columns(checker: rules.Checker, value: Any, where: str) -> None:
@@ -176,12 +176,12 @@ class TableViews(RawTransformer):
         table = replace(table, ids=self._ids(table))
         self.text_, self.embeddings_, parts = None, None, []
         if self.text or self.tokens:
-            text = TextViews(columns_by_view("text", self.text), self.vectorizer, tokens=self.tokens)
+            text = TextViews(read_columns("text", self.text), self.vectorizer, tokens=self.tokens)
             self.text_ = text.set_params(stop_words=self.stop_words, min_df=self.min_df, max_df=self.max_df)
             # its warnings are about the columns of the user
             with same_work(self.text_):
                 parts.append(self.text_.fit_transform(table))
-        self.columns_ = column_groups(self.columns)
+        self.columns_ = read_column_groups(self.columns)
         self._fit_columns(table)
         if self.columns_:
             parts.append(self._column_views(table))
@@ -339,7 +339,7 @@ class TableViews(RawTransformer):
     def _block(self, view: str, name: Any, values: np.ndarray, missing: np.ndarray, present: np.ndarray) -> Any:
         """The features of one column."""
         if name in self.categories_:
-            return _indicators(values, missing, self.categories_[name])
+            return _make_indicators(values, missing, self.categories_[name])
         if values.dtype == object:
             row = next(i for i, value in enumerate(values) if value is not None and not _is_number(value))
             raise ViewsError(
@@ -393,12 +393,12 @@ class TableViews(RawTransformer):
         )
 
 
-def column_groups(groups: Any) -> dict[str, list[Any]]:
+def read_column_groups(groups: Any) -> dict[str, list[Any]]:
     """Return ``{view: list of columns}``, of one column too; a list does not say which columns are a view.
 
     Examples
     --------
-    >>> column_groups({"person": ["age", "job"], "place": "city"}), column_groups("age")
+    >>> read_column_groups({"person": ["age", "job"], "place": "city"}), read_column_groups("age")
     ({'person': ['age', 'job'], 'place': ['city']}, {'age': ['age']})
     """
     if groups is None:
@@ -439,7 +439,7 @@ def _is_number(cell: Any) -> bool:
         return not np.isnat(read_dates([cell])[0])
 
 
-def _indicators(values: np.ndarray, missing: np.ndarray, categories: list[str]) -> sparse.csr_array:
+def _make_indicators(values: np.ndarray, missing: np.ndarray, categories: list[str]) -> sparse.csr_array:
     position = {category: i for i, category in enumerate(categories)}
     # a category that the fit has not met has no column
     codes = np.array([-1 if gap else position.get(str(value), -1) for value, gap in zip(values, missing)])

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.base import insert_absent, warn_of_emptied_rows
-from coview.preprocessing.columns import RawTransformer, Table, check_column_name, columns_by_view
+from coview.preprocessing.columns import RawTransformer, Table, check_column_name, read_columns
 from coview.preprocessing.stop_words import detect_language
 from coview.preprocessing.vectorizer import STOPPED, TextVectorizer, find_separators
 from coview.utils import fitted_state as rules
@@ -228,7 +228,7 @@ class TextViews(RawTransformer):
     def _chosen_lists(self, table: Table) -> dict[str, tuple[Any, Separator | None]]:
         """Return column and separator, None where it is to be recognized, of each view that is made of lists."""
         chosen = {}
-        for view, source in columns_by_view("tokens", self.tokens).items():
+        for view, source in read_columns("tokens", self.tokens).items():
             pair = source if isinstance(source, tuple) else (source, None)
             if len(pair) != 2:
                 raise ParameterError(
@@ -243,7 +243,7 @@ class TextViews(RawTransformer):
             texts = [name for name in table.names if name not in taken and _holds_text(table.cells(name))]
             chosen = {str(name): name for name in texts}
         else:
-            chosen = columns_by_view("columns", self.columns)
+            chosen = read_columns("columns", self.columns)
         if not chosen and not taken:
             raise ViewsError(f"A column of text is needed; the columns are {listed(table.names)}.")
         for view, name in chosen.items():

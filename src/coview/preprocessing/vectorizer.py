@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS
-from coview.preprocessing.weighting import document_frequency
+from coview.preprocessing.weighting import count_documents
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed, short
 from coview.utils.parameters import NONE, TEXTS, TRUTH, check_parameters, frequency, instance, one_of
@@ -159,7 +159,7 @@ class TextVectorizer(CountVectorizer):
 
     def _keep_columns(self, counts: Any, words: np.ndarray) -> np.ndarray:
         """Tell of each word whether it counts."""
-        n, frequency = counts.shape[0], document_frequency(counts)
+        n, frequency = counts.shape[0], count_documents(counts)
         least, most = self.min_df, self.max_df
         if least == "auto":
             # a word of one text joins it to no other; of very many texts, words of a few are mostly slips
@@ -172,7 +172,7 @@ class TextVectorizer(CountVectorizer):
             # in short texts, or in a language of long words, every word of a text may be rare
             emptied = np.flatnonzero(np.diff(counts[:, kept].indptr) == 0)
             whole = np.array([not is_char_ngram(word) for word in words])
-            kept |= common & whole & (document_frequency(counts[emptied]) > 0)
+            kept |= common & whole & (count_documents(counts[emptied]) > 0)
         return kept
 
     def transform(self, raw_documents: Any) -> Any:
@@ -195,7 +195,7 @@ class TextVectorizer(CountVectorizer):
     def build_tokenizer(self) -> Callable[[str], list[str]]:
         """Return the function that splits a text into words, or a list into items."""
         if self.separator is None:
-            return lambda text: list(_words(text.lower()))
+            return lambda text: list(_split_words(text.lower()))
         between = re.compile("|".join(map(re.escape, self._separators())))
 
         def split(text: str) -> list[str]:
@@ -212,7 +212,7 @@ class TextVectorizer(CountVectorizer):
 
         def analyze(text: Any) -> list[str]:
             words = [word for word in tokenize(self.decode(text)) if word not in stop_words]
-            return [*self._word_ngrams(words), *(part for word in words for part in _char_ngrams(word))]
+            return [*self._word_ngrams(words), *(part for word in words for part in _make_char_ngrams(word))]
 
         return analyze
 
@@ -229,12 +229,12 @@ class TextVectorizer(CountVectorizer):
         """Pass: stop words are compared with words after splitting, so there is nothing to warn of."""
 
 
-def _char_ngrams(word: str) -> Iterator[str]:
+def _make_char_ngrams(word: str) -> Iterator[str]:
     """Character n-grams of a word, with an ellipsis where the word goes on.
 
     Examples
     --------
-    >>> list(_char_ngrams("dogs"))
+    >>> list(_make_char_ngrams("dogs"))
     ['do…', '…dog…', '…ogs…', '…gs', 'dog…', '…dogs…', '…ogs', 'dogs…', '…dogs']
     """
     # compound words are counted by their parts as well, and pairs of ideographs are n-grams already
@@ -293,7 +293,7 @@ def find_separators(cells: Iterable[Any]) -> str | tuple[str, str]:
     return (first, _ALTERNATIVES) if divides else first
 
 
-def _words(text: str) -> Iterator[str]:
+def _split_words(text: str) -> Iterator[str]:
     """Words of a text in lower case, long ones with their parts."""
     for word in _WORD.findall(text):
         if len(word) > _LONGEST and not _IDEOGRAPHS.search(word):
@@ -305,17 +305,19 @@ def _words(text: str) -> Iterator[str]:
         if not word.isascii() and _IDEOGRAPHS.search(word):
             for run in _IDEOGRAPHS.findall(word):
                 yield from (run[i : i + 2] for i in range(max(1, len(run) - 1)))
-            yield from _words(_IDEOGRAPHS.sub(" ", word))  # such as "API", which stands among them without a space
+            yield from _split_words(
+                _IDEOGRAPHS.sub(" ", word)
+            )  # such as "API", which stands among them without a space
             continue
         word = word.strip("_")
-        if _counts(word):
+        if _count_terms(word):
             yield word
         parts = _PARTS.split(word)
         if len(parts) > 1:
-            yield from filter(_counts, parts)
+            yield from filter(_count_terms, parts)
 
 
-def _counts(word: str) -> bool:
+def _count_terms(word: str) -> bool:
     """Tell whether a word says something: not a fragment, a small number or a version."""
     if len(word) < 2:
         return word in _LETTERS

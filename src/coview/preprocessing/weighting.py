@@ -9,14 +9,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from coview.preprocessing.base import PerViewTransformer, float_of
+from coview.preprocessing.base import PerViewTransformer, choose_float
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import TRUTH, one_of
 from coview.views.arrays import is_whole
 from coview.views.views import Views
 
-__all__ = ["TfidfViews", "UnitRows", "compute_idf", "document_frequency", "weigh_counts"]
+__all__ = ["TfidfViews", "UnitRows", "compute_idf", "count_documents", "weigh_counts"]
 
 REPEATED = 1.2  # mean count of the features of a row from which on texts are long
 
@@ -79,12 +79,12 @@ class TfidfViews(PerViewTransformer):
 
     def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray]:
         idf = compute_idf(array) if self.use_idf else np.ones(array.shape[1])
-        return (idf.astype(float_of(array)),)
+        return (idf.astype(choose_float(array)),)
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         # zeros stay zeros in all weights: dense rows go the same way
         sparsely = array if sparse.issparse(array) else sparse.csr_array(array)
-        weighed = sparsely.astype(float_of(array))
+        weighed = sparsely.astype(choose_float(array))
         # the logarithm of a stored zero is no number
         weighed.eliminate_zeros()
         if self.sublinear_tf:
@@ -178,7 +178,7 @@ class UnitRows(PerViewTransformer):
         self.views = views
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
-        return normalize(array.astype(float_of(array)), norm=self.norm, copy=False)
+        return normalize(array.astype(choose_float(array)), norm=self.norm, copy=False)
 
 
 def compute_idf(array: Any) -> np.ndarray:
@@ -186,10 +186,10 @@ def compute_idf(array: Any) -> np.ndarray:
 
     It is at least 1, so that no row with features becomes empty by it.
     """
-    return np.log((1 + array.shape[0]) / (1 + document_frequency(array))) + 1
+    return np.log((1 + array.shape[0]) / (1 + count_documents(array))) + 1
 
 
-def document_frequency(array: Any) -> np.ndarray:
+def count_documents(array: Any) -> np.ndarray:
     """Return the number of rows in which each feature is not zero."""
     if not sparse.issparse(array):
         return np.count_nonzero(array, axis=0)

@@ -41,11 +41,11 @@ def color(index: int) -> str:
 
 
 def curve(values: Sequence[float | None], x_label: str, title: str, seconds: Sequence[float] | None = None) -> Markup:
-    """Return a curve over sweeps, with a cross-hair that shows its values.
+    """Return a curve over iterations, with a cross-hair that shows its values.
 
     Examples
     --------
-    >>> text = curve([1.0, 2.0, 2.5], "sweep", "Objective")
+    >>> text = curve([1.0, 2.0, 2.5], "iteration", "Objective")
     >>> text.count("<path"), 'data-values="[1.0, 2.0, 2.5]"' in text
     (2, True)
     """

@@ -21,9 +21,9 @@ from coview.catalog import ESTIMATORS, TRANSFORMERS, sklearn_class
 from coview.editing.log import describe_record
 from coview.inspection import Inspection
 from coview.inspection.choice import describe_choice
-from coview.preprocessing.columns import columns_by_view
+from coview.preprocessing.columns import read_columns
 from coview.preprocessing.embeddings import EmbeddingViews
-from coview.preprocessing.tables import TableViews, column_groups
+from coview.preprocessing.tables import TableViews, read_column_groups
 from coview.preprocessing.text import TextViews
 
 __all__ = ["describe_model", "describe_reproduction", "written"]
@@ -61,7 +61,7 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
         "steps": [] if alone else [written(stage) for stage in stages],
         "seed": int(seed) if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) else None,
         "takes_seed": "random_state" in parameters,
-        "sweeps": inspection.n_iter,
+        "iterations": inspection.n_iter,
         "rounds": inspection.n_rounds,
         "candidates": dict(inspection.candidates),
         "edits": [describe_record(record) for record in inspection.edits],
@@ -328,10 +328,10 @@ def _table_options(front: Any, beside: Mapping[str, str]) -> list[str] | None:
     columns: dict[str, Any] = {}
     key: str | None = None
     if isinstance(front, TableViews) and front.vectorizer is None and front.embeddings is None:
-        text, tokens = columns_by_view("text", front.text), columns_by_view("tokens", front.tokens)
-        columns, key = column_groups(front.columns), front.id
+        text, tokens = read_columns("text", front.text), read_columns("tokens", front.tokens)
+        columns, key = read_column_groups(front.columns), front.id
     elif isinstance(front, TextViews) and front.vectorizer is None:
-        tokens = columns_by_view("tokens", front.tokens)
+        tokens = read_columns("tokens", front.tokens)
         text = {view: column for view, column in front.columns_.items() if view not in tokens}
     columns = {view: names for view, names in columns.items() if view not in beside}
     groups = {view: [names] if isinstance(names, str) else list(names) for view, names in columns.items()}

@@ -147,7 +147,7 @@ def make_report(
         object count for it too. With labels alone, the tree says which of them each node matches best.
     held_out : bool or "auto", default="auto"
         Without `y_fit`: fit a copy of the model with a quarter of the labels hidden (of the objects, where it takes no
-        labels), and judge its views, and a classifier itself, on those. "auto" does so where the sweeps of the fit took
+        labels), and judge its views, and a classifier itself, on those. "auto" does so where iterations of the fit took
         less than 20 seconds, and gives the copy of the model 10 seconds.
     stability : bool, default=False
         Fit five copies of a topic model or clusterer with other seeds, and show for each group how much of it they find

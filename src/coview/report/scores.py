@@ -32,7 +32,7 @@ from coview.views.views import PLAIN, Views
 __all__ = ["Holdout", "check_values", "describe_holdout", "hold_out", "score_labels", "score_values", "score_views"]
 
 HIDDEN_SHARE = 0.25
-QUICK_SECONDS = 20.0  # sweeps that took longer are not repeated unasked
+QUICK_SECONDS = 20.0  # iterations that took longer are not repeated unasked
 COPY_SECONDS = 10.0  # that a copy may take unasked, its start included, where the model has a time budget
 QUICK_OBJECTS = 5_000  # the same for models that do not say how long their fit took
 QUICK_VALUES = 2_000  # the same for regressors

@@ -20,7 +20,7 @@ from coview.exceptions import EngineError, ViewsError
 from coview.retrieval.lexical import BUCKETS
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, short
-from coview.views.checks import as_ids, texts_as_str
+from coview.views.checks import as_ids, convert_texts
 
 __all__ = ["ObjectIndex", "find_best"]
 
@@ -299,7 +299,7 @@ class ObjectIndex:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self.ids = texts_as_str(state["ids"])
+        self.ids = convert_texts(state["ids"])
         self.views = {name: _ViewIndex(**part) for name, part in state["views"].items()}
 
     @classmethod

@@ -20,12 +20,12 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils import murmurhash3_32
 
 from coview.preprocessing.vectorizer import TextVectorizer
-from coview.preprocessing.weighting import document_frequency
+from coview.preprocessing.weighting import count_documents
 from coview.views.views import Views
 
 __all__ = ["BUCKETS", "SharedWords", "count_words", "hash_words", "spell_words", "weigh_query"]
 
-BUCKETS = 2**20
+BUCKETS = 2**20  # that words are hashed to, as in scikit-learn's HashingVectorizer
 
 Counts = dict[str, sparse.csr_array]
 
@@ -84,7 +84,7 @@ class SharedWords:
         frequency = np.zeros(BUCKETS, dtype=np.int64)
         for rows in counts.values():
             # over all views: a word that is rare in titles but in every body says little
-            frequency += document_frequency(rows)
+            frequency += count_documents(rows)
         buckets = np.flatnonzero(frequency)
         filled = {name: int(np.count_nonzero(np.diff(rows.indptr))) for name, rows in counts.items()}
         return cls(

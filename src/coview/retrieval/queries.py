@@ -29,9 +29,9 @@ __all__ = [
     "is_raw",
     "is_table",
     "is_text",
-    "known_words",
+    "list_known_words",
+    "make_unknown_error",
     "split_words",
-    "unknown_query",
 ]
 
 _TOKEN = re.compile(r"\w+")
@@ -243,7 +243,7 @@ class QueryReader:
         """Tell whether a view counts a word or its parts, or leaves it out on purpose, as it does function words."""
         vectorizer = self.inputs[view].vectorizer
         if vectorizer is None:
-            return any(True for _ in known_words(word.lower(), self._columns_of(view)))
+            return any(True for _ in list_known_words(word.lower(), self._columns_of(view)))
         if view not in self._analyzers:
             self._analyzers[view] = vectorizer.build_analyzer()
         parts = self._analyzers[view](word)
@@ -286,7 +286,7 @@ def _needed(source: str | None, names: Sequence[str], what: str) -> str:
     return source
 
 
-def unknown_query(query: Any, row: int, view: str | None) -> ViewsError:
+def make_unknown_error(query: Any, row: int, view: str | None) -> ViewsError:
     """Return the error for one of some queries, by its row, of which a view knows nothing, or all (None)."""
     one = query[row] if isinstance(query, (list, tuple)) else query
     if isinstance(one, str) and not one.strip():
@@ -298,13 +298,13 @@ def unknown_query(query: Any, row: int, view: str | None) -> ViewsError:
 
 def _count_known(texts: list[str], columns: Mapping[str, int], width: int) -> sparse.csr_array:
     """Count the words of texts that are names of features, by their columns."""
-    known = [[columns[word] for word in known_words(text.lower(), columns)] for text in texts]
+    known = [[columns[word] for word in list_known_words(text.lower(), columns)] for text in texts]
     rows = np.repeat(np.arange(len(texts)), [len(row) for row in known])
     cells = (np.ones(len(rows)), (rows, np.array([j for row in known for j in row], dtype=np.intp)))
     return sparse.csr_array(cells, shape=(len(texts), width))
 
 
-def known_words(text: str, known: Mapping[str, Any]) -> Iterator[str]:
+def list_known_words(text: str, known: Mapping[str, Any]) -> Iterator[str]:
     """Yield the known words of a text: as they stand ("c++"), else without signs ("w6,"), else their letters alone."""
     for piece in text.split():
         if piece in known:

@@ -22,7 +22,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.classification.naive_bayes import class_probabilities
+from coview.classification.naive_bayes import compute_class_probabilities
 from coview.classification.wrapper import in_type_of, last_step
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
@@ -36,7 +36,7 @@ from coview.preprocessing.weighting import weigh_counts
 from coview.retrieval.hits import Hits, Match
 from coview.retrieval.index import ObjectIndex
 from coview.retrieval.lexical import BUCKETS, SharedWords, count_words, hash_words, spell_words, weigh_query
-from coview.retrieval.queries import QueryReader, ReadQuery, is_raw, is_table, is_text, split_words, unknown_query
+from coview.retrieval.queries import QueryReader, ReadQuery, is_raw, is_table, is_text, make_unknown_error, split_words
 from coview.retrieval.semantic import fit_classifier
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
@@ -223,7 +223,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
                 f"CrossModalRetriever needs at least 2 views, got 1 ({views.names[0]!r}): it searches one view "
                 "with a query in another."
             )
-        models = [_default_model(views) if model is None else model for _, model in parts]
+        models = [_make_default_model(views) if model is None else model for _, model in parts]
         self.models_ = [model.fit(views, y) for model in models]
         for name in _CACHED:
             self.__dict__.pop(name, None)
@@ -349,7 +349,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
                 words = words + own.sign() / np.sqrt(max(float(own.sum()), 1e-12))
         # without views that share words, BM25 would compare the words of a view with themselves
         weights = sparse.csr_array(words) if self.words_.pairs else None
-        vectors = _unit_rows(vector[None]).astype(np.float32)
+        vectors = _scale_to_unit(vector[None]).astype(np.float32)
         found = self.index_.search(vectors, weights, self.lexical, None, k, without=self.index_.position(hit))
         return self._hits(*found)
 
@@ -500,7 +500,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         views, target = asked.views, asked.target
         if target is None:
             raise ViewsError(f"must name the view of the tags: {listed(tuple(self.means_))}.", parameter="target")
-        topical = [model for model in self._inspections if _profiles(model, target) is not None]
+        topical = [model for model in self._inspections if _get_profiles(model, target) is not None]
         if not topical:
             name = self._inspections[0].name
             raise TypeError(f"{name} has no topics to take tags from. Use a topic model, such as CoPLSA or LinkPLSA.")
@@ -555,7 +555,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         rows = self._rows_with(views, name)
         here = (views if len(rows) == len(views) else views[rows]).select(name)
         return [
-            np.asarray(model.memberships(here)) if self._has_classes(model) else _position(model, here, name)
+            np.asarray(model.memberships(here)) if self._has_classes(model) else _find_position(model, here, name)
             for model in self._inspections
         ]
 
@@ -597,7 +597,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             return positions
         n_classes = len(self.classes_)
         found = [
-            rows if classifier is None else class_probabilities(classifier, rows, n_classes)
+            rows if classifier is None else compute_class_probabilities(classifier, rows, n_classes)
             for classifier, rows in zip(self.classifiers_[name], positions)
         ]
         # classes are the same in all models, so that their probabilities can be averaged; positions cannot
@@ -610,7 +610,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             apart = part - mean
             # what rounding leaves of nothing is no direction
             apart[np.abs(apart).max(axis=1, initial=0.0) < 1e-12] = 0
-            pieces.append(_unit_rows(apart) / np.sqrt(len(parts)))
+            pieces.append(_scale_to_unit(apart) / np.sqrt(len(parts)))
         return np.hstack(pieces)
 
     def _embed_by(self, views: Views, name: str) -> np.ndarray:
@@ -630,7 +630,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             whole = np.zeros((len(views), self._width()))
             whole[self._rows_with(views, name)] = self._embed_by(views, name)
             by_view.append(whole)
-        return by_view[0] if len(by_view) == 1 else _unit_rows(np.sum(by_view, axis=0))
+        return by_view[0] if len(by_view) == 1 else _scale_to_unit(np.sum(by_view, axis=0))
 
     def _expected(self, views: Views, target: str) -> np.ndarray:
         """Expected features of a view given each object's topics: the mean over its views and the topic models."""
@@ -638,7 +638,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         for name in views.names:
             rows = self._rows_with(views, name)
             for model in self._inspections if len(rows) else []:
-                topics = _profiles(model, target)
+                topics = _get_profiles(model, target)
                 if topics is not None:
                     whole = np.zeros((len(views), topics.shape[1]))
                     whole[rows] = np.asarray(model.memberships(views[rows].select(name))) @ topics
@@ -720,7 +720,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         view, means = next(iter(self.means_.items()))
         for i, (model, mean) in enumerate(zip(self._inspections, means)):
             which = f"model {i} " if len(self.models_) > 1 else ""
-            if _profiles(model, view) is None:
+            if _get_profiles(model, view) is None:
                 labels += [f"{which}component {k}" for k in range(len(mean))]
                 continue
             named = enumerate(model.group_names)
@@ -796,11 +796,11 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             known |= words @ held.astype(np.float32) > 0
         unknown = np.flatnonzero(~known)
         if unknown.size and (is_raw(query) or unknown.size == len(known)):
-            raise unknown_query(query, int(unknown[0]), None if len(views.names) > 1 else views.names[0])
+            raise make_unknown_error(query, int(unknown[0]), None if len(views.names) > 1 else views.names[0])
         return unknown if unknown.size else None
 
 
-def _unit_rows(rows: np.ndarray) -> np.ndarray:
+def _scale_to_unit(rows: np.ndarray) -> np.ndarray:
     """Rows of length 1; zeros stay zeros. scikit-learn's `normalize` takes longer to check one row than to scale it."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return rows / np.where(lengths > 0, lengths, 1.0)[:, None]
@@ -817,7 +817,7 @@ def _split_front(model: Any) -> tuple[Any, Any]:
     return front, rest[0][1] if len(rest) == 1 else Pipeline(rest)
 
 
-def _default_model(views: Views) -> Any:
+def _make_default_model(views: Views) -> Any:
     """Return CCA, of tf-idf where a view holds counts."""
     counts = [name for name, matrix in views.items() if _is_counts(matrix)]
     cca = MultiViewCCA(random_state=0)
@@ -830,7 +830,7 @@ def _is_counts(matrix: Any) -> bool:
     return bool(values.size and values.min() >= 0) and is_whole(matrix)
 
 
-def _position(model: Inspection, views: Views, name: str) -> np.ndarray:
+def _find_position(model: Inspection, views: Views, name: str) -> np.ndarray:
     """Positions of objects by one view: in the space of a projection, or what the model's `transform` gives."""
     position: Any = model.embed(views) if model.projections or not model.transforms else model.transform(views)
     if isinstance(position, (Views, Mapping)):
@@ -838,7 +838,7 @@ def _position(model: Inspection, views: Views, name: str) -> np.ndarray:
     return np.asarray(position.toarray() if sparse.issparse(position) else position)
 
 
-def _profiles(model: Inspection, view: str) -> np.ndarray | None:
+def _get_profiles(model: Inspection, view: str) -> np.ndarray | None:
     """Return what topics expect of a view (topics x features) of a model with topics; None for others."""
     features = model.described_features(view) if model.probabilities else None
     return features.expected if features is not None and features.probabilities else None

@@ -16,7 +16,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
-from coview.classification.naive_bayes import class_probabilities, mean_posterior
+from coview.classification.naive_bayes import average_posteriors, compute_class_probabilities
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights, describe
@@ -135,11 +135,11 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         check_is_fitted(self, "classifiers_")
         views, n_classes = self._new_views(X), len(self.classes_)
         by_view = {
-            name: class_probabilities(self.classifiers_[name], self._project_view(name, matrix), n_classes)
+            name: compute_class_probabilities(self.classifiers_[name], self._project_view(name, matrix), n_classes)
             for name, matrix in views.items()
         }
         # views count alike; an object without any has all classes alike
-        mean = mean_posterior(by_view, views.present, np.ones(len(by_view)), np.full(n_classes, 1 / n_classes))
+        mean = average_posteriors(by_view, views.present, np.ones(len(by_view)), np.full(n_classes, 1 / n_classes))
         return mean.astype(next(views.values()).dtype, copy=False)
 
     def predict(self, X: Any) -> np.ndarray:

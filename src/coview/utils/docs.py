@@ -16,11 +16,11 @@ __all__ = ["SHARED", "parameters_of", "shared_parameters"]
 
 SHARED = {
     "history_": """history_ : dict of lists
-    "objective" and "seconds" after each sweep; entry 0 is the start.""",
+    "objective" and "seconds" after each EM iteration; entry 0 is the initialization.""",
     "fit_seconds_": """fit_seconds_ : dict of float
-    What the last call of `fit` took before, in and after its sweeps: "start", "sweeps" and "end".""",
+    What the last call of `fit` took before, in and after its EM iterations: "start", "iterations" and "end".""",
     "n_iter_": """n_iter_ : int
-    Sweeps of the best start.""",
+    EM iterations from the best initialization.""",
     "stopped_by_": """stopped_by_ : str
     Why the fit ended: "tol", "max_iter", "time" (also where it left no room for all restarts), "callback" or
     "interrupt".""",
@@ -79,9 +79,9 @@ n_features_in_ : int
 feature_names_in_ : ndarray
     Names of the columns, after a fit on one data frame.""",
     "algorithm": """algorithm : {"fast", "published"}, default="fast"
-    "fast" updates topics from fresh mixtures, and sweeps from a point ahead once sweeps gain little; that holds two
-    more copies of mixtures and topics. "published" is plain EM, with all updates from the same expectations. Neither
-    lowers the objective, but for rounding.""",
+    "fast" updates topics from fresh mixtures, and adds momentum once EM iterations gain little; that holds two more
+    copies of mixtures and topics. "published" is plain EM, with all updates from the same expectations. Neither lowers
+    the objective, up to rounding.""",
     "engine": """engine : str or engine, default="auto"
     Where to compute: "auto", "cpu", "cuda", "dask", "reference", or an engine object.""",
     "learning_decay": """learning_decay : float, default=0.7
@@ -91,15 +91,15 @@ feature_names_in_ : ndarray
     "prepared": """prepared : bool, default=False
     Whether X has been through `prepare`.""",
     "max_iter": """max_iter : int, default=200
-    Maximum number of sweeps over the data.""",
+    Maximum number of EM iterations.""",
     "n_init": """n_init : int, default=1
-    Number of starts; the one with the highest objective is kept.""",
+    Number of initializations; the fit with the highest objective is kept.""",
     "n_jobs": """n_jobs : int or None, default=None
     Number of threads; None uses every core that threadpoolctl allows. Results do not depend on it.""",
     "random_state": """random_state : int, RandomState, Generator or None, default=None
     Seed of everything that is random; an integer makes the fit reproducible.""",
     "tol": """tol : float, default=1e-5
-    Stop when the objective changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.""",
+    Stop when the objective changes by less than this, relative to itself; 0 runs exactly `max_iter` EM iterations.""",
     "verbose": """verbose : int or None, default=None
     1 shows where a fit stands, 0 does not. None shows it in notebooks and on the command line, once a fit takes more
     than a moment.""",

@@ -17,7 +17,7 @@ from coview.utils.parameters import SHARED, Constraints, check_parameters
 from coview.utils.progress import progress
 from coview.utils.warn import SILENT, unwarned
 
-__all__ = ["WholeFitMixin", "is_at_work", "is_own_work", "own_method", "same_work", "working"]
+__all__ = ["WholeFitMixin", "find_own_method", "is_at_work", "is_own_work", "same_work", "working"]
 
 _BATCHES = ("partial_fit", "predict_then_learn")  # a moment's work each: no line of progress for them
 _FITS = ("fit", *_BATCHES, "fit_transform")
@@ -55,17 +55,17 @@ class WholeFitMixin:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for name in _FITS:
-            method = own_method(cls, name)
+            method = find_own_method(cls, name)
             if isfunction(method):
                 setattr(cls, name, _whole(method))
 
 
-def own_method(cls: type, name: str) -> Any:
+def find_own_method(cls: type, name: str) -> Any:
     """Return a method that a class defines itself or takes from a mixin of coview, which is not wrapped yet; or None.
 
     Examples
     --------
-    >>> own_method(WholeFitMixin, "fit") is None
+    >>> find_own_method(WholeFitMixin, "fit") is None
     True
     """
     owner = next((base for base in cls.__mro__ if name in vars(base)), object)

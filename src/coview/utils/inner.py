@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from coview.exceptions import CoviewError, ViewsError, ViewsTypeError
 
-__all__ = ["asking", "finite_answer", "fitting"]
+__all__ = ["asking", "fitting"]
 
 
 @contextmanager
@@ -63,21 +60,3 @@ def _renamed_errors(model: Any, asked: str, what: str) -> Iterator[None]:
         kind = ViewsTypeError if isinstance(error, TypeError) else ViewsError
         why = " ".join(str(error).split()) or type(error).__name__
         raise kind(f"{type(model).__name__} cannot {asked} {what}: {why}") from error
-
-
-def finite_answer(model: Any, values: Any, what: str) -> Any:
-    """Return what an estimator answers; refused where it holds NaN or infinity, which only a damaged one says.
-
-    Examples
-    --------
-    >>> finite_answer(None, np.array([0.5, 0.5]), "view 'words'")
-    array([0.5, 0.5])
-    """
-    # infinite scores would be the largest of all, and decide without a word
-    numbers = values.data if sparse.issparse(values) else np.asarray(values)
-    if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
-        raise ViewsError(
-            f"{type(model).__name__} answers for {what} with numbers that are not finite. Fit it again, or scale the "
-            "features."
-        )
-    return values

@@ -11,7 +11,7 @@ import numpy as np
 
 from coview.exceptions import DataFileError
 
-__all__ = ["json_rows", "parse_json", "to_jsonable"]
+__all__ = ["parse_json", "read_json_rows", "to_jsonable"]
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -28,7 +28,7 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("its lists and objects are nested too deeply") from None
 
 
-def json_rows(stream: Iterable[str], name: Any) -> Iterator[dict[str, Any]]:
+def read_json_rows(stream: Iterable[str], name: Any) -> Iterator[dict[str, Any]]:
     """Yield the objects of a file that has one per line; `name` is what errors call the file."""
     for number, line in enumerate(stream, start=1):
         if not line.strip():

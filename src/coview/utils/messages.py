@@ -11,7 +11,17 @@ from typing import Any
 
 from coview.exceptions import CoviewError, DataFileError
 
-__all__ = ["close_names", "cut", "did_you_mean", "file_errors", "listed", "not_text", "printable", "quantity", "short"]
+__all__ = [
+    "cut",
+    "did_you_mean",
+    "file_errors",
+    "find_close_names",
+    "listed",
+    "make_text_error",
+    "printable",
+    "quantity",
+    "short",
+]
 
 _MOST_NAMES = 20  # of a list; a table may have thousands of columns
 # what a terminal obeys (escape sequences, backspaces), what turns the direction of a line, and halves of characters
@@ -63,7 +73,7 @@ def listed(names: Iterable[Any]) -> str:
     return ", ".join(short(name) for name in (items[:_MOST_NAMES] if more else items)) + more
 
 
-def close_names(name: Any, known: Iterable[Any], most: int = 1) -> list[str]:
+def find_close_names(name: Any, known: Iterable[Any], most: int = 1) -> list[str]:
     """Return the known names that are nearly the one that was given, the closest first.
 
     Capitals do not matter, and numbers are not compared. Of many names only those are looked at that begin or end with
@@ -71,7 +81,7 @@ def close_names(name: Any, known: Iterable[Any], most: int = 1) -> list[str]:
 
     Examples
     --------
-    >>> close_names("gpartd", ["parted", "GParted", "gimp", 7], most=2)
+    >>> find_close_names("gpartd", ["parted", "GParted", "gimp", 7], most=2)
     ['GParted', 'parted']
     """
     spelled = {each.lower(): each for each in known if isinstance(each, str)}
@@ -98,7 +108,7 @@ def quantity(n: int, noun: str) -> str:
 def did_you_mean(name: Any, known: Iterable[Any], most: int = 1) -> str:
     """Return a question about known names that are nearly the one that was given, to end an error; empty if none is.
 
-    The names are those of `close_names`. The question begins with a space.
+    The names are those of `find_close_names`. The question begins with a space.
 
     Examples
     --------
@@ -107,11 +117,11 @@ def did_you_mean(name: Any, known: Iterable[Any], most: int = 1) -> str:
     >>> did_you_mean("image", ["words", "links"])
     ''
     """
-    near = close_names(name, known, most)
+    near = find_close_names(name, known, most)
     return f" Did you mean {' or '.join(map(short, near))}?" if near else ""
 
 
-def not_text(path: str | Path, error: UnicodeDecodeError) -> DataFileError:
+def make_text_error(path: str | Path, error: UnicodeDecodeError) -> DataFileError:
     """Return the error for a file of text that is in another encoding, or no text at all.
 
     Examples
@@ -119,7 +129,7 @@ def not_text(path: str | Path, error: UnicodeDecodeError) -> DataFileError:
     >>> try:
     ...     b"caf\\xe9".decode()
     ... except UnicodeDecodeError as error:
-    ...     print(not_text("menu.csv", error))
+    ...     print(make_text_error("menu.csv", error))
     menu.csv is not text in UTF-8 (it has the byte 0xe9). Save the file as UTF-8.
     """
     byte = error.object[error.start]

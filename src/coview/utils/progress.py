@@ -61,7 +61,7 @@ class _Line:
             self.display.end(self)
 
     def _look_after(self) -> None:
-        # where nobody asked, short work stays without a line
+        # unless progress was asked for, short work prints no line
         wait = REDRAWN if self.asked else PATIENCE
         while not self.over.wait(wait):
             self.display = self.display or _display()
@@ -110,7 +110,7 @@ class _RedrawnDisplay:
 
     def draw(self, line: _Line, end: str = "") -> None:
         share = line.share
-        done = _timed(line) if share is None else f"{_timed(line)} {share:.0%}"
+        done = _format_time(line) if share is None else f"{_format_time(line)} {share:.0%}"
         # a line that wraps cannot be written over
         text = done[: shutil.get_terminal_size().columns - 1]
         print("\r" + text.ljust(self.width), end=end, file=sys.stderr, flush=True)
@@ -130,7 +130,7 @@ class _PlainDisplay:
 
     def draw(self, line: _Line) -> None:
         self.last = line.text
-        print_line(_timed(line))
+        print_line(_format_time(line))
 
     def end(self, line: _Line) -> None:
         # the last state is not printed twice
@@ -138,7 +138,7 @@ class _PlainDisplay:
             self.draw(line)
 
 
-def _timed(line: _Line) -> str:
+def _format_time(line: _Line) -> str:
     return f"{line.text} ({line.seconds:.0f} s)"
 
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from coview.utils.messages import cut, printable
 
-__all__ = ["ColumnTable", "html_table", "text_table"]
+__all__ = ["ColumnTable", "format_html_table", "format_text_table"]
 
 WIDEST = 60  # letters of a cell as text
 FLOATING = (float, np.floating)
 
 
-def text_table(title: str, rows: Sequence[Sequence[str]], aligned: int) -> str:
+def format_text_table(title: str, rows: Sequence[Sequence[str]], aligned: int) -> str:
     """Return a title and a line per row, the first columns aligned; empty cells at the end are left out."""
     # names of views and features come from files, and could hold codes that a terminal obeys
     rows = [[printable(cell) for cell in row] for row in rows]
@@ -33,7 +33,7 @@ def text_table(title: str, rows: Sequence[Sequence[str]], aligned: int) -> str:
     return "\n".join([title, *lines])
 
 
-def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def format_html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return the same as an HTML table; cells are text, not markup."""
     top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
@@ -75,10 +75,10 @@ class ColumnTable(dict[str, list[Any]]):
         if not rows:
             return self._title()
         short = [[cut(cell, WIDEST) for cell in row] for row in [head, *rows]]
-        return "\n".join(line.rstrip() for line in text_table(self._title(), short, len(head)).split("\n"))
+        return "\n".join(line.rstrip() for line in format_text_table(self._title(), short, len(head)).split("\n"))
 
     def _repr_html_(self) -> str:
-        return html_table(self._title(), *self._shown())
+        return format_html_table(self._title(), *self._shown())
 
     def _title(self) -> str:
         count = len(next(iter(self.values()), []))

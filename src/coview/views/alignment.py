@@ -31,9 +31,9 @@ def join_rows(
         arrays[name], columns, index = as_matrix(name, matrix)
         if columns is not None:
             names[name] = columns
-        rows[name] = _row_of_id(name, index if ids is None else ids, arrays[name].shape[0])
+        rows[name] = _index_ids(name, index if ids is None else ids, arrays[name].shape[0])
     # all ids are read before any row is moved: only then is it known which objects there are
-    order = _rows_by_id(rows, how)
+    order = _find_rows(rows, how)
     present = np.empty((len(order), len(arrays)), dtype=bool)
     for v, name in enumerate(rows):
         positions = np.array([rows[name].get(key, -1) for key in order], dtype=np.intp)
@@ -43,7 +43,7 @@ def join_rows(
     return arrays, as_ids(order, len(order)), present, names
 
 
-def _row_of_id(name: str, ids: Any, n_rows: int) -> dict[Any, int]:
+def _index_ids(name: str, ids: Any, n_rows: int) -> dict[Any, int]:
     """Return the position of every identifier of one view."""
     if ids is None:
         raise ViewsError(f"View {name!r} has no ids to align by. Pass (ids, matrix), or a pandas frame with an index.")
@@ -55,7 +55,7 @@ def _row_of_id(name: str, ids: Any, n_rows: int) -> dict[Any, int]:
     return index
 
 
-def _rows_by_id(rows: Mapping[str, dict[Any, int]], how: str) -> list[Any]:
+def _find_rows(rows: Mapping[str, dict[Any, int]], how: str) -> list[Any]:
     """Return the identifiers of the joined rows, in order of first appearance."""
     every = list(dict.fromkeys(key for index in rows.values() for key in index))
     if len({isinstance(key, str) for key in every}) > 1:  # 1 and "1" would become two objects without a word

@@ -17,34 +17,36 @@ __all__ = [
     "check_magnitude",
     "check_not_negative",
     "check_width",
+    "count_bytes",
     "density",
+    "describe_kind",
     "filled_rows",
     "fits_single",
     "for_sklearn",
-    "frame_ids",
     "from_tensor",
     "frozen",
+    "get_stored_values",
     "has_two_levels",
     "holds_measurements",
+    "holds_tokens",
     "is_anndata",
     "is_dask_collection",
     "is_frame",
     "is_mudata",
     "is_tensor",
     "is_whole",
-    "kind_of",
     "largest",
     "looks_counted",
-    "memory_size",
     "mostly_zeros",
     "open_frame",
     "place_columns",
+    "read_frame_ids",
     "read_only",
     "scatter_rows",
     "side_by_side",
     "sparse_in_single",
+    "split_counts",
     "stack",
-    "stored_values",
     "take_rows",
     "unit_rows",
 ]
@@ -74,7 +76,7 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
         )
     try:
         if sparse.issparse(source):
-            source = _canonical_csr(source)
+            source = _make_canonical(source)
         # scikit-learn looks for NaN by a sum, which may be infinity minus infinity
         with np.errstate(invalid="ignore"):
             matrix = check_array(source, accept_sparse="csr", dtype="numeric")
@@ -104,7 +106,7 @@ def _advise(name: str, words: str) -> dict[str, Any]:
     return RAW_TABLE if "convert" in words or "numeric" in words else {}
 
 
-def _canonical_csr(source: Any) -> Any:
+def _make_canonical(source: Any) -> Any:
     """Return a sparse matrix as CSR whose columns rise in each row, none twice; the source is not changed.
 
     Compiled code follows its indices: a wrong one reads and writes foreign memory. So they are checked, in a new object
@@ -193,7 +195,7 @@ def check_width(column: Any) -> None:
         )
 
 
-def frame_ids(frame: Any) -> np.ndarray | None:
+def read_frame_ids(frame: Any) -> np.ndarray | None:
     """Return the row index of a pandas frame, or None where its rows are merely counted."""
     native = frame.to_native()
     if not hasattr(native, "index") or type(native.index).__name__ == "RangeIndex":
@@ -206,9 +208,9 @@ def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndar
 
     frame, columns = open_frame(source), None
     native = frame.to_native()
-    if type(native.columns).__name__ != "RangeIndex":  # numbers that nobody gave are no names
+    if type(native.columns).__name__ != "RangeIndex":  # default column numbers are no names
         columns = text_array([str(column) for column in frame.columns], f"feature names of view {name!r}")
-    index = frame_ids(frame)
+    index = read_frame_ids(frame)
     kinds = list(getattr(native, "dtypes", []))
     # frames of indicators may have many thousands of columns, almost all zeros
     if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
@@ -336,6 +338,36 @@ def is_whole(matrix: Any) -> bool:
     return bool((values == np.rint(values)).all())
 
 
+def holds_tokens(counts: sparse.csr_array) -> bool:
+    """Tell whether counts are numbers of tokens that can be drawn: whole, and within 32 bits."""
+    return is_whole(counts) and counts.data.max(initial=0) < 2**31
+
+
+def split_counts(matrix: Any, rng: np.random.Generator) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Put each token of a matrix of counts into one of two matrices at random; of other values each entry.
+
+    Examples
+    --------
+    >>> one, other = split_counts(np.array([[6, 0], [1, 4]]), np.random.default_rng(0))
+    >>> (one + other).toarray().tolist()
+    [[6.0, 0.0], [1.0, 4.0]]
+    """
+    counts = sparse.csr_array(matrix)
+    values = counts.data if counts.dtype.kind == "f" else counts.data.astype(np.float64)
+    if holds_tokens(counts):
+        part = rng.binomial(values.astype(np.int64), 0.5).astype(values.dtype)
+    else:
+        part = values * rng.integers(0, 2, counts.nnz).astype(values.dtype)
+    # copies of the indices: zeros are eliminated in place, and the other half needs them too
+    halves = [
+        sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
+        for data in (part, values - part)
+    ]
+    for half in halves:
+        half.eliminate_zeros()
+    return halves[0], halves[1]
+
+
 def read_only(matrix: Any) -> Any:
     """Return the same values behind an object that cannot change them; nothing is copied."""
     if sparse.issparse(matrix):
@@ -410,17 +442,17 @@ def density(matrix: Any, n_rows: int | None = None) -> float:
     return (matrix.count_nonzero() if sparse.issparse(matrix) else np.count_nonzero(matrix)) / size
 
 
-def kind_of(matrix: Any) -> str:
+def describe_kind(matrix: Any) -> str:
     """Say whether a matrix is "sparse" or "dense"."""
     return "sparse" if sparse.issparse(matrix) else "dense"
 
 
-def stored_values(matrix: Any) -> int:
+def get_stored_values(matrix: Any) -> int:
     """Return the number of values that a matrix stores: all cells of a dense one."""
     return int(matrix.nnz if sparse.issparse(matrix) else matrix.size)
 
 
-def memory_size(matrix: Any) -> int:
+def count_bytes(matrix: Any) -> int:
     """Return the bytes that a matrix takes in memory."""
     if sparse.issparse(matrix):
         return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)

@@ -14,16 +14,16 @@ from coview.utils.messages import did_you_mean, listed, short
 from coview.views.arrays import take_rows
 
 __all__ = [
+    "are_equal",
+    "are_equal_or_none",
     "as_feature_names",
     "as_ids",
     "as_present",
     "check_absent_rows_empty",
+    "check_lengths",
     "check_name",
     "check_same_index",
-    "common_length",
-    "same_optional",
-    "same_values",
-    "texts_as_str",
+    "convert_texts",
 ]
 
 
@@ -33,7 +33,7 @@ def check_name(name: Any) -> None:
         raise ViewsError(f"A view's name must be a non-empty string, got {short(name)}.")
 
 
-def common_length(lengths: Mapping[str, int]) -> int:
+def check_lengths(lengths: Mapping[str, int]) -> int:
     """Return the number of rows of all views; refuse views with different numbers."""
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
@@ -61,18 +61,18 @@ def as_ids(ids: Any, n_rows: int) -> np.ndarray | None:
         return None
     if isinstance(ids, (list, tuple)) and all(isinstance(key, str) for key in ids):
         ids = np.array(ids, dtype=object)  # texts of fixed width would all be as long as the longest
-    array = texts_as_str(np.asarray(ids))
+    array = convert_texts(np.asarray(ids))
     if array.shape != (n_rows,):
         raise ViewsError(f"ids must have one entry per row: {n_rows} rows, ids of shape {array.shape}.")
     return array
 
 
-def texts_as_str(ids: np.ndarray) -> np.ndarray:
+def convert_texts(ids: np.ndarray) -> np.ndarray:
     """Return identifiers with texts as Python's own `str`, not as `numpy.str_`.
 
     Examples
     --------
-    >>> texts_as_str(np.array(["a", "b"]))[0]
+    >>> convert_texts(np.array(["a", "b"]))[0]
     'a'
     """
     return np.asarray(ids).astype(object) if ids.dtype.kind == "U" else ids
@@ -126,12 +126,12 @@ def as_feature_names(name: str, columns: Any, n_features: int) -> np.ndarray:
     return array
 
 
-def same_optional(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+def are_equal_or_none(a: np.ndarray | None, b: np.ndarray | None) -> bool:
     """Tell whether two arrays, or None, are equal."""
     return a is b if a is None or b is None else np.array_equal(a, b)
 
 
-def same_values(a: Any, b: Any) -> bool:
+def are_equal(a: Any, b: Any) -> bool:
     """Tell whether two matrices are equal; a dense one never equals a sparse one."""
     if a.shape != b.shape or sparse.issparse(a) != sparse.issparse(b):
         return False

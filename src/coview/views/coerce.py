@@ -14,9 +14,9 @@ from coview.utils.messages import did_you_mean, listed
 from coview.views.arrays import is_anndata, is_dask_collection, is_frame, is_mudata
 from coview.views.dask_collections import from_dask
 from coview.views.lazy import LazyViews
-from coview.views.views import NamedViews, Views, named_matrices
+from coview.views.views import NamedViews, Views, name_matrices
 
-__all__ = ["as_views", "in_memory_views"]
+__all__ = ["as_views", "check_in_memory"]
 
 
 def as_views(
@@ -66,13 +66,13 @@ def as_views(
         return joined if as_it_is else Views(joined, **more)
     if not isinstance(X, NamedViews):
         # one dask collection makes all views lazy: those in memory are cut into the same parts
-        sources = named_matrices(X, {})
+        sources = name_matrices(X, {})
         if any(is_dask_collection(source) for source in sources.values()):
             return from_dask(sources, **more)
     return Views(X, **more)
 
 
-def in_memory_views(X: Any, caller: str, verb: str) -> Views:
+def check_in_memory(X: Any, caller: str, verb: str) -> Views:
     """Return `as_views` for a function that reads all rows at once: lazy views are refused in its name."""
     views = as_views(X)
     if isinstance(views, LazyViews):
@@ -92,9 +92,11 @@ def _from_annotated(data: Any, obsm: Sequence[str] | None) -> Views:
     else:
         modalities, places = {"X": data}, {"": data}
     parts = {name: part for name, part in modalities.items() if part.n_vars and part.X is not None}
-    sources = {name: (_object_names(part), part.X) for name, part in parts.items()}
+    sources = {name: (_find_object_names(part), part.X) for name, part in parts.items()}
     known = {
-        start + str(key): (_object_names(part), part.obsm[key]) for start, part in places.items() for key in part.obsm
+        start + str(key): (_find_object_names(part), part.obsm[key])
+        for start, part in places.items()
+        for key in part.obsm
     }
     # an AnnData of embeddings alone has no X to make a view of
     if obsm is None and not parts and not is_mudata(data):
@@ -102,20 +104,20 @@ def _from_annotated(data: Any, obsm: Sequence[str] | None) -> Views:
     for name in obsm or ():
         if name not in known:
             raise ViewsError(f"obsm has no {name!r}; it has {listed(known) or 'nothing'}.{did_you_mean(name, known)}")
-        sources[name] = _without_absent(*known[name])
+        sources[name] = _drop_absent(*known[name])
     joined = Views.align(sources)
     order = {key: i for i, key in enumerate(joined.ids.tolist())}  # type: ignore[union-attr]
     # in the order of the data, so that results fit its `obs`
-    rows = np.array([order[key] for key in _object_names(data) if key in order], dtype=np.intp)
+    rows = np.array([order[key] for key in _find_object_names(data) if key in order], dtype=np.intp)
     names = {name: text_array(part.var_names, f"feature names of view {name!r}") for name, part in parts.items()}
     return Views(joined[rows], feature_names=names)
 
 
-def _object_names(data: Any) -> list[str]:
+def _find_object_names(data: Any) -> list[str]:
     return list(map(str, data.obs_names))
 
 
-def _without_absent(ids: list[str], matrix: Any) -> tuple[list[str], Any]:
+def _drop_absent(ids: list[str], matrix: Any) -> tuple[list[str], Any]:
     """Drop the rows that are all NaN, by which a MuData marks objects that are not there."""
     values = np.asarray(matrix) if not sparse.issparse(matrix) else None
     if values is None or values.ndim != 2 or values.dtype.kind != "f" or not np.isnan(values).any():

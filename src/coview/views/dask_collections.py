@@ -20,8 +20,8 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.utils.messages import did_you_mean, listed
-from coview.views.arrays import as_matrix, is_dask_collection, memory_size, take_rows
-from coview.views.checks import as_feature_names, as_ids, as_present, check_same_index, common_length
+from coview.views.arrays import as_matrix, count_bytes, is_dask_collection, take_rows
+from coview.views.checks import as_feature_names, as_ids, as_present, check_lengths, check_same_index
 from coview.views.lazy import LazyViews
 from coview.views.sources import Source, ViewLayout, load_dask
 from coview.views.views import Views
@@ -62,7 +62,7 @@ def from_dask(
             names[name] = columns
         if index is not None:
             indexes.append((name, index))
-    n_rows = common_length({name: array.shape[0] for name, array in arrays.items()})
+    n_rows = check_lengths({name: array.shape[0] for name, array in arrays.items()})
     check_same_index(indexes)
     # the finest cut, since a part of all views has to fit into memory
     lengths = max((array.chunks[0] for array in arrays.values() if is_dask_collection(array)), key=len)
@@ -106,7 +106,7 @@ class DaskSource(Source):
         """Bytes of each part; where a view is sparse, as many per row as the first part has, which is computed."""
         if self._sparse:
             # dask knows no number of stored values before it computes
-            per_row = sum(map(memory_size, self.read(0, 0, self.lengths[0]).values())) / self.lengths[0]
+            per_row = sum(map(count_bytes, self.read(0, 0, self.lengths[0]).values())) / self.lengths[0]
         else:
             per_row = sum(view.dtype.itemsize * view.features for view in self.layout.values())
         return tuple(math.ceil(n * per_row) for n in self.lengths)

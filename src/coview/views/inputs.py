@@ -14,7 +14,7 @@ from coview.utils.warn import warn_user
 from coview.views.arrays import place_columns
 from coview.views.views import Views
 
-__all__ = ["ViewInput", "in_fitted_order", "match_columns"]
+__all__ = ["ViewInput", "match_columns", "order_as_fitted"]
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
     return Views._trusted({**dict(views.items()), **arrays}, views.ids, views.present, names)
 
 
-def in_fitted_order(who: str, views: Views, expected: Mapping[str, ViewInput]) -> Views:
+def order_as_fitted(who: str, views: Views, expected: Mapping[str, ViewInput]) -> Views:
     """Return views whose named columns are those that a model takes, as `match_columns` does; other views stay.
 
     Examples
@@ -127,7 +127,7 @@ def in_fitted_order(who: str, views: Views, expected: Mapping[str, ViewInput]) -
     >>> from coview import Views
     >>> X = Views(x=np.array([[1, 2]]), y=np.array([[3]]), feature_names={"x": ["b", "a"]})
     >>> with warnings.catch_warnings(record=True):
-    ...     in_fitted_order("PLSA", X, {"x": ViewInput("x", 2, np.array(["a", "b"]))})["x"]
+    ...     order_as_fitted("PLSA", X, {"x": ViewInput("x", 2, np.array(["a", "b"]))})["x"]
     array([[2, 1]])
     """
     fitted = {name: each.feature_names for name, each in expected.items() if each.feature_names is not None}

@@ -13,9 +13,9 @@ import numpy as np
 
 from coview.exceptions import ViewsTypeError
 from coview.utils.messages import listed
-from coview.utils.tables import html_table, text_table
-from coview.views.checks import texts_as_str
-from coview.views.sources import Mapped, MemorySource, Renamed, Source, load_dask, parts_between
+from coview.utils.tables import format_html_table, format_text_table
+from coview.views.checks import convert_texts
+from coview.views.sources import Mapped, MemorySource, Renamed, Source, find_parts, load_dask
 from coview.views.views import Matrix, NamedViews, Views
 
 __all__ = ["LazyViews", "stack_views"]
@@ -136,7 +136,7 @@ class LazyViews(NamedViews):
             if ids is None:
                 return None
             parts.append(ids)
-        return texts_as_str(np.concatenate(parts))
+        return convert_texts(np.concatenate(parts))
 
     def __len__(self) -> int:
         return int(self._ends[-1])
@@ -182,7 +182,7 @@ class LazyViews(NamedViews):
         if stop <= start:
             # one row is read and dropped: an empty result still has the names, widths and types of the views
             return self._source.read(0, 0, 1)[:0]
-        return stack_views([self._source.read(*rows) for rows in parts_between(self._ends, start, stop)])
+        return stack_views([self._source.read(*rows) for rows in find_parts(self._ends, start, stop)])
 
     def _rows(self, rows: np.ndarray) -> Views:
         """Read rows in any order; every part that holds some of them is read once."""
@@ -234,10 +234,10 @@ class LazyViews(NamedViews):
         return f"LazyViews of {len(self)} rows in {parts} part{'s' if parts > 1 else ''}"
 
     def __repr__(self) -> str:
-        return text_table(self._title(), self._summary(), aligned=2)
+        return format_text_table(self._title(), self._summary(), aligned=2)
 
     def _repr_html_(self) -> str:
-        return html_table(self._title(), ("view", "shape", "kind"), self._summary())
+        return format_html_table(self._title(), ("view", "shape", "kind"), self._summary())
 
 
 def stack_views(pieces: Sequence[Views]) -> Views:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import EngineError
-from coview.views.arrays import kind_of, memory_size, stored_values
+from coview.views.arrays import count_bytes, describe_kind, get_stored_values
 from coview.views.views import Matrix, Views
 
 __all__ = [
@@ -36,9 +36,9 @@ __all__ = [
     "Renamed",
     "Source",
     "ViewLayout",
-    "layout_of",
+    "describe_layout",
+    "find_parts",
     "load_dask",
-    "parts_between",
 ]
 
 
@@ -52,11 +52,12 @@ class ViewLayout:
     feature_names: np.ndarray | None = None
 
 
-def layout_of(views: Views) -> dict[str, ViewLayout]:
+def describe_layout(views: Views) -> dict[str, ViewLayout]:
     """Return the layout of views in memory."""
     names = views.feature_names
     return {
-        name: ViewLayout(array.shape[1], array.dtype, kind_of(array), names.get(name)) for name, array in views.items()
+        name: ViewLayout(array.shape[1], array.dtype, describe_kind(array), names.get(name))
+        for name, array in views.items()
     }
 
 
@@ -99,11 +100,11 @@ class MemorySource(Source):
         n = len(views)
         self._views, self._rows = views, rows_per_part
         self.names = views.names
-        self.layout = layout_of(views)
+        self.layout = describe_layout(views)
         self.lengths = tuple(min(rows_per_part, n - start) for start in range(0, n, rows_per_part))
         parts = [self.read(i, 0, length) for i, length in enumerate(self.lengths)]
-        self.nbytes = tuple(sum(map(memory_size, part.values())) for part in parts)
-        self.nnz = tuple(sum(map(stored_values, part.values())) for part in parts)
+        self.nbytes = tuple(sum(map(count_bytes, part.values())) for part in parts)
+        self.nnz = tuple(sum(map(get_stored_values, part.values())) for part in parts)
 
     def read(self, part: int, start: int, stop: int) -> Views:
         """Read rows start to stop of one part."""
@@ -156,7 +157,7 @@ class Renamed(_Derived):
     """Views of a source, all or some of them, under other names or the same: ``{name: name in the source}``."""
 
     def __init__(self, base: Source, old: dict[str, str]) -> None:
-        super().__init__(base, partial(_renamed, old))
+        super().__init__(base, partial(_rename, old))
         self._old = old
         self.names = tuple(old)
 
@@ -175,7 +176,7 @@ class Renamed(_Derived):
         return Renamed(self._base.select(tuple(old.values())), old)
 
 
-def _renamed(old: dict[str, str], views: Views) -> Views:
+def _rename(old: dict[str, str], views: Views) -> Views:
     return views.select(*old.values()).rename({was: name for name, was in old.items()})
 
 
@@ -200,11 +201,11 @@ class Changed(_Derived):
 
     @cached_property
     def layout(self) -> dict[str, ViewLayout]:  # type: ignore[override]
-        return layout_of(self._probe[1])
+        return describe_layout(self._probe[1])
 
     @cached_property
     def nbytes(self) -> tuple[int, ...]:  # type: ignore[override]
-        before, after = (sum(map(memory_size, views.values())) for views in self._probe)
+        before, after = (sum(map(count_bytes, views.values())) for views in self._probe)
         return tuple(round(size * after / before) for size in self._base.nbytes)
 
     def select(self, names: tuple[str, ...]) -> Source:
@@ -225,12 +226,12 @@ class Mapped(Changed):
         return Mapped(self._base.select(names), functions)
 
 
-def parts_between(ends: np.ndarray, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
+def find_parts(ends: np.ndarray, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
     """Yield every part that has some of the rows start to stop, and which of its own rows these are.
 
     Examples
     --------
-    >>> list(parts_between(np.array([3, 5, 9]), 2, 6))
+    >>> list(find_parts(np.array([3, 5, 9]), 2, 6))
     [(0, 2, 3), (1, 0, 2), (2, 0, 1)]
     """
     for part in range(int(np.searchsorted(ends, start, side="right")), len(ends)):

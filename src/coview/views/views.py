@@ -17,33 +17,33 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError, ViewsTypeError
 from coview.utils.messages import did_you_mean, listed
-from coview.utils.tables import html_table, text_table
+from coview.utils.tables import format_html_table, format_text_table
 from coview.views.alignment import concat_rows, join_rows
 from coview.views.arrays import (
     as_matrix,
     density,
+    describe_kind,
     frozen,
     has_two_levels,
     is_anndata,
     is_dask_collection,
     is_frame,
     is_mudata,
-    kind_of,
     read_only,
     side_by_side,
     take_rows,
 )
 from coview.views.checks import (
+    are_equal,
+    are_equal_or_none,
     as_feature_names,
     as_ids,
     as_present,
     check_absent_rows_empty,
+    check_lengths,
     check_name,
     check_same_index,
-    common_length,
-    same_optional,
-    same_values,
-    texts_as_str,
+    convert_texts,
 )
 
 Matrix = Union[np.ndarray, sparse.csr_matrix, sparse.csr_array]  # noqa: UP007  (evaluated at run time by sphinx)
@@ -58,7 +58,7 @@ __all__ = [
     "is_list_of_views",
     "is_plain",
     "n_present",
-    "named_matrices",
+    "name_matrices",
     "presence_patterns",
 ]
 
@@ -273,7 +273,7 @@ class Views(NamedViews):
             raise ViewsError(
                 "Views() takes matrices, got lazy views. Keep them lazy with as_views(X), or read X.collect()."
             )
-        sources = named_matrices(views, named)
+        sources = name_matrices(views, named)
         if not sources:
             raise ViewsError("Views needs at least one view, got none. Example: Views(words=W, links=L).")
         arrays: dict[str, Matrix] = {}
@@ -292,7 +292,7 @@ class Views(NamedViews):
                 names[name] = columns
             if index is not None:
                 indexes.append((name, index))
-        n_rows = common_length({name: array.shape[0] for name, array in arrays.items()})
+        n_rows = check_lengths({name: array.shape[0] for name, array in arrays.items()})
         check_same_index(indexes)
         if ids is None and indexes:
             ids = indexes[0][1]
@@ -349,7 +349,7 @@ class Views(NamedViews):
     def ids(self) -> np.ndarray | None:
         """Ids of the objects, or None; texts are Python's own `str`."""
         if self._ids is not None and self._ids.dtype.kind == "U":  # as they are in files
-            object.__setattr__(self, "_ids", frozen(texts_as_str(self._ids)))
+            object.__setattr__(self, "_ids", frozen(convert_texts(self._ids)))
         return self._ids
 
     @property
@@ -478,10 +478,10 @@ class Views(NamedViews):
         return (
             self._names == other._names
             and np.array_equal(self._present, other._present)
-            and same_optional(self._ids, other._ids)
+            and are_equal_or_none(self._ids, other._ids)
             and self._feature_names.keys() == other._feature_names.keys()
             and all(np.array_equal(c, other._feature_names[n]) for n, c in self._feature_names.items())
-            and all(same_values(array, other._arrays[name]) for name, array in self._arrays.items())
+            and all(are_equal(array, other._arrays[name]) for name, array in self._arrays.items())
         )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
@@ -502,7 +502,7 @@ class Views(NamedViews):
                 (
                     name,
                     f"{n} x {m}",
-                    f"{kind_of(array)} {array.dtype}",
+                    f"{describe_kind(array)} {array.dtype}",
                     f"{100 * density(array):.1f} % non-zero",
                     missing,
                 )
@@ -513,14 +513,14 @@ class Views(NamedViews):
         return f"Views of {len(self)} row{'' if len(self) == 1 else 's'}"
 
     def __repr__(self) -> str:
-        return text_table(self._title(), self._summary(), aligned=3)
+        return format_text_table(self._title(), self._summary(), aligned=3)
 
     def _repr_html_(self) -> str:
         rows = [(*row[:4], row[4] or "in all rows") for row in self._summary()]
-        return html_table(self._title(), ("view", "shape", "kind", "density", "present"), rows)
+        return format_html_table(self._title(), ("view", "shape", "kind", "density", "present"), rows)
 
 
-def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
+def name_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
     """Return the sources by view name, from any form that `Views(...)` accepts."""
     pairs: list[tuple[str, Any]]
     if views is None or (isinstance(views, (list, tuple)) and not views):
@@ -574,13 +574,13 @@ def check_same_order(X: Any, values: Any, name: str) -> None:
     X is a frame, a mapping of frames, or views, whose ids count where they are texts: numbers may be those of a column
     of ids. A Series whose rows are merely counted is taken by position, as an array is.
     """
-    index, own = _index_of(values), _index_of(X)
+    index, own = _find_index(values), _find_index(X)
     if index is None or type(values.index).__name__ == "RangeIndex":
         return
     # a frame among several tells the order of all: `Views` refuses frames with different indexes
     parts = X.values() if isinstance(X, Mapping) else X if isinstance(X, (list, tuple)) else ()
     if parts:
-        own = next((rows for rows in map(_index_of, parts) if rows is not None), None)
+        own = next((rows for rows in map(_find_index, parts) if rows is not None), None)
     elif isinstance(X, NamedViews) and X.ids is not None and all(isinstance(key, str) for key in X.ids.tolist()):
         own = X.ids.tolist()
     # only the same objects in another order are refused: other indexes say nothing of the rows of X
@@ -591,7 +591,7 @@ def check_same_order(X: Any, values: Any, name: str) -> None:
         )
 
 
-def _index_of(values: Any) -> list[Any] | None:
+def _find_index(values: Any) -> list[Any] | None:
     """Return the index of a pandas Series or frame as a list, or None."""
     index = getattr(values, "index", None) if type(values).__module__.partition(".")[0] == "pandas" else None
     return None if index is None else index.tolist()

@@ -25,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from coview._version import __version__
 from coview.assignment.ontology import Ontology
 from coview.assignment.seeded_kmeans import SeededKMeansClassifier
-from coview.datasets.python_packages import load_python_packages, package_root, read_definitions, user_cache
+from coview.datasets.python_packages import find_package_root, find_user_cache, load_python_packages, read_definitions
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import CoviewError
 from coview.io.models import load, save
@@ -86,7 +86,7 @@ def demo_retriever(quiet: bool = False, cache: Path | None = None) -> Any:
 
     with _progress("Reading the Python packages on this machine (parsed, never imported)", quiet):
         corpus = load_python_packages()
-    path = (user_cache() / "search" if cache is None else cache) / f"{_key(corpus.content_hash)}.coview"
+    path = (find_user_cache() / "search" if cache is None else cache) / f"{_key(corpus.content_hash)}.coview"
     retriever = _from_cache(path)
     if retriever is None:
         with _progress("Learning a common space of words and code, once", quiet):
@@ -151,7 +151,7 @@ class _Sources:
 @lru_cache(maxsize=64)
 def _texts(file: str) -> dict[str, tuple[str, str]]:
     """(docstring, code without it) of the definitions of a source file, by dotted name."""
-    root = package_root(Path(file).parts[0])
+    root = find_package_root(Path(file).parts[0])
     lines = (root / file).read_text(encoding="utf-8", errors="replace").splitlines()
     definitions = read_definitions(root, Path(file))
     return {name: (ast.get_docstring(node) or "", _code(node, lines)) for name, node in definitions}

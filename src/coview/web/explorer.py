@@ -13,7 +13,7 @@ from scipy import sparse
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Reading, one_hot
 from coview.inspection.features import holds_vectors
-from coview.utils.messages import close_names, did_you_mean, listed
+from coview.utils.messages import did_you_mean, find_close_names, listed
 from coview.views.views import Views
 from coview.web.groups import Groups
 from coview.web.insights import Insights
@@ -64,7 +64,7 @@ class Explorer:
             "total": len(rows),
             "start": start,
             "objects": [{"id": ids[row], "about": self.service.caption(row), "label": label.get(row)} for row in shown],
-            "similar": [] if rows else close_names(query, ids, SUGGESTED),
+            "similar": [] if rows else find_close_names(query, ids, SUGGESTED),
         }
 
     @cached_property

@@ -24,7 +24,7 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_row
-from coview.retrieval.queries import known_words
+from coview.retrieval.queries import list_known_words
 from coview.utils.messages import did_you_mean, listed
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
@@ -166,7 +166,7 @@ class CellReader:
 
     def _of_text(self, text: str) -> tuple[list[int], list[float]]:
         if self.named:
-            indices = [self._lower[word] for word in known_words(text.lower(), self._lower)]
+            indices = [self._lower[word] for word in list_known_words(text.lower(), self._lower)]
             return indices, [1.0] * len(indices)
         if self.hashed:
             columns, values = hash_row(text, self.width)

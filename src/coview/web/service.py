@@ -34,7 +34,7 @@ from coview.utils.jsonable import to_jsonable
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.warn import warn_user
 from coview.validation import unlabeled_rows
-from coview.views.inputs import ViewInput, in_fitted_order
+from coview.views.inputs import ViewInput, order_as_fitted
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
 from coview.web.client_text import check_reads_no_files
@@ -105,7 +105,7 @@ class Service:
         # a model that only places objects leaves predictions to the next
         self.predictor = next((each for each in self.models if sorts(each) or each.predicts), self.model)
         self.title = title or self.model.title
-        self.data = data if data is None else in_fitted_order(self.model.name, data, self.model.inputs)
+        self.data = data if data is None else order_as_fitted(self.model.name, data, self.model.inputs)
         self.labels, self.label_ontology = labels, ontology
         if ontology is not None:
             _check_ontology(ontology, labels)

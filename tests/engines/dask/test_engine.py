@@ -279,7 +279,7 @@ def test_a_checkpoint_goes_on_with_another_number_of_groups(threads, tmp_path, m
     model = PLSA(4, engine=DaskEngine(threads), **SETTINGS)
     with pytest.raises(ConnectionError):
         model.set_callbacks(Checkpoint(path, every=2), fail).fit(lazy)
-    monkeypatch.setattr(engine_module, "_threads", lambda client: 3 * sorted(client.scheduler_info()["workers"]))
+    monkeypatch.setattr(engine_module, "_count_threads", lambda client: 3 * sorted(client.scheduler_info()["workers"]))
     resumed = model.set_callbacks(Checkpoint(path, every=2)).fit(lazy)
     assert len(resumed.history_["objective"]) == 7
     assert_allclose(resumed.history_["objective"], PLSA(4, **SETTINGS).fit(X).history_["objective"], rtol=1e-10)

@@ -137,7 +137,7 @@ class DaskHolder(Holder):
         self.client, self.ops, self.worker_engine = client, engine, engine.worker_engine
         self.sizes = width, floating_type(views).itemsize, row_bytes(views), most
         _wait_for_worker(client)
-        threads = _threads(client)
+        threads = _count_threads(client)
         self.near = _is_near(client)
         if not isinstance(views, LazyViews):
             views = LazyViews.from_views(views, -(-len(views) // len(threads)))
@@ -167,7 +167,7 @@ class DaskHolder(Holder):
         return float(np.sum(self._gathered(self._pass(work.objective, steps, rows, shared))))
 
     def combine(self, function: Callable[..., Tree], *rows: list[Any]) -> list[Any]:
-        return self._finished(self._each(work.combine, *rows, function=function))
+        return self._finished(self._each(work.combine_rows, *rows, function=function))
 
     def total(self, function: Callable[..., np.ndarray], *rows: list[Any]) -> np.ndarray:
         return np.sum(self._gathered(self._each(work.total, *rows, function=function)), axis=0)
@@ -192,9 +192,9 @@ class DaskHolder(Holder):
         import dask
         import dask.array as da
 
-        first = self._submit(0, work.shape_of, rows[0], name, self.worker_engine)
+        first = self._submit(0, work.get_shape, rows[0], name, self.worker_engine)
         ((shape, dtype),) = self._gathered([first])
-        pick = dask.delayed(work.pick)
+        pick = dask.delayed(work.collect_rows)
         arrays = [
             da.from_delayed(pick(future, number, name, self.worker_engine), (self.views.lengths[i], *shape), dtype)
             for future, group in zip(rows, self.groups)
@@ -298,7 +298,7 @@ def _is_near(client: Any) -> bool:
     return client.sync(knock_at_all)
 
 
-def _threads(client: Any) -> list[str]:
+def _count_threads(client: Any) -> list[str]:
     """Address of the worker of each thread of the cluster, those of one worker beside each other."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
     return [address for address in sorted(workers) for _ in range(workers[address]["nthreads"])]

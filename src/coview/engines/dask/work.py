@@ -23,13 +23,13 @@ __all__ = [
     "PartsToRead",
     "PreparedPart",
     "add",
-    "combine",
+    "collect_rows",
+    "combine_rows",
+    "get_shape",
     "objective",
-    "pick",
     "prepare",
     "row_step",
     "same",
-    "shape_of",
     "start",
     "total",
 ]  # fmt: skip
@@ -157,7 +157,7 @@ def objective(parts: list[PreparedPart], rows: GroupRows, shared: Tree, steps: S
     return value
 
 
-def combine(*rows: GroupRows, function: Callable[..., Tree]) -> GroupRows:
+def combine_rows(*rows: GroupRows, function: Callable[..., Tree]) -> GroupRows:
     """Return the row state of a group that a function makes of several, block by block."""
     return [[function(*trees) for trees in zip(*parts)] for parts in zip(*rows)]
 
@@ -191,12 +191,12 @@ def to_engine(rows: GroupRows, engine: str) -> GroupRows:
     return tree_map(_engine(engine).asarray, rows)
 
 
-def pick(rows: GroupRows, number: int, name: str, engine: str) -> np.ndarray:
+def collect_rows(rows: GroupRows, number: int, name: str, engine: str) -> np.ndarray:
     """Return one array of the row state over the blocks of one part of a group."""
     return np.concatenate([_engine(engine).to_numpy(tree[name]) for tree in rows[number]])
 
 
-def shape_of(rows: GroupRows, name: str, engine: str) -> tuple[tuple[int, ...], Any]:
-    """Return shape and type of what `pick` returns, without the number of rows."""
+def get_shape(rows: GroupRows, name: str, engine: str) -> tuple[tuple[int, ...], Any]:
+    """Return shape and type of what `collect_rows` returns, without the number of rows."""
     first = _engine(engine).to_numpy(rows[0][0][name])
     return first.shape[1:], first.dtype

@@ -37,7 +37,7 @@ def key_figures(summary: Summary) -> Markup:
         ("view", len(data["views"])),
         ("feature", sum(view["n_features"] for view in data["views"])),
         (groups["noun"], groups["count"]) if groups else ("group", None),
-        ("sweep" if model["rounds"] is None else "pass", model["sweeps"]),
+        ("iteration" if model["rounds"] is None else "pass", model["iterations"]),
     ]
     boxes += [("", count(n), plural(noun, n)) for noun, n in counts if n is not None]
     return div("figures", each('<div class="figure{}"><b>{}</b><span>{}</span></div>', boxes))

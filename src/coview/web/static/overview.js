@@ -28,7 +28,7 @@ export function overview(place, { model, page }) {
           Object.entries(model.parameters).map(([name, value]) => h("tr", null, h("td", null, h("code", null, name)),
             h("td", null, value === null ? "none" : typeof value === "object" ? JSON.stringify(value) : String(value))))))),
       card(model.models.length > 1 ? "Models" : "Model", ...model.models.map((name, i) => h("p.model", null,
-        h("code", null, name), i === 0 && model.n_iter ? h("span.soft", null, ` ${plural(model.n_iter, "sweep")}`) : null)),
+        h("code", null, name), i === 0 && model.n_iter ? h("span.soft", null, ` ${plural(model.n_iter, "iteration")}`) : null)),
         model.choice && h("p.soft", null, model.choice))),
     kind && h("section", null, h("h2", null, h("a", { href: `#/groups/${kind}` },
       { class: "Classes", cluster: "Clusters", topic: "Topics" }[kind])), teaser),
