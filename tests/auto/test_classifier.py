@@ -405,6 +405,7 @@ def test_memberships_of_the_fit_leave_out_who_lacks_the_view():
     y = np.where(np.arange(90) < 20, data.target, -1)
     names = ["margins", "latent", "latent: view0", "latent: view1", "centers"]  # the same of known objects as of new
     model = AutoClassifier(names, cv=2, random_state=0).fit(X, y)
+    model.new_temperatures_ = dict.fromkeys(model.new_temperatures_, model.pool_temperature_)  # as in the fit
     hidden = y < 0
     assert_allclose(model.memberships_[hidden], model.predict_proba(X)[hidden], atol=1e-6)
 
@@ -557,9 +558,8 @@ def test_an_object_is_answered_by_those_that_see_what_it_has(counts):
         for name, part in model.estimators_.items()
     }
     mean = (0.25 * scores["latent"] + 0.5 * scores["latent: view1"]) / 0.75
-    assert_allclose(
-        model.predict_proba(counts.views.select("view1")), sharpened(mean, model.pool_temperature_), rtol=1e-6
-    )
+    told = model.predict_proba(counts.views.select("view1"))
+    assert_allclose(told, sharpened(mean, model.new_temperatures_["view1"]), rtol=1e-6)
 
 
 def test_an_object_that_lacks_a_view_is_as_one_that_is_asked_without_it(counts):
@@ -570,6 +570,35 @@ def test_an_object_that_lacks_a_view_is_as_one_that_is_asked_without_it(counts):
     found = model.predict_proba(gap)
     assert_allclose(found[:1], model.predict_proba(counts.views[:1].select("view1")))
     assert_allclose(found[1:], model.predict_proba(counts.views)[1:], rtol=1e-5, atol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def uneven():
+    """Texts that tell the class, a category and numbers that hint at it; a model, and new objects."""
+    rng, y = np.random.default_rng(0), np.arange(1000) % 4
+    words = rng.poisson(0.08 + 0.9 * (np.arange(60)[None] % 4 == y[:, None]))
+    category = np.eye(8)[np.where(rng.random(1000) < 0.4, y, rng.integers(8, size=1000))]
+    numbers = rng.normal(size=(1000, 3)) + 0.6 * np.eye(4)[y][:, :3]
+    X = Views(text=sparse.csr_array(words * 1.0), category=sparse.csr_array(category), numbers=numbers)
+    model = AutoClassifier(random_state=0).fit(X[:600], np.where(np.arange(600) < 60, y[:600], -1))
+    return model, X[600:], y[600:]
+
+
+@pytest.mark.parametrize("names", [["text"], ["category"], ["numbers"], ["category", "numbers"]])
+def test_some_of_the_views_are_about_as_sure_as_they_are_right(uneven, names):
+    model, X, y = uneven
+    some = X.select(*names)
+    sure, right = model.predict_proba(some).max(axis=1).mean(), np.mean(model.predict(some) == y)
+    assert abs(sure - right) < 0.15
+
+
+def test_temperatures_of_some_views_lie_between_those_of_one_and_of_all(uneven):
+    model = copy.copy(uneven[0])
+    model.new_temperatures_ = {"all views": 0.5, "text": 2.0, "category": 8.0, "numbers": 4.0}
+    had = np.array([[1, 1, 1], [1, 0, 0], [1, 1, 0], [0, 1, 1]], dtype=bool)
+    whole, alone, *several = model._temperatures(had, model.view_names_).ravel()
+    assert (whole, alone) == (pytest.approx(0.5), pytest.approx(2.0))
+    assert 0.5 < several[0] < 4.0 and 0.5 < several[1] < 8.0
 
 
 def test_held_out_labels_that_are_found_from_a_view_alone_are_told(counts, fitted):

@@ -28,13 +28,19 @@ from coview.datasets import make_topic_views
 from coview.engines.loop import NO_DEADLINE, Deadline
 
 DATA = make_topic_views(n_objects=60, n_clusters=3, random_state=0)
+PREPARED = PreparedViews(DATA.views)
 CODES, CLASSES = np.where(np.arange(60) < 30, DATA.target, -1), np.arange(3)
 THREE = HeldOut(CODES, np.where(np.arange(60) < 30, np.arange(60) // 10, -1))
 
 
+@pytest.fixture(autouse=True)
+def _nothing_left_out(monkeypatch):
+    monkeypatch.setattr(held_out, "NEW", 0)
+
+
 def scores_of(estimator, views=DATA.views, given=THREE, **settings):
     expert = Expert("one", estimator, as_given=True, **settings)
-    (each,) = judge([expert], PreparedViews(views), given, CLASSES, NO_DEADLINE, "late", lambda text: None)
+    (each,), _ = judge([expert], PreparedViews(views), given, CLASSES, NO_DEADLINE, "late", lambda text: None)
     assert each.error is None
     return each.scores
 
@@ -96,12 +102,28 @@ def test_all_experts_are_judged_with_the_same_objects(most, monkeypatch):
     X = Views(words=DATA.views["view0"], links=links, ids=ids, feature_names={"links": ids})
     near = make_pipeline(NeighborViews("links", keep=False), Counts("near"))
     experts = [Expert("near", near, as_given=True), Expert("plain", Counts("plain"), as_given=True)]
-    judged = judge(experts, PreparedViews(X), THREE, CLASSES, NO_DEADLINE, "late", lambda text: None)
+    judged, _ = judge(experts, PreparedViews(X), THREE, CLASSES, NO_DEADLINE, "late", lambda text: None)
     assert {n for n, _ in Counts.given["near"]} == {60} and {n for n, _ in Counts.given["plain"]} == {most}
     assert [n for _, n in Counts.given["near"]] == [n for _, n in Counts.given["plain"]]
     asked = [np.isnan(each.scores[:, 0]) for each in judged]
     assert_array_equal(*asked)
     assert np.count_nonzero(~asked[0]) == (30 if most == 60 else 20)
+
+
+def test_some_unlabeled_objects_are_left_out_of_the_first_fold_and_scored_as_new_ones(monkeypatch):
+    monkeypatch.setattr(held_out, "NEW", 5)
+    bayes = Expert("bayes", MultiViewNaiveBayes(), as_given=True)
+    (each,), new = judge([bayes], PreparedViews(DATA.views), THREE, CLASSES, NO_DEADLINE, "late", lambda text: None)
+    assert len(new) == 5 and (CODES[new] < 0).all()
+    assert list(each.of_new) == [("view0", "view1"), ("view0",), ("view1",)]
+    others = np.setdiff1d(np.arange(60), new)
+    model = fit_expert(MultiViewNaiveBayes(), DATA.views[others], shown(0)[others], CLASSES)
+    for names, found in each.of_new.items():
+        assert_allclose(found, class_scores(model, DATA.views[new].select(*names), CLASSES))
+    Counts.given.clear()
+    counts = Expert("counts", Counts(), as_given=True)
+    judge([counts], PreparedViews(DATA.views), THREE, CLASSES, NO_DEADLINE, "late", lambda text: None)
+    assert Counts.given["x"] == [(55, 20), (60, 20), (60, 20)]
 
 
 def test_further_folds_are_left_out_once_enough_labels_have_been_held_out(monkeypatch):
@@ -112,14 +134,18 @@ def test_further_folds_are_left_out_once_enough_labels_have_been_held_out(monkey
 
 def test_one_that_fails_is_dropped_and_the_others_go_on():
     experts = [Expert("fails", MultiViewNaiveBayes(alpha=-1)), Expert("works", MultiViewNaiveBayes())]
-    fails, works = judge(experts, PreparedViews(DATA.views), THREE, CLASSES, NO_DEADLINE, "late", lambda text: None)
+    (fails, works), _ = judge(
+        experts, PreparedViews(DATA.views), THREE, CLASSES, NO_DEADLINE, "late", lambda text: None
+    )
     assert fails.dropped.startswith("could not be fitted: ") and fails.error is not None
     assert works.dropped is None and not np.isnan(works.scores[CODES >= 0]).any()
 
 
 def test_where_there_is_no_time_the_cheapest_is_judged():
     experts = [Expert("dear", MultiViewNaiveBayes(), cost=1), Expert("cheap", MultiViewNaiveBayes())]
-    judged = judge(experts, PreparedViews(DATA.views), THREE, CLASSES, Deadline.after(1e-9), "late", lambda text: None)
+    judged, _ = judge(
+        experts, PreparedViews(DATA.views), THREE, CLASSES, Deadline.after(1e-9), "late", lambda text: None
+    )
     dear, cheap = judged
     assert dear.dropped == "late" and cheap.dropped is None
     assert np.isnan(dear.scores).all() and np.count_nonzero(~np.isnan(cheap.scores[:, 0])) == 10  # one fold

@@ -35,7 +35,7 @@ from coview.auto.held_out import (
 )
 from coview.auto.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_links
 from coview.auto.ontology import LEAVES, LevelPool, check_levels, read_levels
-from coview.auto.pooling import Pool, agreeing_temperature, log_loss, own_temperature, pool
+from coview.auto.pooling import Pool, agreeing_temperature, log_loss, matching_temperature, own_temperature, pool
 from coview.auto.table import CandidateTable, candidate_table, left_out
 from coview.base import MultiViewEstimator
 from coview.classification.wrapper import in_type_of
@@ -64,6 +64,8 @@ CALIBRATED = 30  # fewest held-out labels that a calibration error is measured b
 SPARE = 1e-6  # weight of an expert that answers only where no other can
 LONE = 0.1  # share of the labels that cannot be held out, above which the others do not speak for all
 NORMAL = 1.96  # standard deviations on either side that hold 95 %
+ALL = "all views"
+HEARD = 0.5  # least share of the weights of those that were asked for new objects
 UNNEEDED = "adds nothing to the others on held-out labels"
 TABLE = ("name", "method", "weight", "accuracy", "log_loss", "seconds", "without", "dropped")
 
@@ -145,6 +147,11 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     pool_temperature_ : float
         What the logarithms of the candidates' mean probability are divided by: averaged probabilities are
         under-confident. With an ontology that of each level is in its model, and this is 1.
+    new_temperatures_ : dict of float
+        The same for `predict_proba` of new objects, by view for objects that have this view alone, and for "all views";
+        of others it is in between. Topics and neighbors are less sure of objects that they were not fitted to, and
+        hardly less right: some unlabeled objects were left out of a fit, and the answer is as sure as it agrees with
+        `memberships_`. Views are not there where candidates that need links have most of the weight.
     accuracy_by_view_ : dict of float
         Share of held-out labels that a candidate finds that looks at one view alone. With an ontology it is in the
         models of the levels.
@@ -227,6 +234,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     seen_views_: dict[str, list[str]]
     level_weights_: dict[str, float]
     pool_temperature_: float
+    new_temperatures_: dict[str, float]
     accuracy_by_view_: dict[str, float]
     accuracy_interval_: tuple[float, float]
     _fitted_state = {
@@ -240,6 +248,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "ontology": rules.or_none(rules.custom(check_ontology)),
         "temperatures_": rules.mapping(rules.real(1e-12, 1e12)),
         "pool_temperature_": rules.real(1e-3, 1e3),
+        "new_temperatures_": rules.mapping(rules.real(1e-3, 1e3)),
         "accuracy_by_view_": rules.by_view(rules.real(0, 1), some=True),
         "scaling_": SCALING,
         "seen_views_": rules.mapping(rules.view_names(some=True)),
@@ -343,7 +352,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             if some is not None:
                 found = softmax(class_scores(model, some, self.classes_) / self.temperatures_[name], axis=1)
                 answers.append((weights[name] * _share_had(filled, names), found))
-        return in_type_of(views, pool(answers, self.class_prior_, len(views), self.pool_temperature_))
+        temperatures = self._temperatures(np.column_stack([filled[name] for name in views.names]), views.names)
+        return in_type_of(views, pool(answers, self.class_prior_, len(views), temperatures))
 
     def predict_labels(self, X: Any) -> np.ndarray:
         """Predict consistent label sets as booleans (n_objects, n_classes).
@@ -430,9 +440,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         # of an expert that has not converged its held-out labels speak
         with few_threads(len(views), n_classes), silenced(but=InterruptedFitWarning), remembering():
             prepared = PreparedViews(views)
-            judged = judge(experts, prepared, held_out, self.classes_, deadline, self._late(), self._log)
+            judged, new = judge(experts, prepared, held_out, self.classes_, deadline, self._late(), self._log)
             told = self._weigh(judged, held_out)
             self._fit_kept(judged, prepared, codes, deadline)
+        self._temper(judged, views, new)
         kept = [each.expert for each in judged if each.expert.name in self.estimators_]
         if self.links_ is not None:
             self.links_["used"] = any(needed_view(expert.estimator) is not None for expert in kept)
@@ -541,6 +552,42 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
 
+    def _temper(self, judged: list[Judged], views: Views, new: np.ndarray) -> None:
+        """Fill `new_temperatures_`: experts say of objects that they were not fitted to what `memberships_` say."""
+        self.new_temperatures_ = {}
+        kept = [each for each in judged if each.expert.name in self.estimators_]
+        for names in [tuple(views.names), *((name,) for name in views.names)]:
+            told = []
+            for each in kept:
+                seen = self.seen_views_[each.expert.name]
+                found = each.of_new.get(tuple(name for name in seen if name in names))
+                if found is not None:
+                    had = _share_had({name: views.present[new, views.names.index(name)] for name in names}, seen)
+                    told.append((each.weight * had, softmax(found / each.temperature, axis=1)))
+            heard = sum(each.weight for each in kept if each.of_new)
+            known = np.sum([weights for weights, _ in told], axis=0) > 0
+            if heard > HEARD and np.any(known):
+                mean = pool(told, self.class_prior_, len(new), 1.0)[known]
+                right = self.memberships_[new[known], mean.argmax(axis=1)].mean()
+                self.new_temperatures_[ALL if len(names) > 1 else names[0]] = matching_temperature(mean, float(right))
+
+    def _temperatures(self, had: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+        """Temperature of each new object (a column) by the views that it has: from that of one view up to that of all.
+
+        A view counts by the weight of the candidates that look at it.
+        """
+        usual = self.new_temperatures_.get(ALL, self.pool_temperature_)
+        weights = dict(zip(self.candidates_["name"], self.candidates_["weight"]))
+        heard = {
+            view: sum(weights[name] for name, seen in self.seen_views_.items() if view in seen)
+            for view in self.view_names_
+        }
+        shares = had * [heard[name] for name in names]
+        total, most = np.maximum(shares.sum(axis=1), SPARE), np.maximum(shares.max(axis=1), SPARE)
+        near = (total - most) / np.maximum(sum(heard.values()) - most, SPARE)
+        alone = shares @ np.log([self.new_temperatures_.get(name, usual) for name in names]) / total
+        return np.exp(near * np.log(usual) + (1 - near) * alone)[:, None]
+
     def _fill_table(self, judged: list[Judged], skipped: Mapping[str, str], views: Views, codes: np.ndarray) -> None:
         lines: list[tuple[Any, ...]] = []
         for each in judged:
@@ -587,6 +634,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         lowest = self.estimators_[LEAVES]
         self.links_, self.scaling_ = lowest.links_, lowest.scaling_
         self.temperatures_, self.seen_views_, self.pool_temperature_, self.accuracy_by_view_ = {}, {}, 1.0, {}
+        self.new_temperatures_ = {}
         codes = labels.codes(LEAVES)[0]
         evidence = self._levels().weigh(held_out, codes, whole.folds)
         self.level_weights_ = evidence.weights

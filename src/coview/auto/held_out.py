@@ -12,6 +12,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -41,6 +42,7 @@ __all__ = ["HeldOut", "Judged", "PreparedViews", "class_scores", "fit_expert", "
 FOLDS = 4
 ENOUGH = 200  # held-out labels, which tell a share to .03: further folds are left out
 MOST_OBJECTS = 20_000  # that experts are judged with; of more, a sample
+NEW = 120  # unlabeled objects that are asked for as new ones, at most one of six
 JUDGED = 0.7  # share of the time for held-out labels; the rest is for the last fits
 LEAST = 1e-6  # of a probability, so that its logarithm is finite
 
@@ -196,6 +198,7 @@ class Judged:
 
     expert: Expert
     scores: np.ndarray  # objects x classes; rows of NaN where an object was not held out
+    of_new: dict[tuple[str, ...], np.ndarray] = field(default_factory=dict)  # by views, of objects it was not fitted to
     seconds: float = float("nan")
     temperature: float = 1.0
     weight: float = 0.0
@@ -223,9 +226,11 @@ def judge(
     deadline: Deadline,
     late: str,
     log: Callable[[str], None],
-) -> list[Judged]:
+) -> tuple[list[Judged], np.ndarray]:
     """Let each expert score held-out objects, fold by fold, all by the same objects.
 
+    In the first fold some unlabeled objects, which are returned too, are left out of the fits, and are scored from all
+    views and from each; not by experts that need links, to which objects without links say something else.
     `late` says why one is dropped whose turn never comes. Where time is short the cheapest come first; a fold is begun
     only if there is time for all of it and for a last fit. Of very many objects a sample is used, but by experts that
     need links, which lead out of a sample: they see all objects, and labels of the sample only, as the others do.
@@ -235,6 +240,8 @@ def judge(
     sample = prepared if len(rows) == n else PreparedViews(prepared.views[rows])
     shown = np.full(n, -1)
     shown[rows] = held_out.codes[rows]
+    free = rows[shown[rows] < 0]
+    new = free[sample_positions(len(free), min(NEW, len(free) // 6))]
     judged = [Judged(expert, np.full((n, len(classes)), np.nan)) for expert in experts]
     turns = judged if deadline == NO_DEADLINE else sorted(judged, key=lambda each: each.expert.cost)
     numbers, judging = np.unique(folds[(folds >= 0) & (shown >= 0)]).tolist(), deadline.share(JUDGED)
@@ -250,16 +257,17 @@ def judge(
                 each.dropped = late
                 continue
             everywhere = needed_view(each.expert.estimator) is not None
-            mine = np.arange(n) if everywhere else rows
-            whole = prepared if everywhere else sample
+            mine, whole = (np.arange(n), prepared) if everywhere else (rows, sample)
+            left_out = np.isin(mine, [] if turn or everywhere else new)
             hidden, seconds = (folds == number) & (shown >= 0), judging.share(1 / (len(alive) - i)).seconds()
-            step = partial(_scores, each.expert, whole, shown[mine], hidden[mine], classes, seconds)
+            step = partial(_scores, each.expert, whole, shown[mine], hidden[mine], left_out, classes, seconds)
             found = each.attempt(place, step, log)
             if found is not None:
-                each.scores[hidden] = found
+                each.scores[hidden], of_new = found
+                each.of_new.update(of_new)
         if turn and np.isin(folds, numbers[: turn + 1]).sum() >= ENOUGH:
             break
-    return judged
+    return judged, new
 
 
 def _scores(
@@ -267,16 +275,24 @@ def _scores(
     prepared: PreparedViews,
     codes: np.ndarray,
     hidden: np.ndarray,
+    left_out: np.ndarray,
     classes: np.ndarray,
     seconds: float | None,
-) -> np.ndarray:
-    """Scores of hidden objects by an expert that is fitted to all, without their labels."""
+) -> tuple[np.ndarray, dict[tuple[str, ...], np.ndarray]]:
+    """Scores of hidden objects by an expert that is fitted without their labels, and of those left out, by views."""
     _, rest, views = prepared.behind(expert)
+    of_new: dict[tuple[str, ...], np.ndarray] = {}
+    new, kept = views[np.flatnonzero(left_out)], np.flatnonzero(~left_out)
+    if left_out.any():
+        views, codes, hidden = views[kept], codes[kept], hidden[kept]
     model = fit_expert(rest, views, np.where(hidden, -1, codes), classes, seconds)
+    for names in [new.names, *((name,) for name in new.names)] if left_out.any() else ():
+        with suppress(*FAILURES):  # one of the user's may want all views
+            of_new[tuple(names)] = class_scores(model, new.select(*names), classes)
     reads_links = isinstance(rest, Pipeline) and any(isinstance(step, NeighborViews) for _, step in rest.steps)
     if reads_links or isinstance(last_step(model), LabelSpreadingClassifier):  # these lead from one object to another
-        return fitted_scores(model, views, classes)[hidden]
-    return class_scores(model, views[np.flatnonzero(hidden)], classes)
+        return fitted_scores(model, views, classes)[hidden], of_new
+    return class_scores(model, views[np.flatnonzero(hidden)], classes), of_new
 
 
 def _sample_rows(codes: np.ndarray) -> np.ndarray:

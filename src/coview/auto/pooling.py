@@ -22,7 +22,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
-__all__ = ["Pool", "agreeing_temperature", "log_loss", "own_temperature", "pool", "sharpened"]
+__all__ = ["Pool", "agreeing_temperature", "log_loss", "matching_temperature", "own_temperature", "pool", "sharpened"]
 
 ROUNDS = 200  # of EM
 STRENGTH = 15.0  # labels that the prior of the weights counts for
@@ -114,15 +114,20 @@ def agreeing_temperature(probabilities: np.ndarray, opinions: list[np.ndarray]) 
     """Temperature at which the likeliest class is as probable as classifiers agree with it, in the mean.
 
     `opinions` has the likeliest class of each object by each classifier.
+    """
+    return matching_temperature(probabilities, float(np.mean(np.array(opinions) == probabilities.argmax(axis=1))))
+
+
+def matching_temperature(probabilities: np.ndarray, wanted: float) -> float:
+    """Temperature at which the likeliest class is as probable as wanted, in the mean, but never nearly certain.
 
     Examples
     --------
     >>> rough = np.array([[0.4, 0.3, 0.3]] * 10)
-    >>> one, other = np.zeros(10, int), np.repeat([0, 1], [6, 4])
-    >>> sharpened(rough, agreeing_temperature(rough, [one, other])).max(axis=1)[0].round(2)
+    >>> sharpened(rough, matching_temperature(rough, 0.8)).max(axis=1)[0].round(2)
     np.float64(0.8)
     """
-    wanted = min(float(np.mean(np.array(opinions) == probabilities.argmax(axis=1))), SUREST)
+    wanted = min(wanted, SUREST)
 
     def miss(log_t: float) -> float:
         return (float(sharpened(probabilities, np.exp(log_t)).max(axis=1).mean()) - wanted) ** 2
@@ -172,7 +177,7 @@ def log_loss(probabilities: np.ndarray, codes: np.ndarray) -> float:
     return float(-np.log(np.maximum(probabilities[np.arange(len(codes)), codes], TINY)).mean())
 
 
-def sharpened(probabilities: np.ndarray, temperature: float) -> np.ndarray:
+def sharpened(probabilities: np.ndarray, temperature: float | np.ndarray) -> np.ndarray:
     """Probabilities to the power 1 / temperature, brought to sum one.
 
     Examples
@@ -183,8 +188,12 @@ def sharpened(probabilities: np.ndarray, temperature: float) -> np.ndarray:
     return np.asarray(softmax(np.log(np.maximum(probabilities, TINY)) / temperature, axis=1))
 
 
-def pool(answers: list[tuple[np.ndarray, np.ndarray]], prior: np.ndarray, n: int, temperature: float) -> np.ndarray:
+def pool(
+    answers: list[tuple[np.ndarray, np.ndarray]], prior: np.ndarray, n: int, temperature: float | np.ndarray
+) -> np.ndarray:
     """Mean of probabilities (n objects x classes) by weights of the objects, sharpened; the prior without any weight.
+
+    The temperature may be a column, one for each object.
 
     Examples
     --------
