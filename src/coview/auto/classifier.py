@@ -26,7 +26,7 @@ from coview.auto.experts import LINKED, Expert, asked_experts, given_experts, ne
 from coview.auto.held_out import (
     FOLDS,
     HeldOut,
-    Judged,
+    JudgedExpert,
     PreparedViews,
     class_scores,
     fit_expert,
@@ -475,7 +475,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             skipped.update(missing)
         return (experts, skipped) if asked is None else given_experts(self.candidates, experts, skipped, seed)
 
-    def _weigh(self, judged: list[Judged], held_out: HeldOut) -> tuple[np.ndarray, np.ndarray]:
+    def _weigh(self, judged: list[JudgedExpert], held_out: HeldOut) -> tuple[np.ndarray, np.ndarray]:
         """Give each expert its temperature and weight by held-out labels; these objects, and what all say of them."""
         alive = [each for each in judged if each.dropped is None]
         if not alive:
@@ -513,7 +513,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         if len(own) >= CALIBRATED and known:
             self.calibration_error_ = expected_calibration_error(own, combined, classes=np.arange(combined.shape[1]))
 
-    def _fit_kept(self, judged: list[Judged], prepared: PreparedViews, codes: np.ndarray, deadline: Deadline) -> None:
+    def _fit_kept(
+        self, judged: list[JudgedExpert], prepared: PreparedViews, codes: np.ndarray, deadline: Deadline
+    ) -> None:
         """Fit experts with a weight to all labels; fills `estimators_`, `memberships_` and the weights of these."""
         views, answers = prepared.views, []
         self.estimators_, self.temperatures_, self.seen_views_ = {}, {}, {}
@@ -552,7 +554,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
 
-    def _temper(self, judged: list[Judged], views: Views, new: np.ndarray) -> None:
+    def _temper(self, judged: list[JudgedExpert], views: Views, new: np.ndarray) -> None:
         """Fill `new_temperatures_`: experts say of objects that they were not fitted to what `memberships_` say."""
         self.new_temperatures_ = {}
         kept = [each for each in judged if each.expert.name in self.estimators_]
@@ -588,7 +590,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         alone = shares @ np.log([self.new_temperatures_.get(name, usual) for name in names]) / total
         return np.exp(near * np.log(usual) + (1 - near) * alone)[:, None]
 
-    def _fill_table(self, judged: list[Judged], skipped: Mapping[str, str], views: Views, codes: np.ndarray) -> None:
+    def _fill_table(
+        self, judged: list[JudgedExpert], skipped: Mapping[str, str], views: Views, codes: np.ndarray
+    ) -> None:
         lines: list[tuple[Any, ...]] = []
         for each in judged:
             rows = np.flatnonzero(~np.isnan(each.scores[:, 0]))
@@ -659,7 +663,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         return levels.label_sets(self.memberships_[:, levels.ends], self.confidence)
 
 
-def _kept(judged: list[Judged], views: Views) -> list[Judged]:
+def _kept(judged: list[JudgedExpert], views: Views) -> list[JudgedExpert]:
     """Experts to fit, the heaviest first: those with some weight, and who answers from a view that they cannot."""
     order = sorted((each for each in judged if each.dropped is None), key=lambda each: -each.weight)
     kept = [each for each in order if each.weight > 0]

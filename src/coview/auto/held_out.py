@@ -37,7 +37,7 @@ from coview.utils.sampling import deal_folds, sample_positions
 from coview.views.arrays import sparse_in_single
 from coview.views.views import Views
 
-__all__ = ["HeldOut", "Judged", "PreparedViews", "class_scores", "fit_expert", "fitted_scores", "judge"]
+__all__ = ["HeldOut", "JudgedExpert", "PreparedViews", "class_scores", "fit_expert", "fitted_scores", "judge"]
 
 FOLDS = 4
 ENOUGH = 200  # held-out labels, which tell a share to .03: further folds are left out
@@ -193,7 +193,7 @@ class HeldOut:
 
 
 @dataclass
-class Judged:
+class JudgedExpert:
     """An expert, what it says of held-out objects, and how long its longest fit took."""
 
     expert: Expert
@@ -226,7 +226,7 @@ def judge(
     deadline: Deadline,
     late: str,
     log: Callable[[str], None],
-) -> tuple[list[Judged], np.ndarray]:
+) -> tuple[list[JudgedExpert], np.ndarray]:
     """Let each expert score held-out objects, fold by fold, all by the same objects.
 
     In the first fold some unlabeled objects, which are returned too, are left out of the fits, and are scored from all
@@ -242,7 +242,7 @@ def judge(
     shown[rows] = held_out.codes[rows]
     free = rows[shown[rows] < 0]
     new = free[sample_positions(len(free), min(NEW, len(free) // 6))]
-    judged = [Judged(expert, np.full((n, len(classes)), np.nan)) for expert in experts]
+    judged = [JudgedExpert(expert, np.full((n, len(classes)), np.nan)) for expert in experts]
     turns = judged if deadline == NO_DEADLINE else sorted(judged, key=lambda each: each.expert.cost)
     numbers, judging = np.unique(folds[(folds >= 0) & (shown >= 0)]).tolist(), deadline.share(JUDGED)
     for turn, number in enumerate(numbers):

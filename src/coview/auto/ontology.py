@@ -38,7 +38,7 @@ from coview.inspection import LabelVerdict
 from coview.utils import fitted_state as rules
 from coview.views.views import Views
 
-__all__ = ["LEAVES", "HeldOut", "LabelLevels", "LevelPool", "check_levels", "fit_level_weights", "read_levels"]
+__all__ = ["LEAVES", "HeldOutAnswers", "LabelLevels", "LevelPool", "check_levels", "fit_level_weights", "read_levels"]
 
 LEAVES = "leaves"
 ABOVE = 0.5  # weight of a level above the leaves before any evidence
@@ -46,7 +46,7 @@ STRENGTH = 10.0  # of the belief in these weights
 LEAST = 1e-12  # of a probability, so that its logarithm is finite
 ROUNDING = 1e-9
 
-HeldOut = tuple[np.ndarray, np.ndarray]  # objects that were held out, and the probabilities of their classes
+HeldOutAnswers = tuple[np.ndarray, np.ndarray]  # objects that were held out, and the probabilities of their classes
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ class LevelPool:
         places = self.above[:, self.models[level].classes_].argmax(axis=1)
         return np.log(np.maximum(np.asarray(probabilities, dtype=np.float64), LEAST))[:, places]
 
-    def weigh(self, held_out: Mapping[str, HeldOut], codes: np.ndarray, folds: np.ndarray) -> LevelEvidence:
+    def weigh(self, held_out: Mapping[str, HeldOutAnswers], codes: np.ndarray, folds: np.ndarray) -> LevelEvidence:
         """Weights of the levels by objects that were held out at all of them, of which the end is known (codes)."""
         rows = reduce(np.intersect1d, [rows for rows, _ in held_out.values()])
         rows = rows[codes[rows] >= 0]
