@@ -109,13 +109,13 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         probable, the answer is the lowest of all labels that is, and likelier than not; and none (-1 or None) where not
         even one of the top is. May be set after the fit.
     cv : int or None, default=None
-        Number of folds in which labels are held out; None is 4. Folds are left out once 200 labels have been held out.
+        Number of folds in which labels are held out; None is 5. Folds are left out once 200 labels have been held out.
     time_budget : float or None, default=None
         Seconds that `fit` may take. Cheap candidates come first, and one whose turn never comes is dropped
         (`candidates_` says so).
     <shared: random_state>
     verbose : int or None, default=None
-        1 writes to standard error which candidate is being fitted, a line each, such as "AutoClassifier, fold 1/4,
+        1 writes to standard error which candidate is being fitted, a line each, such as "AutoClassifier, fold 1/5,
         topics: 0.2 s", and in the end the weights, the largest first; 0 nothing. None shows where the fit stands in
         notebooks and on the command line, once it takes more than a moment.
 

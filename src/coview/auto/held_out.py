@@ -39,7 +39,7 @@ from coview.views.views import Views
 
 __all__ = ["HeldOut", "JudgedExpert", "PreparedViews", "class_scores", "fit_expert", "fitted_scores", "judge"]
 
-FOLDS = 4
+FOLDS = 5
 ENOUGH = 200  # held-out labels, which tell a share to .03: further folds are left out
 MOST_OBJECTS = 20_000  # that experts are judged with; of more, a sample
 NEW = 120  # unlabeled objects that are asked for as new ones, at most one of six
