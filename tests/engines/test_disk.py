@@ -182,7 +182,7 @@ import numpy as np
 from scipy import sparse
 from coview import PLSA, Views, read_views, write_views
 from coview.engines.cpu import CpuEngine
-from coview.engines.disk import resident
+from coview.engines.disk import measure_memory
 from pathlib import Path
 
 def stream():
@@ -197,7 +197,7 @@ def stream():
 write_views(stream(), {str(tmp_path / "shards")!r}, rows_per_shard=10_000)
 X = read_views({str(tmp_path / "shards")!r})
 PLSA(8, max_iter=1, random_state=0).fit(X[:500])
-taken = resident()
+taken = measure_memory()
 room = sum(X.nbytes) // 3
 Path("/proc/self/clear_refs").write_text("5")
 PLSA(8, max_iter=2, tol=0, random_state=0, engine=CpuEngine(memory_limit=taken + room)).fit(X)

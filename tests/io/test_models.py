@@ -12,7 +12,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.cluster import KMeans
+from sklearn.cluster import FeatureAgglomeration, KMeans
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, LatentDirichletAllocation
 from sklearn.ensemble import VotingClassifier
@@ -20,7 +20,7 @@ from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import MultinomialNB
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
@@ -412,3 +412,41 @@ def test_truncated_and_altered_model_files_are_refused(path):
             path.write_bytes(altered)
             with pytest.raises(ModelFileError, match=r"model\.coview"):
                 load(path)
+
+
+CACHED = [
+    lambda: Pipeline([("scale", StandardScaler()), ("classes", LogisticRegression())], memory="elsewhere"),
+    lambda: make_pipeline(FeatureAgglomeration(memory="elsewhere"), LogisticRegression()),
+]
+
+
+@pytest.mark.parametrize("make", CACHED)
+def test_a_folder_to_cache_in_is_not_written(tmp_path, make):
+    model = make().fit(MATRIX, LABELS)
+    with pytest.warns(UserWarning, match=r"left out (Pipeline|FeatureAgglomeration)\.memory:"):
+        save(model, tmp_path / "m.coview")
+    again = load(tmp_path / "m.coview")
+    assert "elsewhere" not in str(again.get_params()) and "elsewhere" in str(model.get_params())
+    assert (again.predict(MATRIX) == model.predict(MATRIX)).all()
+
+
+@pytest.mark.parametrize("make", CACHED)
+def test_a_file_that_sets_a_folder_to_cache_in_is_refused(tmp_path, make, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("coview.io.models._GIVEN_AGAIN", ())
+        save(make(), tmp_path / "hostile.coview")
+    with pytest.raises(ModelFileError, match="is refused: it sets 'memory' of its"):
+        load(tmp_path / "hostile.coview")
+
+
+def test_no_attribute_takes_the_place_of_a_parameter_that_no_file_decides_on(tmp_path):
+    tree = {"class": "Pipeline", "params": {"steps": []}, "attributes": {"memory": "elsewhere"}, "version": "1.0"}
+    write_archive(
+        tmp_path / "hostile.coview",
+        {"estimator": Pipeline([]), "versions": {}},
+        kind="model",
+        version=1,
+        extend=lambda value, where: ("estimator", tree),
+    )
+    with pytest.raises(ModelFileError, match="is refused: it sets 'memory' of its Pipeline"):
+        load(tmp_path / "hostile.coview")

@@ -83,6 +83,16 @@ def test_a_broken_table_is_told_in_a_sentence(tmp_path, name, content, sentence)
         read_table(tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [("a,b\n1,2,3\n2,3\n", "t.csv cannot be read as .csv"), ("a,a ,b\n1,2,3\n", "two columns 'a'")],
+)
+def test_cells_without_a_name_and_names_given_twice_are_refused(tmp_path, library, content, sentence):
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(DataFileError, match=sentence):
+        read_table(tmp_path / "t.csv")
+
+
 def test_files_that_are_not_there_and_separators_that_are_none(tmp_path):
     with pytest.raises(DataFileError, match="There is no file"):
         read_table(tmp_path / "other.csv")

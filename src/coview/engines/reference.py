@@ -89,7 +89,7 @@ class ReferenceEngine:
         floor: float,
         stays: float,
     ) -> Array | None:
-        """Mixtures of new rows from a start, all steps of fold-in at once (`plsa/mixture.py`, `fold_step`).
+        """Mixtures of new rows from a start, all steps of fold-in at once (`plsa/steps.py`, `fold_step`).
 
         Parts are rows, profiles and weight of each view. None where the engine takes one step of all rows at a time.
         """

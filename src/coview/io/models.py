@@ -113,8 +113,8 @@ def save(model: Any, path: str | Path) -> None:
     Warns
     -----
     UserWarning
-        Functions, callbacks, engine objects and the encoders of `EmbeddingViews` are left out; the loaded model has the
-        defaults of those parameters.
+        Functions, callbacks, engine objects, the encoders of `EmbeddingViews` and folders to cache in are left out; the
+        loaded model has the defaults of those parameters.
 
     See Also
     --------
@@ -122,7 +122,8 @@ def save(model: Any, path: str | Path) -> None:
 
     Notes
     -----
-    A random generator is stored as a seed drawn from it: the loaded model draws other numbers than the saved one.
+    A random generator of an estimator of coview is stored as a seed drawn from it: the loaded model draws other numbers
+    than the saved one.
 
     Examples
     --------
@@ -147,8 +148,9 @@ def save(model: Any, path: str | Path) -> None:
     write_archive(path, tree, kind="model", version=_FORMAT, extend=packer)
     if packer.left_out:
         warnings.warn(
-            f"save left out {', '.join(dict.fromkeys(packer.left_out))}: functions, callbacks and engine objects are "
-            "not written. The loaded model will use the defaults; set them again with set_params or set_callbacks.",
+            f"save left out {', '.join(dict.fromkeys(packer.left_out))}: functions, callbacks, engine objects and "
+            "folders to cache in are not written. The loaded model will use the defaults; set them again with "
+            "set_params or set_callbacks.",
             UserWarning,
             stacklevel=2,
         )
@@ -280,7 +282,8 @@ class _Packer:
                 "scikit-learn."
             )
         if not any(_is_ours(type(part)) for part in (model, *_estimators_inside(model))):
-            return {"class": cls.__name__, "version": sklearn.__version__, "skops": _dump(model, where)}
+            content = _dump(self._without_folders(model), where)
+            return {"class": cls.__name__, "version": sklearn.__version__, "skops": content}
         packed: dict[str, Any] = {"class": cls.__name__, "params": self._close(cls, params)}
         if _is_ours(cls):
             attributes = {key: _gather(value) for key, value in attributes.items() if _is_kept(cls, key)}
@@ -294,6 +297,16 @@ class _Packer:
             # attributes of scikit-learn change between its versions, ours are checked by rules
             packed["version"] = sklearn.__version__
         return {**packed, "attributes": attributes}
+
+    def _without_folders(self, model: BaseEstimator) -> BaseEstimator:
+        """Return an estimator of scikit-learn that has nothing of `_GIVEN_AGAIN`, a copy where it had."""
+        if not _list_given_again(model):
+            return model
+        model = copy.deepcopy(model)
+        for part, name in _list_given_again(model):
+            part.set_params(**{name: None})
+            self.left_out.append(f"{type(part).__name__}.{name}")
+        return model
 
     def _close(self, cls: type, params: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters without functions and open objects, which have their defaults after loading."""
@@ -315,6 +328,13 @@ class _Packer:
 
 def _estimators_inside(model: BaseEstimator) -> list[BaseEstimator]:
     return [part for part in model.get_params().values() if isinstance(part, BaseEstimator)]
+
+
+def _list_given_again(model: BaseEstimator) -> list[tuple[BaseEstimator, str]]:
+    """List the parameters of an estimator, and of those inside it, on which no file decides and which are set."""
+    parts = [model, *_estimators_inside(model)]
+    named = [(part, part.get_params(deep=False), name) for part in parts for name in _GIVEN_AGAIN]
+    return [(part, name) for part, params, name in named if params.get(name) is not None]
 
 
 def _dump(model: BaseEstimator, where: str) -> np.ndarray:
@@ -403,12 +423,7 @@ class _Unpacker:
         if "skops" in tree:
             return self._build_sklearn(cls, tree)
         params, attributes = tree["params"], tree["attributes"]
-        decided = [key for key in _GIVEN_AGAIN if params.get(key) is not None]
-        if decided:
-            raise ModelFileError(
-                f"{self._path} is refused: it sets {decided[0]!r} of its {name}, which no file may decide on. Use a "
-                "file that coview.save wrote."
-            )
+        self._check_given_again([(name, key) for key in _GIVEN_AGAIN if {**params, **attributes}.get(key) is not None])
         # a sentence in place of the TypeError of a call: the file may be of another version
         unknown = [key for key in params if key not in inspect.signature(cls).parameters]
         if unknown:
@@ -441,7 +456,16 @@ class _Unpacker:
             ) from error
         if type(model) is not cls:
             raise ModelFileError(f"{self._path} contradicts itself: its {cls.__name__} is a {type(model).__name__}.")
+        self._check_given_again([(type(part).__name__, key) for part, key in _list_given_again(model)])
         return model
+
+    def _check_given_again(self, decided: list[tuple[str, str]]) -> None:
+        """Refuse a file that sets what runs, or a folder that is unpickled from: (estimator, parameter)."""
+        for name, key in decided:
+            raise ModelFileError(
+                f"{self._path} is refused: it sets {key!r} of its {name}, which no file may decide on. Use a file that "
+                "coview.save wrote."
+            )
 
     def _check(self, model: Any, attributes: dict[str, Any], version: str) -> None:
         """Refuse a fitted estimator whose parts contradict each other, before anything of it is used."""

@@ -98,7 +98,11 @@ def read_frame(path: str | Path, sep: str | None = None) -> Any:
             except ImportError:
                 problem = f"{path} needs polars, or pandas with pyarrow, to be read"
                 raise DataFileError(f'{problem}. Run: pip install "coview[table]".') from None
-        frame.columns = [unescape_cell(str(name).strip()) for name in frame.columns]
+        names = [unescape_cell(str(name).strip()) for name in frame.columns]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:  # pandas would have two columns of one name
+            raise DataFileError(f"{path} has two columns {twice!r}. Rename one of them.")
+        frame.columns = names
         return frame
 
 
@@ -149,4 +153,7 @@ def _read_by_pandas(path: Path, kind: str, sep: str | None) -> Any:
     if kind in (".json", ".jsonl"):
         return pandas.read_json(path, orient="records", lines=kind == ".jsonl", convert_dates=False, dtype=False)
     sign = _detect_separator(path, kind, sep)
-    return pandas.read_csv(path, sep=sign, skip_blank_lines=False, low_memory=False)
+    frame = pandas.read_csv(path, sep=sign, skip_blank_lines=False, low_memory=False)
+    if not isinstance(frame.index, pandas.RangeIndex):  # it takes the cells that have no name for names of the rows
+        raise ValueError("a row has more cells than the header")
+    return frame

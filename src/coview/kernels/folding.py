@@ -3,7 +3,7 @@
 All steps of an object read the same few rows of the profiles. So these are copied side by side first, view after view
 (`gather_rows`), for as many objects as the cache holds, and then one object after the other takes all its steps
 (`settle_rows`): nothing comes from far away any more, and no array is made per step. The steps are those of
-`coview.plsa.mixture.MixtureSteps.fold_step`.
+`coview.plsa.steps.MixtureSteps.fold_step`.
 """
 
 from __future__ import annotations

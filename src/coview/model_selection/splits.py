@@ -66,7 +66,8 @@ def _hide_labels(codes: np.ndarray, known: np.ndarray, share: float | None, rng:
         asked = np.setdiff1d(known, _sample_classes(codes, known, share, rng))
     if not asked.size:
         raise ParameterError(
-            f"has {len(known)} labels, one per class, so none can be hidden. Label more objects.", parameter="y"
+            f"has {len(known)} labels, and each class keeps at least one, so none can be hidden. Label more objects.",
+            parameter="y",
         )
     return np.setdiff1d(known, asked), np.sort(asked)
 
