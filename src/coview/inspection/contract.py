@@ -196,8 +196,7 @@ class Inspection:
         interval at 95 %, "n_labels", their number, "largest_class", the share of all labels that the most frequent
         class has, and "calibration_error", NaN where they are too few; empty where it hides none.
     accuracy_by_view : dict of float
-        Share of objects that the model classifies rightly from each view alone, as far as it can tell; empty where it
-        does not say.
+        Share of the held-out labels that are found from each view alone; empty where none were held out.
     numbers : dict of lists
         The evidence for each number of groups that was tried; empty where the number was given.
     relations : dict of lists

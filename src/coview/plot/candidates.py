@@ -21,7 +21,6 @@ TICK, EDGE = 7.0, 4.0  # points from a name to the panel; pixels that all texts 
 WIDE, HIGH = 6.5, 3.0  # inches that two panels take, beside or above each other
 MOST_TEXT = 0.62  # share of a panel's width that they may take
 MOST_NAMES = 0.45  # the same of names that do not fit beside the panel
-UNJUDGED = "not judged by held-out labels"
 
 
 class CandidatesDisplay:
@@ -88,8 +87,8 @@ class CandidatesDisplay:
         narrow, low = _is_small(ax)
         table, shown = self.candidates, bool(self.numbers.get("n_clusters")) and not (narrow and low)
         names, weights = list(map(str, table["name"])), np.asarray(table["weight"], dtype=float)
-        known = "accuracy" in table and not np.isnan(np.asarray(table["accuracy"], dtype=float)).all()
-        kind, mark = "accuracy" if known else "reliability", "stability" if "stability" in table else None
+        kind = "accuracy" if "accuracy" in table else "reliability"
+        mark = "stability" if "stability" in table else None
         evidence = np.asarray(table[kind], dtype=float)
         size = (5.4 + 0.07 * max(max(map(len, names), default=0) - 12, 0), max(1.2 + 0.38 * len(names), 2.4))
         self.figure_, grid = panels(ax, 2, 1, size) if shown and narrow else panels(ax, 1, 2 if shown else 1, size)
@@ -113,11 +112,9 @@ class CandidatesDisplay:
             self.ax_.plot(share, heights, "o", ms=5, mfc="none", color="#16191f", label="completion")
         texts = []
         scores = np.asarray(table.get("score", np.full(len(names), np.nan)), dtype=float)
-        for weight, loss, figure, score in zip(weights, losses, evidence, scores):
+        for weight, loss, score in zip(weights, losses, scores):
             text = f"weight {weight:.2f}" if weight > 0 else "not used"
             text += "" if np.isnan(score) else f", score {score:.2f}"
-            if weight > 0 and known and np.isnan(loss) and np.isnan(figure):
-                text += f", {UNJUDGED}"
             texts.append(text if np.isnan(loss) else f"{text}, log loss {loss:.2f}")
         self.ax_.set_yticks(heights, names)
         self.ax_.set_xticks([0, 1], ["0", "1"])
