@@ -35,8 +35,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from coview import AutoClassifier, ConcatenatedViews, TableViews, TfidfViews
-from coview.auto.cross_validation import class_scores, fit_candidate
-from coview.auto.pipelines import SELF_TRAINING, PipelineCandidate, propose_pipelines
+from coview.auto.experts import Expert, propose_experts
+from coview.auto.held_out import class_scores, fit_expert
 from coview.datasets import load_python_packages
 from coview.metrics import expected_calibration_error
 
@@ -103,14 +103,14 @@ def measure(views: Any, target: np.ndarray, share: float, seed: int) -> dict[str
     found["weights"] = dict(zip(model.candidates_["name"], model.candidates_["weight"]))
     links = model.links_["view"] if model.links_ and model.links_["used"] else None
     plain = make_pipeline(TfidfViews(), ConcatenatedViews(LinearSVC(random_state=0), unlabeled="drop"))
-    candidates = [*propose_pipelines(views, links, 0)[0], PipelineCandidate(BASELINE, plain)]
+    candidates = [*propose_experts(views, links, 0)[0], Expert(BASELINE, plain)]
     for candidate in candidates:
         if len(y) > LARGE and not (candidate.name == BASELINE or found["weights"][candidate.name]):
             continue
         clock = time.process_time()
         try:
             seen = candidate.seen(views)
-            scores = class_scores(fit_candidate(candidate.estimator, seen, y, classes), seen, classes)
+            scores = class_scores(fit_expert(candidate.estimator, seen, y, classes), seen, classes)
         except ValueError:  # told of in candidates_
             continue
         found["candidates"][candidate.name] = float(np.mean(scores[hidden].argmax(axis=1) == codes[hidden]))
@@ -119,14 +119,9 @@ def measure(views: Any, target: np.ndarray, share: float, seed: int) -> dict[str
 
 
 def spent_alone(cell: dict[str, Any]) -> float | None:
-    """Seconds of all pipelines with a weight but self-training, each fitted alone; None where one of them was not."""
-    weighed = [name for name, weight in cell["weights"].items() if weight and name != SELF_TRAINING]
+    """Seconds of all pipelines with a weight, each fitted alone; None where one of them was not."""
+    weighed = [name for name, weight in cell["weights"].items() if weight]
     return sum(cell["alone"][name] for name in weighed) if set(weighed) <= set(cell["alone"]) else None
-
-
-def _heaviest(weights: dict[str, float]) -> str:
-    """Name of the pipeline with the most weight; self-training, which needs the others, is none by itself."""
-    return max((name for name in weights if name != SELF_TRAINING), key=lambda name: weights[name])
 
 
 def kept(name: str, folder: Path) -> Path:
@@ -151,7 +146,7 @@ def table(folder: Path) -> None:
             best = max(means, key=lambda each: means[each])
             auto, calibration = (float(np.mean([cell[key] for cell in mine])) for key in ("auto", "calibration"))
             gap = auto - float(means[best])
-            most = [_heaviest(cell["weights"]) for cell in mine]
+            most = [max(cell["weights"], key=cell["weights"].get) for cell in mine]
             times = [
                 cell["seconds"] / cell["alone"][heavy] for cell, heavy in zip(mine, most) if heavy in cell["alone"]
             ]
@@ -182,8 +177,8 @@ def table(folder: Path) -> None:
             f"{np.median(ratios):.1f} times the time of the heaviest pipeline alone in the median, more than ten times "
             f"it in {np.mean(np.array(ratios) > 10):.0%} of the fits; {np.median(pooled):.1f} times that of all "
             "pipelines with a weight, each fitted once, which are the result.",
-            f"Draws of the labels {sorted(draws)}; pipelines, priors and rules were settled on draws 0 to 3 and 15 to "
-            "24, and on made data; self-training also after a look at draws 25 to 34.",
+            f"Draws of the labels {sorted(draws)}; priors were settled on draws 0 to 3, 15 to 24, 100 and "
+            "101, and on made data.",
             "The bar is for the mean of ten draws. random_state=0; seconds of the processor.",
             "A pipeline alone is fitted to the views as they are, most of them in double precision; AutoClassifier "
             "fits its candidates to sparse views in single precision.",

@@ -5,13 +5,12 @@ from __future__ import annotations
 import copy
 import re
 import warnings
-from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -28,8 +27,9 @@ from coview import (
     load,
     save,
 )
-from coview.auto.cross_validation import PreparedViews, class_scores, fit_candidate
-from coview.auto.pipelines import given_pipelines, propose_pipelines
+from coview.auto.experts import propose_experts
+from coview.auto.held_out import PreparedViews, class_scores, fit_expert
+from coview.auto.pooling import sharpened
 from coview.datasets import make_topic_views
 from coview.exceptions import InterruptedFitWarning
 from coview.metrics import expected_calibration_error
@@ -95,11 +95,15 @@ def test_probabilities_of_any_view_are_probabilities(counts, fitted):
         assert np.mean(fitted.classes_[probabilities.argmax(axis=1)] == counts.target) > 0.6
 
 
-def test_who_knows_nothing_has_no_weight(counts):
-    y = few(counts.target, 20)
-    model = AutoClassifier([("nothing", DUMMY), ("linear", LINEAR)], random_state=0).fit(counts.views, y)
-    assert weights(model)["nothing"] == 0
-    assert "linear" in why_dropped(model)["nothing"]
+def test_who_knows_nothing_loses_its_weight(counts):
+    given = [("nothing", DUMMY), ("linear", LINEAR)]
+    found = {}
+    for n in (1, 5, 20):
+        found[n] = AutoClassifier(given, random_state=0).fit(counts.views, few(counts.target, n))
+    assert weights(found[1])["nothing"] == 0.5 > weights(found[5])["nothing"] > weights(found[20])["nothing"]
+    assert weights(found[20])["nothing"] < 0.2
+    alone = AutoClassifier(given[1:], random_state=0).fit(counts.views, few(counts.target, 20))
+    assert np.mean(found[20].transduction_ == alone.transduction_) > 0.98
 
 
 def test_one_label_per_class_is_enough(counts):
@@ -141,27 +145,6 @@ def test_the_interval_covers_what_labels_by_chance_are_worth(counts):
         low, high = model.accuracy_interval_
         covered.append(low < np.mean(model.transduction_[y < 0] == target[y < 0]) < high)
     assert sum(covered) >= 7
-
-
-def test_with_one_label_per_class_who_is_supported_by_the_views_has_the_weight():
-    data = make_topic_views(n_objects=150, n_clusters=3, random_state=0)
-    given = [("chance", ByChance()), ("centers", SeededKMeansClassifier())]
-    model = AutoClassifier(given, random_state=0).fit(data.views, few(data.target, 1))
-    chance, centers = model.candidates_["reliability"]
-    assert chance < 0.3 < centers
-    assert list(model.estimators_) == ["centers"] and "do not support" in why_dropped(model)["chance"]
-    assert "reliability" in model.report(data.views).html
-
-
-class ByChance(ClassifierMixin, BaseEstimator):
-    """Gives objects any class."""
-
-    def fit(self, X, y):
-        self.classes_ = np.unique([label for label in y if label is not None])
-        return self
-
-    def predict(self, X):
-        return np.random.default_rng(0).choice(self.classes_, len(X))
 
 
 def test_a_candidate_that_fails_is_dropped_with_the_reason(counts):
@@ -219,14 +202,40 @@ def test_links_among_alike_objects_are_used_and_may_be_absent_later():
         and model.links_["join"]
         and any(name.startswith("near") for name in model.estimators_)
     )
-    assert "links are its graph" in why_dropped(model)["graph"]
+    assert "graph" in why_dropped(model) and "graph" not in model.links_["why"]  # of neighbors, beside the links
     assert_allclose(model.predict_proba(X.select("words")).sum(axis=1), 1)
 
 
 def test_links_among_any_objects_are_left_out_with_the_reason():
     X, y = linked(alike=False)
     model = AutoClassifier(random_state=0, cv=2).fit(X, few(y, 4))
-    assert not model.links_["join"] and "not alike enough" in why_dropped(model)["near latent"]
+    assert not model.links_["join"] and "not alike enough" in model.links_["why"]
+    assert not model.links_["used"] and weights(model)["near latent"] == 0
+
+
+def test_links_that_are_named_are_used_where_held_out_labels_find_them_good():
+    X, y = linked(alike=True)
+    words = np.random.default_rng(0).poisson(0.5, (200, 40))
+    blind = Views(words=words, links=X["links"], ids=X.ids, feature_names={"links": X.ids})
+    names = ["latent: words", "near centers"]
+    with pytest.raises(ValueError, match="near centers, since linked objects are not alike enough"):
+        AutoClassifier(names[1:], random_state=0).fit(blind, few(y, 5))
+    model = AutoClassifier(names, links="links", random_state=0).fit(blind, few(y, 20))
+    assert not model.links_["join"] and model.links_["used"]
+    assert model.links_["why"].startswith("the parameter links names them; ")
+    assert not AutoClassifier(["margins"], links="links").fit(X, few(y, 5)).links_["used"]
+
+
+def test_links_of_one_direction_smooth_in_both():
+    X, y = linked(alike=True)
+    codes = few(y, 10)
+    one_way = X.map({"links": lambda part: sparse.csr_array(sparse.triu(part))})
+    names = ["near latent"]
+    models = [AutoClassifier(names, links="links", random_state=0).fit(each, codes) for each in (X, one_way)]
+    assert_allclose(models[0].memberships_, models[1].memberships_)
+    alone = np.concatenate([models[1].predict_proba(one_way[[i]]) for i in range(60, 70)])
+    both = np.concatenate([models[0].predict_proba(X[[i]]) for i in range(60, 70)])
+    assert_allclose(alone, both)  # fitted objects are known by those that link to them, too
 
 
 def test_no_view_of_links_by_that_name_is_an_error(counts):
@@ -273,20 +282,6 @@ def test_an_object_without_words_is_known_by_its_links():
     by_links, unknown = model.predict_proba(Views(words=words, links=links))
     assert_allclose(unknown, model.class_prior_)
     assert by_links.max() > model.class_prior_.max() + 0.1
-
-
-def test_default_candidates_favor_frequent_classes(counts, fitted):
-    assert_allclose(fitted.class_factors_, 1)  # as many labels of each class
-    y = np.where(counts.target == 0, counts.target, few(counts.target, 4))
-    names = ["latent", "centers"]
-    model = AutoClassifier(names, random_state=0).fit(counts.views, y)
-    assert model.class_factors_[0] == 1 and (model.class_factors_[1:] < 0.6).all()
-    plain = copy.copy(model)
-    plain.class_factors_ = np.ones(3)
-    ahead = model.predict_proba(counts.views)[:, 0] - plain.predict_proba(counts.views)[:, 0]
-    assert ahead.min() > -1e-12 and ahead.max() > 0.01
-    for others in (names[:1], [*names, ("mine", LINEAR)]):  # who may know how frequent classes are
-        assert_allclose(AutoClassifier(others, random_state=0).fit(counts.views, y).class_factors_, 1)
 
 
 def test_a_file_gives_the_same_answers(counts, fitted, tmp_path):
@@ -402,35 +397,6 @@ def test_objects_that_no_label_reaches_do_not_drop_the_graph():
     assert np.isfinite(model.candidates_["log_loss"][row])
 
 
-class OfView(ClassifierMixin, BaseEstimator):
-    """Notes how many labels it was given, and says that all objects are of the first class."""
-
-    given: ClassVar[dict[str, list[int]]] = {}
-
-    def __init__(self, name="x"):
-        self.name = name
-
-    def fit(self, X, y):
-        self.classes_ = np.unique([label for label in y if label is not None])
-        self.given.setdefault(self.name, []).append(sum(label is not None for label in y))
-        return self
-
-    def predict(self, X):
-        return np.full(len(X), self.classes_[0])
-
-
-def test_who_needs_links_is_judged_by_as_many_labels_as_others(monkeypatch):
-    monkeypatch.setattr("coview.auto.cross_validation.LARGE", 100)
-    monkeypatch.setattr("coview.auto.cross_validation.SAMPLE", 60)
-    OfView.given.clear()
-    X, y = linked(alike=True)
-    near = make_pipeline(NeighborViews("links", keep=False), OfView("near"))
-    AutoClassifier([("near", near), ("plain", OfView("plain"))], cv=2, random_state=0).fit(X, y)  # all are labeled
-    near_labels, plain_labels = OfView.given["near"], OfView.given["plain"]
-    assert near_labels[:2] == plain_labels[:2] == [30, 30]
-    assert len(y) in near_labels + plain_labels  # the last fit has them all
-
-
 def test_memberships_of_the_fit_leave_out_who_lacks_the_view():
     data = make_topic_views(90, n_clusters=3, random_state=0)
     there = np.arange(90) % 4 > 0
@@ -439,8 +405,8 @@ def test_memberships_of_the_fit_leave_out_who_lacks_the_view():
     y = np.where(np.arange(90) < 20, data.target, -1)
     names = ["margins", "latent", "latent: view0", "latent: view1", "centers"]  # the same of known objects as of new
     model = AutoClassifier(names, cv=2, random_state=0).fit(X, y)
+    model.new_temperatures_ = dict.fromkeys(model.new_temperatures_, model.pool_temperature_)  # as in the fit
     hidden = y < 0
-    model.new_temperature_ = model.pool_temperature_  # as in the fit
     assert_allclose(model.memberships_[hidden], model.predict_proba(X)[hidden], atol=1e-6)
 
 
@@ -465,21 +431,6 @@ def test_the_best_on_held_out_labels_is_fitted_in_time(counts, monkeypatch):
     slow = [("nothing", Ticking(DUMMY, clock, 1.0)), ("linear", Ticking(LINEAR, clock, 1.0))]
     model = AutoClassifier(slow, cv=5, time_budget=4.0, random_state=0).fit(counts.views, few(counts.target, 5))
     assert "linear" in model.estimators_ and clock.now <= 4.0
-
-
-def test_the_best_is_fitted_before_one_of_more_weight_that_there_is_no_time_for(counts, monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr("coview.engines.loop.time.monotonic", clock)
-
-    def with_priors(*given):
-        candidates, skipped = given_pipelines(*given)
-        return [replace(each, prior=prior) for each, prior in zip(candidates, (30, 0.5))], skipped
-
-    monkeypatch.setattr("coview.auto.classifier.given_pipelines", with_priors)
-    slow = [("nothing", Ticking(DUMMY, clock, 3.0)), ("linear", Ticking(LINEAR, clock, 1.0))]
-    model = AutoClassifier(slow, cv=5, time_budget=6.0, random_state=0).fit(counts.views, few(counts.target, 5))
-    assert list(model.estimators_) == ["linear"] and clock.now <= 6.0
-    assert "time budget" in why_dropped(model)["nothing"]
 
 
 class Clock:
@@ -566,23 +517,103 @@ def test_names_that_are_no_candidates_are_refused(asked, sentence, counts):
         AutoClassifier(asked).fit(counts.views, few(counts.target, 5))
 
 
-def test_vectors_beside_counts_are_seen_by_topics_and_left_out_by_centers_with_a_reason(counts):
+def with_vectors(counts, far: float) -> Views:
+    """Vectors beside counts that tell the classes the better, the farther these are apart."""
     rng = np.random.default_rng(0)
-    X = Views({**dict(counts.views.items()), "vector": rng.normal(size=(150, 6)) + 3 * np.eye(6)[counts.target]})
-    model = AutoClassifier(["topics", "centers"], random_state=0, cv=2).fit(X, few(counts.target, 5))
-    without = dict(zip(model.candidates_["name"], model.candidates_["without"]))
-    assert without["topics"] is None and without["centers"].startswith("vector (angles between vectors")
-    topics = model.estimators_["topics"][-1]
-    assert topics.likelihood_["vector"] == "gaussian" and topics.view_weights_["vector"] > 0
+    return Views(**counts.views, vector=rng.normal(size=(150, 6)) + far * np.eye(6)[counts.target])
+
+
+def test_topics_are_of_counts_alone_and_vectors_have_experts_of_their_own(counts):
+    X = with_vectors(counts, 3)
+    model = AutoClassifier(random_state=0, cv=2).fit(X, few(counts.target, 5))
+    table = dict(zip(model.candidates_["name"], model.candidates_["without"]))
+    for name in ("topics", "centers", "graph: counts", "latent: counts"):
+        assert table[name].startswith("vector (the others have experts")
+    assert table["graph"] is table["latent"] is table["margins"] is None
+    assert all(table[f"{kind}: vector"].startswith("view") for kind in ("graph", "latent"))
     assert_allclose(model.predict_proba(X.select("vector")).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("far", [0.0, 0.3])
+def test_vectors_that_know_little_do_not_drag_the_words_down(counts, far):
+    y = few(counts.target, 5)
+    found = {}
+    for name, X in (("words", counts.views), ("both", with_vectors(counts, far))):
+        model = AutoClassifier(random_state=0).fit(X, y)
+        found[name] = np.mean(model.transduction_[y < 0] == counts.target[y < 0])
+    assert found["both"] > found["words"] - 0.02
+
+
+def test_an_object_is_answered_by_those_that_see_what_it_has(counts):
+    """A candidate counts as far as an object has its views: one of words alone counts more where the rest is absent."""
+    both = ConcatenatedViews(LogisticRegression(), unlabeled="drop")
+    model = AutoClassifier(["latent", "latent: view1", ("mine", both)], random_state=0)
+    model.fit(counts.views, few(counts.target, 5))
+    model.candidates_["weight"] = [0.5, 0.5, 0.0]
+    model.estimators_ = {name: part for name, part in model.estimators_.items() if name != "mine"}
+    scores = {
+        name: softmax(
+            class_scores(part, counts.views.select("view1"), model.classes_) / model.temperatures_[name], axis=1
+        )
+        for name, part in model.estimators_.items()
+    }
+    mean = (0.25 * scores["latent"] + 0.5 * scores["latent: view1"]) / 0.75
+    told = model.predict_proba(counts.views.select("view1"))
+    assert_allclose(told, sharpened(mean, model.new_temperatures_["view1"]), rtol=1e-6)
+
+
+def test_an_object_that_lacks_a_view_is_as_one_that_is_asked_without_it(counts):
+    model = AutoClassifier([("bayes", MultiViewNaiveBayes())], random_state=0).fit(counts.views, few(counts.target, 5))
+    there = np.arange(150) > 0
+    first = sparse.csr_array(counts.views["view0"].multiply(there[:, None]))
+    gap = Views({"view0": first, "view1": counts.views["view1"]}, present={"view0": there})
+    found = model.predict_proba(gap)
+    assert_allclose(found[:1], model.predict_proba(counts.views[:1].select("view1")))
+    assert_allclose(found[1:], model.predict_proba(counts.views)[1:], rtol=1e-5, atol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def uneven():
+    """Texts that tell the class, a category and numbers that hint at it; a model, and new objects."""
+    rng, y = np.random.default_rng(0), np.arange(1000) % 4
+    words = rng.poisson(0.08 + 0.9 * (np.arange(60)[None] % 4 == y[:, None]))
+    category = np.eye(8)[np.where(rng.random(1000) < 0.4, y, rng.integers(8, size=1000))]
+    numbers = rng.normal(size=(1000, 3)) + 0.6 * np.eye(4)[y][:, :3]
+    X = Views(text=sparse.csr_array(words * 1.0), category=sparse.csr_array(category), numbers=numbers)
+    model = AutoClassifier(random_state=0).fit(X[:600], np.where(np.arange(600) < 60, y[:600], -1))
+    return model, X[600:], y[600:]
+
+
+@pytest.mark.parametrize("names", [["text"], ["category"], ["numbers"], ["category", "numbers"]])
+def test_some_of_the_views_are_about_as_sure_as_they_are_right(uneven, names):
+    model, X, y = uneven
+    some = X.select(*names)
+    sure, right = model.predict_proba(some).max(axis=1).mean(), np.mean(model.predict(some) == y)
+    assert abs(sure - right) < 0.15
+
+
+def test_temperatures_of_some_views_lie_between_those_of_one_and_of_all(uneven):
+    model = copy.copy(uneven[0])
+    model.new_temperatures_ = {"all views": 0.5, "text": 2.0, "category": 8.0, "numbers": 4.0}
+    had = np.array([[1, 1, 1], [1, 0, 0], [1, 1, 0], [0, 1, 1]], dtype=bool)
+    whole, alone, *several = model._temperatures(had, model.view_names_).ravel()
+    assert (whole, alone) == (pytest.approx(0.5), pytest.approx(2.0))
+    assert 0.5 < several[0] < 4.0 and 0.5 < several[1] < 8.0
+
+
+def test_held_out_labels_that_are_found_from_a_view_alone_are_told(counts, fitted):
+    table = dict(zip(fitted.candidates_["name"], fitted.candidates_["accuracy"]))
+    assert fitted.accuracy_by_view_ == {view: table[f"latent: {view}"] for view in counts.views.names}
+    assert inspect(fitted).accuracy_by_view == fitted.accuracy_by_view_
+    assert "of the held-out labels are found by view0" in fitted.report(counts.views).html
 
 
 def test_objects_are_scored_alone_as_among_all_others(counts):
     """Held-out objects are scored by themselves: an object's scores do not depend on who else is asked."""
     X, y = counts.views, few(counts.target, 5)
-    for candidate in propose_pipelines(X, None, 0)[0]:
+    for candidate in propose_experts(X, None, 0)[0]:
         _, rest, ready = PreparedViews(X).behind(candidate)
-        model = fit_candidate(rest, ready, y, np.arange(3))
+        model = fit_expert(rest, ready, y, np.arange(3))
         some = np.array([1, 70, 149])
         whole = class_scores(model, ready, np.arange(3))[some]
         alone = class_scores(model, ready[some], np.arange(3))
@@ -592,37 +623,39 @@ def test_objects_are_scored_alone_as_among_all_others(counts):
         )
 
 
-@pytest.mark.parametrize("labels", [1, 5])
 @pytest.mark.parametrize("kind", ["measurements", "counts", "other rows"])
-def test_a_view_of_noise_changes_nothing(counts, kind, labels):
+def test_a_view_of_noise_costs_little(counts, kind):
     rng, n = np.random.default_rng(4), len(counts.views)
     noise = {
         "measurements": rng.normal(size=(n, 20)),
         "counts": rng.poisson(0.5, size=(n, 30)),
         "other rows": counts.views["view0"][rng.permutation(n)],
     }[kind]
-    y = few(counts.target, labels)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the view may be in another order
-        beside = AutoClassifier(random_state=0).fit(Views(**counts.views, noise=noise), y)
-    assert all("noise" not in seen for seen in beside.seen_views_.values())
-    assert all("noise" in without for without in beside.candidates_["without"] if without is not None)
-    plain = AutoClassifier(random_state=0).fit(counts.views, y)
-    assert_array_equal(beside.transduction_, plain.transduction_)
+    y = few(counts.target, 5)
+    with_noise, plain = (
+        AutoClassifier(random_state=0).fit(X, y) for X in (Views(**counts.views, noise=noise), counts.views)
+    )
+    lost = np.mean(plain.transduction_ == counts.target) - np.mean(with_noise.transduction_ == counts.target)
+    assert lost < 0.03
 
 
-def test_a_view_that_shares_nothing_is_kept_where_labels_speak_for_it():
+def test_a_view_that_shares_nothing_is_used_where_labels_speak_for_it():
     rng = np.random.default_rng(0)
     side, classes = np.arange(300) % 2, np.repeat(np.arange(3), 100)  # two views know the side, one the class
     one, two = (rng.normal(size=(300, 8)) + 3 * np.eye(8)[side] for _ in range(2))
     three = rng.normal(size=(300, 8)) + 3 * np.eye(8)[classes]
     y = np.where(np.arange(300) % 5 == 0, classes, -1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = AutoClassifier(random_state=0).fit(Views(one=one, two=two, three=three), y)
-    assert model.view_relations_["verdict"][:2] == ["shares", "shares"]
-    assert model.view_relations_["verdict"][2] in ("alone", "noise")  # by the halves that its columns fall into
+    model = AutoClassifier(random_state=0).fit(Views(one=one, two=two, three=three), y)
     assert np.mean(model.transduction_ == classes) > 0.9
+
+
+def test_random_labels_are_told_from_real_ones(counts):
+    y = few(counts.target, 20)
+    shuffled = y.copy()
+    shuffled[y >= 0] = np.random.default_rng(0).permutation(y[y >= 0])
+    real, chance = (AutoClassifier(random_state=0).fit(counts.views, labels) for labels in (y, shuffled))
+    assert real.accuracy_interval_[0] > 0.6 and chance.accuracy_interval_[0] < 1 / 3 < chance.accuracy_interval_[1]
+    assert chance.memberships_[y < 0].max(axis=1).mean() < 0.6 < real.memberships_[y < 0].max(axis=1).mean()
 
 
 @pytest.mark.parametrize("given", [None, [("regression", ConcatenatedViews(LogisticRegression(), unlabeled="drop"))]])
@@ -636,9 +669,3 @@ def test_rows_of_nothing_tell_a_class_where_labels_say_so(given):
     assert np.mean(model.predict(X[150:])[nothing] == 2) == 1
     unseen = AutoClassifier(given, random_state=0).fit(X[:150], np.where(words[:150].any(axis=1), y[:150], -1))
     assert_allclose(unseen.predict_proba(X[150:])[nothing], np.tile(unseen.class_prior_, (nothing.sum(), 1)))
-
-
-@pytest.mark.parametrize(("labels", "folds"), [(29, 3), (30, 4), (199, 4), (200, 5)])
-def test_fewer_folds_of_fewer_labels(labels, folds):
-    assert AutoClassifier()._n_folds(np.where(np.arange(300) < labels, 0, -1)) == folds
-    assert AutoClassifier(cv=2)._n_folds(np.zeros(labels, dtype=int)) == 2

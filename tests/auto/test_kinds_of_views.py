@@ -19,7 +19,7 @@ from coview import (
     save,
 )
 from coview.auto.candidates import counted_views, measured_views
-from coview.auto.pipelines import propose_pipelines
+from coview.auto.experts import propose_experts
 from coview.cli.info import summarized
 from coview.io.models import outline
 from coview.plsa.mixture import choose_likelihoods
@@ -38,17 +38,6 @@ def test_objects_that_lack_a_view_say_nothing_of_what_it_holds(matrix, counts):
         assert (choose_likelihoods("auto", views)["x"] == "multinomial") == counts
 
 
-def test_measurements_that_few_objects_have_are_scaled_for_topics():
-    """As those that all objects have: what the others lack is not 0."""
-    few = np.arange(20)[:, None] < [20, 4]
-    measured = np.where(few[:, 1:], np.random.default_rng(0).uniform(0.1, 5, size=(20, 3)), 0)
-    for size in (20, 4):
-        views = Views({"words": np.eye(20)[:size], "sizes": measured[:size]}, present=few[:size])
-        topics = {one.name: one.estimator for one in propose_pipelines(views, None, 0)[0]}["topics"]
-        assert topics[-1].likelihood == {"sizes": "gaussian"}
-        assert [step.views for step in topics if isinstance(step, UnitRows)] == [["sizes"]]
-
-
 def _texts(rng):
     """Counts of 200 texts of two classes: few words are in most of them, most words in few."""
     shares = 1 / np.arange(1, 301)
@@ -64,33 +53,24 @@ def _texts(rng):
         (lambda counts: counts, False),
         (lambda counts: counts > 0, False),
         (lambda counts: counts.astype(int), False),
-        (lambda counts: UnitRows("l1").fit_transform(Views(x=counts))["x"], False),
-        (lambda counts: counts.log1p(), False),
+        (lambda counts: UnitRows("l1").fit_transform(Views(x=counts))["x"], True),
         (lambda counts: TfidfViews().fit_transform(Views(x=counts))["x"], True),
-        (lambda counts: TfidfViews(norm=None).fit_transform(Views(x=counts))["x"].astype(np.float32), True),
         (lambda counts: TfidfViews(norm="l1", sublinear_tf=True).fit_transform(Views(x=counts))["x"].toarray(), True),
     ],
 )
 def test_weights_that_a_view_comes_with_are_not_put_on_again(change, given):
-    """But by centers; shares and logarithms of counts are no weights."""
     X = Views(x=change(_texts(np.random.default_rng(0))), y=np.eye(200))
-    pipelines = {one.name: one.estimator for one in propose_pipelines(X, None, 0)[0]}
-    for name, pipeline in pipelines.items():
-        weighed = {view: step.use_idf for step in pipeline if isinstance(step, TfidfViews) for view in step.views}
+    for expert in propose_experts(X, None, 0)[0]:
+        weighed = {
+            view: step.use_idf for step in expert.estimator if isinstance(step, TfidfViews) for view in step.views
+        }
         if "x" in weighed:
-            assert weighed["x"] == (name == "centers" or not given), name
+            assert weighed["x"] == (not given), expert.name
     y = np.where(np.arange(200) < 60, np.arange(200) % 2, -1)
     model = AutoClassifier(candidates=["latent", "centers"], random_state=0).fit(X, y)
     assert model.scaling_["x"] == ("unit length" if given else "tf-idf")
     said = {True: "already weighted, as by tf-idf; each row scaled", False: "counts, categories or shares, weighted by"}
     assert said[given] in str(inspect(model))
-
-
-def test_topics_only_scale_a_weighted_view_of_uneven_rows():
-    weights = TfidfViews(norm=None).fit_transform(Views(x=_texts(np.random.default_rng(0))))["x"]
-    uneven = sparse.csr_array(weights.multiply(10.0 ** (np.arange(200) % 5)[:, None]))
-    topics = {one.name: one.estimator for one in propose_pipelines(Views(x=uneven), None, 0)[0]}["topics"]
-    assert [step.use_idf for step in topics if isinstance(step, TfidfViews)] == [False]
 
 
 def test_what_each_view_was_taken_for_is_told_everywhere(tmp_path):

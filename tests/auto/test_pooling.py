@@ -1,15 +1,15 @@
-"""Temperatures and weights: against a search over all of them, and what a prior does."""
+"""Temperatures and weights: against a search over all of them, what a prior does, and a score that no label is in."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from scipy.special import softmax
 
 from coview.auto.pooling import (
-    agreeing_temperature,
-    class_factors,
-    combine,
+    STRENGTH,
+    Pool,
     fit_pool_temperature,
     fit_temperature,
     fit_weights,
@@ -47,19 +47,26 @@ def test_one_right_answer_does_not_make_a_classifier_sure():
 def test_weights_have_the_highest_posterior():
     rng = np.random.default_rng(1)
     shares = softmax(rng.normal(size=(2, 30, 3)) * 2, axis=2)
-    codes, prior, strength = rng.integers(3, size=30), np.array([0.3, 0.7]), 5.0
-    found = fit_weights(shares, codes, prior, strength)
+    codes, prior = rng.integers(3, size=30), np.array([0.3, 0.7])
+    found = fit_weights(shares, codes, prior)
 
-    def posterior(first: np.ndarray) -> float:
+    def posterior(first: float) -> float:
         mixed = first * shares[0] + (1 - first) * shares[1]
-        return -len(codes) * log_loss(mixed, codes) + strength * (prior @ np.log([first, 1 - first]))
+        return -len(codes) * log_loss(mixed, codes) + STRENGTH * (prior @ np.log([first, 1 - first]))
 
     grid = np.linspace(0.001, 0.999, 999)
     assert_allclose(found[0], grid[np.argmax([posterior(first) for first in grid])], atol=0.01)
 
 
 def test_without_labels_the_prior_is_the_weight():
-    assert_allclose(fit_weights(np.zeros((2, 0, 3)), np.zeros(0, int), np.array([1.0, 3.0]), 5.0), [0.25, 0.75])
+    assert_allclose(fit_weights(np.zeros((2, 0, 3)), np.zeros(0, int), np.array([1.0, 3.0])), [0.25, 0.75])
+
+
+def test_one_of_hardly_any_weight_is_left_out():
+    right, wrong = np.full((200, 2), [0.9, 0.1]), np.full((200, 2), [0.1, 0.9])
+    codes = np.zeros(200, dtype=int)
+    assert fit_weights(np.array([right, wrong]), codes, np.ones(2)).tolist() == pytest.approx([1, 0], abs=0.04)
+    assert fit_weights(np.array([right, wrong]), codes, np.array([1, 0.1]))[1] == 0
 
 
 def test_scores_that_say_nothing_have_a_usual_temperature():
@@ -73,16 +80,10 @@ def test_before_any_label_all_scores_are_as_sure():
     assert_allclose(shares[0], shares[1])
 
 
-def test_a_combination_is_a_weighted_mean():
-    shares = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
-    assert_allclose(combine(shares, np.array([3.0, 1.0])), [[0.75, 0.25]])
-
-
 def test_a_mean_of_probabilities_is_as_sure_as_it_is_right_once_labels_are_many():
     rng = np.random.default_rng(3)
     codes = rng.integers(4, size=3000)
-    parts = [softmax(2 * np.eye(4)[codes] + rng.normal(size=(3000, 4)), axis=1) for _ in range(5)]
-    mean = combine(np.array(parts), np.full(5, 0.2))
+    mean = np.mean([softmax(2 * np.eye(4)[codes] + rng.normal(size=(3000, 4)), axis=1) for _ in range(5)], axis=0)
     right = np.mean(mean.argmax(axis=1) == codes)
     assert mean.max(axis=1).mean() < right - 0.2  # less sure than it is right
     sure = sharpened(mean, fit_pool_temperature(mean, codes))
@@ -97,32 +98,53 @@ def test_the_temperature_of_a_combination_is_the_usual_one_where_labels_are_none
     assert 0.5 * usual < fit_pool_temperature(mean, np.arange(3)) < usual
 
 
-def test_classifiers_that_never_disagree_do_not_make_their_mean_certain():
-    mean = np.full((50, 3), 0.2) + 0.4 * np.eye(3)[np.zeros(50, int)]
-    same = np.zeros(50, int)
-    assert_allclose(sharpened(mean, agreeing_temperature(mean, [same, same])).max(axis=1), 0.95, atol=0.01)
-    assert agreeing_temperature(mean, [same]) == 1.0
-    assert agreeing_temperature(mean, [same, np.full(50, -1)]) == 1.0
-
-
 def test_who_has_no_view_keeps_the_prior_whatever_the_temperature():
     prior = np.array([0.7, 0.3])
     answers = [(np.array([1.0, 0.0]), np.array([[0.6, 0.4], [0.6, 0.4]]))]
-    assert_allclose(pool(answers, prior, 2, np.ones(2), 0.5), [[0.36 / 0.52, 0.16 / 0.52], prior])
+    assert_allclose(pool(answers, prior, 2, 0.5), [[0.36 / 0.52, 0.16 / 0.52], prior])
 
 
-def test_the_frequent_class_is_guessed_where_opinions_differ_and_only_there():
-    factors = class_factors(np.array([100, 10]))
-    told = [(np.ones(3), np.array([[0.5, 0.5], [0.05, 0.95], [0.95, 0.05]]))]
-    found = pool(told, np.full(2, 0.5), 3, factors)
-    assert_allclose(found.sum(axis=1), 1)
-    assert found.argmax(axis=1).tolist() == [0, 1, 0] and found[0, 0] > 0.6
-    # a temperature changes how sure the answer is, not what it is
-    for temperature in (0.3, 4.0):
-        assert (pool(told, np.full(2, 0.5), 3, factors, temperature).argmax(axis=1) == [0, 1, 0]).all()
+def test_one_classifier_alone_is_calibrated_by_its_own_temperature():
+    scores, codes = drawn(60, 2.0)
+    settled = Pool.fit(scores[None], codes, np.ones(1))
+    assert settled.temperature == 1.0
+    assert_allclose(settled.combine(scores[None]), softmax(scores / settled.temperatures[0], axis=1))
 
 
-def test_as_many_labels_of_every_class_favor_none_and_few_labels_favor_little():
-    assert_allclose(class_factors(np.array([3, 3, 3])), 1)
-    few, many = (class_factors(np.array([2, 1]) * times) for times in (1, 50))
-    assert 0.94 < few[1] < 1 and many[1] < 0.85
+def test_who_knows_nothing_does_not_drag_the_others_down():
+    """A coin beside one who knows: with labels enough its weight goes to 0, and more labels never bring it back."""
+    rng = np.random.default_rng(0)
+    weights = []
+    for n in (0, 20, 80, 320):
+        codes = np.arange(n) % 2
+        knows = 3 * np.eye(2)[codes] + rng.normal(size=(n, 2))
+        weights.append(Pool.fit(np.array([knows, rng.normal(size=(n, 2))]), codes, np.ones(2)).weights[1])
+    assert weights[0] == 0.5 and sorted(weights)[::-1] == weights and weights[-1] < 0.05
+
+
+N, N_COINS, N_FOLDS = 60, 15, 4
+
+
+def test_classifiers_that_toss_coins_are_right_half_of_the_time():
+    """The combination that scores a held-out label is settled without it."""
+    nested, seen, folds = [], [], np.arange(N) % N_FOLDS
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        codes, coins = rng.permutation(np.arange(N) % 2), 3 * rng.normal(size=(N_COINS, N, 2))
+        found = Pool.nested(coins, codes, np.ones(N_COINS), folds)
+        nested.append(np.mean(found.argmax(axis=1) == codes))
+        whole = Pool.fit(coins, codes, np.ones(N_COINS)).combine(coins)
+        seen.append(np.mean(whole.argmax(axis=1) == codes))
+    assert abs(np.mean(nested) - 0.5) < 3 * 0.5 / np.sqrt(16 * N)  # three standard errors of so many tosses
+    assert np.mean(seen) > np.mean(nested) + 0.02  # by the labels that it was settled by
+
+
+@pytest.mark.parametrize("place", [0, 1, 59])
+def test_what_is_said_of_an_object_does_not_depend_on_its_label(place):
+    rng, codes = np.random.default_rng(0), np.arange(N) // 2 % 2
+    coins, other = rng.normal(size=(N_COINS, N, 2)), codes.copy()
+    other[place] = 1 - codes[place]
+    folds = np.arange(N) % N_FOLDS
+    first, second = (Pool.nested(coins, each, np.ones(N_COINS), folds) for each in (codes, other))
+    assert_allclose(first[place], second[place])
+    assert not np.allclose(first, second)

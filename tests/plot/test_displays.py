@@ -276,17 +276,10 @@ def test_candidates_of_a_classifier_have_bars_of_accuracy():
     assert [text.get_text() for text in display.ax_.texts] == ["weight 1.00, log loss 0.50", "not used"]
 
 
-def test_a_candidate_that_nothing_was_measured_of_is_said_to_be_so():
-    table = {"name": ["svm", "self-training", "graph"], "weight": [0.5, 0.5, 0.0], "accuracy": [0.8, np.nan, np.nan],
-             "log_loss": [0.5, np.nan, np.nan]}  # fmt: skip
-    texts = [text.get_text() for text in CandidatesDisplay(table).plot().ax_.texts]
-    assert texts == ["weight 0.50, log loss 0.50", "weight 0.50, not judged by held-out labels", "not used"]
-
-
 def candidate_table() -> dict:
     figures, lost = np.array([1.0, 0.9, 0.8, 0.5, 0.3, np.nan, np.nan]), -np.log([1.0, 0.8, 0.5, 0.3, 0.1, np.nan, 1])
     lost[-1] = np.nan
-    return {"name": ["svm of all views, standardized", *"abcde", "self-training"],
+    return {"name": ["svm of all views, standardized", *"abcde", "one over the links"],
             "weight": [0.3, 0.1, 0.1, 0, 0, 0, 0.5], "accuracy": figures, "log_loss": lost}  # fmt: skip
 
 

@@ -23,17 +23,13 @@ from coview.preprocessing.scaling import SCALINGS, ScaledViews
 from coview.preprocessing.weighting import TfidfViews, weigh_counts
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean
-from coview.utils.sampling import sample_positions
 from coview.views.arrays import looks_counted
 from coview.views.views import Views, n_present
 
 __all__ = [
     "FAILURES",
-    "OTHER_ANGLES",
     "SCALING",
-    "comparable_sample",
     "counted_views",
-    "fewer_views",
     "named_estimators",
     "pick",
     "preparation",
@@ -48,9 +44,6 @@ FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, Runti
 WEIGHTED, GIVEN = "tf-idf", "unit length"  # how counts are made comparable, and those that have weights already
 # what a fitted model keeps of how each view was; models of older files have nothing
 SCALING = rules.optional(rules.mapping(rules.choice(WEIGHTED, GIVEN, *SCALINGS)))
-# why measurements are left out beside counts
-OTHER_ANGLES = "angles between vectors or measurements do not compare with angles between counts"
-LEARNED_BY = 4000  # objects that views are made comparable by, to be related to each other
 
 
 class Named(Protocol):
@@ -168,18 +161,6 @@ def prepared(views: Views, by: list[Any]) -> Views:
             views = _filled(views, list(transformer.views or views.names))
         views = transformer.transform(views)
     return views
-
-
-def comparable_sample(views: Views, seed: int = 0) -> Views:
-    """Some of the objects, counts weighed and measurements scaled, where nobody else needs the views prepared."""
-    rows = sample_positions(len(views), LEARNED_BY, seed)
-    some = views if len(rows) == len(views) else views[rows]
-    return prepared(some, preparation(some))
-
-
-def fewer_views(names: Sequence[str], views: Views) -> tuple[str, ...] | None:
-    """Return these views; None, for all, where they are all of them or none."""
-    return tuple(names) if 0 < len(names) < len(views.names) else None
 
 
 def named_estimators(given: Any, what: str, kind: str, fits: Callable[[Any], bool]) -> list[tuple[str, Any]]:

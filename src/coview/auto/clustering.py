@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -363,7 +363,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         def cluster(views: Any) -> np.ndarray:
             nonlocal seconds
             began = time.monotonic()
-            self.voters_ = clone(voters, safe=False)
+            self.voters_ = copy.copy(voters)
             found = self.voters_.fit_transform(views)
             seconds = time.monotonic() - began
             self._log(f"{type(self.voters_).__name__} of {len(views):,} objects: {seconds:.1f} s")

@@ -33,13 +33,12 @@ from scipy.special import log_softmax, softmax
 from coview.assignment.label_program import DEFAULT_COSTS, Costs, label_objective, solve_with, team_of
 from coview.assignment.label_sets import check_ontology, read_labels
 from coview.assignment.ontology import Ontology
-from coview.auto.cross_validation import deal_folds
 from coview.auto.table import CandidateTable
 from coview.inspection import LabelVerdict
 from coview.utils import fitted_state as rules
 from coview.views.views import Views
 
-__all__ = ["LEAVES", "HeldOut", "LabelLevels", "LevelPool", "check_levels", "fit_level_weights", "read_levels"]
+__all__ = ["LEAVES", "HeldOutAnswers", "LabelLevels", "LevelPool", "check_levels", "fit_level_weights", "read_levels"]
 
 LEAVES = "leaves"
 ABOVE = 0.5  # weight of a level above the leaves before any evidence
@@ -47,7 +46,7 @@ STRENGTH = 10.0  # of the belief in these weights
 LEAST = 1e-12  # of a probability, so that its logarithm is finite
 ROUNDING = 1e-9
 
-HeldOut = tuple[np.ndarray, np.ndarray]  # objects that were held out, and the probabilities of their classes
+HeldOutAnswers = tuple[np.ndarray, np.ndarray]  # objects that were held out, and the probabilities of their classes
 
 
 @dataclass(frozen=True)
@@ -272,7 +271,7 @@ class LevelPool:
         places = self.above[:, self.models[level].classes_].argmax(axis=1)
         return np.log(np.maximum(np.asarray(probabilities, dtype=np.float64), LEAST))[:, places]
 
-    def weigh(self, held_out: Mapping[str, HeldOut], codes: np.ndarray, n_folds: int) -> LevelEvidence:
+    def weigh(self, held_out: Mapping[str, HeldOutAnswers], codes: np.ndarray, folds: np.ndarray) -> LevelEvidence:
         """Weights of the levels by objects that were held out at all of them, of which the end is known (codes)."""
         rows = reduce(np.intersect1d, [rows for rows, _ in held_out.values()])
         rows = rows[codes[rows] >= 0]
@@ -281,9 +280,9 @@ class LevelPool:
             [self._logarithms(level, found[np.searchsorted(known, rows)]) for level, (known, found) in held_out.items()]
         )
         weights = dict(zip(held_out, fit_level_weights(stack, own, prior).tolist()))
-        combined, folds = np.empty((len(own), len(self.ends))), deal_folds(own, n_folds, 0)
-        for number in np.unique(folds):
-            here = folds == number
+        combined, number_of = np.empty((len(own), len(self.ends))), folds[rows]
+        for number in np.unique(number_of):
+            here = number_of == number
             learned = fit_level_weights(stack[:, ~here], own[~here], prior)
             combined[here] = softmax(np.tensordot(learned, stack[:, here], axes=1), axis=1)
         return LevelEvidence(weights, own, combined)

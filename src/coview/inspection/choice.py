@@ -190,7 +190,7 @@ def describe_choice(
     relations : dict of lists, optional
         The `relations` of an inspection: a table with "view" and "verdict", whether views belong together.
     accuracy_by_view : dict of float, optional
-        The same of an inspection: how often each view alone is right.
+        The same of an inspection: share of held-out labels that are found from each view alone.
     held_out : dict, optional
         The same of an inspection: what held-out labels say of the whole.
     votes : dict, optional
@@ -204,12 +204,6 @@ def describe_choice(
     >>> table["weight"] = [1.0, 0.6]
     >>> describe_choice(table).split(":")[0]
     'Of 2 methods, those with the best evidence are combined'
-
-    One without any evidence beside others that have some has learned from them:
-
-    >>> table = {"name": ["latent", "self-training"], "weight": [0.5, 0.5], "accuracy": [0.8, float("nan")]}
-    >>> describe_choice(table).split(". ")[1]
-    'self-training learned from what it says, and has weight 0.50'
     """
     sentences = [*([describe_votes(votes)] if votes else []), *_describe_methods(candidates)]
     if not sentences:
@@ -231,11 +225,8 @@ def _describe_methods(candidates: Mapping[str, list[Any]]) -> list[str]:
     used = sorted((i for i, weight in enumerate(weights) if weight >= SHOWN), key=lambda i: -weights[i])
     if not used:
         return []
-    judged = [i for i in used if any(_known(candidates[kind][i]) for kind in EVIDENCE if kind in candidates)]
-    taught = [i for i in used if i not in judged] if judged else []
-    used = judged or used
     kinds = [kind for kind in EVIDENCE if kind in candidates and _known(candidates[kind][used[0]])]
-    rest = [i for i in range(len(names)) if i not in used + taught and kinds and _known(candidates[kinds[0]][i])]
+    rest = [i for i in range(len(names)) if i not in used and kinds and _known(candidates[kinds[0]][i])]
     rest.sort(key=lambda i: [-candidates[kind][i] if _known(candidates[kind][i]) else 0.0 for kind in kinds])
 
     def called(i: int) -> str:
@@ -254,11 +245,7 @@ def _describe_methods(candidates: Mapping[str, list[Any]]) -> list[str]:
     else:
         parts = [f"{called(i)}, weight {weights[i]:.2f}" for i in used]
         head += f"those with the best evidence are combined: {'; '.join(parts)}"
-    from_whom = "what it says" if len(used) == 1 else "what these say"
-    sentences = [
-        f"{head}.",
-        *(f"{called(i)} learned from {from_whom}, and has weight {weights[i]:.2f}." for i in taught),
-    ]
+    sentences = [f"{head}."]
     if rest and kinds:
         why = candidates.get("dropped", [None] * len(names))[rest[0]]
         lost = f"; it was not used: {why}" if why else ""
@@ -269,18 +256,16 @@ def _describe_methods(candidates: Mapping[str, list[Any]]) -> list[str]:
 
 
 def describe_views_alone(accuracy_by_view: Mapping[str, float]) -> str:
-    """Return how often one view alone is right, as far as the model can tell.
+    """Return how many held-out labels are found from one view alone.
 
     Examples
     --------
-    >>> describe_views_alone({"words": 0.9, "image": 0.31}).split(". ")[0]
-    'By its own estimate, from one view alone it is right by words for about 90 % of the objects, by image for 31 %'
+    >>> describe_views_alone({"words": 0.9, "image": 0.31})
+    'From one view alone 90 % of the held-out labels are found by words, 31 % by image.'
     """
-    shares = {name: f"{100 * share:.0f} %" for name, share in accuracy_by_view.items()}
-    (first, share), *others = shares.items()
-    named = [f"by {first} for about {share} of the objects", *(f"by {name} for {share}" for name, share in others)]
-    right = f"By its own estimate, from one view alone it is right {', '.join(named)}."
-    return f"{right} Its probabilities are then as sure as that."
+    (first, share), *others = accuracy_by_view.items()
+    head = f"From one view alone {share:.0%} of the held-out labels are found by {first}".replace("%", " %")
+    return ", ".join([head, *(f"{100 * share:.0f} % by {name}" for name, share in others)]) + "."
 
 
 def describe_misaligned(relations: Mapping[str, list[Any]]) -> str:

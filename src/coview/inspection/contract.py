@@ -203,8 +203,7 @@ class Inspection:
         interval at 95 %, "n_labels", their number, "largest_class", the share of all labels that the most frequent
         class has, and "calibration_error", NaN where they are too few; empty where it hides none.
     accuracy_by_view : dict of float
-        Share of objects that the model classifies rightly from each view alone, as far as it can tell; empty where it
-        does not say.
+        Share of the held-out labels that are found from each view alone; empty where none were held out.
     votes : dict
         Of clusters that clusterings voted for: "graphs" ("neighbors" or "anchors"), "n_clusterings", "share" (of the
         votes that an object's cluster has in the mean) and "by_cluster" (the same in each cluster); empty of others.

@@ -20,7 +20,6 @@ WIDTHS = (60, 26, 17)  # letters of a line of them
 TICK, EDGE = 7.0, 4.0  # points from a name to the panel; pixels that all texts keep from what is around
 MOST_TEXT = 0.62  # share of a panel's width that they may take
 MOST_NAMES = 0.45  # the same of names that do not fit beside the panel
-UNJUDGED = "not judged by held-out labels"
 
 
 class CandidatesDisplay:
@@ -78,8 +77,7 @@ class CandidatesDisplay:
         """
         table = self.candidates
         names, weights = list(map(str, table["name"])), np.asarray(table["weight"], dtype=float)
-        known = "accuracy" in table and not np.isnan(np.asarray(table["accuracy"], dtype=float)).all()
-        kind = "accuracy" if known else "reliability"
+        kind = "accuracy" if "accuracy" in table else "reliability"
         evidence = np.asarray(table[kind], dtype=float)
         size = (5.4 + 0.07 * max(max(map(len, names), default=0) - 12, 0), max(1.2 + 0.38 * len(names), 2.4))
         self.figure_, self.axes_ = panels(ax, 1, 1, size)
@@ -94,10 +92,8 @@ class CandidatesDisplay:
             self.ax_.plot(np.exp(-losses), heights, "D", ms=5, color="#16191f", label=mark)
             legend.append(f"diamond: {mark}")
         texts = []
-        for weight, loss, figure in zip(weights, losses, evidence):
+        for weight, loss in zip(weights, losses):
             text = f"weight {weight:.2f}" if weight > 0 else "not used"
-            if weight > 0 and known and np.isnan(loss) and np.isnan(figure):
-                text += f", {UNJUDGED}"
             texts.append(text if np.isnan(loss) else f"{text}, log loss {loss:.2f}")
         self.ax_.set_yticks(heights, names)
         self.ax_.set_xticks([0, 1], ["0", "1"])
