@@ -55,12 +55,12 @@ def test_files_keep_it(tmp_path):
 
 def test_a_loaded_table_equals_the_one_that_was_saved(tmp_path):
     data = make_topic_views(n_objects=40, n_clusters=2, random_state=0)
-    model = AutoClassifier(["linear"], random_state=0, cv=2).fit(data.views, data.target)
+    model = AutoClassifier(["latent"], random_state=0, cv=2).fit(data.views, data.target)
     model.candidates_["log_loss"] = [math.nan]
     save(model, tmp_path / "m")
     loaded = load(tmp_path / "m").candidates_
     assert loaded == model.candidates_ and (loaded != model.candidates_) is False
-    assert loaded != {**model.candidates_, "weight": [0.5]} and loaded != {"name": ["linear"]}
+    assert loaded != {**model.candidates_, "weight": [0.5]} and loaded != {"name": ["latent"]}
 
 
 @pytest.mark.parametrize(
