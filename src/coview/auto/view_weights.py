@@ -33,7 +33,7 @@ from coview.views.views import Views, n_present
 
 __all__ = ["weigh_views"]
 
-MOST_OBJECTS = 1000  # that are compared; 2,000 to 3,000 told nearly the same
+MOST_OBJECTS = 1000  # that are compared: a graph of more would take as long as the votes
 FEWEST_VECTORS = 10  # of two or three the first few decide by chance
 FLOOR = 0.05  # a view in which there is something counts for something
 
