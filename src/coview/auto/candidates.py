@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from coview.auto.links import with_smoothed
@@ -30,15 +30,18 @@ __all__ = [
     "FAILURES",
     "SCALING",
     "counted_views",
+    "join_tokens",
     "named_estimators",
     "pick",
     "preparation",
     "prepared",
+    "token_weights",
     "view_scalings",
     "with_seed",
     "within",
 ]
 
+WIDE = 50  # columns up to which counts may well be something else, such as the pixels of a small image
 # what a fit of a candidate may end in: it is dropped then, and the others go on
 FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError)
 WEIGHTED, GIVEN = "tf-idf", "unit length"  # how counts are made comparable, and those that have weights already
@@ -127,6 +130,49 @@ def preparation(views: Views, names: Sequence[str] | None = None) -> list[Any]:
     if measured:
         transformers.append(ScaledViews(views=measured).fit(_filled(views, measured)))
     return transformers
+
+
+def token_weights(views: Views) -> list[Any]:
+    """Transformers that weigh the tokens of views of many counts and leave rows as long as they are, learned.
+
+    None where there is one view alone, or none of many counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [step.views for step in token_weights(Views(words=np.eye(60), tags=np.eye(60)))]
+    [['words', 'tags']]
+    """
+    wide = [name for name in counted_views(views) if views[name].shape[1] > WIDE]
+    if not wide or len(views.names) == 1:
+        return []
+    return [clone(step).set_params(norm=None).fit(views) for step in weigh_counts(views, wide)]
+
+
+def join_tokens(views: Views, weights: list[Any]) -> Views:
+    """Return weighed views of counts as one, "tokens": rows side by side, in which a long view counts for more.
+
+    A view that is not given, or that an object lacks, has no tokens.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = Views(words=np.eye(60), tags=np.eye(60))
+    >>> join_tokens(X, token_weights(X))
+    Views of 60 rows
+      tokens  60 x 120  sparse float64  1.7 % non-zero
+    """
+    parts, there = [], np.zeros(len(views), dtype=bool)
+    for step in weights:
+        names = [name for name in step.views if name in views]
+        weighed = step.transform(views.select(*names)) if names else None
+        for name in step.views:
+            if weighed is None or name not in names:
+                parts.append(sparse.csr_array((len(views), len(step.idf_[name]))))
+                continue
+            parts.append(sparse.csr_array(weighed[name]))
+            there |= views.present[:, views.names.index(name)]
+    return Views({"tokens": sparse.csr_array(sparse.hstack(parts))}, present={"tokens": there})
 
 
 def view_scalings(steps: Iterable[Any]) -> dict[str, str]:

@@ -1,9 +1,14 @@
 """The clustering to trust where nobody knows which method suits the data: votes over graphs at several scales.
 
 Views are made comparable (counts weighed, measurements scaled); where links join alike objects, views smoothed over
-them stand beside the others (`links.py`); views in which there is nothing are left out (`clustering/relations.py`), and
-the others count as far as their halves agree (`view_weights.py`). Then many clusterings of the views' graphs vote
-(`votes.py`), and the number of clusters, where none is given, is one that comes back (`number.py`).
+them stand beside the others (`links.py`); views in which there is nothing are left out (`clustering/relations.py`).
+Then many clusterings of the views' graphs vote (`votes.py`), and the number of clusters, where none is given, is one
+that comes back (`number.py`).
+
+Two ideas of what a view is worth vote, each with half of the clusterings. In the one every view counts alike. In the
+other every token does, as in the likelihood of topic models: views of counts stand side by side with rows as long as
+they are, so that a title weighs less than its text. Without the second, a weak view of few words counts as much as a
+strong one of many.
 """
 
 from __future__ import annotations
@@ -19,12 +24,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from coview.auto.candidates import SCALING, preparation, prepared, view_scalings
+from coview.auto.candidates import SCALING, join_tokens, preparation, prepared, token_weights, view_scalings
 from coview.auto.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_links, smoothing
 from coview.auto.number import COLUMNS, OBJECTS_PER_CLUSTER, choose_number
 from coview.auto.objects import Objects
-from coview.auto.view_weights import weigh_views
-from coview.auto.votes import AnchorVotes, GraphVotes
+from coview.auto.votes import AnchorVotes, GraphVotes, count_votes, share_votes
 from coview.base import MultiViewEstimator, NumbersGate
 from coview.clustering.relations import RELATIONS, check_alignment, structured_views
 from coview.engines.loop import NO_DEADLINE, Deadline, largest_in_time, select_engine
@@ -45,10 +49,11 @@ from coview.views.views import Views
 
 __all__ = ["AutoClustering"]
 
-N_CLUSTERS = 8  # that links and views are judged by, where the number is not given
+N_CLUSTERS = 8  # that links are judged by, where the number is not given
 NUMBERED = 0.4  # share of the time for the number of clusters, where it is not given
 FITTED = 0.7  # share of the time for samples of growing size; the rest is for all objects
 FIRST = 300  # objects of the first of them
+TOKENS = "all_tokens"  # what the joined tokens of views of counts are called among these
 NEAR = "_near"  # what smoothed views are called by
 
 
@@ -99,10 +104,14 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         those that do not). Empty where the number was given.
     voters_ : estimator
         What clusters the objects, as `preparation_` makes them: by neighbor graphs, of more than 25,000 objects by
-        anchor graphs. Its `view_weights_` say how much each view counts: as far as half of its columns finds what the
-        other half finds.
+        anchor graphs.
+    token_voters_ : estimator or None
+        What else clusters them, where views of many counts stand beside other views: by graphs of all their tokens side
+        by side, in which a view with more tokens counts for more. Half of the votes are its own.
     preparation_ : list
         Fitted transformers that make the views comparable.
+    token_weights_ : list
+        Fitted transformers that weigh the tokens.
     scaling_ : dict of str
         How they do that, by view: "tf-idf" (counts, weighted), "unit length" (they have weights already), "standard"
         (numbers, each column divided by its standard deviation), "pareto" (amounts, by the root of it) or "centered"
@@ -157,6 +166,8 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         "links_": LINK_EVIDENCE,
         "view_relations_": RELATIONS,
         "voters_": rules.estimator(methods=["transform"]),
+        "token_voters_": rules.or_none(rules.estimator(methods=["transform"])),
+        "token_weights_": rules.sequence(rules.estimator(methods=["transform"])),
         "scaling_": SCALING,
         "preparation_": rules.sequence(rules.estimator(methods=["transform"])),
         "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
@@ -206,8 +217,12 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         unused = set(self.view_names_) - set(structured_views(self.view_relations_))
         if unused:
             ready = ready.select([name for name in ready.base.names if name.removesuffix(NEAR) not in unused])
-        settings = self._settings(ready.base, seed)
+        # who looks along links does not look at single tokens; of many objects anchors stand for the views alone
+        self.token_weights_ = [] if steps or given.many else token_weights(given.base.select(*ready.base.names))
+        settings = self._settings(ready.base)
         self.n_clusters_, self.n_clusters_evidence_ = self._number(ready.base, settings, seed, deadline, earlier)
+        if self.token_weights_:
+            ready = ready.through(partial(_with_tokens, tokens=join_tokens(given.base, self.token_weights_)))
         with silenced(but=InterruptedFitWarning):
             self.memberships_ = self._vote(ready, settings, seed, deadline).astype(floating_type(views), copy=False)
         if earlier is not None:
@@ -247,7 +262,6 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             **numbered(self.n_clusters_),
             views=self._view_inputs(),
             training=Training(self.memberships_, codes=self.labels_),
-            view_weights={name: w for name, w in self.voters_.view_weights_.items() if name in self.view_names_},
             votes=self._describe_votes(),
             numbers=self.n_clusters_evidence_,
             relations=self.view_relations_,
@@ -338,15 +352,12 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             )
         return number, table
 
-    def _settings(self, views: Views, seed: int) -> dict[str, Any]:
+    def _settings(self, views: Views) -> dict[str, Any]:
         """Return what `GraphVotes` is told: smoothed views are compared by their cosines, as what they were made of."""
         metric = {name: "cosine" for name in views.names if name not in self.view_names_}
-        with silenced(but=InterruptedFitWarning):
-            weights = weigh_views(views, self.n_clusters or N_CLUSTERS, metric, seed) if len(views.names) > 1 else None
         name = self.engine if isinstance(self.engine, str) else self.engine.name
         # the engine of a cluster is for rows that are not in memory
-        engine = "auto" if name == "dask" else self.engine
-        return {"metric": metric or "auto", "view_weights": weights, "engine": engine}
+        return {"metric": metric or "auto", "engine": "auto" if name == "dask" else self.engine}
 
     def _vote(self, objects: Objects, settings: dict[str, Any], seed: int, deadline: Deadline) -> np.ndarray:
         """Memberships of all objects; fills `voters_`.
@@ -363,8 +374,12 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         def cluster(views: Any) -> np.ndarray:
             nonlocal seconds
             began = time.monotonic()
-            self.voters_ = copy.copy(voters)
-            found = self.voters_.fit_transform(views)
+            self.voters_, self.token_voters_ = copy.copy(voters), None
+            if self.token_weights_:
+                self.token_voters_ = GraphVotes(self.n_clusters_, engine=settings["engine"], random_state=seed)
+                found = _count_together(self.voters_, self.token_voters_, views, seed)
+            else:
+                found = self.voters_.fit_transform(views)
             seconds = time.monotonic() - began
             self._log(f"{type(self.voters_).__name__} of {len(views):,} objects: {seconds:.1f} s")
             return found
@@ -382,7 +397,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         if len(rows) == len(base) and deadline.left() > seconds * len(objects) / len(base):
             return cluster(objects.all)
         tell("all objects")
-        return np.concatenate(over_rows(objects.all, partial(_place, self.voters_)))
+        return np.concatenate(over_rows(objects.all, partial(_place, self.voters_, self.token_voters_)))
 
     def _describe(self, objects: Objects) -> None:
         """Fill what is known of the clusters."""
@@ -396,7 +411,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         by_anchors = isinstance(self.voters_, AnchorVotes)
         return {
             "graphs": "anchors" if by_anchors else "neighbors",
-            "n_clusterings": len(self.voters_.centers_),
+            "n_clusterings": sum(len(some.centers_) for some in (self.voters_, self.token_voters_) if some is not None),
             "share": float(self.memberships_.max(axis=1).mean()),
             "by_cluster": self.cluster_votes_.tolist(),
         }
@@ -404,7 +419,8 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     def _renumber(self, order: np.ndarray) -> None:
         """Put the clusters into this order."""
         self.memberships_ = np.ascontiguousarray(self.memberships_[:, order])
-        self.voters_.shares_ = np.ascontiguousarray(self.voters_.shares_[:, :, order])
+        for voters in filter(None, (self.voters_, self.token_voters_)):
+            voters.shares_ = np.ascontiguousarray(voters.shares_[:, :, order])
 
     def _log(self, text: str) -> None:
         if self.verbose:
@@ -415,11 +431,13 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         views = self._new_views(X)
         ready = prepared(views, self.preparation_)
         some = [name for name in self.voters_.view_names_ if name in ready]
+        if self.token_voters_ is not None:
+            ready = _with_tokens(ready, join_tokens(views, self.token_weights_))
         lost = views.present.any(axis=1)
         found = np.full((len(views), self.n_clusters_), 1 / self.n_clusters_)
         if some:
-            ready = ready.select(*some)
-            found, lost = self.voters_.transform(ready), lost & ~ready.present.any(axis=1)
+            found = _place(self.voters_, self.token_voters_, ready)
+            lost &= ~ready.select(*some).present.any(axis=1)
         if lost.any():
             warn_user(
                 f"{lost.sum()} of {len(views)} objects have only views that the clusters were found without, so that "
@@ -442,5 +460,25 @@ def matching(known: np.ndarray, codes: np.ndarray, n_clusters: int) -> np.ndarra
     return linear_sum_assignment(-shared)[1]
 
 
-def _place(voters: Any, views: Views, first: int = 0) -> np.ndarray:
-    return voters.transform(views)
+def _with_tokens(views: Views, tokens: Views) -> Views:
+    """Return the views and the tokens of the same objects beside them."""
+    present = {name: views.present[:, v] for v, name in enumerate(views.names)}
+    return Views({**views, TOKENS: tokens["tokens"]}, present={**present, TOKENS: tokens.present[:, 0]}, ids=views.ids)
+
+
+def _count_together(voters: GraphVotes, token_voters: GraphVotes, views: Views, seed: int) -> np.ndarray:
+    """Cluster the views and their tokens, and count the votes of both; return memberships."""
+    own = [name for name in views.names if name != TOKENS]
+    votes = np.hstack([voters.cluster(views.select(*own)), token_voters.cluster(views.select(TOKENS))])
+    shares = count_votes(votes, voters.n_clusters, seed)
+    voters.shares_, token_voters.shares_ = np.split(shares, 2)
+    return share_votes(votes, shares)
+
+
+def _place(voters: Any, token_voters: GraphVotes | None, views: Views, first: int = 0) -> np.ndarray:
+    """Return the memberships of objects that come with some or all of the fitted views."""
+    some = views.select(*(name for name in voters.view_names_ if name in views))
+    if token_voters is None:
+        return voters.transform(some)
+    votes = np.hstack([voters.cast(some), token_voters.cast(views.select(TOKENS))])
+    return share_votes(votes, np.concatenate([voters.shares_, token_voters.shares_]))

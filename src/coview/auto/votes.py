@@ -39,7 +39,7 @@ from coview.engines.protocol import Engine, Tree, few_threads
 from coview.inspection import one_hot
 from coview.utils import fitted_state as rules
 from coview.utils.progress import counted
-from coview.validation import base_seed, per_view
+from coview.validation import base_seed
 
 __all__ = ["AnchorVotes", "GraphVotes", "count_votes", "share_votes"]
 
@@ -125,7 +125,7 @@ class GraphVotes(NeighborGraphEstimator):
         Number of neighbors at scale 1, as in `SpectralClusteringViews`.
     metric : str or dict of str, default="auto"
         As there.
-    view_weights, engine, random_state
+    engine, random_state
         As there.
 
     Attributes
@@ -155,19 +155,23 @@ class GraphVotes(NeighborGraphEstimator):
         *,
         n_neighbors: int | None = None,
         metric: Any = "auto",
-        view_weights: Any = None,
         engine: Any = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.metric = metric
-        self.view_weights = view_weights
         self.engine = engine
         self.random_state = random_state
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Cluster the objects at all scales and return their memberships, the shares of the votes; y is ignored."""
+        votes = self.cluster(X)
+        self.shares_ = count_votes(votes, self.n_clusters, base_seed(self.random_state))
+        return share_votes(votes, self.shares_)
+
+    def cluster(self, X: Any) -> np.ndarray:
+        """Cluster the objects at all scales and return the votes (objects x clusterings), -1 for none."""
         seed = base_seed(self.random_state)
         self.embed(X)
         with few_threads(self.embedding_.shape[1], self.n_clusters):
@@ -176,15 +180,13 @@ class GraphVotes(NeighborGraphEstimator):
                 seeds = [seed + scale * N_CLUSTERINGS + r for r in range(N_CLUSTERINGS)]
                 found += cluster_often(rows, len(self.part_weights_), self.n_clusters, seeds)
             self.centers_ = np.stack([centers for centers, _ in found])
-            votes = _known_votes(self.embedding_, np.column_stack([labels for _, labels in found]))
-            self.shares_ = count_votes(votes, self.n_clusters, seed)
-        return share_votes(votes, self.shares_)
+        return _known_votes(self.embedding_, np.column_stack([labels for _, labels in found]))
 
     def embed(self, X: Any) -> np.ndarray:
         """Eigenvectors of all graphs of these objects side by side, for each scale (scales x objects x columns)."""
         views, seed = self._fit_views(X), base_seed(self.random_state)
-        weights = per_view("view_weights", self.view_weights, self.view_names_)
-        self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
+        weights = np.ones(len(views.names))
+        self.view_weights_ = dict.fromkeys(views.names, 1.0)
         with few_threads(len(views), self.n_clusters):
             self._scale(views, weights)
             graphs, self.part_weights_ = self._all_graphs(views, weights)
@@ -197,12 +199,16 @@ class GraphVotes(NeighborGraphEstimator):
 
     def transform(self, X: Any) -> np.ndarray:
         """Memberships of objects, from some or all of the fitted views."""
+        return share_votes(self.cast(X), self.shares_)
+
+    def cast(self, X: Any) -> np.ndarray:
+        """Votes for objects (objects x clusterings), from some or all of the fitted views."""
         placed = self.place(X)
         labels = [
             nearest_center(placed[r // N_CLUSTERINGS], centers, len(self.part_weights_))
             for r, centers in enumerate(self.centers_)
         ]
-        return share_votes(_known_votes(placed, np.column_stack(labels)), self.shares_)
+        return _known_votes(placed, np.column_stack(labels))
 
     def place(self, X: Any) -> np.ndarray:
         """Where objects stand among the eigenvectors (scales x objects x columns), by their neighbors there."""
