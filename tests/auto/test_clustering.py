@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 
 from coview import AutoClustering, TableViews, Views, inspect, load, make_report, save
+from coview.auto.candidates import join_tokens, token_weights
 from coview.auto.votes import AnchorVotes, GraphVotes
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.exceptions import EngineError, ViewsError
@@ -312,3 +313,45 @@ def test_clusters_of_unequal_scale_are_told_apart():
     made = make_blobs_views(n_objects=200, n_clusters=4, random_state=0)
     stretched = made.views.map(lambda part: part * np.logspace(-3, 3, part.shape[1]))
     assert normalized_mutual_info(made.target, AutoClustering(4, random_state=0).fit(stretched).labels_) > 0.95
+
+
+def titled(seed=0):
+    """Texts that tell six groups, beside titles of three words that tell little of them."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(300) % 6
+    topics, tilts = rng.gamma(0.05, size=(6, 400)) + 1e-3, rng.gamma(0.3, size=(6, 120)) + 0.5
+    texts = np.stack([rng.multinomial(60, topics[z] / topics[z].sum()) for z in y])
+    titles = np.stack([rng.multinomial(3, tilts[z] / tilts[z].sum()) for z in y])
+    return Views(text=sparse.csr_array(texts.astype(float)), title=sparse.csr_array(titles.astype(float))), y
+
+
+def test_a_view_of_few_words_that_says_little_hurts_little():
+    X, y = titled()
+    alone, both = (AutoClustering(6, random_state=0).fit(views) for views in (X.select("text"), X))
+    assert alone.token_voters_ is None and both.token_voters_ is not None
+    found = [normalized_mutual_info(y, model.labels_) for model in (alone, both)]
+    assert found[1] > found[0] - 0.05
+    assert_array_equal(both.predict(X), both.labels_)
+
+
+def test_tokens_are_all_weighed_counts_side_by_side_as_long_as_they_are():
+    X, _ = titled()
+    joined = join_tokens(X, token_weights(X))["tokens"].toarray()
+    parts = []
+    for name in X.names:
+        counts = X[name].toarray()
+        idf = np.log((1 + len(X)) / (1 + (counts > 0).sum(axis=0))) + 1
+        parts.append(np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * idf)
+    assert_allclose(joined, np.hstack(parts))
+
+
+def test_objects_that_lack_a_view_have_the_tokens_of_the_others(tmp_path):
+    X, y = titled()
+    present = np.ones((300, 2), dtype=bool)
+    present[:40, 1], present[40:50, 0] = False, False
+    arrays = {name: X[name].toarray() * present[:, [v]] for v, name in enumerate(X.names)}
+    model = AutoClustering(6, random_state=0).fit(Views(arrays, present=present))
+    assert normalized_mutual_info(y[:40], model.labels_[:40]) > 0.8
+    assert_allclose(model.transform(X.select("text")).sum(axis=1), 1)
+    save(model, tmp_path / "model.coview")
+    assert_allclose(load(tmp_path / "model.coview").transform(X), model.transform(X))
