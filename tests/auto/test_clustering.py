@@ -316,12 +316,13 @@ def test_clusters_of_unequal_scale_are_told_apart():
 
 
 def titled(seed=0):
-    """Texts that tell six groups, beside titles of three words that tell little of them."""
+    """Texts that tell six groups, beside titles of four words that tell other groups, and little of these."""
     rng = np.random.default_rng(seed)
-    y = np.arange(300) % 6
-    topics, tilts = rng.gamma(0.05, size=(6, 400)) + 1e-3, rng.gamma(0.3, size=(6, 120)) + 0.5
-    texts = np.stack([rng.multinomial(60, topics[z] / topics[z].sum()) for z in y])
-    titles = np.stack([rng.multinomial(3, tilts[z] / tilts[z].sum()) for z in y])
+    y, other = np.arange(300) % 6, rng.integers(0, 6, 300)
+    topics, tilts = rng.gamma(0.08, size=(6, 400)) + 0.02, rng.gamma(0.05, size=(12, 120)) + 1e-3
+    topics, tilts = (part / part.sum(axis=1, keepdims=True) for part in (topics, tilts))
+    texts = np.stack([rng.multinomial(60, topics[z]) for z in y])
+    titles = np.stack([rng.multinomial(4, 0.8 * tilts[w] + 0.2 * tilts[6 + z]) for w, z in zip(other, y)])
     return Views(text=sparse.csr_array(texts.astype(float)), title=sparse.csr_array(titles.astype(float))), y
 
 
