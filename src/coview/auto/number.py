@@ -55,7 +55,7 @@ def choose_number(
     views : Views
         Prepared ones.
     settings : dict
-        Of `GraphVotes`: metric, weights of views and engine.
+        Of `GraphVotes`: metric and engine.
     seed : int
         Of the halves and the clusterings.
     deadline : Deadline
