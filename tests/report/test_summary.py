@@ -45,8 +45,7 @@ def test_nothing_is_warned_of_views_that_nobody_asked_alone():
     data = make_topic_views(60, n_clusters=3, random_state=0)
     X = Views(words=data.views["view0"], sizes=np.random.default_rng(0).normal(size=(60, 8)))
     model = AutoClustering(3, random_state=0).fit(X)
-    model.estimators_ = {"sphere": model.estimators_["sphere"]}  # which leaves measurements out
-    with pytest.warns(UserWarning, match="only views that the chosen methods leave out"):
+    with pytest.warns(UserWarning, match="only views that the clusters were found without"):
         model.transform(X.select("sizes"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

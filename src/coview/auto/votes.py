@@ -31,7 +31,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils.extmath import randomized_svd
 
 from coview.clustering.affinity import Graph, leading_vectors, unit_length
-from coview.clustering.anchor_graphs import AnchorGraphClustering, place_rows
+from coview.clustering.anchor_graphs import AnchorGraphClustering, place_joined
 from coview.clustering.spectral import beside_each_other, kmeans_of_parts, nearest_center, strong_columns
 from coview.clustering.view_graphs import NeighborGraphEstimator
 from coview.engines.loop import local_engine, select_engine
@@ -313,6 +313,6 @@ class _ShareOfVotes:
     shares: np.ndarray
 
     def __call__(self, rows: Tree) -> Tree:
-        placed, known = place_rows(rows, self.maps, self.ops)
+        placed, known = place_joined(rows, self.maps, self.ops)
         labels = np.where(known[:, None], cast_votes(placed, self.centers, self.ops), -1)
         return {"memberships": share_votes(labels, self.shares).astype(self.centers.dtype)}

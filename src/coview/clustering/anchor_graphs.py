@@ -46,7 +46,7 @@ from coview.views.arrays import take_rows
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["AnchorGraphClustering", "anchors_by_default", "place_rows"]
+__all__ = ["AnchorGraphClustering", "anchors_by_default", "place_joined"]
 
 SAMPLE = 20_000  # objects among which anchors and first centers are looked for
 MOST_IN_ALL = 2_000  # anchors of all views: a Gram matrix of them is kept for every repeat
@@ -333,7 +333,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
             self.singular_values_, self.maps_ = leading_maps(local.to_numpy(stats["gram"]), self.n_clusters, local)
             tell("k-means")
             joined = (steps.joined(block, local) for block in self._blocks(sample, local))
-            pairs = [place_rows(part, self.maps_, local) for part in joined]
+            pairs = [place_joined(part, self.maps_, local) for part in joined]
             # rows that no view says anything of lie at zero, and would draw a center there
             placed = [part[np.flatnonzero(known)] for part, known in pairs]
             if sum(map(len, placed)) < self.n_clusters:  # too few to start from
@@ -457,7 +457,7 @@ def leading_maps(gram: np.ndarray, count: int, ops: Engine) -> tuple[np.ndarray,
 # -- what is done with the rows of a block once they are joined
 
 
-def place_rows(rows: Tree, maps: np.ndarray, ops: Engine) -> tuple[Any, np.ndarray]:
+def place_joined(rows: Tree, maps: np.ndarray, ops: Engine) -> tuple[Any, np.ndarray]:
     """Rows of the singular vectors, those of each repeat of length 1, and which of them some view says anything of."""
     known = ops.to_numpy(rows["weights"][:, 0].sum(axis=1) > 0)
     return ops.anchor_embedding(rows["positions"], rows["weights"], ops.asarray(maps)), known
@@ -472,6 +472,6 @@ class _Nearest:
     centers: np.ndarray
 
     def __call__(self, rows: Tree) -> Tree:
-        placed, _ = place_rows(rows, self.maps, self.ops)
+        placed, _ = place_joined(rows, self.maps, self.ops)
         labels, _, _ = self.ops.center_sums(placed, self.ops.asarray(self.centers))
         return {"labels": self.ops.to_numpy(labels)}
