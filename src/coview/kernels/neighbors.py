@@ -2,8 +2,8 @@
 
     d(i, j)^2 = |x_i|^2 + |y_j|^2 - 2 <x_i, y_j>
 
-The products of a row with all others are summed in one array that stays in cache, and its nearest are kept on the way
-over it. No matrix of products is made, which in blocks takes more than twice as long.
+The products of a row with all others are summed in one array that stays in cache. Its nearest are gathered on the way
+over it, a few times as many as are asked for, and then thinned out: a sorted list or a heap takes several times as long. No matrix of products is made, which in blocks takes more than twice as long.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import numpy as np
 from coview.kernels.compiling import njit
 
 __all__ = ["nearest_sparse_rows"]
+
+_ROOM = 4  # times as many rows as are asked for are gathered before the farthest go
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -28,26 +30,42 @@ def nearest_sparse_rows(rows, columns, lengths, squares, others, distances, posi
     k = positions.shape[1]
     # in double precision: rows that are the same must come out at distance 0, which is a difference of squares
     products = np.empty(n)
-    near = np.empty(k)
-    at = np.empty(k, dtype=np.int64)
+    room = _ROOM * k
+    near = np.empty(room)
+    at = np.empty(room, dtype=np.int64)
     for i in range(start, stop):
         products[:] = 0.0
         for a in range(indptr[i], indptr[i + 1]):
             x = np.float64(data[a])
             for b in range(begins[indices[a]], begins[indices[a] + 1]):
                 products[members[b]] += x * values[b]
-        near[:] = np.inf
+        count = 0
+        limit = np.inf
         for j in range(n):
             d = squares[j] - 2.0 * products[j]
-            # few rows get beyond this line, so that a sorted list is as quick as a heap
-            if d < near[k - 1] and not (others and i == j):
-                t = k - 1
-                while t > 0 and near[t - 1] > d:
-                    near[t] = near[t - 1]
-                    at[t] = at[t - 1]
-                    t -= 1
-                near[t] = d
-                at[t] = j
+            if d < limit and not (others and i == j):
+                near[count] = d
+                at[count] = j
+                count += 1
+                if count == room:
+                    count, limit = _keep_nearest(near, at, count, k)
+        count, _ = _keep_nearest(near, at, count, k)
+        order = np.argsort(near[:count], kind="mergesort")  # of equal ones, the first
         for t in range(k):
-            distances[i, t] = np.sqrt(max(near[t] + lengths[i], 0.0))
-            positions[i, t] = at[t]
+            distances[i, t] = np.sqrt(max(near[order[t]] + lengths[i], 0.0))
+            positions[i, t] = at[order[t]]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _keep_nearest(near, at, count, k):
+    """Keep the k nearest of those gathered, in their order; return how many there are, and the farthest distance."""
+    limit = np.partition(near[:count], k - 1)[k - 1]
+    ties = k - np.sum(near[:count] < limit)
+    kept = 0
+    for t in range(count):
+        if near[t] < limit or (near[t] == limit and ties > 0):
+            ties -= near[t] == limit
+            near[kept] = near[t]
+            at[kept] = at[t]
+            kept += 1
+    return kept, limit
