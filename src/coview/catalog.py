@@ -98,7 +98,7 @@ TRANSFORMERS = {
 }
 
 # parts of estimators: saved and loaded with them
-_PARTS = {"AnchorVotes": "coview.auto.votes", "GraphVotes": "coview.auto.votes"}
+_PARTS = {"GraphVoter": "coview.auto.votes"}
 
 
 def _modules() -> dict[str, str]:

@@ -9,12 +9,10 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.datasets import load_wine
 
 from coview import AutoClustering, TableViews, Views, inspect, load, make_report, save
 from coview.auto.candidates import join_tokens, token_weights
-from coview.auto.votes import AnchorVotes, GraphVotes
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.exceptions import EngineError, ViewsError
 from coview.inspection.choice import describe_choice
@@ -156,7 +154,7 @@ def test_clusters_that_run_into_each_other_are_less_sure():
     means = [model.memberships_[model.labels_ == z, z].mean() for z in range(3)]
     assert_allclose(model.cluster_votes_, means)
     told = inspect(model).votes
-    assert told["n_clusterings"] == 40 and told["graphs"] == "neighbors"
+    assert told["by_views"] == 20 and told["by_tokens"] == 0
     assert told["share"] == pytest.approx(model.memberships_.max(axis=1).mean())
     sentence = f"the surest cluster is {apart} (100 %), the least sure {model.cluster_votes_.argmin()}"
     assert sentence in repr(inspect(model)) and sentence in make_report(model, X).html
@@ -190,8 +188,8 @@ def test_a_number_of_clusters_that_nothing_bears_out_is_told():
 @pytest.fixture
 def few_in_memory(monkeypatch):
     """So few objects at once that a few hundred are many."""
-    for name, size in (("BASE", 300), ("BLOCK", 128)):
-        monkeypatch.setattr(f"coview.auto.objects.{name}", size)
+    for name, size in (("MOST_OBJECTS", 500), ("SAMPLE", 300), ("BLOCK", 128)):
+        monkeypatch.setattr(f"coview.auto.clustering.{name}", size)
 
 
 @pytest.fixture(scope="module")
@@ -199,13 +197,15 @@ def many():
     return make_topic_views(n_objects=700, n_clusters=3, random_state=0)
 
 
-def test_many_objects_are_clustered_by_anchors(few_in_memory, many):
+def test_of_many_objects_a_sample_is_clustered_and_places_the_others(few_in_memory, many):
     model = AutoClustering(3, random_state=0).fit(many.views)
-    assert isinstance(model.voters_, AnchorVotes)
-    assert model.labels_.shape == (700,) and model.memberships_.shape == (700, 3)
+    assert len(model.sample_) == 300 and model.memberships_.shape == (700, 3)
     assert normalized_mutual_info(many.target, model.labels_) > 0.9
     assert_array_equal(model.predict(many.views), model.labels_)
-    assert "graphs of objects and anchors" in repr(inspect(model))
+    alone = AutoClustering(3, random_state=0).fit(many.views[model.sample_])
+    assert_allclose(alone.memberships_, model.memberships_[model.sample_])
+    others = np.setdiff1d(np.arange(700), model.sample_)
+    assert_allclose(alone.transform(many.views[others]), model.memberships_[others], atol=1e-6)
 
 
 def test_rows_that_are_read_when_needed_give_the_same_as_in_memory(few_in_memory, many):
@@ -232,37 +232,18 @@ def test_lazy_rows_are_checked_as_those_in_memory(few_in_memory, many):
 
 @pytest.mark.parametrize("size", [10_000, 300])
 def test_objects_without_any_view_belong_to_all_clusters_alike(many, monkeypatch, size):
-    monkeypatch.setattr("coview.auto.objects.BASE", size)
+    monkeypatch.setattr("coview.auto.clustering.MOST_OBJECTS", size)
+    monkeypatch.setattr("coview.auto.clustering.SAMPLE", 300)
     present = np.ones((700, len(many.views.names)), dtype=bool)
     present[3:6] = False
     keep = sparse.diags_array(present[:, 0].astype(float))
     X = Views({name: sparse.csr_array(keep @ part) for name, part in many.views.items()}, present=present)
     model = AutoClustering(3, random_state=0).fit(X)
-    assert isinstance(model.voters_, GraphVotes if size > 700 else AnchorVotes)
+    assert len(model.sample_) == min(size, 700)
     assert_allclose(model.memberships_[3:6], 1 / 3, rtol=1e-6)
 
 
 # -- fits and files
-
-
-def test_a_warm_start_keeps_the_numbers_of_the_clusters(many):
-    model = AutoClustering(3, random_state=0).fit(many.views[:200])
-    few = model.labels_
-    again = clone(model).set_params(warm_start=True, random_state=5)
-    again.__dict__.update({name: value for name, value in vars(model).items() if name.endswith("_")})
-    again.fit(many.views)
-    assert np.mean(again.labels_[:200] == few) > 0.9
-    assert_array_equal(again.predict(many.views), again.labels_)
-    assert normalized_mutual_info(many.target, again.labels_) > 0.9
-    with pytest.raises(ViewsError, match="warm_start needs the views of the earlier one"):
-        again.fit(many.views.select("view0"))
-
-
-def test_a_warm_start_says_that_another_number_of_clusters_is_not_used(counts):
-    model = AutoClustering(3, warm_start=True, random_state=0).fit(counts.views)
-    with pytest.warns(UserWarning, match=r"n_clusters=5 is not used: .* keeps the 3 clusters"):
-        model.set_params(n_clusters=5).fit(counts.views)
-    assert model.n_clusters_ == 3
 
 
 def test_new_objects_are_placed_by_any_view(counts, fitted):
@@ -288,7 +269,7 @@ def test_the_same_seed_gives_the_same(counts, fitted):
 
 def test_progress_is_said_where_asked(counts, capsys):
     AutoClustering(3, verbose=1, random_state=0).fit(counts.views)
-    assert "AutoClustering, GraphVotes of 150 objects: " in capsys.readouterr().err
+    assert "AutoClustering, votes of 150 objects: " in capsys.readouterr().err
 
 
 def test_an_engine_that_is_not_there_is_refused(counts):
@@ -329,7 +310,7 @@ def titled(seed=0):
 def test_a_view_of_few_words_that_says_little_hurts_little():
     X, y = titled()
     alone, both = (AutoClustering(6, random_state=0).fit(views) for views in (X.select("text"), X))
-    assert alone.token_voters_ is None and both.token_voters_ is not None
+    assert len(alone.voters_) == 1 and len(both.voters_) == 2
     found = [normalized_mutual_info(y, model.labels_) for model in (alone, both)]
     assert found[1] > found[0] - 0.05
     assert_array_equal(both.predict(X), both.labels_)

@@ -199,7 +199,7 @@ def test_features_smoothed_over_links_make_better_clusters_than_both_as_they_are
     views, y = made("within", links=2)
     model, plain = (AutoClustering(K, links=links, random_state=0).fit(views) for links in (None, False))
     assert model.links_["join"] and model.links_["used"]
-    assert list(model.voters_.view_names_) == ["words", "cites", "words_near"]
+    assert list(model.voters_[0].view_names_) == ["words", "cites", "words_near"]
     score, without = (normalized_mutual_info(y, each.labels_) for each in (model, plain))
     assert score > 0.95 and score > without
 
@@ -207,7 +207,7 @@ def test_features_smoothed_over_links_make_better_clusters_than_both_as_they_are
 def test_links_may_be_taken_as_any_other_features():
     model = AutoClustering(K, links=False, random_state=0).fit(made("within")[0])
     assert model.links_ is None
-    assert list(model.voters_.view_names_) == ["words", "cites"]
+    assert list(model.voters_[0].view_names_) == ["words", "cites"]
 
 
 @pytest.mark.parametrize("kind", ["between", "anywhere"])
@@ -223,18 +223,12 @@ def test_links_that_join_unlike_objects_are_left_out_and_it_is_said_why(kind):
 def test_links_that_the_user_names_take_part(kind):
     model = AutoClustering(K, links="cites", random_state=0).fit(made(kind)[0])
     assert not model.links_["join"] and model.links_["used"]
-    assert "words_near" in model.voters_.view_names_
+    assert "words_near" in model.voters_[0].view_names_
 
 
 def test_links_alone_have_nothing_to_be_smoothed():
     model = AutoClustering(K, links="cites", random_state=0).fit(made("within")[0].select("cites"))
-    assert not model.links_["used"] and list(model.voters_.view_names_) == ["cites"]
-
-
-def test_a_warm_start_goes_on_with_links_that_were_named():
-    views, _ = made("anywhere")
-    model = AutoClustering(K, links="cites", warm_start=True, random_state=0).fit(views)
-    np.testing.assert_array_equal(model.labels_, model.fit(views).labels_)
+    assert not model.links_["used"] and list(model.voters_[0].view_names_) == ["cites"]
 
 
 def test_new_objects_come_from_any_views(linked):
@@ -262,13 +256,6 @@ def test_links_without_ids_are_used_too(linked):
     assert normalized_mutual_info(model.labels_, unnamed.labels_) > 0.95
 
 
-def test_a_warm_start_goes_on_with_the_links(linked):
-    views, _, _ = linked
-    model = AutoClustering(K, warm_start=True, random_state=0).fit(views)
-    before = model.labels_
-    np.testing.assert_array_equal(model.fit(views).labels_, before)
-
-
 def test_links_of_lazy_views_are_features_unless_they_are_asked_for():
     lazy = LazyViews.from_views(made("within", ids=True)[0], 100)
     assert AutoClustering(K, random_state=0).fit(lazy).links_ is None
@@ -286,8 +273,8 @@ def test_links_of_many_objects_are_smoothed_over_as_of_few(monkeypatch):
     views, _ = made("within", links=2)
     one_way = views.map({"cites": lambda part: sparse.csr_array(sparse.triu(part))})
     few = AutoClustering(K, links="cites", random_state=0).fit(one_way)
-    for name, size in (("BASE", 150), ("BLOCK", 64)):
-        monkeypatch.setattr(f"coview.auto.objects.{name}", size)
+    for name, size in (("MOST_OBJECTS", 150), ("SAMPLE", 150), ("BLOCK", 64)):
+        monkeypatch.setattr(f"coview.auto.clustering.{name}", size)
     many = AutoClustering(K, links="cites", random_state=0).fit(one_way)
     assert many.labels_.shape == (N,)
     for model in (few, many):

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from coview import load, save
-from coview.auto.votes import AnchorVotes, GraphVotes, cluster_often, count_votes, share_votes
+from coview.auto import votes
+from coview.auto.votes import GraphVoter, count_votes
 from coview.clustering.affinity import neighbor_graph, neighbor_graphs
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.metrics import normalized_mutual_info
@@ -32,7 +32,7 @@ def cast():
 
 def test_votes_are_those_of_the_formula(cast):
     y, labels = cast
-    shares = count_votes(labels, 4, 0)
+    found = count_votes(labels, 4, 0)
     columns, of = [], []
     for r, codes in enumerate(labels.T):
         for c in range(4):
@@ -49,7 +49,6 @@ def test_votes_are_those_of_the_formula(cast):
             np.bincount(final[labels[known, r] == labels[i, r]], minlength=4) for r in range(5) if labels[i, r] >= 0
         ]
         naive[i] = np.mean([part / part.sum() for part in parts], axis=0)
-    found = share_votes(labels, shares)
     assert normalized_mutual_info(found.argmax(axis=1), naive.argmax(axis=1)) == pytest.approx(1)
     order = [naive[found.argmax(axis=1) == z].sum(axis=0).argmax() for z in range(4)]  # names are free
     assert_allclose(found[known], naive[known][:, order], atol=1e-12)
@@ -59,7 +58,7 @@ def test_votes_are_those_of_the_formula(cast):
 
 def test_votes_are_right_where_most_of_the_clusterings_are_not(cast):
     y, labels = cast
-    found = share_votes(labels, count_votes(labels, 4, 0)).argmax(axis=1)
+    found = count_votes(labels, 4, 0).argmax(axis=1)
     known = (labels >= 0).any(axis=1)
     best = max(normalized_mutual_info(y[known], codes[known]) for codes in labels.T)
     assert normalized_mutual_info(y[known], found[known]) > best
@@ -69,8 +68,7 @@ def test_many_clusters_that_all_clusterings_agree_on_are_all_found():
     """All have the same singular value."""
     y = np.arange(1200) % 100
     labels = np.column_stack([renamed(y, 0.0, seed) for seed in range(20)])
-    shares = count_votes(labels, 100, 0)
-    assert normalized_mutual_info(y, share_votes(labels, shares).argmax(axis=1)) > 0.99
+    assert normalized_mutual_info(y, count_votes(labels, 100, 0).argmax(axis=1)) > 0.99
 
 
 def test_graphs_of_all_scales_are_of_one_search():
@@ -87,47 +85,54 @@ def test_columns_fewer_than_given_tell_the_same_clusters():
     made = make_blobs_views(n_objects=90, n_clusters=3, random_state=0)
     rows = np.hstack([part - part.mean(axis=0) for part in made.views.values()])
     rows = np.hstack([rows, rows])
-    for centers, labels in cluster_often(rows, 2, 3, [0, 1]):
-        assert centers.shape == (3, rows.shape[1])
-        assert_array_equal(np.bincount(labels, minlength=3), [30, 30, 30])
+    labels = votes._cluster_rows(rows, 2, 3, [0, 1])
+    rows[:5, : rows.shape[1] // 2] = 0.0  # a few that lack a part go to the nearest centers
+    for codes in (*labels.T, *votes._cluster_rows(rows, 2, 3, [0, 1]).T):
+        assert_array_equal(np.bincount(codes, minlength=3), [30, 30, 30])
 
 
-@pytest.mark.parametrize("kind", [GraphVotes, AnchorVotes])
-def test_memberships_are_shares_of_votes_and_those_of_new_objects_too(kind, tmp_path):
-    made = make_topic_views(n_objects=200, n_clusters=4, overlap=0.4, random_state=0)
-    model = kind(4, random_state=0)
-    found = model.fit_transform(made.views)
-    assert_allclose(found.sum(axis=1), 1, rtol=1e-6)
-    assert normalized_mutual_info(made.target, found.argmax(axis=1)) > 0.9
-    assert_array_equal(model.transform(made.views).argmax(axis=1), found.argmax(axis=1))
-    save(model, tmp_path / "votes.coview")
-    again = load(tmp_path / "votes.coview").transform(made.views[:20])
-    assert_allclose(again, model.transform(made.views[:20]), rtol=1e-6)
+def fit_voter(X, n_clusters: int = 4) -> tuple[GraphVoter, np.ndarray]:
+    voter = GraphVoter(n_clusters)
+    return voter, count_votes(voter.cluster(voter.embed(X, 0), n_clusters, 0), n_clusters, 0)
 
 
-def test_graphs_and_anchors_find_the_same():
-    made = make_topic_views(n_objects=600, n_clusters=5, random_state=0)
-    graphs, anchors = (
-        kind(5, random_state=0).fit_transform(made.views).argmax(axis=1) for kind in (GraphVotes, AnchorVotes)
-    )
-    assert normalized_mutual_info(graphs, anchors) > 0.95
+def test_fitted_objects_are_placed_where_they_are_and_others_by_their_neighbors():
+    made = make_topic_views(n_objects=240, n_clusters=4, overlap=0.4, random_state=0)
+    voter, found = fit_voter(made.views[:200])
+    assert normalized_mutual_info(made.target[:200], found.argmax(axis=1)) > 0.9
+    assert_allclose(voter.place(made.views[:200], found), found, atol=1e-6)
+    others = voter.place(made.views[200:], found)
+    assert_allclose(others.sum(axis=1), 1)
+    assert normalized_mutual_info(made.target[200:], others.argmax(axis=1)) > 0.8
 
 
-@pytest.mark.parametrize("kind", [GraphVotes, AnchorVotes])
-def test_objects_without_any_feature_belong_to_all_clusters_alike(kind):
+def test_a_new_object_has_the_mean_of_its_neighbors_at_all_scales():
+    rng = np.random.default_rng(0)
+    rows, new = rng.normal(size=(60, 3)), rng.normal(size=(1, 3))
+    voter, memberships = GraphVoter(2, n_neighbors=8, metric="centered"), rng.dirichlet(np.ones(2), 60)
+    voter.embed({"a": rows}, 0)
+    scaled = voter.scalings_["a"]
+    gaps = np.linalg.norm((rows - new) / scaled["deviation"], axis=1)
+    near, expected = np.argsort(gaps), []
+    for count in (2, 4, 8, 16):
+        weights = np.exp(-((gaps[near[:count]] / gaps[near[count - 1]]) ** 2))
+        expected.append(weights @ memberships[near[:count]] / weights.sum())
+    assert_allclose(voter.place({"a": new}, memberships)[0], np.mean(expected, axis=0))
+
+
+def test_objects_without_any_feature_belong_to_all_clusters_alike():
     made = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
     keep = sparse.diags_array((np.arange(120) > 3).astype(float))
     X = made.views.map(lambda part: sparse.csr_array(keep @ part))
-    model = kind(3, random_state=0)
-    found = model.fit_transform(X)
+    voter, found = fit_voter(X, 3)
     assert_allclose(found[:4], 1 / 3, rtol=1e-6)
-    assert_allclose(model.transform(X)[:4], 1 / 3, rtol=1e-6)
+    assert_allclose(voter.place(X, found)[:4], 0)
     assert normalized_mutual_info(made.target[4:], found[4:].argmax(axis=1)) > 0.9
 
 
 def test_objects_in_the_wrong_cluster_are_less_sure():
     made = make_topic_views(n_objects=300, n_clusters=3, overlap=0.8, length=20, random_state=0)
-    found = GraphVotes(3, random_state=0).fit_transform(made.views)
+    _, found = fit_voter(made.views, 3)
     sizes = np.zeros((3, 3))
     np.add.at(sizes, (found.argmax(axis=1), made.target), 1)
     right = sizes.argmax(axis=1)[found.argmax(axis=1)] == made.target

@@ -2,36 +2,36 @@
 
 Views are made comparable (counts weighed, measurements scaled); where links join alike objects, views smoothed over
 them stand beside the others (`links.py`); views in which there is nothing are left out (`clustering/relations.py`).
-Then many clusterings of the views' graphs vote (`votes.py`), and the number of clusters, where none is given, is one
-that comes back (`number.py`).
+Then many clusterings of the views' graphs vote (`votes.py`), and the number of clusters, where none is given, is the
+one that tells most that comes back (`number.py`).
 
 Two ideas of what a view is worth vote, each with half of the clusterings. In the one every view counts alike. In the
 other every token does, as in the likelihood of topic models: views of counts stand side by side with rows as long as
 they are, so that a title weighs less than its text. Without the second, a weak view of few words counts as much as a
 strong one of many.
+
+Graphs of neighbors compare every object with every other. Of more than `MOST_OBJECTS`, or of as many as there is time
+for, a sample is clustered, and all others go where their neighbors in it are, as new objects do.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from coview.auto.candidates import SCALING, join_tokens, preparation, prepared, token_weights, view_scalings
 from coview.auto.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_links, smoothing
-from coview.auto.number import COLUMNS, OBJECTS_PER_CLUSTER, choose_number
-from coview.auto.objects import Objects
-from coview.auto.votes import AnchorVotes, GraphVotes, count_votes, share_votes
+from coview.auto.number import COLUMNS, OBJECTS_PER_CLUSTER, compare_numbers
+from coview.auto.votes import N_CLUSTERINGS, SCALES, GraphVoter, count_votes
 from coview.base import MultiViewEstimator, NumbersGate
 from coview.clustering.relations import RELATIONS, check_alignment, structured_views
-from coview.engines.loop import NO_DEADLINE, Deadline, largest_in_time, select_engine
+from coview.engines.loop import Deadline, largest_in_time, select_engine
 from coview.engines.passes import blockwise
 from coview.engines.protocol import floating_type, over_rows
 from coview.exceptions import InterruptedFitWarning, ViewsError
@@ -41,6 +41,7 @@ from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, TEXT, TRUTH, integer
 from coview.utils.progress import print_line, tell
+from coview.utils.sampling import sample_positions
 from coview.utils.warn import silenced, warn_user
 from coview.validation import base_seed, check_enough_objects
 from coview.views.lazy import LazyViews
@@ -49,11 +50,13 @@ from coview.views.views import Views
 
 __all__ = ["AutoClustering"]
 
-N_CLUSTERS = 8  # that links are judged by, where the number is not given
+MOST_OBJECTS = 20_000  # that are clustered: their neighbors take half a minute on two cores where texts are long
+SAMPLE = 5_000  # of more objects, and those that the number of clusters is chosen by
+LINKED_CLUSTERS = 8  # that links are judged by, where the number is not given
 NUMBERED = 0.4  # share of the time for the number of clusters, where it is not given
 FITTED = 0.7  # share of the time for samples of growing size; the rest is for all objects
 FIRST = 300  # objects of the first of them
-TOKENS = "all_tokens"  # what the joined tokens of views of counts are called among these
+BLOCK = 8192  # objects that are placed at a time
 NEAR = "_near"  # what smoothed views are called by
 
 
@@ -64,9 +67,8 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     Parameters
     ----------
     n_clusters : int or None, default=8
-        Number of clusters. None chooses it too: the number whose clusters tell most that comes back, by other scales
-        and on other objects (`n_clusters_evidence_`), 2 to 20 or, where 14 and more are among the best of these, to
-        100. Where no number is borne out, a warning says it.
+        Number of clusters. None chooses it too, from 2 to 100: the number whose clusters tell most that comes back on
+        other objects (`n_clusters_evidence_`). Where no number is borne out, a warning says it.
     links : str, False or None, default=None
         A view of links among the objects, which the other views are smoothed over; the smoothed ones stand beside them.
         Its columns are the objects: named by their ids, or in the order of the rows. None looks for such a view, and
@@ -75,12 +77,9 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     time_budget : float or None, default=None
         Seconds that `fit` may take. Where they do not suffice for all objects, a sample is clustered, as large as there
         is time for, and the others go where their neighbors in it are.
-    warm_start : bool, default=False
-        Another `fit` of a fitted model keeps the number of clusters and numbers them as before where they are alike.
-        For the same kind of data with more objects.
     engine : str or engine, default="auto"
-        Where neighbors and anchor graphs are computed. "auto", "cpu", "cuda", "dask", "reference" or an engine object;
-        "auto" is the processor, and of dask collections their cluster.
+        Where neighbors are looked for. "auto", "cpu", "cuda", "dask", "reference" or an engine object; "auto" is the
+        processor, and of dask collections their cluster.
     <shared: random_state>
     verbose : int or None, default=None
         1 writes to standard error what was found and how long it took; 0 nothing. None shows where the fit stands in
@@ -98,16 +97,15 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     n_clusters_ : int
         Number of clusters, given or chosen.
     n_clusters_evidence_ : dict of lists
-        A table with one row for each number that was tried: "n_clusters", "scales" and "samples" (adjusted mutual
-        information of the clusters by some scales with those by the others, and of the clusters of one half of the
-        objects with where the other half places them) and "information" (nats of the clusters that come back, less
-        those that do not). Empty where the number was given.
-    voters_ : estimator
-        What clusters the objects, as `preparation_` makes them: by neighbor graphs, of more than 25,000 objects by
-        anchor graphs.
-    token_voters_ : estimator or None
-        What else clusters them, where views of many counts stand beside other views: by graphs of all their tokens side
-        by side, in which a view with more tokens counts for more. Half of the votes are its own.
+        A table with one row for each number that was tried: "n_clusters", "stability" (adjusted mutual information of
+        the clusters of one half of the objects with where the other half places them) and "information" (nats of the
+        clusters that come back, less those that do not). Empty where the number was given.
+    voters_ : list of estimators
+        What clusters the objects, as `preparation_` makes them, by graphs of neighbors: one that counts every view
+        alike, and where views of many counts stand beside other views, one that counts every token alike.
+    sample_ : ndarray of int
+        Positions of the objects that were clustered, all of them for the most part; the others, and new objects, are
+        placed by their neighbors among these.
     preparation_ : list
         Fitted transformers that make the views comparable.
     token_weights_ : list
@@ -150,7 +148,8 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
 
     labels_: np.ndarray
     memberships_: np.ndarray
-    voters_: GraphVotes | AnchorVotes
+    sample_: np.ndarray
+    voters_: list[GraphVoter]
     preparation_: list[Any]
     _models_counts = False
     _takes_lazy = True
@@ -165,19 +164,15 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         ),
         "links_": LINK_EVIDENCE,
         "view_relations_": RELATIONS,
-        "voters_": rules.estimator(methods=["transform"]),
-        "token_voters_": rules.or_none(rules.estimator(methods=["transform"])),
+        "voters_": rules.sequence(rules.estimator(methods=["place"])),
+        "sample_": rules.integers(None, below="objects", rising=True),
         "token_weights_": rules.sequence(rules.estimator(methods=["transform"])),
         "scaling_": SCALING,
         "preparation_": rules.sequence(rules.estimator(methods=["transform"])),
         "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
         "cluster_frequencies_": rules.by_view(rules.floats("clusters", "features of {view}")),
     }
-    _parameters = {
-        "n_clusters": integer() | NONE,
-        "warm_start": TRUTH,
-        "links": TEXT | TRUTH | NONE,
-    }
+    _parameters = {"n_clusters": integer() | NONE, "links": TEXT | TRUTH | NONE}
 
     def __init__(
         self,
@@ -185,7 +180,6 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         *,
         links: Any = None,
         time_budget: float | None = None,
-        warm_start: bool = False,
         engine: Any = "auto",
         random_state: Any = None,
         verbose: int | None = None,
@@ -193,7 +187,6 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self.n_clusters = n_clusters
         self.links = links
         self.time_budget = time_budget
-        self.warm_start = warm_start
         self.engine = engine
         self.random_state = random_state
         self.verbose = verbose
@@ -203,34 +196,29 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         deadline = Deadline.after(self.time_budget)
         if not isinstance(self.engine, str) or self.engine != "auto":
             select_engine(self.engine)  # one that is not there is refused before anything is computed
-        earlier = self._earlier()
-        views = self._checked_views(X, earlier)
-        seed = base_seed(self.random_state)
-        given = Objects.of(views, seed)
+        views, seed = self._checked_views(X), base_seed(self.random_state)
+        steps = self._smoothing(views, seed)
         # smoothed once, all objects together: one by one or in blocks they lack links of others to them
-        steps = self._smoothing(views, seed, earlier)
-        beside = Objects.of(prepared(views, steps), seed) if steps else given
-        self.preparation_ = [*steps, *preparation(beside.base, views.names)]
+        whole = prepared(views, steps)
+        self.sample_ = sample_positions(len(views), SAMPLE if len(views) > MOST_OBJECTS else MOST_OBJECTS, seed)
+        base = whole[self.sample_] if len(self.sample_) < len(views) else whole[: len(views)]
+        self.preparation_ = [*steps, *preparation(base, views.names)]
         self.scaling_ = view_scalings(self.preparation_)
-        ready = beside.through(partial(prepared, by=self.preparation_[len(steps) :]))
-        self.view_relations_ = check_alignment(ready.base.select(*self.view_names_), seed)
-        unused = set(self.view_names_) - set(structured_views(self.view_relations_))
-        if unused:
-            ready = ready.select([name for name in ready.base.names if name.removesuffix(NEAR) not in unused])
-        # who looks along links does not look at single tokens; of many objects anchors stand for the views alone
-        self.token_weights_ = [] if steps or given.many else token_weights(given.base.select(*ready.base.names))
-        settings = self._settings(ready.base)
-        self.n_clusters_, self.n_clusters_evidence_ = self._number(ready.base, settings, seed, deadline, earlier)
-        if self.token_weights_:
-            ready = ready.through(partial(_with_tokens, tokens=join_tokens(given.base, self.token_weights_)))
+        self.view_relations_ = check_alignment(
+            prepared(base, self.preparation_[len(steps) :]).select(*views.names), seed
+        )
+        names = structured_views(self.view_relations_)
+        # who looks along links does not look at single tokens
+        self.token_weights_ = [] if steps else token_weights(base.select(*names))
+        families = self._families(base)
+        self._choose_number(families, seed, deadline.share(NUMBERED))
         with silenced(but=InterruptedFitWarning):
-            self.memberships_ = self._vote(ready, settings, seed, deadline).astype(floating_type(views), copy=False)
-        if earlier is not None:
-            known = earlier.predict(given.base)
-            codes = self.memberships_[given.base_rows].argmax(axis=1)
-            self._renumber(matching(known, codes, self.n_clusters_))
+            self.memberships_ = self._vote(families, seed, deadline.share(FITTED))
+            if len(self.sample_) < len(views):
+                self.memberships_ = self._place_all(whole)
+        self.memberships_ = self.memberships_.astype(floating_type(views), copy=False)
         self.labels_ = self.memberships_.argmax(axis=1)
-        self._describe(given)
+        self._describe(views[self.sample_])
         return self
 
     @blockwise
@@ -244,10 +232,10 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         return self._memberships(X)
 
     def _traveling(self) -> AutoClustering:
-        """Return a copy to send to the workers of a cluster, without what is known of each training object."""
+        """Return a copy to send to the workers of a cluster, without what is known of objects that place no others."""
         light = copy.copy(self)
-        for name in ("labels_", "memberships_"):
-            light.__dict__.pop(name, None)
+        light.memberships_, light.sample_ = self.memberships_[self.sample_], np.arange(len(self.sample_))
+        light.__dict__.pop("labels_", None)
         return light
 
     @property
@@ -275,210 +263,175 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
 
     def _unused_views(self) -> list[str]:
         """Views that are not clustered, neither as they are nor smoothed over links."""
-        used = {name.removesuffix(NEAR) for name in self.voters_.view_names_}
-        used |= {steps.steps[-1][1].links for steps in self.preparation_ if isinstance(steps, Pipeline)}
+        used = {name.removesuffix(NEAR) for name in self.voters_[0].view_names_}
+        used |= {steps.steps[-1][1].links for steps in self._smoothing_steps()}
         return [view for view in self.view_names_ if view not in used]
 
-    # -- pieces
+    # -- views
 
-    def _earlier(self) -> AutoClustering | None:
-        """Return a copy of the model as it was fitted, where this fit is to go on from there."""
-        return copy.copy(self) if self.warm_start and "voters_" in vars(self) else None
-
-    def _checked_views(self, X: Any, earlier: AutoClustering | None = None) -> Any:
+    def _checked_views(self, X: Any) -> Any:
         views = self._fit_views(X)
-        if earlier is not None and views.n_features != earlier.n_features_by_view_:
-            raise ViewsError(
-                f"A fit with warm_start needs the views of the earlier one, {earlier.n_features_by_view_}, got "
-                f"{views.n_features}. Use warm_start=False for other views."
-            )
         check_enough_objects(len(views), self.n_clusters or 1)
         if isinstance(views, LazyViews):
             gate = NumbersGate(type(self).__name__, self._models_counts, floating_type(views))
             views = LazyViews(Changed(views.source, gate))
         return views
 
-    def _smoothing(self, views: Any, seed: int, earlier: AutoClustering | None) -> list[Any]:
+    def _smoothing(self, views: Any, seed: int) -> list[Any]:
         """Fitted steps that smooth views over links, where the user names them or they join alike objects.
 
         Fills `links_`.
         """
         self.links_ = None
-        if (earlier is not None and earlier.links_ is None) or (isinstance(views, LazyViews) and not self.links):
-            return []
         if isinstance(views, LazyViews):
-            raise ViewsError(
-                f"links={self.links!r} needs all objects in memory, got LazyViews. Use X.collect(), or links=False."
-            )
+            if self.links:
+                raise ViewsError(
+                    f"links={self.links!r} needs all objects in memory, got LazyViews. Use X.collect(), or links=False."
+                )
+            return []
         links = find_links(views, self.links)
         if links is None:
             return []
         tell("links")
-        self.links_ = vars(judge_links(views, links, self.n_clusters or N_CLUSTERS, seed)).copy()
+        self.links_ = vars(judge_links(views, links, self.n_clusters or LINKED_CLUSTERS, seed)).copy()
         named = bool(self.links) and len(views.names) > 1  # links alone have nothing to be smoothed
-        self.links_["used"] = named or self.links_["join"] if earlier is None else earlier.links_["used"]
+        self.links_["used"] = named or self.links_["join"]
         if named and not self.links_["join"]:
             self.links_["why"] = f"{NAMED_LINKS}; {self.links_['why']}"
         return [smoothing(views, links, seed).fit(views)] if self.links_["used"] else []
 
-    def _number(
-        self, views: Views, settings: dict[str, Any], seed: int, deadline: Deadline, earlier: AutoClustering | None
-    ) -> tuple[int, dict[str, list[Any]]]:
-        """Return the number of clusters: that of the earlier fit, the one that is given, or the best by evidence."""
-        if earlier is not None:
-            if self.n_clusters not in (None, earlier.n_clusters_):
-                warn_user(
-                    f"n_clusters={self.n_clusters} is not used: a fit with warm_start keeps the {earlier.n_clusters_} "
-                    "clusters of the earlier one. Use warm_start=False for another number.",
-                    UserWarning,
-                )
-            return earlier.n_clusters_, earlier.n_clusters_evidence_
+    def _smoothing_steps(self) -> list[Any]:
+        return [step for step in self.preparation_ if isinstance(step, Pipeline)]
+
+    def _families(self, views: Views) -> list[Views]:
+        """Return the views that vote together, of objects that are smoothed over links where the fit does so.
+
+        They are the views, weighed and scaled, and the tokens of those that were counted.
+        """
+        ready = prepared(views, self.preparation_[len(self._smoothing_steps()) :])
+        kept = structured_views(self.view_relations_)
+        names = [name for name in ready.names if name.removesuffix(NEAR) in kept]
+        families = [ready.select(*names)] if names else []
+        if names and self.token_weights_:
+            families.append(join_tokens(views, self.token_weights_))
+        return families
+
+    # -- pieces
+
+    def _choose_number(self, families: list[Views], seed: int, deadline: Deadline) -> None:
+        """Fill `n_clusters_`, the number that is given or the one that tells most that comes back."""
+        self.n_clusters_evidence_: dict[str, list[Any]] = {column: [] for column in COLUMNS}
         if self.n_clusters is not None:
-            return self.n_clusters, {column: [] for column in COLUMNS}
+            self.n_clusters_ = self.n_clusters
+            return
         began = time.monotonic()
+        present = np.any([family.present.any(axis=1) for family in families], axis=0)
+        rows = np.flatnonzero(present)
+        rows = rows[sample_positions(len(rows), SAMPLE, seed)]
+        settings = self._voter_settings(families[0])
         with silenced(but=InterruptedFitWarning):
-            number, table = choose_number(views, settings, seed, deadline.share(NUMBERED))
-        self._log(f"{number} clusters, of {len(table['n_clusters'])} numbers: {time.monotonic() - began:.1f} s")
-        if max(table["information"], default=0.0) <= 0:
+            table, _ = largest_in_time(
+                lambda some: compare_numbers([family[rows[some]] for family in families], settings, seed),
+                len(rows), FIRST, seed, deadline,
+            )  # fmt: skip
+        tried, told = table["n_clusters"], table["information"]
+        self.n_clusters_ = tried[int(np.argmax(told))] if tried else min(2, len(present))
+        self.n_clusters_evidence_ = table
+        self._log(f"{self.n_clusters_} clusters, of {len(tried)} numbers: {time.monotonic() - began:.1f} s")
+        if max(told, default=0.0) <= 0:
             why = (
                 "whichever is tried, more of its clusters is lost on other objects than comes back"
-                if table["n_clusters"]
+                if tried
                 else "there are too few objects to try any"
             )
             warn_user(
-                f"n_clusters=None takes {number}, but the data bear out no number of clusters: {why}. Give the number "
-                "that you need, and take the clusters for no more than groups of objects that are near each other.",
+                f"n_clusters=None takes {self.n_clusters_}, but the data bear out no number of clusters: {why}. Give "
+                "the number that you need, and take the clusters for no more than groups of objects that are near each "
+                "other.",
                 UserWarning,
             )
-        return number, table
 
-    def _settings(self, views: Views) -> dict[str, Any]:
-        """Return what `GraphVotes` is told: smoothed views are compared by their cosines, as what they were made of."""
+    def _voter_settings(self, views: Views) -> dict[str, Any]:
+        """Return what `GraphVoter` is told: smoothed views are compared by their cosines, as what they were made of."""
         metric = {name: "cosine" for name in views.names if name not in self.view_names_}
         name = self.engine if isinstance(self.engine, str) else self.engine.name
         # the engine of a cluster is for rows that are not in memory
         return {"metric": metric or "auto", "engine": "auto" if name == "dask" else self.engine}
 
-    def _vote(self, objects: Objects, settings: dict[str, Any], seed: int, deadline: Deadline) -> np.ndarray:
-        """Memberships of all objects; fills `voters_`.
+    def _vote(self, families: list[Views], seed: int, deadline: Deadline) -> np.ndarray:
+        """Return the memberships of the sample; fills `voters_`, and makes the sample smaller where time is short."""
 
-        Where there is no time for all, a sample is clustered, as large as there is time for, and places the others.
-        """
-        voters = (
-            AnchorVotes(self.n_clusters_, random_state=seed, **{**settings, "engine": self.engine})
-            if objects.many
-            else GraphVotes(self.n_clusters_, random_state=seed, **settings)
-        )
-        seconds = 0.0
-
-        def cluster(views: Any) -> np.ndarray:
-            nonlocal seconds
+        def cluster(rows: np.ndarray) -> np.ndarray:
             began = time.monotonic()
-            self.voters_, self.token_voters_ = copy.copy(voters), None
-            if self.token_weights_:
-                self.token_voters_ = GraphVotes(self.n_clusters_, engine=settings["engine"], random_state=seed)
-                found = _count_together(self.voters_, self.token_voters_, views, seed)
-            else:
-                found = self.voters_.fit_transform(views)
-            seconds = time.monotonic() - began
-            self._log(f"{type(self.voters_).__name__} of {len(views):,} objects: {seconds:.1f} s")
+            self.voters_, votes = [], []
+            for family in families:
+                voter = GraphVoter(self.n_clusters_, **self._voter_settings(family))
+                scales = voter.embed(family if len(rows) == len(family) else family[rows], seed)
+                votes.append(voter.cluster(scales, self.n_clusters_, seed))
+                self.voters_.append(voter)
+            found = count_votes(np.hstack(votes), self.n_clusters_, seed)
+            self._log(f"votes of {len(rows):,} objects: {time.monotonic() - began:.1f} s")
             return found
 
-        if deadline == NO_DEADLINE:
-            return cluster(objects.all)
-        base = objects.base
         first = max(FIRST, OBJECTS_PER_CLUSTER * self.n_clusters_)
-        found, rows = largest_in_time(
-            lambda some: cluster(base if len(some) == len(base) else base[some]),
-            len(base), first, seed, deadline.share(FITTED),
-        )  # fmt: skip
-        if len(rows) == len(objects):
-            return found
-        if len(rows) == len(base) and deadline.left() > seconds * len(objects) / len(base):
-            return cluster(objects.all)
+        found, rows = largest_in_time(cluster, len(self.sample_), first, seed, deadline)
+        self.sample_ = self.sample_[rows]
+        return found
+
+    def _place_all(self, whole: Any) -> np.ndarray:
+        """Return the memberships of all objects, some at a time, by those of the sample."""
         tell("all objects")
-        return np.concatenate(over_rows(objects.all, partial(_place, self.voters_, self.token_voters_)))
+        light = copy.copy(self)
+        light.sample_ = np.arange(len(self.sample_))
+        if not isinstance(whole, LazyViews):
+            whole = LazyViews.from_views(whole, BLOCK)
+        found = np.concatenate(over_rows(whole, light._place))
+        found[self.sample_] = self.memberships_
+        return found
 
-    def _describe(self, objects: Objects) -> None:
-        """Fill what is known of the clusters."""
-        codes, k = self.labels_[objects.base_rows], self.n_clusters_
-        self.cluster_means_ = cluster_means(objects.base, codes, k)
-        self.cluster_frequencies_ = cluster_frequencies(objects.base, codes, k)
-        own = np.bincount(self.labels_, self.memberships_.max(axis=1), minlength=k)
-        self.cluster_votes_ = own / np.maximum(np.bincount(self.labels_, minlength=k), 1)
+    def _place(self, views: Views, first: int = 0) -> np.ndarray:
+        """Return the mean memberships of the neighbors of objects, smoothed over links; equal ones where there is none.
 
-    def _describe_votes(self) -> dict[str, Any]:
-        by_anchors = isinstance(self.voters_, AnchorVotes)
-        return {
-            "graphs": "anchors" if by_anchors else "neighbors",
-            "n_clusterings": sum(len(some.centers_) for some in (self.voters_, self.token_voters_) if some is not None),
-            "share": float(self.memberships_.max(axis=1).mean()),
-            "by_cluster": self.cluster_votes_.tolist(),
-        }
-
-    def _renumber(self, order: np.ndarray) -> None:
-        """Put the clusters into this order."""
-        self.memberships_ = np.ascontiguousarray(self.memberships_[:, order])
-        for voters in filter(None, (self.voters_, self.token_voters_)):
-            voters.shares_ = np.ascontiguousarray(voters.shares_[:, :, order])
-
-    def _log(self, text: str) -> None:
-        if self.verbose:
-            print_line(f"AutoClustering, {text}")
+        The second argument is that of `over_rows`, not used.
+        """
+        memberships = self.memberships_[self.sample_]
+        placed = np.zeros((len(views), memberships.shape[1]))
+        for voter, family in zip(self.voters_, self._families(views)):
+            placed += voter.place(family, memberships)
+        total = placed.sum(axis=1, keepdims=True)
+        return np.where(total > 0, placed / np.where(total > 0, total, 1.0), 1 / memberships.shape[1])
 
     def _memberships(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "voters_")
         views = self._new_views(X)
-        ready = prepared(views, self.preparation_)
-        some = [name for name in self.voters_.view_names_ if name in ready]
-        if self.token_voters_ is not None:
-            ready = _with_tokens(ready, join_tokens(views, self.token_weights_))
+        ready = prepared(views, self._smoothing_steps())
         lost = views.present.any(axis=1)
-        found = np.full((len(views), self.n_clusters_), 1 / self.n_clusters_)
-        if some:
-            found = _place(self.voters_, self.token_voters_, ready)
-            lost &= ~ready.select(*some).present.any(axis=1)
+        used = [name for name in self.voters_[0].view_names_ if name in ready.names]
+        if used:
+            lost &= ~ready.select(*used).present.any(axis=1)
         if lost.any():
             warn_user(
                 f"{lost.sum()} of {len(views)} objects have only views that the clusters were found without, so that "
                 "no cluster is likelier for them than another. Pass other views of them too.",
                 UserWarning,
             )
-        return found.astype(next(views.values()).dtype, copy=False)
+        return self._place(ready).astype(next(views.values()).dtype, copy=False)
 
+    # -- what is said
 
-def matching(known: np.ndarray, codes: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Return the order of clusters in which most of these codes are the known ones.
+    def _describe(self, some: Views) -> None:
+        """Fill what is known of the clusters, by the views of the sample as they were given."""
+        codes, k = self.labels_[self.sample_], self.n_clusters_
+        self.cluster_means_ = cluster_means(some, codes, k)
+        self.cluster_frequencies_ = cluster_frequencies(some, codes, k)
+        own = np.bincount(self.labels_, self.memberships_.max(axis=1), minlength=k)
+        self.cluster_votes_ = own / np.maximum(np.bincount(self.labels_, minlength=k), 1)
 
-    Examples
-    --------
-    >>> matching(np.array([0, 0, 1, 2]), np.array([2, 2, 0, 1]), 3)
-    array([2, 0, 1])
-    """
-    shared = np.zeros((n_clusters, n_clusters))
-    np.add.at(shared, (known, codes), 1.0)
-    return linear_sum_assignment(-shared)[1]
+    def _describe_votes(self) -> dict[str, Any]:
+        by_views, by_tokens = (len(SCALES) * N_CLUSTERINGS * (len(self.voters_) > i) for i in (0, 1))
+        share, by_cluster = float(self.memberships_.max(axis=1).mean()), self.cluster_votes_.tolist()
+        return {"by_views": by_views, "by_tokens": by_tokens, "share": share, "by_cluster": by_cluster}
 
-
-def _with_tokens(views: Views, tokens: Views) -> Views:
-    """Return the views and the tokens of the same objects beside them."""
-    present = {name: views.present[:, v] for v, name in enumerate(views.names)}
-    return Views({**views, TOKENS: tokens["tokens"]}, present={**present, TOKENS: tokens.present[:, 0]}, ids=views.ids)
-
-
-def _count_together(voters: GraphVotes, token_voters: GraphVotes, views: Views, seed: int) -> np.ndarray:
-    """Cluster the views and their tokens, and count the votes of both; return memberships."""
-    own = [name for name in views.names if name != TOKENS]
-    votes = np.hstack([voters.cluster(views.select(*own)), token_voters.cluster(views.select(TOKENS))])
-    shares = count_votes(votes, voters.n_clusters, seed)
-    voters.shares_, token_voters.shares_ = np.split(shares, 2)
-    return share_votes(votes, shares)
-
-
-def _place(voters: Any, token_voters: GraphVotes | None, views: Views, first: int = 0) -> np.ndarray:
-    """Return the memberships of objects that come with some or all of the fitted views."""
-    some = views.select(*(name for name in voters.view_names_ if name in views))
-    if token_voters is None:
-        return voters.transform(some)
-    votes = np.hstack([voters.cast(some), token_voters.cast(views.select(TOKENS))])
-    return share_votes(votes, np.concatenate([voters.shares_, token_voters.shares_]))
+    def _log(self, text: str) -> None:
+        if self.verbose:
+            print_line(f"AutoClustering, {text}")

@@ -227,9 +227,9 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
         check_is_fitted(self, "memberships_")
         views = self._new_views(X)
         if self.method_ == "concatenated":
-            found = self._by_all(views, [self.memberships_])[0]
+            found = self._by_all(views, self.memberships_)
         else:
-            found = added_up(self._edges(*self._scaled(views))[0], self.view_weights_, self.memberships_)
+            found = added_up(self._edges(*self._scaled(views)), self.view_weights_, self.memberships_)
         return in_type_of(views, self._shares(found))
 
     # -- pieces

@@ -174,19 +174,23 @@ def edges_to(
     *,
     cosine: bool = False,
     ops: Engine | None = None,
-) -> list[Any]:
-    """Weights (new rows x fitted rows, CSR) by which new rows lean on fitted ones, for each number of neighbors.
+) -> Any:
+    """Weights (new rows x fitted rows, CSR) by which new rows lean on fitted ones, in the mean of the `counts`.
 
     Those of a row sum to one, or there are none. A row that equals a fitted one leans on that one alone, so that fitted
     objects stay where they are.
     """
-    have = np.flatnonzero(known)
+    have, shape = np.flatnonzero(known), (rows.shape[0], among.shape[0])
     most = min(max(counts), among.shape[0])
     if not have.size or not most:  # it is 0 where no fitted object has the view
-        return [sparse.csr_array((rows.shape[0], among.shape[0])) for _ in counts]
+        return sparse.csr_array(shape)
     distances, positions = find_neighbors(for_sklearn(take_rows(rows, have)), most, among, ops=ops)
-    shape = (rows.shape[0], among.shape[0])
-    return [_leaning(distances[:, :k], have, positions[:, :k], shape, cosine) for k in counts]
+    weights = np.zeros_like(distances)
+    for k in counts:
+        weights[:, :k] += _leaning(distances[:, :k], cosine) / len(counts)
+    ends = np.zeros(len(known) + 1, dtype=np.int64)
+    ends[1:] = most * np.cumsum(known)
+    return sparse.csr_array((weights.ravel(), positions.ravel(), ends), shape=shape)
 
 
 def _affinity(distances: np.ndarray, of: np.ndarray, near: np.ndarray, n: int, cosine: bool) -> Any:
@@ -205,7 +209,7 @@ def _affinity(distances: np.ndarray, of: np.ndarray, near: np.ndarray, n: int, c
     return ((one_way + one_way.T) * 0.5).tocsr()
 
 
-def _leaning(distances: np.ndarray, of: np.ndarray, near: np.ndarray, shape: tuple[int, int], cosine: bool) -> Any:
+def _leaning(distances: np.ndarray, cosine: bool) -> np.ndarray:
     """Weights of the fitted rows that are near new ones, from the distances."""
     reach = np.maximum(distances[:, -1:], 1e-12)
     same = distances <= _NEAR * np.maximum(reach, 1.0)
@@ -213,8 +217,7 @@ def _leaning(distances: np.ndarray, of: np.ndarray, near: np.ndarray, shape: tup
     if cosine:
         weights[_apart(distances)] = 0.0
     sums = weights.sum(axis=1, keepdims=True)
-    weights = weights / np.where(sums > 0, sums, 1.0)  # a row that shares nothing with any leans on none
-    return sparse.csr_array((weights.ravel(), (np.repeat(of, near.shape[1]), near.ravel())), shape=shape)
+    return weights / np.where(sums > 0, sums, 1.0)  # a row that shares nothing with any leans on none
 
 
 def leading_vectors(graph: Graph, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -230,7 +233,7 @@ def leading_vectors(graph: Graph, count: int, seed: int) -> tuple[np.ndarray, np
     else:
         operator = LinearOperator((n, n), matvec=graph.__matmul__, matmat=graph.__matmul__, dtype=np.dtype(np.float64))
         start = np.random.default_rng(seed).uniform(0.5, 1.5, n)
-        values, vectors = eigsh(operator, count, which="LA", v0=start, tol=1e-4, ncv=min(n, 2 * count + 20))
+        values, vectors = eigsh(operator, count, which="LA", v0=start, tol=1e-4, ncv=min(n, count + 30))
     order = np.argsort(-values, kind="stable")
     vectors = np.where(known[:, None], vectors[:, order], 0.0)  # rows without edges would hold rounding errors
     return values[order], vectors * column_signs(vectors)

@@ -223,10 +223,10 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
     def _positions(self, views: Views) -> np.ndarray:
         """Where new objects stand in the embedding."""
         if self.method_ == "concatenated":
-            return unit_length(self._by_all(views, [self.embedding_])[0])
+            return unit_length(self._by_all(views, self.embedding_))
         if self.method_ == "stacked":
             return self._stacked_place(views)
-        edges = self._edges(*self._scaled(views))[0]
+        edges = self._edges(*self._scaled(views))
         return unit_length(added_up(edges, self.view_weights_, self.embedding_))
 
     def _inspect(self) -> Inspection:
@@ -278,7 +278,7 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
     def _stacked_place(self, views: Views) -> np.ndarray:
         """Where new objects stand in every part; nowhere in those of views that are not given."""
         parts = np.split(self.embedding_, len(self.part_weights_), axis=1)
-        return beside_each_other(self._among_all(views, [parts])[0], self.part_weights_)
+        return beside_each_other(self._among_all(views, parts), self.part_weights_)
 
 
 def strong_columns(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:

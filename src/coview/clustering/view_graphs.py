@@ -152,37 +152,27 @@ class NeighborGraphEstimator(MultiViewEstimator):
             heft = np.append(weights, [whole * weights.sum() / 2] * 2)
         return graphs, heft / heft.sum()
 
-    def _among_all(self, views: Views, vectors: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
-        """Where new objects stand among the vectors of fitted ones by each of `_all_graphs`, for each scale.
+    def _among_all(self, views: Views, vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Where new objects stand among the vectors of fitted ones, by each of `_all_graphs`.
 
         They stand nowhere, at zero, in the graphs of views that are not given.
         """
-        edges = self._edges(*self._scaled(views))
-        placed = []
-        for near, parts in zip(edges, vectors):
-            of_scale = [np.zeros((len(views), part.shape[1])) for part in parts]
-            for v, name in enumerate(self.view_names_):
-                if name in near:
-                    of_scale[v] = added_up({name: near[name]}, {name: 1.0}, parts[v])
-            if len(parts) > len(self.view_names_):
-                of_scale[-1] = added_up(near, self.view_weights_, parts[-1])
-            placed.append(of_scale)
-        if len(vectors[0]) > len(self.view_names_):
-            for of_scale, beside in zip(placed, self._by_all(views, [parts[-2] for parts in vectors])):
-                of_scale[-2] = beside
+        near = self._edges(*self._scaled(views))
+        placed = [np.zeros((len(views), part.shape[1])) for part in vectors]
+        for v, name in enumerate(self.view_names_):
+            if name in near:
+                placed[v] = added_up({name: near[name]}, {name: 1.0}, vectors[v])
+        if len(vectors) > len(self.view_names_):
+            placed[-1] = added_up(near, self.view_weights_, vectors[-1])
+            placed[-2] = self._by_all(views, vectors[-2])
         return placed
 
-    def _by_all(self, views: Views, vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Where new objects stand among `vectors` of the fitted ones, each by all views that it has side by side.
-
-        For each scale; each has vectors of its own.
-        """
-        placed = [np.zeros((len(views), part.shape[1])) for part in vectors]
+    def _by_all(self, views: Views, vectors: np.ndarray) -> np.ndarray:
+        """Where new objects stand among `vectors` of the fitted ones, each by all views that it has side by side."""
+        placed = np.zeros((len(views), vectors.shape[1]))
         rows, known = self._scaled(views)
         rows, fitted = self._weighted(rows), self._weighted({name: self.neighbors_[name] for name in rows})
-        have = np.zeros(
-            (len(vectors[0]), len(rows)), dtype=bool
-        )  # objects without any of these views have no neighbors
+        have = np.zeros((len(vectors), len(rows)), dtype=bool)  # objects without any of these views have no neighbors
         for v, name in enumerate(rows):
             have[self.neighbor_rows_[name], v] = True
         present = views.present & np.any(list(known.values()), axis=0)[:, None]
@@ -192,9 +182,7 @@ class NeighborGraphEstimator(MultiViewEstimator):
             among = self._side_by_side({name: fitted[name] for name in names})
             near = np.flatnonzero(have[:, had].any(axis=1) & self._says(among))
             among = for_sklearn(take_rows(among, near))
-            edges = edges_to(new, self._says(new), among, **self._near())
-            for place, part, vector in zip(placed, edges, vectors):
-                place[some] = part @ vector[near]
+            placed[some] = edges_to(new, self._says(new), among, **self._near()) @ vectors[near]
         return placed
 
     def _weighted(self, rows: dict[str, Any]) -> dict[str, Any]:
@@ -211,14 +199,13 @@ class NeighborGraphEstimator(MultiViewEstimator):
             return np.ones(rows.shape[0], dtype=bool)
         return row_squares(rows) > 0  # a view of weight 0 leaves zeros
 
-    def _edges(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> list[dict[str, tuple[Any, np.ndarray]]]:
-        """Edges of new objects to fitted ones by each given view, and which fitted ones these are; for each scale."""
-        edges: list[dict[str, tuple[Any, np.ndarray]]] = [{} for _ in self._scales]
+    def _edges(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> dict[str, tuple[Any, np.ndarray]]:
+        """Edges of new objects to fitted ones by each given view, and which fitted ones these are."""
+        edges: dict[str, tuple[Any, np.ndarray]] = {}
         for name, part in rows.items():
             near = self.neighbor_rows_[name]
             among = for_sklearn(take_rows(self.neighbors_[name], near))
-            for of_scale, found in zip(edges, edges_to(part, known[name], among, **self._near(name))):
-                of_scale[name] = found, near
+            edges[name] = edges_to(part, known[name], among, **self._near(name)), near
         return edges
 
 

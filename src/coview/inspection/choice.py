@@ -33,10 +33,6 @@ SCALED = {
     "pareto": "amounts, each column divided by the square root of its standard deviation",
     "centered": "vectors, all columns divided by one number",
 }
-GRAPHS = {
-    "neighbors": "of nearest neighbors",
-    "anchors": "of objects and anchors, as there are too many objects for their neighbors,",
-}
 EVIDENCE = {
     "reliability": "how well the groups of a method are predicted from the views",
     "accuracy": "the share of held-out labels that a method finds",
@@ -64,14 +60,15 @@ def describe_votes(votes: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> votes = {"graphs": "neighbors", "n_clusterings": 40, "share": 0.93, "by_cluster": [0.98, 0.71]}
-    >>> describe_votes(votes).split("; ")[1]
-    'the surest cluster is 0 (98 %), the least sure 1 (71 %).'
+    >>> votes = {"by_views": 20, "by_tokens": 20, "share": 0.93, "by_cluster": [0.98, 0.71]}
+    >>> print(describe_votes(votes))
+    20 clusterings that count every view alike, and 20 that count every token alike, voted: an object has its cluster by
+    93 % of the votes in the mean; the surest cluster is 0 (98 %), the least sure 1 (71 %).
     """
-    text = (
-        f"{votes['n_clusterings']} clusterings of graphs {GRAPHS[votes['graphs']]} voted: an object has its cluster by "
-        f"{100 * votes['share']:.0f} % of the votes in the mean"
-    )
+    alike = f"{votes['by_views']} clusterings"
+    if votes["by_tokens"]:
+        alike += f" that count every view alike, and {votes['by_tokens']} that count every token alike,"
+    text = f"{alike} voted: an object has its cluster by {100 * votes['share']:.0f} % of the votes in the mean"
     sure = votes["by_cluster"]
     if max(sure) - min(sure) < SHOWN:
         return f"{text}."
@@ -317,35 +314,37 @@ def describe_number(numbers: Mapping[str, list[Any]]) -> str:
 
     Examples
     --------
-    >>> table = {"n_clusters": [2, 3, 4, 5], "scales": [0.9, 0.7, 0.9, 0.8], "samples": [0.9, 0.7, 0.9, 0.8]}
-    >>> describe_number({**table, "information": [0.4, 0.1, 0.9, 0.5]}).split(" (")[1]
+    >>> table = {"n_clusters": [2, 3, 4, 5], "stability": [0.9, 0.7, 0.9, 0.8], "information": [0.5, 0.1, 0.9, 0.5]}
+    >>> describe_number(table).split(" (")[1]
     '0.90 nats). Also stable: 2.'
     """
     tried, told = numbers["n_clusters"], numbers["information"]
     best = max(range(len(tried)), key=lambda i: told[i])
     if told[best] <= 0:
         return (
-            f"None of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)} is supported by the data: at "
-            "other scales and on other samples of the objects, more of the clusters is lost than found again."
+            f"None of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)} is supported by the data: "
+            "more of the clusters is lost on other objects than found again."
         )
     others = [str(number) for number in stable_numbers(numbers) if number != tried[best]]
     also = f" Also stable: {', '.join(others)}." if others else ""
     return (
         f"Of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)}, {tried[best]} was chosen: its "
-        "clusters carry the most information that is found again at other scales and on other samples of the objects "
-        f"({told[best]:.2f} nats).{also}"
+        f"clusters carry the most information that is found again on other objects ({told[best]:.2f} nats).{also}"
     )
 
 
 def stable_numbers(numbers: Mapping[str, list[Any]]) -> list[int]:
-    """Return the numbers whose clusters come back better than those of the next smaller and the next larger number.
+    """Return the numbers that tell more than the next smaller and the next larger one, and half as much as the best.
 
-    They come back more than they do not, too.
+    Examples
+    --------
+    >>> stable_numbers({"n_clusters": [2, 3, 4, 5, 6], "information": [0.5, 0.1, 0.9, 0.2, 0.3]})
+    [2, 4]
     """
-    tried = numbers["n_clusters"]
-    again = [scales * samples for scales, samples in zip(numbers["scales"], numbers["samples"])]
-    padded = [0.0, *again, 0.0]
-    return [number for i, number in enumerate(tried) if again[i] > 0.5 and again[i] == max(padded[i : i + 3])]
+    told = numbers["information"]
+    around = [min(told), *told, min(told)]
+    least = max(max(told) / 2, 0.0)
+    return [n for i, n in enumerate(numbers["n_clusters"]) if told[i] > least and told[i] == max(around[i : i + 3])]
 
 
 def _known(value: Any) -> bool:

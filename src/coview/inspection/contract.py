@@ -205,8 +205,9 @@ class Inspection:
     accuracy_by_view : dict of float
         Share of the held-out labels that are found from each view alone; empty where none were held out.
     votes : dict
-        Of clusters that clusterings voted for: "graphs" ("neighbors" or "anchors"), "n_clusterings", "share" (of the
-        votes that an object's cluster has in the mean) and "by_cluster" (the same in each cluster); empty of others.
+        Of clusters that clusterings voted for: "by_views" and "by_tokens" (how many clusterings count every view alike,
+        and every token), "share" (of the votes that an object's cluster has in the mean) and "by_cluster" (the same in
+        each cluster); empty of others.
     numbers : dict of lists
         The evidence for each number of groups that was tried; empty where the number was given.
     relations : dict of lists

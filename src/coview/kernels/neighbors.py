@@ -3,7 +3,8 @@
     d(i, j)^2 = |x_i|^2 + |y_j|^2 - 2 <x_i, y_j>
 
 The products of a row with all others are summed in one array that stays in cache. Its nearest are gathered on the way
-over it, a few times as many as are asked for, and then thinned out: a sorted list or a heap takes several times as long. No matrix of products is made, which in blocks takes more than twice as long.
+over it, a few times as many as are asked for, and then thinned out: a sorted list or a heap takes several times as
+long. No matrix of products is made, which in blocks takes more than twice as long.
 """
 
 from __future__ import annotations
