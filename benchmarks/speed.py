@@ -40,7 +40,6 @@ FIGURES = {
     "cuda": Figures(("precision", "non-zeros", "K"), "ratio to CPU"),
     "vectors_cuda": Figures(("topics",), "both / (texts + BLAS)", "lower"),
     "starts_cuda": Figures(("model", "engine"), "ratio to cpu"),
-    "anchor_cuda": Figures(("what", "views", "objects", "engine"), "time / cpu", "lower"),
 }
 
 

@@ -68,8 +68,7 @@ print(f"new objects, by both views: {normalized_mutual_info(classes, model.predi
 print(f"new objects, by one view:   {normalized_mutual_info(classes, model.predict(new.select('good'))):.2f}")
 
 # %%
-# Without a number of clusters that is chosen too: the one whose clusters tell most that comes back at other scales and
-# on other objects.
+# Without a number of clusters that is chosen too: the one whose clusters tell most that comes back on other objects.
 model = AutoClustering(None, random_state=0).fit(data["texts"][0])
 table = model.n_clusters_evidence_
 fig, axis = plt.subplots(figsize=(6, 3), layout="constrained")

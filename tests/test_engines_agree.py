@@ -221,61 +221,16 @@ def test_fits_of_words_and_vectors_agree(algorithm):
             assert_allclose(ours.transform(X), right.transform(X), atol=1e-6)
 
 
-# -- verbs of anchor graphs and neighbors
+# -- neighbors
 
 
 def matrices(seed: int = 0):
-    """Rows whose leading singular values are apart, sparse and dense."""
+    """Rows, sparse and dense."""
     rng = np.random.default_rng(seed)
     wide = sparse.random_array((60, 90), density=0.3, format="csr", rng=rng)
     falling = np.diag(0.6 ** np.arange(12))
     tall = rng.normal(size=(90, 12)) @ falling @ rng.normal(size=(12, 40))
     return {"sparse": sparse.csr_array(wide * np.geomspace(1, 1e-3, 90)), "dense": tall}
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("kind", ["sparse", "dense"])
-def test_right_vectors_are_those_of_the_whole_decomposition(engine, kind):
-    X = matrices()[kind]
-    ops, right = engine_of(engine), select_engine("reference")
-    ours = ops.to_numpy(ops.right_vectors(ops.prepare(X), 5, 0))
-    expected = right.right_vectors(right.prepare(X), 5, 0)
-    assert_allclose(ours @ ours.T, np.eye(5), atol=1e-10)
-    assert_allclose(np.abs((ours * expected).sum(axis=1)), 1, atol=1e-6)
-
-
-@pytest.mark.parametrize("kind", ["sparse", "dense"])
-def test_right_vectors_on_torch_have_the_draws_and_signs_of_the_cpu(kind):
-    X = matrices(1)[kind]
-    found = [ops.to_numpy(ops.right_vectors(ops.prepare(X), 8, 3)) for ops in map(engine_of, ["torch", "cpu"])]
-    assert_allclose(*found, atol=1e-9)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("size", "count"), [(12, 12), (40, 3), (350, 4)])
-def test_leading_pairs_are_eigenvectors_of_the_largest_eigenvalues(engine, size, count):
-    rng = np.random.default_rng(0)
-    stack = rng.normal(size=(2, size, size))
-    stack = stack @ stack.transpose(0, 2, 1)
-    values, vectors = engine_of(engine).leading_pairs(stack, count)
-    assert_allclose(values, select_engine("reference").leading_pairs(stack, count)[0], rtol=1e-6)
-    assert_allclose(stack @ vectors, vectors * values[:, None, :], atol=1e-3 * size)
-    assert_allclose(vectors.transpose(0, 2, 1) @ vectors, np.broadcast_to(np.eye(count), (2, count, count)), atol=1e-8)
-
-
-@pytest.mark.parametrize("n_clusters", [1, 3, 7])
-def test_kmeans_on_torch_finds_the_centers_of_scikit_learn(n_clusters):
-    rng = np.random.default_rng(n_clusters)
-    rows = rng.normal(size=(300, 4)) + 3 * rng.integers(0, 3, size=(300, 1))
-    ours, right = engine_of("torch"), select_engine("reference")
-    found = ours.kmeans_centers([ours.asarray(rows[:100]), ours.asarray(rows[100:])], n_clusters, 4, 5)
-    assert_allclose(found, right.kmeans_centers([rows], n_clusters, 4, 5), atol=1e-9)
-
-
-def test_kmeans_on_torch_of_fewer_different_rows_than_clusters_ends():
-    ops = engine_of("torch")
-    found = ops.kmeans_centers([ops.asarray(np.repeat(np.eye(2), 5, axis=0))], 4, 2, 0)
-    assert_allclose(np.unique(found.round(9), axis=0), np.eye(2)[::-1])
 
 
 # -- verbs of starts
@@ -421,25 +376,6 @@ def test_views_that_do_not_fit_twice_are_not_held(monkeypatch):
         assert (HeldViews.on_device(X, CudaEngine("cpu"), 3) is not None) == fits
     assert HeldViews.on_device(LazyViews.from_views(X, 10), CudaEngine("cpu"), 3) is None
     assert HeldViews.on_device(X, select_engine("cpu"), 3) is None
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("cosine", [False, True])
-@pytest.mark.parametrize("kind", ["sparse", "dense"])
-def test_comparable_rows_agree_and_empty_ones_are_told(engine, cosine, kind):
-    X = matrices()[kind]
-    scale = np.where(np.arange(X.shape[0]) < 2, 0.0, 1.0)[:, None]
-    scale[-1] = 1e30
-    X = sparse.csr_array(X.multiply(scale)) if sparse.issparse(X) else X * scale
-    rng = np.random.default_rng(0)
-    turn, offset = rng.normal(size=(X.shape[1], 6)), np.zeros(6) if cosine else rng.normal(size=6)
-    found = []
-    for ops in (engine_of(engine), select_engine("reference")):
-        parts = ops.comparable_rows(ops.prepare(X), ops.asarray(turn), ops.asarray(offset), cosine)
-        found.append([ops.to_numpy(part) for part in parts])
-    assert_allclose(found[0][0], found[1][0], rtol=1e-6, atol=1e-6)
-    assert_array_equal(found[0][1], found[1][1])
-    assert found[0][1].sum() == (X.shape[0] - 2 if cosine else X.shape[0])
 
 
 @pytest.mark.parametrize("engine", ENGINES)

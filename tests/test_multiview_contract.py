@@ -43,7 +43,6 @@ SETTINGS: dict[str, dict[str, object]] = {
     "SphericalKMeans": {"n_clusters": 3, "max_iter": 20, "tol": 0},
     "CCAClustering": {"n_clusters": 3},
     "SpectralClusteringViews": {"n_clusters": 3, "n_neighbors": 8, "tol": 0},
-    "AnchorGraphClustering": {"n_clusters": 3, "n_repeats": 3},
     "LabelSpreadingClassifier": {"n_neighbors": 8},
     "EditedModel": {"estimator": LinkPLSA(3, max_iter=20, tol=0, random_state=0)},
     "CoTrainingClassifier": {"max_iter": 3, "pool_size": 20},

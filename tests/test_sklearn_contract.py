@@ -43,7 +43,6 @@ SETTINGS: dict[str, dict[str, object]] = {
     "SphericalKMeans": {"n_clusters": 2, "n_init": 2},
     "CCAClustering": {"n_clusters": 2},
     "SpectralClusteringViews": {"n_clusters": 2},
-    "AnchorGraphClustering": {"n_clusters": 2, "n_repeats": 3},
     "EditedModel": {"estimator": LinkPLSA(2, max_iter=30, random_state=0)},
     "MultiViewPassiveAggressiveClassifier": {"fit_intercept": True},  # blobs do not lie around the origin
 }

@@ -14,7 +14,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from coview import AutoClustering, MultiViewPLSA, SeededKMeansClassifier, TimeBudget, Views
-from coview.auto.votes import AnchorVotes, GraphVotes
+from coview.auto.votes import GraphVoter
 from coview.catalog import estimators
 from coview.clustering import consensus as consensus_module
 from coview.clustering.cca import CCAClustering
@@ -69,8 +69,7 @@ def clock(monkeypatch):
     clock.charge(consensus_module, "_move_pattern", lambda *args: 0.05)
     for model in (SpectralClusteringViews, SphericalKMeans, CCAClustering):
         clock.charge(model, "fit", lambda model, X, *rest: 2 * len(X) / 1000)
-    for model in (GraphVotes, AnchorVotes):  # what they find is found by k-means
-        clock.charge(model, "transform", lambda model, X: len(X) / 1000)
+    clock.charge(GraphVoter, "place", lambda model, X, memberships: len(X) / 1000)
     return clock
 
 
@@ -100,7 +99,8 @@ def test_a_fit_with_its_start_ends_in_time(name, clock):
 @pytest.mark.parametrize("n_clusters", [3, None])
 def test_a_clustering_of_lazy_rows_ends_in_time(n_clusters, clock, monkeypatch):
     """Rows are read from parts, and most are placed by what was fitted to some: reading and placing take time too."""
-    monkeypatch.setattr("coview.auto.objects.BASE", 1000)
+    for name in ("MOST_OBJECTS", "SAMPLE"):
+        monkeypatch.setattr(f"coview.auto.clustering.{name}", 1000)
     clock.charge(MemorySource, "read", lambda source, part, start, stop: (stop - start) / 5000)
     lazy, began = LazyViews.from_views(DATA.views, 250), clock.now
     model = AutoClustering(n_clusters, random_state=0).fit(lazy)
@@ -176,7 +176,7 @@ def test_a_clustering_without_time_for_all_objects_sees_a_sample(clock, capsys):
     began = clock.now
     model = AutoClustering(3, time_budget=BUDGET, random_state=0, verbose=1).fit(DATA.views)
     assert clock.now - began <= 1.2 * BUDGET
-    assert "GraphVotes of 300 objects" in capsys.readouterr().err
+    assert "votes of 300 objects" in capsys.readouterr().err
     assert len(model.labels_) == len(DATA.target) and np.mean(model.labels_ == model.labels_[0]) < 1
 
 

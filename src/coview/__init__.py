@@ -89,7 +89,6 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.classification.concatenated import ConcatenatedViews as ConcatenatedViews
     from coview.classification.label_spreading import LabelSpreadingClassifier as LabelSpreadingClassifier
     from coview.classification.naive_bayes import MultiViewNaiveBayes as MultiViewNaiveBayes
-    from coview.clustering.anchor_graphs import AnchorGraphClustering as AnchorGraphClustering
     from coview.clustering.cca import CCAClustering as CCAClustering
     from coview.clustering.consensus import ConsensusClustering as ConsensusClustering
     from coview.clustering.spectral import SpectralClusteringViews as SpectralClusteringViews

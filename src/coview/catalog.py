@@ -57,8 +57,6 @@ _ENTRIES = (
           summary="k-means in the space where the views correlate most (CCA)"),
     Entry("SpectralClusteringViews", "coview.clustering.spectral", kind="clusterer", monotone=True,
           summary="spectral clustering on a similarity graph of each view"),
-    Entry("AnchorGraphClustering", "coview.clustering.anchor_graphs", kind="clusterer",
-          summary="spectral clustering of any number of objects, on graphs of objects and anchors"),
     Entry("MultiViewPassiveAggressiveClassifier", "coview.online.passive_aggressive", kind="classifier",
           summary="linear classifier that learns from a stream and makes the views agree"),
     Entry("SeededKMeansClassifier", "coview.assignment.seeded_kmeans", kind="classifier", monotone=True,

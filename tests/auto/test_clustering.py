@@ -154,7 +154,7 @@ def test_clusters_that_run_into_each_other_are_less_sure():
     means = [model.memberships_[model.labels_ == z, z].mean() for z in range(3)]
     assert_allclose(model.cluster_votes_, means)
     told = inspect(model).votes
-    assert told["by_views"] == 20 and told["by_tokens"] == 0
+    assert told["by_views"] == 40 and told["by_tokens"] == 0
     assert told["share"] == pytest.approx(model.memberships_.max(axis=1).mean())
     sentence = f"the surest cluster is {apart} (100 %), the least sure {model.cluster_votes_.argmin()}"
     assert sentence in repr(inspect(model)) and sentence in make_report(model, X).html

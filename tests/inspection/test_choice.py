@@ -33,9 +33,9 @@ def test_several_are_told_with_their_weights_the_heaviest_first():
 
 
 def test_votes_and_what_the_views_share_are_told():
-    votes = {"graphs": "anchors", "n_clusterings": 10, "share": 0.9, "by_cluster": [0.9, 0.9]}
+    votes = {"by_views": 20, "by_tokens": 0, "share": 0.9, "by_cluster": [0.9, 0.9]}
     text = describe_choice({}, None, {"view": ["a", "b"], "verdict": ["shares", "noise"]}, votes=votes)
-    assert text.startswith("10 clusterings of graphs of objects and anchors, ")
+    assert text.startswith("20 clusterings of graphs of nearest neighbors voted: ")
     assert "90 % of the votes in the mean. In view 'b' no clear structure" in text
 
 

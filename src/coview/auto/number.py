@@ -31,6 +31,7 @@ __all__ = ["COLUMNS", "compare_numbers"]
 COLUMNS = ("n_clusters", "stability", "information")
 MOST, STEP = 100, 1.15  # the largest number, and how far numbers are apart, before those around the best are tried too
 LOSS = 1.25  # of what does not come back; from 1.1 to 1.4 the numbers of made and real data hardly change
+N_VOTES = 2  # of each scale: enough to tell numbers apart
 OBJECTS_PER_CLUSTER = 10  # at least, so that a half has some of each
 
 
@@ -84,7 +85,7 @@ class _Halves:
         for voters, scales, others in zip(self.voters, self.scales, self.rows[::-1]):
             memberships = []
             for number in counted(numbers, f"number of clusters, up to {numbers[-1]}", len(numbers)):
-                votes = [voter.cluster(each, number, self.seed) for voter, each in zip(voters, scales)]
+                votes = [voter.cluster(each, number, self.seed, N_VOTES) for voter, each in zip(voters, scales)]
                 memberships.append(count_votes(np.hstack(votes), number, self.seed))
             own.append([part.argmax(axis=1) for part in memberships])
             # all numbers are placed at once: neighbors are looked for once

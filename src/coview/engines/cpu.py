@@ -19,17 +19,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import eigh
-from scipy.sparse.linalg import ArpackError, eigsh
 from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.extmath import randomized_svd
 
-from coview.engines.protocol import count_threads, few_threads, find_thread_pools
+from coview.engines.protocol import count_threads, find_thread_pools
 from coview.engines.reference import ReferenceEngine
 from coview.exceptions import EngineError
-from coview.kernels import anchors as anchor_kernels
 from coview.kernels import folding, pairs, simplex, simplex_l1
 from coview.kernels import neighbors as neighbor_kernels
 from coview.kernels import ratio as kernels
@@ -42,7 +38,8 @@ __all__ = ["CpuEngine", "CpuMatrix", "LargePages", "Team", "balance_chunks"]
 # that the feature side gathers from leaves the cache. Not by the size of the data, which is another one on disk
 _FEWEST, _MOST = 8192, 16_384
 _ROWS = 32_768  # rows per chunk of the dense passes
-_CHUNK = 1024  # rows per product with anchors or centers: what comes out stays in cache
+_PRODUCTS = 128  # rows of which the products with all others are held
+_CHUNK = 1024  # rows per product: what comes out stays in cache
 _TILE = 16 << 20  # bytes of a factor that one pass gathers from: tiles of one, blocks of the other
 _COPIES = 256 << 10  # bytes of rows of profiles that are copied side by side for fold-in: a part of the second cache
 _LIGHT = 2048  # non-zeros below which fold-in is no work for another thread: they are gone over some dozen times
@@ -230,6 +227,20 @@ def _choose_prefetch_distance(factor: np.ndarray) -> int:
 
 def _bounds(indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return _as_input(indptr[:-1]), _as_input(indptr[1:])
+
+
+def _part_filled(X: CpuMatrix, among: CpuMatrix) -> tuple[CpuMatrix, CpuMatrix, tuple[np.ndarray, np.ndarray]]:
+    """Both matrices without the columns that most rows have, and these columns as dense ones.
+
+    A vector beside the words of a text is in sparse storage, but products with it are those of dense rows.
+    """
+    counts = np.bincount(among.csr.indices, minlength=among.shape[1])
+    often = counts > among.shape[0] / 2
+    if not often.any():
+        return X, among, (np.empty((0, 0)), np.empty((0, 0)))
+    rare = np.flatnonzero(~often)
+    dense = tuple(part.csr[:, np.flatnonzero(often)].toarray().astype(np.float64) for part in (X, among))
+    return CpuMatrix(X.csr[:, rare]), CpuMatrix(among.csr[:, rare]), (dense[0], dense[1])
 
 
 def _cut_evenly(n_rows: int, size: int = _ROWS) -> list[tuple[int, int]]:
@@ -529,19 +540,6 @@ class CpuEngine(ReferenceEngine):
             return CpuMatrix(slice_csr(X.csr, int(rows[0]), int(rows[-1]) + 1))
         return CpuMatrix(X.csr[rows])
 
-    def right_vectors(self, X: CpuMatrix, count: int, seed: int) -> np.ndarray:
-        return randomized_svd(X.matrix, count, n_iter=4, random_state=seed)[2]
-
-    def leading_pairs(self, matrices: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        each = [(r, r + 1) for r in range(len(matrices))]  # one thread per matrix, as BLAS has one
-        values, vectors = zip(*self.team.map(lambda r, _: _compute_leading_pairs(matrices[r], count), each))
-        return np.stack(values), np.stack(vectors)
-
-    def kmeans_centers(self, parts: list[np.ndarray], n_clusters: int, n_init: int, seed: int) -> np.ndarray:
-        rows = np.concatenate(parts)
-        with few_threads(len(rows), n_clusters):
-            return KMeans(n_clusters, n_init=n_init, random_state=seed).fit(rows).cluster_centers_
-
     def unit_rows(self, X: CpuMatrix) -> CpuMatrix:
         return CpuMatrix(unit_rows(X.matrix))
 
@@ -563,66 +561,13 @@ class CpuEngine(ReferenceEngine):
     ) -> tuple[np.ndarray, np.ndarray]:
         n = X.shape[0]
         distances, positions = np.empty((n, n_nearest)), np.empty((n, n_nearest), dtype=np.int64)
+        squares = X.squares, among.squares
+        X, among, filled = _part_filled(X, among)
         rows, columns = X.row_parts[0], among.feature_parts[0]
-        self.team.map(
-            lambda i, j: neighbor_kernels.nearest_sparse_rows(
-                rows, columns, X.squares, among.squares, others, distances, positions, i, j
-            ),
-            _cut_evenly(n, _CHUNK),
-        )
-        return distances, positions
-
-    def nearest_anchors(self, P: np.ndarray, anchors: np.ndarray, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
-        n, n_repeats = len(P), len(anchors)
-        positions = np.empty((n, n_repeats, n_nearest), dtype=np.int32)
-        weights = np.empty((n, n_repeats, n_nearest), dtype=P.dtype)
-        squares, lengths = (anchors**2).sum(axis=2), (P**2).sum(axis=1)
 
         def work(i: int, j: int) -> None:
-            for r in range(n_repeats):
-                products = P[i:j] @ anchors[r].T
-                anchor_kernels.nearest_anchors(products, squares[r], lengths, positions, weights, r, i)
+            products = filled[0][i:j] @ filled[1].T if filled[0].shape[1] else np.empty((0, 0))
+            neighbor_kernels.nearest_sparse_rows(rows, columns, *squares, products, others, distances, positions, i, j)
 
-        self.team.map(work, _cut_evenly(n, _CHUNK))
-        return positions, weights
-
-    def anchor_gram(self, positions: np.ndarray, weights: np.ndarray, into: np.ndarray) -> np.ndarray:
-        positions, weights = _as_input(positions), _as_input(weights)
-        each = [(r, r + 1) for r in range(len(into))]
-        self.team.map(lambda r, _: anchor_kernels.add_gram(positions, weights, r, into[r]), each)
-        return into
-
-    def anchor_embedding(self, positions: np.ndarray, weights: np.ndarray, maps: np.ndarray) -> np.ndarray:
-        positions, weights, maps = _as_input(positions), _as_input(weights), _as_input(maps)
-        out = np.empty((len(positions), maps.shape[0] * maps.shape[2]), dtype=maps.dtype)
-        chunks = _cut_evenly(len(out), _CHUNK)
-        self.team.map(lambda i, j: anchor_kernels.place_rows(positions, weights, maps, out, i, j), chunks)
-        return out
-
-    def center_sums(self, rows: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        labels = np.empty(len(rows), dtype=np.int32)
-        chunks = _cut_evenly(len(rows), _CHUNK)
-        sums = np.zeros((len(chunks), len(centers), rows.shape[1] + 1))
-        squares, lengths, rows = (centers**2).sum(axis=1), (rows**2).sum(axis=1), _as_input(rows)
-
-        def work(i: int, j: int) -> float:
-            products = rows[i:j] @ centers.T
-            return anchor_kernels.add_rows(products, squares, lengths, rows, labels, sums[i // _CHUNK], i)
-
-        inertia = float(np.sum(self.team.map(work, chunks)))
-        return labels, sums.sum(axis=0), inertia
-
-
-def _compute_leading_pairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Largest eigenvalues of a symmetric matrix, rising, and their vectors; by Lanczos where these are few."""
-    size = len(matrix)
-    if size > _SMALL and _DENSE_SHARE * count < size:
-        try:
-            # a start of its own, since ARPACK would draw one from a global state
-            start = np.random.default_rng(0).uniform(0.5, 1.5, size)
-            values, vectors = eigsh(matrix, count, which="LA", v0=start, tol=1e-6, ncv=2 * count + 20)
-            order = np.argsort(values, kind="stable")
-            return values[order], vectors[:, order]
-        except ArpackError:
-            pass  # no convergence, which the whole decomposition below does not depend on
-    return eigh(matrix, subset_by_index=(size - count, size - 1), check_finite=False)
+        self.team.map(work, _cut_evenly(n, _PRODUCTS if filled[0].shape[1] else _CHUNK))
+        return distances, positions

@@ -31,9 +31,8 @@ except ImportError:
     ) from None
 
 from coview.kernels import torch_pairs
-from coview.kernels.torch_kmeans import kmeans_centers, kmeans_labels
+from coview.kernels.torch_kmeans import kmeans_labels
 from coview.kernels.torch_simplex import omega_rows, quadratic_rows
-from coview.kernels.torch_svd import right_vectors
 
 __all__ = ["CudaEngine", "CudaMatrix", "DenseCudaMatrix"]
 
@@ -387,18 +386,6 @@ class CudaEngine(ReferenceEngine):
         at = X.indptr[chosen][of] + torch.arange(len(of), device=self.device) - indptr[of]
         return CudaMatrix(indptr, X.indices[at], X.values[at], (len(chosen), X.shape[1]))
 
-    def right_vectors(self, X: Rows, count: int, seed: int) -> Any:
-        return right_vectors(
-            lambda Q: self.project(X, Q), lambda Q: self.accumulate(X, Q), X.shape, count, seed, X.values[:0]
-        )
-
-    def leading_pairs(self, matrices: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        values, vectors = torch.linalg.eigh(self.asarray(matrices))
-        return self.to_numpy(values[:, -count:]), self.to_numpy(vectors[:, :, -count:])
-
-    def kmeans_centers(self, parts: list[Any], n_clusters: int, n_init: int, seed: int) -> np.ndarray:
-        return kmeans_centers(torch.cat(parts), n_clusters, n_init, seed, self.center_sums)
-
     def unit_rows(self, X: Rows) -> Rows:
         lengths = X.squares.sqrt()
         scale = (1 / torch.where(lengths > 0, lengths, torch.ones_like(lengths))).to(X.values.dtype)
@@ -443,63 +430,6 @@ class CudaEngine(ReferenceEngine):
             near, positions[part] = torch.topk(apart, n_nearest, dim=1, largest=False, sorted=True)
             distances[part] = near.clamp_(min=0).sqrt_()
         return self.to_numpy(distances), self.to_numpy(positions)
-
-    def nearest_anchors(self, P: Any, anchors: Any, n_nearest: int) -> tuple[Any, Any]:
-        n, (n_repeats, count, _) = len(P), anchors.shape
-        kept = min(n_nearest + 1, count)
-        positions = torch.empty((n, n_repeats, n_nearest), dtype=torch.int32, device=self.device)
-        weights = torch.empty((n, n_repeats, n_nearest), dtype=P.dtype, device=self.device)
-        squares, lengths = (anchors**2).sum(dim=2), (P**2).sum(dim=1)
-        for part in _runs(n, count):
-            for r in range(n_repeats):
-                distances = squares[r] - 2 * P[part] @ anchors[r].T
-                near, at = torch.topk(distances, kept, dim=1, largest=False, sorted=True)
-                far = near[:, -1:]
-                gaps = far - near[:, :n_nearest]
-                total = gaps.sum(dim=1, keepdim=True)
-                even = total <= 1e-6 * n_nearest * (lengths[part][:, None] + squares[r][at[:, -1:]])
-                shares = gaps / torch.where(even, torch.ones_like(total), total)
-                positions[part, r] = at[:, :n_nearest].to(torch.int32)
-                weights[part, r] = torch.where(even, torch.full_like(shares, 1 / n_nearest), shares)
-        return positions, weights
-
-    def anchor_gram(self, positions: Any, weights: Any, into: Any) -> Any:
-        size, width = into.shape[1], positions.shape[2]
-        for part in _runs(len(positions), width * width):
-            for r, gram in enumerate(into):
-                at, by = positions[part, r].long(), weights[part, r].to(into.dtype)
-                sums = by.sum(dim=1, keepdim=True)
-                scaled = by / torch.where(sums > 0, sums, torch.ones_like(sums))
-                # each row adds to nearest x nearest cells of a gram matrix, by its flat positions
-                cells = at[:, :, None] * size + at[:, None, :]
-                gram.view(-1).index_add_(0, cells.reshape(-1), (scaled[:, :, None] * by[:, None, :]).reshape(-1))
-        return into
-
-    def anchor_embedding(self, positions: Any, weights: Any, maps: Any) -> Any:
-        n_repeats, _, k = maps.shape
-        positions, weights = (torch.as_tensor(part, device=self.device) for part in (positions, weights))  # from disk
-        out = torch.empty((len(positions), n_repeats * k), dtype=maps.dtype, device=self.device)
-        for part in _runs(len(positions), positions.shape[2] * k):
-            for r in range(n_repeats):
-                placed = (weights[part, r, :, None].to(maps.dtype) * maps[r][positions[part, r].long()]).sum(dim=1)
-                length = placed.norm(dim=1, keepdim=True)
-                out[part, r * k : (r + 1) * k] = placed / torch.where(length > 0, length, torch.ones_like(length))
-        return out
-
-    def center_sums(self, rows: Any, centers: Any) -> tuple[Any, np.ndarray, float]:
-        labels = torch.empty(len(rows), dtype=torch.int32, device=self.device)
-        sums = torch.zeros((len(centers), rows.shape[1] + 1), dtype=torch.float64, device=self.device)
-        inertia = torch.zeros((), dtype=torch.float64, device=self.device)
-        squares = (centers**2).sum(dim=1)
-        for part in _runs(len(rows), max(len(centers), rows.shape[1])):
-            some = rows[part]
-            # the squares of the rows change no minimum: they are added to the inertia alone
-            least, best = (squares - 2 * some @ centers.T).min(dim=1)
-            labels[part] = best.to(torch.int32)
-            inertia += (least + (some**2).sum(dim=1)).clamp_(min=0).double().sum()
-            sums[:, :-1].index_add_(0, best, some.double())
-            sums[:, -1].index_add_(0, best, torch.ones_like(least, dtype=torch.float64))
-        return labels, self.to_numpy(sums), float(inertia)
 
 
 def _by_non_zeros(X: Rows) -> CudaMatrix:

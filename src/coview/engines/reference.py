@@ -263,29 +263,6 @@ class ReferenceEngine:
         """Some rows of a view."""
         return X[rows]
 
-    def comparable_rows(self, X: Handle, turn: Array, offset: Array, cosine: bool) -> tuple[Array, Array]:
-        """X turn - offset in single precision, by cosines with rows of length 1; and which rows are not empty then."""
-        placed = self.project(X, turn) - offset
-        known = self.xp.ones_like(placed[:, 0]) > 0
-        if cosine:
-            length = (placed * placed).sum(1)[:, None] ** 0.5
-            known = length[:, 0] > 0
-            placed = placed / self.xp.where(length > 0, length, 1.0)
-        return self.asarray(placed.clip(-FAR, FAR), np.float32), known
-
-    def right_vectors(self, X: Handle, count: int, seed: int) -> Array:
-        """Right singular vectors (count x columns), those of the largest singular values first."""
-        return np.linalg.svd(X.toarray(), full_matrices=False)[2][:count]
-
-    def leading_pairs(self, matrices: Array, count: int) -> tuple[Array, Array]:
-        """Largest eigenvalues of each symmetric matrix, rising, and their vectors (matrices x rows x count)."""
-        values, vectors = np.linalg.eigh(matrices)
-        return values[:, -count:], vectors[:, :, -count:]
-
-    def kmeans_centers(self, parts: list[Array], n_clusters: int, n_init: int, seed: int) -> Array:
-        """Centers of k-means, the best of some starts; the parts are rows one below the other."""
-        return KMeans(n_clusters, n_init=n_init, random_state=seed).fit(np.concatenate(parts)).cluster_centers_
-
     def unit_rows(self, X: Handle) -> Handle:
         """Rows of length 1; empty ones stay."""
         lengths = np.sqrt(self.square_sums(X))
@@ -309,56 +286,6 @@ class ReferenceEngine:
             np.fill_diagonal(distances, np.inf)
         order = np.argsort(distances, axis=1, kind="stable")[:, :n_nearest]  # stable: of equal ones, the first
         return np.take_along_axis(distances, order, axis=1), order
-
-    def nearest_anchors(self, P: Array, anchors: Array, n_nearest: int) -> tuple[Array, Array]:
-        """Positions and weights (rows x repeats x nearest) of each row's nearest anchors (repeats x anchors x columns).
-
-        The weights are w_j = (d_(s+1) - d_j) / sum, d squared distances, and even where only rounding tells them apart:
-        the sum is below ``1e-6 s (|p|^2 + |a|^2)`` of the row p and its anchor number s + 1.
-        """
-        positions = np.zeros((len(P), len(anchors), n_nearest), dtype=np.int32)
-        weights = np.ones((len(P), len(anchors), n_nearest), dtype=P.dtype) / n_nearest
-        for i, row in enumerate(P):
-            for r, points in enumerate(anchors):
-                distances = ((points - row) ** 2).sum(axis=1)
-                order = np.argsort(distances, kind="stable")
-                positions[i, r] = order[:n_nearest]
-                # of as many anchors as are asked for, the farthest itself sets the weights to zero
-                far = order[min(n_nearest, len(points) - 1)]
-                gaps = distances[far] - distances[order[:n_nearest]]
-                if gaps.sum() > 1e-6 * n_nearest * (row @ row + points[far] @ points[far]):
-                    weights[i, r] = gaps / gaps.sum()
-        return positions, weights
-
-    def anchor_gram(self, positions: Array, weights: Array, into: Array) -> Array:
-        """Z' R^-1 Z of each repeat, added to `into` (repeats x anchors x anchors); Z by rows, R its row sums."""
-        for r, gram in enumerate(into):
-            Z = self._joined(positions[:, r], weights[:, r], len(gram))
-            sums = Z.sum(axis=1, keepdims=True)
-            gram += Z.T @ np.divide(Z, sums, out=np.zeros_like(Z), where=sums > 0)
-        return into
-
-    def anchor_embedding(self, positions: Array, weights: Array, maps: Array) -> Array:
-        """Z maps of each repeat, each row of it brought to length 1, side by side."""
-        parts = []
-        for r, turn in enumerate(maps):
-            part = self._joined(positions[:, r], weights[:, r], len(turn)) @ turn
-            length = np.linalg.norm(part, axis=1, keepdims=True)
-            parts.append(np.divide(part, length, out=np.zeros_like(part), where=length > 0))
-        return np.hstack(parts)
-
-    def center_sums(self, rows: Array, centers: Array) -> tuple[Array, Array, float]:
-        """Nearest center of each row, sums of the rows by center with their number last, sum of squared distances."""
-        distances = ((rows[:, None, :] - centers[None]) ** 2).sum(axis=2)
-        labels = distances.argmin(axis=1)
-        sums = np.array([[*rows[labels == z].sum(axis=0), (labels == z).sum()] for z in range(len(centers))])
-        return labels, sums, float(distances.min(axis=1).sum())
-
-    def _joined(self, positions: Array, weights: Array, width: int) -> Array:
-        Z = np.zeros((len(positions), width))
-        for row, at, by in zip(Z, positions, weights):
-            np.add.at(row, at, by)
-        return Z
 
 
 def _find_tied_entries(q: np.ndarray, eta: np.ndarray, weight: float) -> np.ndarray:

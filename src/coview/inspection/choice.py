@@ -61,14 +61,15 @@ def describe_votes(votes: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> votes = {"by_views": 20, "by_tokens": 20, "share": 0.93, "by_cluster": [0.98, 0.71]}
-    >>> print(describe_votes(votes))
-    20 clusterings that count every view alike, and 20 that count every token alike, voted: an object has its cluster by
-    93 % of the votes in the mean; the surest cluster is 0 (98 %), the least sure 1 (71 %).
+    >>> print(describe_votes(votes).replace(": ", ":\n").replace("; ", ";\n"))
+    40 clusterings of graphs of nearest neighbors voted, half of which count every view alike and half every token:
+    an object has its cluster by 93 % of the votes in the mean;
+    the surest cluster is 0 (98 %), the least sure 1 (71 %).
     """
-    alike = f"{votes['by_views']} clusterings"
-    if votes["by_tokens"]:
-        alike += f" that count every view alike, and {votes['by_tokens']} that count every token alike,"
-    text = f"{alike} voted: an object has its cluster by {100 * votes['share']:.0f} % of the votes in the mean"
+    count = votes["by_views"] + votes["by_tokens"]
+    halves = ", half of which count every view alike and half every token" if votes["by_tokens"] else ""
+    share = f"an object has its cluster by {100 * votes['share']:.0f} % of the votes in the mean"
+    text = f"{count} clusterings of graphs of nearest neighbors voted{halves}: {share}"
     sure = votes["by_cluster"]
     if max(sure) - min(sure) < SHOWN:
         return f"{text}."

@@ -19,11 +19,12 @@ _ROOM = 4  # times as many rows as are asked for are gathered before the farthes
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def nearest_sparse_rows(rows, columns, lengths, squares, others, distances, positions, start, stop):
+def nearest_sparse_rows(rows, columns, lengths, squares, begun, others, distances, positions, start, stop):
     """Write the nearest of rows start..stop and their Euclidean distances, nearest first; of equal ones, the first.
 
     `rows` are (indptr, indices, data) of CSR, `columns` of CSC of the rows to choose from, `lengths` and `squares` the
-    squared lengths of both. With `others` both are the same rows, and a row is not its own neighbor.
+    squared lengths of both. `begun` has the products of these rows with all by features that are not among the columns,
+    if there are any. With `others` both are the same rows, and a row is not its own neighbor.
     """
     indptr, indices, data = rows
     begins, members, values = columns
@@ -35,7 +36,10 @@ def nearest_sparse_rows(rows, columns, lengths, squares, others, distances, posi
     near = np.empty(room)
     at = np.empty(room, dtype=np.int64)
     for i in range(start, stop):
-        products[:] = 0.0
+        if len(begun):
+            products[:] = begun[i - start]
+        else:
+            products[:] = 0.0
         for a in range(indptr[i], indptr[i + 1]):
             x = np.float64(data[a])
             for b in range(begins[indices[a]], begins[indices[a] + 1]):

@@ -13,38 +13,12 @@ from typing import Any
 import numpy as np
 import torch
 
-__all__ = ["kmeans_centers", "kmeans_labels"]
+__all__ = ["kmeans_labels"]
 
-Assign = Callable[[Any, Any], tuple[Any, np.ndarray, float]]
 Product = Callable[[Any], Any]
 
 ROUNDS = 300  # most rounds of each start
 REST = 1e-4  # mean variance of a column: centers that move by less than this share of it rest
-
-
-def kmeans_centers(rows: Any, n_clusters: int, n_init: int, seed: int, center_sums: Assign) -> np.ndarray:
-    """Centers (clusters x columns) of the best of some starts; `center_sums` is that of the engine."""
-    # around their mean, as scikit-learn does: products of rows far from 0 would lose the digits of their distances
-    middle = rows.mean(dim=0)
-    rows = rows - middle
-    squares = (rows**2).sum(dim=1)
-    rest = REST * float(rows.var(dim=0, unbiased=False).mean())
-    n_trials = 2 + int(np.log(n_clusters))  # scikit-learn's
-    random = np.random.RandomState(seed)
-    best, least = None, np.inf
-    for _ in range(n_init):
-        first, draws = random.random_sample(), random.random_sample((n_clusters - 1, n_trials))
-        centers = _spread(rows, squares, int(first * len(rows)), torch.from_numpy(draws).to(rows.device))
-        centers, inertia = _rounds(rows, centers, rest, center_sums)
-        if inertia < least:
-            best, least = centers, inertia
-    assert best is not None
-    return (best + middle).cpu().numpy()
-
-
-def _spread(rows: Any, squares: Any, first: int, draws: Any) -> Any:
-    """First centers (rows far from each other): `first`, then one of as many candidates as a row of draws has."""
-    return rows[_spread_rows(lambda of: _distances(rows, squares, of), len(rows), first, draws)]
 
 
 def _spread_rows(distances: Product, n_rows: int, first: int, draws: Any) -> Any:
@@ -59,9 +33,6 @@ def _spread_rows(distances: Product, n_rows: int, first: int, draws: Any) -> Any
         winner = left.double().sum(dim=1).argmin()
         chosen[c], nearest = candidates[winner], left[winner]
     return chosen
-
-
-# -- rows of which only products are known
 
 
 def kmeans_labels(products: Product, sums: Product, squares: Any, n_clusters: int, seed: int) -> Any:
@@ -127,37 +98,3 @@ class _ProductRows:
         member = torch.zeros((len(labels), n_clusters), dtype=self.squares.dtype, device=labels.device)
         member.scatter_(1, labels[:, None], 1)
         return self.sums(member) / sizes.clamp(min=1).to(member.dtype)
-
-
-def _distances(rows: Any, squares: Any, of: Any) -> Any:
-    """Squared distances of some rows to all."""
-    return (squares[of][:, None] + squares - 2 * rows[of] @ rows.T).clamp_(min=0)
-
-
-def _rounds(rows: Any, centers: Any, rest: float, center_sums: Assign) -> tuple[Any, float]:
-    """Lloyd's rounds until no row changes its center, or the centers rest; their inertia."""
-    labels = None
-    for _ in range(ROUNDS):
-        before = labels
-        labels, sums, inertia = center_sums(rows, centers)
-        if before is not None and torch.equal(labels, before):
-            return centers, inertia
-        totals = torch.from_numpy(sums).to(rows.device)
-        _fill_empty(rows, centers, labels, totals)
-        moved = (totals[:, :-1] / totals[:, -1:].clamp(min=1)).to(rows.dtype)
-        shift, centers = float(((moved - centers) ** 2).sum()), moved
-        if shift <= rest:
-            break
-    return centers, center_sums(rows, centers)[2]  # the inertia of the last round was that of the centers before
-
-
-def _fill_empty(rows: Any, centers: Any, labels: Any, totals: Any) -> None:
-    """Give the rows that are farthest from their centers to centers that have none."""
-    empty = torch.nonzero(totals[:, -1] == 0).ravel()
-    if not len(empty):
-        return
-    far = ((rows - centers[labels.long()]) ** 2).sum(dim=1).topk(len(empty)).indices
-    for z, i in zip(empty, far):
-        ours = torch.cat([rows[i].double(), torch.ones(1, dtype=torch.float64, device=rows.device)])
-        totals[labels[i].long()] -= ours
-        totals[z] = ours
