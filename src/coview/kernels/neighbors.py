@@ -15,6 +15,7 @@ from coview.kernels.compiling import njit
 
 __all__ = ["nearest_sparse_rows"]
 
+_EVERY = 16  # row is looked at to guess how far the nearest are
 _ROOM = 4  # times as many rows as are asked for are gathered before the farthest go
 
 
@@ -45,20 +46,34 @@ def nearest_sparse_rows(rows, columns, lengths, squares, begun, others, distance
             for b in range(begins[indices[a]], begins[indices[a] + 1]):
                 products[members[b]] += x * values[b]
         count = 0
-        limit = np.inf
-        for j in range(n):
-            d = squares[j] - 2.0 * products[j]
-            if d < limit and not (others and i == j):
-                near[count] = d
-                at[count] = j
-                count += 1
-                if count == room:
-                    count, limit = _keep_nearest(near, at, count, k)
+        limit = _guess_limit(squares, products, k)
+        while count < k:  # a second time where the guess was too near
+            count = 0
+            for j in range(n):
+                d = squares[j] - 2.0 * products[j]
+                if d < limit and not (others and i == j):
+                    near[count] = d
+                    at[count] = j
+                    count += 1
+                    if count == room:
+                        count, limit = _keep_nearest(near, at, count, k)
+            if count < k:
+                limit = np.inf
         count, _ = _keep_nearest(near, at, count, k)
         order = np.argsort(near[:count], kind="mergesort")  # of equal ones, the first
         for t in range(k):
             distances[i, t] = np.sqrt(max(near[order[t]] + lengths[i], 0.0))
             positions[i, t] = at[order[t]]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _guess_limit(squares, products, k):
+    """A distance that rather more than k rows are nearer than, by every 16th row; infinite of few rows."""
+    n = len(squares)
+    rank = int(1.5 * k / _EVERY) + 2
+    if n < 4 * _EVERY * rank:
+        return np.inf
+    return np.partition(squares[::_EVERY] - 2.0 * products[::_EVERY], rank)[rank]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
