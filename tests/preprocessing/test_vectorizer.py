@@ -1,5 +1,7 @@
 """`TextVectorizer`, stop words, and the defaults of `TextViews` for texts and lists."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -33,7 +35,9 @@ SENTENCES = {
         ("R and C++, C# or C", ["r", "and", "c++", "c#", "or", "c"]),
         ("Node.js 3.11.2 in 2048", ["node.js", "node", "js", "in", "2048"]),
         ("GTK+ x86_64 __init__ it's", ["gtk+", "x86_64", "x86", "init", "it"]),
-        ("a b 7 42 1234567", []),
+        ("a b fox 7 42 1234567", ["fox"]),
+        ("p 42", ["p", "42"]),
+        ("== !", []),
         ("東京都 x", ["東京", "京都"]),
         ("木", ["木"]),
         ("", []),
@@ -176,6 +180,15 @@ def test_a_rare_word_counts_only_where_a_text_has_no_other():
     assert words == {"fox", "sea", "hill", "solitary"}
     words = set(TextVectorizer(min_df=2).fit(texts).vocabulary_)  # what is asked for holds
     assert words == {"fox", "sea", "hill"}
+
+
+@pytest.mark.parametrize("front", [TextViews(stop_words="en"), TextViews({}, tokens="text"), TableViews("text")])
+@pytest.mark.parametrize("texts", [["open"] * 150 + ["closed"] * 50, ["more fox"] * 110 + ["more", "9"], ["red"] * 120])
+def test_no_text_that_has_words_is_left_without_any(front, texts):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        X = clone(front).fit_transform({"text": texts})
+    assert X["text"].sum(axis=1).min() > 0
 
 
 def test_characters_count_beside_words_of_short_texts():

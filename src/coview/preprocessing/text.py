@@ -55,8 +55,8 @@ class TextViews(RawTransformer):
         50,000 and 5 above, but a text without any such word keeps those that it has; of `tokens` that are mostly ids of
         the rows, which are links, it is 1.
     max_df : int, float or "auto", default="auto"
-        Largest number (or share) of texts that a word may be in. "auto" is a half, and all below 100 texts and of
-        `tokens` that are mostly ids of the rows.
+        Largest number (or share) of texts that a word may be in. "auto" is a half, but a text that has only words of
+        most texts keeps them; it is all below 100 texts and of `tokens` that are mostly ids of the rows.
 
     Attributes
     ----------

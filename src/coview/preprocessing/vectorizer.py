@@ -18,7 +18,7 @@ from coview.utils.messages import listed, short
 from coview.utils.parameters import NONE, TEXTS, TRUTH, check_parameters, frequency, instance, one_of
 from coview.utils.sampling import sample_positions
 
-__all__ = ["STOPPED", "TextVectorizer", "find_separators", "is_char_ngram"]
+__all__ = ["STOPPED", "TextVectorizer", "find_separators", "is_char_ngram", "make_char_ngrams"]
 
 _WORD = re.compile(r"\w+(?:[-.]\w+)*(?:\+{1,2}|#)?")
 _PARTS = re.compile(r"[-._]+")
@@ -40,9 +40,10 @@ class TextVectorizer(CountVectorizer):
     """Count the words of texts, or the items of lists.
 
     A word may contain hyphens and dots ("libghc-base-dev", "node.js") and end in signs ("C++", "C#"); such a word
-    counts whole and by its parts, so that "real-time" and "real time" have words in common. Numbers of one or two
-    digits, versions, single letters other than C and R, and words of more than 200 letters are left out. Japanese and
-    Chinese texts are counted by pairs of characters.
+    counts whole and by its parts, so that "real-time" and "real time" have words in common. Words of more than 200
+    letters are left out; so are numbers of one or two digits, versions, single letters other than C and R, and the
+    function words of a language, but for texts that have nothing else. Japanese and Chinese texts are counted by pairs
+    of characters.
 
     Parameters
     ----------
@@ -63,7 +64,8 @@ class TextVectorizer(CountVectorizer):
         Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 5,000, 3 below
         50,000 and 5 above, but a text without any such word keeps those that it has.
     max_df : int, float or "auto", default=1.0
-        Largest number (or share) of texts that a word may be in. "auto" is a half, and all below 100 texts.
+        Largest number (or share) of texts that a word may be in. "auto" is a half, and all below 100 texts, but a text
+        that has only words of most texts keeps them.
 
     Attributes
     ----------
@@ -166,13 +168,14 @@ class TextVectorizer(CountVectorizer):
             least = 1 if n < _FEW_TEXTS else 2 if n < 5_000 else 3 if n < 50_000 else 5
         if most == "auto":
             most = 1.0 if n < _FEW_TEXTS else 0.5
-        common = frequency <= (most * n if isinstance(most, float) else most)
-        kept = common & (frequency >= (least * n if isinstance(least, float) else least))
-        if self.min_df == "auto":
-            # in short texts, or in a language of long words, every word of a text may be rare
-            emptied = np.flatnonzero(np.diff(counts[:, kept].indptr) == 0)
-            whole = np.array([not is_char_ngram(word) for word in words])
-            kept |= common & whole & (count_documents(counts[emptied]) > 0)
+        common = frequency > (most * n if isinstance(most, float) else most)
+        kept = ~common & (frequency >= (least * n if isinstance(least, float) else least))
+        whole = np.array([not is_char_ngram(word) for word in words])
+        # in short texts, or in a language of long words, every word of a text may be rare; or it is one that most have
+        for bound, spared in ((self.min_df, whole & ~common), (self.max_df, whole & common)):
+            if bound == "auto":
+                emptied = np.flatnonzero(np.diff(counts[:, kept].indptr) == 0)
+                kept |= spared & (count_documents(counts[emptied]) > 0)
         return kept
 
     def transform(self, raw_documents: Any) -> Any:
@@ -195,7 +198,7 @@ class TextVectorizer(CountVectorizer):
     def build_tokenizer(self) -> Callable[[str], list[str]]:
         """Return the function that splits a text into words, or a list into items."""
         if self.separator is None:
-            return lambda text: list(_split_words(text.lower()))
+            return lambda text: list(_split_words(text.lower())) or _find_fragments(text.lower())
         between = re.compile("|".join(map(re.escape, self._separators())))
 
         def split(text: str) -> list[str]:
@@ -207,12 +210,16 @@ class TextVectorizer(CountVectorizer):
     def build_analyzer(self) -> Callable[[Any], list[str]]:
         """Return the function that turns a text into what is counted."""
         tokenize, stop_words = self.build_tokenizer(), self.get_stop_words()
-        if not getattr(self, "char_ngrams_", False):
-            return lambda text: self._word_ngrams(tokenize(self.decode(text)), stop_words)
+        characters = getattr(self, "char_ngrams_", False)
 
         def analyze(text: Any) -> list[str]:
-            words = [word for word in tokenize(self.decode(text)) if word not in stop_words]
-            return [*self._word_ngrams(words), *(part for word in words for part in _make_char_ngrams(word))]
+            every = tokenize(self.decode(text))
+            words = [word for word in every if word not in stop_words]
+            # a text of function words alone has nothing else to be known by; words that were listed stay out
+            if not words and isinstance(self.stop_words, str):
+                words = every
+            parts = (part for word in words for part in make_char_ngrams(word)) if characters else ()
+            return [*self._word_ngrams(words), *parts]
 
         return analyze
 
@@ -229,12 +236,12 @@ class TextVectorizer(CountVectorizer):
         """Pass: stop words are compared with words after splitting, so there is nothing to warn of."""
 
 
-def _make_char_ngrams(word: str) -> Iterator[str]:
+def make_char_ngrams(word: str) -> Iterator[str]:
     """Character n-grams of a word, with an ellipsis where the word goes on.
 
     Examples
     --------
-    >>> list(_make_char_ngrams("dogs"))
+    >>> list(make_char_ngrams("dogs"))
     ['do…', '…dog…', '…ogs…', '…gs', 'dog…', '…dogs…', '…ogs', 'dogs…', '…dogs']
     """
     # compound words are counted by their parts as well, and pairs of ideographs are n-grams already
@@ -315,6 +322,11 @@ def _split_words(text: str) -> Iterator[str]:
         parts = _PARTS.split(word)
         if len(parts) > 1:
             yield from filter(_count_terms, parts)
+
+
+def _find_fragments(text: str) -> list[str]:
+    """Single letters and small numbers: of a text that has nothing else, they are what it says."""
+    return [word for word in _WORD.findall(text) if len(word) <= _LONGEST]
 
 
 def _count_terms(word: str) -> bool:
