@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from coview.utils.messages import listed, short
 from coview.utils.parameters import NONE, TEXTS, TRUTH, check_parameters, frequency, instance, one_of
 from coview.utils.sampling import sample_positions
 
-__all__ = ["STOPPED", "TextVectorizer", "find_separators", "is_char_ngram", "make_char_ngrams"]
+__all__ = ["STOPPED", "TextVectorizer", "find_separators", "is_char_ngram", "make_char_ngrams", "read_noted_list"]
 
 _WORD = re.compile(r"\w+(?:[-.]\w+)*(?:\+{1,2}|#)?")
 _PARTS = re.compile(r"[-._]+")
@@ -27,6 +28,9 @@ _LONGEST = 200  # letters; what is longer is no word, but a picture or a key in 
 _LETTERS = frozenset("cr")  # names of programming languages; other single letters are fragments
 _SEPARATORS = (";", "|", ",", "\t", "\n")
 _ALTERNATIVES = " | "  # inside an item of a list: "python3 | python3-dev"
+_NOTED = re.compile(
+    r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?\d+)\s*,?\s*""", re.DOTALL
+)  # an item of ['a', "b", 3]
 _VERSION = re.compile(r"\([<>=!~]{1,3} \d[^()]*\)")  # that an item requires: "libc6 (>= 2.14)"
 
 _FEW_TEXTS = 100  # below, every word counts: one that is there once may be all that a text says
@@ -51,7 +55,8 @@ class TextVectorizer(CountVectorizer):
         A language, by name or code ("english" or "en"), whose function words are left out, or a list of words.
     separator : str, tuple of str or None, default=None
         The texts are lists: what stands between two separators is an item. Of several separators each one divides, so
-        that ``(",", "|")`` counts alternatives by themselves. None for texts made of words.
+        that ``(",", "|")`` counts alternatives by themselves. Lists written as in Python, "['red', 'sea']", are read as
+        such. None for texts made of words.
     drop_versions : bool, default=False
         Leave the required versions of items out, as in "libc6 (>= 2.14)"; lists only.
     ngram_range : tuple of int, default=(1, 1)
@@ -202,6 +207,9 @@ class TextVectorizer(CountVectorizer):
         between = re.compile("|".join(map(re.escape, self._separators())))
 
         def split(text: str) -> list[str]:
+            noted = read_noted_list(text)
+            if noted is not None:
+                return noted
             bare = _VERSION.sub("", text) if self.drop_versions else text
             return [item for item in map(str.strip, between.split(bare)) if item]
 
@@ -276,19 +284,20 @@ def _as_texts(documents: Any) -> list[Any]:
     return texts
 
 
-def find_separators(cells: Iterable[Any]) -> str | tuple[str, str]:
+def find_separators(cells: Sequence[Any]) -> str | tuple[str, str]:
     """Return the sign between the items of lists: the one that most texts contain; a space where there is none.
 
     Where a comma or a semicolon stands between the items and some items are alternatives, "python3 | python3-dev",
-    their sign comes second. Signs inside required versions, "(>= 2.14)", do not count. Lists that are no texts have the
-    sign that is in none of their items.
+    their sign comes second. Signs inside required versions, "(>= 2.14)", do not count. Lists that are no texts, or are
+    written as in Python, have the sign that is in none of their items.
 
     Examples
     --------
     >>> find_separators(["red; blue", "red"]), find_separators(["libc6, python3 | python3-dev", "libc6, perl"])
     (';', (',', ' | '))
     """
-    some = list(cells)
+    noted = [read_noted_list(cell) if isinstance(cell, str) else None for cell in cells]
+    some = [cell if items is None else items for cell, items in zip(cells, noted)]
     bare = [_VERSION.sub("", cell) for cell in some if isinstance(cell, str)]
     if not bare:
         items = {str(item) for cell in some if cell is not None for item in cell}
@@ -298,6 +307,32 @@ def find_separators(cells: Iterable[Any]) -> str | tuple[str, str]:
     # of a hundred lists, or else the sign belongs to an item
     divides = first in (",", ";") and 100 * sum(_ALTERNATIVES in text for text in bare) >= len(bare)
     return (first, _ALTERNATIVES) if divides else first
+
+
+def read_noted_list(text: str) -> list[str] | None:
+    """Return the items of a list written as in Python, NumPy or JSON; None of other texts.
+
+    Examples
+    --------
+    >>> read_noted_list("['a, b', 'c']"), read_noted_list("['a' 'b'\\n 'c']"), read_noted_list('["a", 3]')
+    (['a, b', 'c'], ['a', 'b', 'c'], ['a', '3'])
+    >>> read_noted_list("[]"), read_noted_list("[a, b]")
+    ([], None)
+    """
+    bare = text.strip()
+    if not (bare[:1] + bare[-1:] in ("[]", "()", "{}") and len(bare) > 1):
+        return None
+    inside, items, end = bare[1:-1].strip(), [], 0
+    while found := _NOTED.match(inside, end):  # item by item: a search would look at long texts many times
+        items.append(found[1])
+        end = found.end()
+    if end < len(inside):
+        return None
+    try:
+        read = [(ast.literal_eval(item) if item[0] in "\"'" else item).strip() for item in items]
+    except (SyntaxError, ValueError):  # an escape that is none
+        return None
+    return [item for item in read if item]
 
 
 def _split_words(text: str) -> Iterator[str]:
