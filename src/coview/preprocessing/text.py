@@ -51,9 +51,9 @@ class TextViews(RawTransformer):
         Words to leave out: those of a language ("english" or "en"), a list, or none. "auto" takes the language of each
         view's texts, and that of the other texts where a view's are too short to tell.
     min_df : int, float or "auto", default="auto"
-        Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 5,000, 3 below
-        50,000 and 5 above, but a text without any such word keeps those that it has; of `tokens` that are mostly ids of
-        the rows, which are links, it is 1.
+        Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 50,000 and 5
+        above, but a text without any such word keeps those that it has; of `tokens` that are mostly ids of the rows,
+        which are links, it is 1.
     max_df : int, float or "auto", default="auto"
         Largest number (or share) of texts that a word may be in. "auto" is a half, but a text that has only words of
         most texts keeps them; it is all below 100 texts and of `tokens` that are mostly ids of the rows.

@@ -66,8 +66,8 @@ class TextVectorizer(CountVectorizer):
         common; they are spelled "do…", "…og…" and "…gs". "auto" does so for at least 100 texts of less than ten words
         at the median. Lists have none.
     min_df : int, float or "auto", default=1
-        Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 5,000, 3 below
-        50,000 and 5 above, but a text without any such word keeps those that it has.
+        Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 50,000 and 5
+        above, but a text without any such word keeps those that it has.
     max_df : int, float or "auto", default=1.0
         Largest number (or share) of texts that a word may be in. "auto" is a half, and all below 100 texts, but a text
         that has only words of most texts keeps them.
@@ -170,7 +170,7 @@ class TextVectorizer(CountVectorizer):
         least, most = self.min_df, self.max_df
         if least == "auto":
             # a word of one text joins it to no other; of very many texts, words of a few are mostly slips
-            least = 1 if n < _FEW_TEXTS else 2 if n < 5_000 else 3 if n < 50_000 else 5
+            least = 1 if n < _FEW_TEXTS else 2 if n < 50_000 else 5
         if most == "auto":
             most = 1.0 if n < _FEW_TEXTS else 0.5
         common = frequency > (most * n if isinstance(most, float) else most)
