@@ -114,7 +114,10 @@ def main() -> None:
         command = getattr(getattr(error, "ctx", None), "command_path", "coview")
         about = vars(error)  # of an option that is not there: its name, and what it may have been
         hint = _parameter_hint(words[0], about.get("option_name") or "", about.get("possibilities") or [])
-        _end(f"{_plainly(error.format_message())}{hint} See: {command} --help", 2, debug)
+        refusal = _plainly(error.format_message())
+        if "'--clusters'" in refusal and "auto" in words:
+            hint = " Leave --clusters out, and fit auto chooses it."
+        _end(f"{refusal}{hint} See: {command} --help", 2, debug)
     except UnicodeDecodeError as error:
         _end(make_text_error("What was given", error), 2, debug)
     except CoviewError as error:
@@ -142,8 +145,6 @@ def _plainly(refusal: str) -> str:
     "Invalid value for '--count' / '-n': it must be at least 1."
     >>> _plainly("Invalid value for '--topics': Input should be a valid integer, unable to parse string as an integer")
     "Invalid value for '--topics': it must be a whole number."
-    >>> _plainly("Invalid value for '--clusters': 'auto' is not a valid integer.")
-    "Invalid value for '--clusters': it must be a whole number. Leave --clusters out, and fit auto chooses it."
     """
     for kind, plain in (("integer", "a whole number"), ("number", "a number")):
         refusal = re.sub(rf"Input should be a valid {kind}\b.*", f"it must be {plain}", refusal)
@@ -153,8 +154,6 @@ def _plainly(refusal: str) -> str:
     for words, sign, plain in (("greater", ">=", "at least"), ("less", "<=", "at most")):
         refusal = refusal.replace(f"Input should be {words} than or equal to", f"it must be {plain}")
         refusal = re.sub(rf"\S+ is not in the range x{sign}", f"it must be {plain} ", refusal)  # of older versions
-    if "'--clusters'" in refusal and "whole number" in refusal:
-        refusal = f"{refusal.rstrip('.')}. Leave --clusters out, and fit auto chooses it"
     return f"{refusal.rstrip('.')}." if refusal[-1:].isalnum() else refusal
 
 
