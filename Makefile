@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(C
 # a Python of some version: the newest of pyenv, or the one on the path
 python = $(or $(lastword $(sort $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python))),python$(1))
 
-.PHONY: help demo test test-lowest test-3.11 test-3.12 test-3.13 units coverage lint docs bench reproduce fuzz release-check clean
+.PHONY: help demo test test-lowest test-3.11 test-3.12 test-3.13 units coverage lint docs bench auto-check reproduce fuzz release-check clean
 
 help:
 	@echo "make demo   set up and run the demonstration"
@@ -20,6 +20,7 @@ help:
 	@echo "make reproduce PAPER=mvplsa_2012   run a paper's experiments again, ours beside theirs"
 	@echo "make fuzz MINUTES=10   try files, requests and inputs made to do harm"
 	@echo "make release-check   build, install and test what would be released, on every Python; publishes nothing"
+	@echo "make auto-check   see in ten minutes whether AutoClustering and AutoClassifier are as good as in the run that was kept"
 	@echo "make bench  measure speed and memory against scikit-learn (results in benchmarks/results)"
 
 $(BIN)/python:
@@ -70,6 +71,9 @@ docs: $(VENV)/.docs
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py
+
+auto-check: $(VENV)/.dev
+	$(BIN)/python benchmarks/auto_check.py $(if $(KEEP),--keep)
 
 reproduce: $(VENV)/.dev
 	$(BIN)/python reproductions/run.py $(PAPER)

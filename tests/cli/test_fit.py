@@ -302,6 +302,7 @@ def test_clusters_are_predicted_with_their_names(run, pages, tmp_path):
         (["fit", "PLSA", "--set", "n_topics=3", "--data", ".", "-o", "m"], "topics or clusters is n_components."),
         (["fit", "SphericalKMeans", "--set", "k=3", "--data", ".", "-o", "m"], "topics or clusters is n_clusters."),
         (["fit", "PLSA", "--topics", "six"], "it must be a whole number. See:"),
+        (["fit", "auto", "--clusters", "auto"], "Leave --clusters out, and fit auto chooses it. See:"),
         (["fit", "PLSA", "--max-iter", "6"], "If it is a parameter of the model: --set max_iter=VALUE."),
         (["nonsense"], "coview --help"),
     ],

@@ -64,7 +64,7 @@ def test_json(tmp_path, library):
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("t.csv", b"x,y\n1,2,3\n", "t.csv cannot be read as .csv .* Save it as UTF-8, with as many cells"),
+        ("t.csv", b"x,y\n1,2\n1,2,3\n", r"as .csv \(line 3 has 3 cells, the header 2\)\. Save it as UTF-8, with"),
         ("t.csv", b"", "t.csv cannot be read as .csv"),
         ("t.csv", b"x\n", "t.csv has no rows"),
         ("t.csv", b"x\nm\xfcll\n", "t.csv cannot be read as .csv"),

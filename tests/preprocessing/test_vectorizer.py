@@ -1,5 +1,8 @@
 """`TextVectorizer`, stop words, and the defaults of `TextViews` for texts and lists."""
 
+import json
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,7 +12,7 @@ from coview import PLSA, TableViews, TextVectorizer, TextViews, inspect, load, s
 from coview.exceptions import ViewsError
 from coview.inspection.features import top_features
 from coview.preprocessing.stop_words import STOP_WORDS, detect_language
-from coview.preprocessing.vectorizer import find_separators, is_char_ngram
+from coview.preprocessing.vectorizer import find_separators, is_char_ngram, read_noted_list
 
 SENTENCES = {
     "english": "The fox is in the garden and it was looking for something to eat",
@@ -33,7 +36,9 @@ SENTENCES = {
         ("R and C++, C# or C", ["r", "and", "c++", "c#", "or", "c"]),
         ("Node.js 3.11.2 in 2048", ["node.js", "node", "js", "in", "2048"]),
         ("GTK+ x86_64 __init__ it's", ["gtk+", "x86_64", "x86", "init", "it"]),
-        ("a b 7 42 1234567", []),
+        ("a b fox 7 42 1234567", ["fox"]),
+        ("p 42", ["p", "42"]),
+        ("== !", []),
         ("東京都 x", ["東京", "京都"]),
         ("木", ["木"]),
         ("", []),
@@ -111,6 +116,29 @@ def test_a_separator_that_is_given_is_the_only_one():
     assert X.feature_names["depends"].tolist() == sorted(set(items))
 
 
+LISTS = [["red", "blue, dark"], ["green"], [], ["it's", "red"]]
+
+
+@pytest.mark.parametrize("write", [str, json.dumps, lambda items: str(np.array(items, dtype=object)), tuple])
+def test_lists_in_notation_are_read_as_lists(write):
+    texts = [write(items) if write is not tuple else str(tuple(items)) for items in LISTS]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = TextViews({}, tokens="tags").fit({"tags": texts})
+    assert sorted(model.vectorizers_["tags"].vocabulary_) == ["blue, dark", "green", "it's", "red"]
+    for again in (texts, LISTS):
+        assert model.transform({"tags": again})["tags"].toarray().sum(axis=1).tolist() == [2, 1, 0, 2]
+    assert model.list_columns()["tags"](texts[0]) == LISTS[0]
+
+
+@pytest.mark.parametrize(
+    "text", ["[a, b]", "['a', b]", "[0.5, 1.0]", "['a'", "['\\x']", "[", "['a'] and ['b']", "['a', ...]"]
+)
+def test_what_is_no_list_in_notation_is_split_by_its_separator(text):
+    assert read_noted_list(text) is None
+    assert TextVectorizer(separator=";").build_tokenizer()(f"{text}; c") == [text, "c"]
+
+
 def test_only_required_versions_are_left_out():
     table = {"tags": ["age (<18), income (>50K), a (>= 2.14)", "age (>=65), income (<=50K), a(= 1:5)"]}
     items = ["age (<18)", "age (>=65)", "income (<=50K)", "income (>50K)"]
@@ -122,6 +150,8 @@ def test_only_required_versions_are_left_out():
 @pytest.mark.parametrize("piece", [" ", "(>", "(> ", "(>= 1", "(>= 1 ", ") (> "])
 def test_long_texts_of_lists_are_read_once(piece):
     """The number of characters that a search looks at grows with its text; a million would never end otherwise."""
+    for begin in ("['", "[1", "['a' ", "['\\'"):
+        assert read_noted_list(f"{begin}{piece * 1_000_000};]") is None
     text = "a (>= 1" + piece * 1_000_000
     assert find_separators([text]) == " "
     assert TextVectorizer(separator=",", drop_versions=True).build_analyzer()(text)
@@ -176,6 +206,15 @@ def test_a_rare_word_counts_only_where_a_text_has_no_other():
     assert words == {"fox", "sea", "hill", "solitary"}
     words = set(TextVectorizer(min_df=2).fit(texts).vocabulary_)  # what is asked for holds
     assert words == {"fox", "sea", "hill"}
+
+
+@pytest.mark.parametrize("front", [TextViews(stop_words="en"), TextViews({}, tokens="text"), TableViews("text")])
+@pytest.mark.parametrize("texts", [["open"] * 150 + ["closed"] * 50, ["more fox"] * 110 + ["more", "9"], ["red"] * 120])
+def test_no_text_that_has_words_is_left_without_any(front, texts):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        X = clone(front).fit_transform({"text": texts})
+    assert X["text"].sum(axis=1).min() > 0
 
 
 def test_characters_count_beside_words_of_short_texts():

@@ -53,6 +53,20 @@ def texts():
     return CrossModalRetriever(model).fit(TABLE)
 
 
+def test_words_that_no_short_text_has_are_found_by_their_characters():
+    animals = ["dog", "cat", "horse", "flag", "flower"]
+    table = {view: [f"{animals[i % 5]} {view}{i % 7}" for i in range(140)] for view in ("label", "name")}
+    model = CrossModalRetriever(TextViews()).fit(table)
+    for query, word in (("dogs barking", "dog"), ("flowers", "flower")):
+        hits = model.search(query, k=28)
+        assert {table["label"][i].split()[0] for i in hits.ids[0]} == {word}
+        parts = model.explain(query, hits.ids[0][0], source="label", target="name").contributions
+        assert parts[f"word {query.split()[0]}"] > 0 and "word ?" not in parts
+    long = {view: [f"{text} " * 6 for text in texts] for view, texts in table.items()}
+    with pytest.raises(ViewsError, match="dogs barking"):
+        CrossModalRetriever(TextViews()).fit(long).search("dogs barking")
+
+
 def correlation(a: np.ndarray, b: np.ndarray, mean_a: np.ndarray, mean_b: np.ndarray) -> np.ndarray:
     a, b = a - mean_a, b - mean_b
     return (a / np.linalg.norm(a, axis=1, keepdims=True)) @ (b / np.linalg.norm(b, axis=1, keepdims=True)).T

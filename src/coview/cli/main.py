@@ -114,7 +114,10 @@ def main() -> None:
         command = getattr(getattr(error, "ctx", None), "command_path", "coview")
         about = vars(error)  # of an option that is not there: its name, and what it may have been
         hint = _parameter_hint(words[0], about.get("option_name") or "", about.get("possibilities") or [])
-        _end(f"{_plainly(error.format_message())}{hint} See: {command} --help", 2, debug)
+        refusal = _plainly(error.format_message())
+        if "'--clusters'" in refusal and "auto" in words:
+            hint = " Leave --clusters out, and fit auto chooses it."
+        _end(f"{refusal}{hint} See: {command} --help", 2, debug)
     except UnicodeDecodeError as error:
         _end(make_text_error("What was given", error), 2, debug)
     except CoviewError as error:

@@ -61,7 +61,12 @@ def predict(
     table: Table = None,
     sep: Sep = None,
     proba: Annotated[
-        bool, typer.Option("--proba", help="Add the probability of each class, cluster or topic.")
+        bool,
+        typer.Option(
+            "--proba",
+            help="Add the probability of each class or topic, of models that have some; those of other clusters have "
+            "memberships, which coview transform writes.",
+        ),
     ] = False,
     out: Out = None,
     all_digits: AllDigits = False,

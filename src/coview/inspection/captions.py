@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.preprocessing.vectorizer import find_separators
+from coview.preprocessing.vectorizer import TextVectorizer, find_separators
 
 __all__ = ["LONGEST_LINE", "LOOKED_AT", "caption_column"]
 
@@ -75,8 +75,8 @@ def _are_ids(texts: list[str], known: Collection[str]) -> bool:
 def _are_lists(texts: list[str]) -> bool:
     """Tell whether most texts are items with a sign between them that come again in others."""
     sign = find_separators(texts)
-    between = sign[0] if isinstance(sign, tuple) else sign
-    if between == " " or 2 * sum(between in text for text in texts) < len(texts):
+    lists = list(map(TextVectorizer(separator=sign).build_tokenizer(), texts))
+    if sign == " " or 2 * sum(len(items) > 1 for items in lists) < len(texts):
         return False
-    items = [item.strip() for text in texts for item in text.split(between)]
+    items = [item for items in lists for item in items]
     return 2 * len(set(items)) <= len(items)

@@ -88,22 +88,45 @@ def read_frame(path: str | Path, sep: str | None = None) -> Any:
     """Return a table as its library reads it."""
     path = Path(path)
     kind = _check_file(path, sep)
+    problem = f"{path} cannot be read as {kind}"
     advice = "Save it as UTF-8, with as many cells in each row as in the header." if kind in DELIMITERS else ""
-    with file_errors(f"{path} cannot be read as {kind}", advice or "Write it again."):
+    try:
+        with file_errors(problem, advice or "Write it again."):
+            frame = _read_by_any(path, kind, sep)
+    except DataFileError as error:
+        # the libraries name an option of theirs, and no row
+        if kind in DELIMITERS and (row := _find_long_row(path, kind, sep)):
+            raise DataFileError(f"{problem} ({row}). {advice} A cell with the sign in it needs quotes.") from error
+        raise
+    names = [unescape_cell(str(name).strip()) for name in frame.columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:  # pandas would have two columns of one name
+        raise DataFileError(f"{path} has two columns {twice!r}. Rename one of them.")
+    frame.columns = names
+    return frame
+
+
+def _read_by_any(path: Path, kind: str, sep: str | None) -> Any:
+    """Read a table by polars, or by pandas where there is no polars."""
+    try:
+        return _read_by_polars(path, kind, sep)
+    except ImportError:
         try:
-            frame = _read_by_polars(path, kind, sep)
+            return _read_by_pandas(path, kind, sep)
         except ImportError:
-            try:
-                frame = _read_by_pandas(path, kind, sep)
-            except ImportError:
-                problem = f"{path} needs polars, or pandas with pyarrow, to be read"
-                raise DataFileError(f'{problem}. Run: pip install "coview[table]".') from None
-        names = [unescape_cell(str(name).strip()) for name in frame.columns]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:  # pandas would have two columns of one name
-            raise DataFileError(f"{path} has two columns {twice!r}. Rename one of them.")
-        frame.columns = names
-        return frame
+            problem = f"{path} needs polars, or pandas with pyarrow, to be read"
+            raise DataFileError(f'{problem}. Run: pip install "coview[table]".') from None
+
+
+def _find_long_row(path: Path, kind: str, sep: str | None) -> str | None:
+    """Say which row of a text table has more cells than the header; None where none has."""
+    with suppress(csv.Error), open(path, encoding="utf-8-sig", errors="replace", newline="") as stream:
+        rows = csv.reader(stream, delimiter=_detect_separator(path, kind, sep))
+        width = len(next(rows, []))
+        for cells in rows:
+            if len(cells) > width:
+                return f"line {rows.line_num} has {len(cells)} cells, the header {width}"
+    return None
 
 
 def _check_file(path: Path, sep: str | None) -> str:

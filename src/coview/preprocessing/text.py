@@ -14,7 +14,7 @@ from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.base import insert_absent, warn_of_emptied_rows
 from coview.preprocessing.columns import RawTransformer, Table, check_column_name, read_columns
 from coview.preprocessing.stop_words import detect_language
-from coview.preprocessing.vectorizer import STOPPED, TextVectorizer, find_separators
+from coview.preprocessing.vectorizer import STOPPED, TextVectorizer, find_separators, read_noted_list
 from coview.utils import fitted_state as rules
 from coview.utils.inner import asking
 from coview.utils.messages import cut, did_you_mean, listed, short
@@ -44,19 +44,19 @@ class TextViews(RawTransformer):
         Cloned for each view. Views without one, and None, use a `TextVectorizer` with the parameters below.
     tokens : mapping of view to column or to (column, separator), column, list of columns, or None, default=None
         Views made of the items of lists, ``{"tags": "tags"}``: texts such as "red, blue", whose separator is recognized
-        or given, or lists of texts or whole numbers, such as ids. Where it is recognized, alternatives ("python3 |
-        python3-dev") are counted by themselves and required versions ("libc6 (>= 2.14)") are left out. Items, like
-        words, are bounded by `min_df` and `max_df`.
+        or given, or as "['red', 'blue']", or lists of texts or whole numbers, such as ids. Where it is recognized,
+        alternatives ("python3 | python3-dev") are counted by themselves and required versions ("libc6 (>= 2.14)") are
+        left out. Items, like words, are bounded by `min_df` and `max_df`.
     stop_words : str, list of str or None, default="auto"
         Words to leave out: those of a language ("english" or "en"), a list, or none. "auto" takes the language of each
         view's texts, and that of the other texts where a view's are too short to tell.
     min_df : int, float or "auto", default="auto"
-        Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 5,000, 3 below
-        50,000 and 5 above, but a text without any such word keeps those that it has; of `tokens` that are mostly ids of
-        the rows, which are links, it is 1.
+        Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 50,000 and 5
+        above, but a text without any such word keeps those that it has; of `tokens` that are mostly ids of the rows,
+        which are links, it is 1.
     max_df : int, float or "auto", default="auto"
-        Largest number (or share) of texts that a word may be in. "auto" is a half, and all below 100 texts and of
-        `tokens` that are mostly ids of the rows.
+        Largest number (or share) of texts that a word may be in. "auto" is a half, but a text that has only words of
+        most texts keeps them; it is all below 100 texts and of `tokens` that are mostly ids of the rows.
 
     Attributes
     ----------
@@ -331,6 +331,7 @@ def _read_texts(table: Table, name: Any, separator: Separator | None) -> list[An
     if separator is not None:
         between = separator[0] if isinstance(separator, tuple) else separator
         cells = [between.join(map(str, cell)) if _is_list(cell) else cell for cell in cells]
+        cells = ["" if isinstance(cell, str) and read_noted_list(cell) == [] else cell for cell in cells]
     if not _holds_text(cells):
         other = next(cell for cell in cells if cell is not None and not isinstance(cell, str))
         named = "text" if separator is None else "tokens"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from coview.utils.messages import listed, short
 from coview.utils.parameters import NONE, TEXTS, TRUTH, check_parameters, frequency, instance, one_of
 from coview.utils.sampling import sample_positions
 
-__all__ = ["STOPPED", "TextVectorizer", "find_separators", "is_char_ngram"]
+__all__ = ["STOPPED", "TextVectorizer", "find_separators", "is_char_ngram", "make_char_ngrams", "read_noted_list"]
 
 _WORD = re.compile(r"\w+(?:[-.]\w+)*(?:\+{1,2}|#)?")
 _PARTS = re.compile(r"[-._]+")
@@ -27,6 +28,9 @@ _LONGEST = 200  # letters; what is longer is no word, but a picture or a key in 
 _LETTERS = frozenset("cr")  # names of programming languages; other single letters are fragments
 _SEPARATORS = (";", "|", ",", "\t", "\n")
 _ALTERNATIVES = " | "  # inside an item of a list: "python3 | python3-dev"
+_NOTED = re.compile(
+    r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?\d+)\s*,?\s*""", re.DOTALL
+)  # an item of ['a', "b", 3]
 _VERSION = re.compile(r"\([<>=!~]{1,3} \d[^()]*\)")  # that an item requires: "libc6 (>= 2.14)"
 
 _FEW_TEXTS = 100  # below, every word counts: one that is there once may be all that a text says
@@ -40,9 +44,10 @@ class TextVectorizer(CountVectorizer):
     """Count the words of texts, or the items of lists.
 
     A word may contain hyphens and dots ("libghc-base-dev", "node.js") and end in signs ("C++", "C#"); such a word
-    counts whole and by its parts, so that "real-time" and "real time" have words in common. Numbers of one or two
-    digits, versions, single letters other than C and R, and words of more than 200 letters are left out. Japanese and
-    Chinese texts are counted by pairs of characters.
+    counts whole and by its parts, so that "real-time" and "real time" have words in common. Words of more than 200
+    letters are left out; so are numbers of one or two digits, versions, single letters other than C and R, and the
+    function words of a language, but for texts that have nothing else. Japanese and Chinese texts are counted by pairs
+    of characters.
 
     Parameters
     ----------
@@ -50,7 +55,8 @@ class TextVectorizer(CountVectorizer):
         A language, by name or code ("english" or "en"), whose function words are left out, or a list of words.
     separator : str, tuple of str or None, default=None
         The texts are lists: what stands between two separators is an item. Of several separators each one divides, so
-        that ``(",", "|")`` counts alternatives by themselves. None for texts made of words.
+        that ``(",", "|")`` counts alternatives by themselves. Lists written as in Python, "['red', 'sea']", are read as
+        such. None for texts made of words.
     drop_versions : bool, default=False
         Leave the required versions of items out, as in "libc6 (>= 2.14)"; lists only.
     ngram_range : tuple of int, default=(1, 1)
@@ -60,10 +66,11 @@ class TextVectorizer(CountVectorizer):
         common; they are spelled "do…", "…og…" and "…gs". "auto" does so for at least 100 texts of less than ten words
         at the median. Lists have none.
     min_df : int, float or "auto", default=1
-        Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 5,000, 3 below
-        50,000 and 5 above, but a text without any such word keeps those that it has.
+        Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 50,000 and 5
+        above, but a text without any such word keeps those that it has.
     max_df : int, float or "auto", default=1.0
-        Largest number (or share) of texts that a word may be in. "auto" is a half, and all below 100 texts.
+        Largest number (or share) of texts that a word may be in. "auto" is a half, and all below 100 texts, but a text
+        that has only words of most texts keeps them.
 
     Attributes
     ----------
@@ -163,16 +170,17 @@ class TextVectorizer(CountVectorizer):
         least, most = self.min_df, self.max_df
         if least == "auto":
             # a word of one text joins it to no other; of very many texts, words of a few are mostly slips
-            least = 1 if n < _FEW_TEXTS else 2 if n < 5_000 else 3 if n < 50_000 else 5
+            least = 1 if n < _FEW_TEXTS else 2 if n < 50_000 else 5
         if most == "auto":
             most = 1.0 if n < _FEW_TEXTS else 0.5
-        common = frequency <= (most * n if isinstance(most, float) else most)
-        kept = common & (frequency >= (least * n if isinstance(least, float) else least))
-        if self.min_df == "auto":
-            # in short texts, or in a language of long words, every word of a text may be rare
-            emptied = np.flatnonzero(np.diff(counts[:, kept].indptr) == 0)
-            whole = np.array([not is_char_ngram(word) for word in words])
-            kept |= common & whole & (count_documents(counts[emptied]) > 0)
+        common = frequency > (most * n if isinstance(most, float) else most)
+        kept = ~common & (frequency >= (least * n if isinstance(least, float) else least))
+        whole = np.array([not is_char_ngram(word) for word in words])
+        # in short texts, or in a language of long words, every word of a text may be rare; or it is one that most have
+        for bound, spared in ((self.min_df, whole & ~common), (self.max_df, whole & common)):
+            if bound == "auto":
+                emptied = np.flatnonzero(np.diff(counts[:, kept].indptr) == 0)
+                kept |= spared & (count_documents(counts[emptied]) > 0)
         return kept
 
     def transform(self, raw_documents: Any) -> Any:
@@ -195,10 +203,13 @@ class TextVectorizer(CountVectorizer):
     def build_tokenizer(self) -> Callable[[str], list[str]]:
         """Return the function that splits a text into words, or a list into items."""
         if self.separator is None:
-            return lambda text: list(_split_words(text.lower()))
+            return lambda text: list(_split_words(text.lower())) or _find_fragments(text.lower())
         between = re.compile("|".join(map(re.escape, self._separators())))
 
         def split(text: str) -> list[str]:
+            noted = read_noted_list(text)
+            if noted is not None:
+                return noted
             bare = _VERSION.sub("", text) if self.drop_versions else text
             return [item for item in map(str.strip, between.split(bare)) if item]
 
@@ -207,12 +218,16 @@ class TextVectorizer(CountVectorizer):
     def build_analyzer(self) -> Callable[[Any], list[str]]:
         """Return the function that turns a text into what is counted."""
         tokenize, stop_words = self.build_tokenizer(), self.get_stop_words()
-        if not getattr(self, "char_ngrams_", False):
-            return lambda text: self._word_ngrams(tokenize(self.decode(text)), stop_words)
+        characters = getattr(self, "char_ngrams_", False)
 
         def analyze(text: Any) -> list[str]:
-            words = [word for word in tokenize(self.decode(text)) if word not in stop_words]
-            return [*self._word_ngrams(words), *(part for word in words for part in _make_char_ngrams(word))]
+            every = tokenize(self.decode(text))
+            words = [word for word in every if word not in stop_words]
+            # a text of function words alone has nothing else to be known by; words that were listed stay out
+            if not words and isinstance(self.stop_words, str):
+                words = every
+            parts = (part for word in words for part in make_char_ngrams(word)) if characters else ()
+            return [*self._word_ngrams(words), *parts]
 
         return analyze
 
@@ -229,12 +244,12 @@ class TextVectorizer(CountVectorizer):
         """Pass: stop words are compared with words after splitting, so there is nothing to warn of."""
 
 
-def _make_char_ngrams(word: str) -> Iterator[str]:
+def make_char_ngrams(word: str) -> Iterator[str]:
     """Character n-grams of a word, with an ellipsis where the word goes on.
 
     Examples
     --------
-    >>> list(_make_char_ngrams("dogs"))
+    >>> list(make_char_ngrams("dogs"))
     ['do…', '…dog…', '…ogs…', '…gs', 'dog…', '…dogs…', '…ogs', 'dogs…', '…dogs']
     """
     # compound words are counted by their parts as well, and pairs of ideographs are n-grams already
@@ -269,19 +284,20 @@ def _as_texts(documents: Any) -> list[Any]:
     return texts
 
 
-def find_separators(cells: Iterable[Any]) -> str | tuple[str, str]:
+def find_separators(cells: Sequence[Any]) -> str | tuple[str, str]:
     """Return the sign between the items of lists: the one that most texts contain; a space where there is none.
 
     Where a comma or a semicolon stands between the items and some items are alternatives, "python3 | python3-dev",
-    their sign comes second. Signs inside required versions, "(>= 2.14)", do not count. Lists that are no texts have the
-    sign that is in none of their items.
+    their sign comes second. Signs inside required versions, "(>= 2.14)", do not count. Lists that are no texts, or are
+    written as in Python, have the sign that is in none of their items.
 
     Examples
     --------
     >>> find_separators(["red; blue", "red"]), find_separators(["libc6, python3 | python3-dev", "libc6, perl"])
     (';', (',', ' | '))
     """
-    some = list(cells)
+    noted = [read_noted_list(cell) if isinstance(cell, str) else None for cell in cells]
+    some = [cell if items is None else items for cell, items in zip(cells, noted)]
     bare = [_VERSION.sub("", cell) for cell in some if isinstance(cell, str)]
     if not bare:
         items = {str(item) for cell in some if cell is not None for item in cell}
@@ -291,6 +307,32 @@ def find_separators(cells: Iterable[Any]) -> str | tuple[str, str]:
     # of a hundred lists, or else the sign belongs to an item
     divides = first in (",", ";") and 100 * sum(_ALTERNATIVES in text for text in bare) >= len(bare)
     return (first, _ALTERNATIVES) if divides else first
+
+
+def read_noted_list(text: str) -> list[str] | None:
+    """Return the items of a list written as in Python, NumPy or JSON; None of other texts.
+
+    Examples
+    --------
+    >>> read_noted_list("['a, b', 'c']"), read_noted_list("['a' 'b'\\n 'c']"), read_noted_list('["a", 3]')
+    (['a, b', 'c'], ['a', 'b', 'c'], ['a', '3'])
+    >>> read_noted_list("[]"), read_noted_list("[a, b]")
+    ([], None)
+    """
+    bare = text.strip()
+    if not (bare[:1] + bare[-1:] in ("[]", "()", "{}") and len(bare) > 1):
+        return None
+    inside, items, end = bare[1:-1].strip(), [], 0
+    while found := _NOTED.match(inside, end):  # item by item: a search would look at long texts many times
+        items.append(found[1])
+        end = found.end()
+    if end < len(inside):
+        return None
+    try:
+        read = [(ast.literal_eval(item) if item[0] in "\"'" else item).strip() for item in items]
+    except (SyntaxError, ValueError):  # an escape that is none
+        return None
+    return [item for item in read if item]
 
 
 def _split_words(text: str) -> Iterator[str]:
@@ -315,6 +357,11 @@ def _split_words(text: str) -> Iterator[str]:
         parts = _PARTS.split(word)
         if len(parts) > 1:
             yield from filter(_count_terms, parts)
+
+
+def _find_fragments(text: str) -> list[str]:
+    """Single letters and small numbers: of a text that has nothing else, they are what it says."""
+    return [word for word in _WORD.findall(text) if len(word) <= _LONGEST]
 
 
 def _count_terms(word: str) -> bool:

@@ -9,7 +9,7 @@ has them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils import murmurhash3_32
 
-from coview.preprocessing.vectorizer import TextVectorizer
+from coview.preprocessing.vectorizer import TextVectorizer, make_char_ngrams
 from coview.preprocessing.weighting import count_documents
 from coview.views.views import Views
 
@@ -128,11 +128,17 @@ def _pairs_with_words(counts: Counts) -> list[list[str]]:
 
 
 def count_words(
-    views: Views, texts: Mapping[str, list[str]], names: Mapping[str, Any], languages: Mapping[str, str | None]
+    views: Views,
+    texts: Mapping[str, list[str]],
+    names: Mapping[str, Any],
+    languages: Mapping[str, str | None],
+    short: Container[str] = (),
+    known: np.ndarray | None = None,
 ) -> Counts:
     """Return the hashed words of each view (rows x buckets): of its texts, else of the `names` of its features.
 
-    Of texts, without the function words of the view's language.
+    Of texts, without the function words of the view's language; of views of `short` texts, with the character n-grams
+    of the words, in queries of those alone that no indexed object has (`known` tells of each bucket whether one does).
 
     Examples
     --------
@@ -147,8 +153,9 @@ def count_words(
         if name in texts:
             # no signs: sums of colliding words would cancel, and counts must not be negative
             hasher = FeatureHasher(BUCKETS, input_type="string", alternate_sign=False, dtype=np.float32)
-            analyze = TextVectorizer(languages.get(name)).build_analyzer()
-            counts[name] = sparse.csr_array(hasher.transform(map(analyze, texts[name])))
+            words = map(TextVectorizer(languages.get(name)).build_analyzer(), texts[name])
+            rows = (add_char_ngrams(row, known) for row in words) if name in short else words
+            counts[name] = sparse.csr_array(hasher.transform(rows))
         elif name in names:
             rows = sparse.coo_array(sparse.csr_array(views[name], dtype=np.float32))
             columns = hash_words([str(word).lower() for word in names[name]])[rows.col]
@@ -157,6 +164,18 @@ def count_words(
             counts[name] = sparse.csr_array(cells, shape=(rows.shape[0], BUCKETS))
             counts[name].eliminate_zeros()
     return counts
+
+
+def add_char_ngrams(words: list[str], known: np.ndarray | None = None) -> list[str]:
+    """Return the words of a text with the character n-grams of those whose buckets are not known.
+
+    Examples
+    --------
+    >>> add_char_ngrams(["dog"])
+    ['dog', 'do…', '…dog…', '…og', 'dog…', '…dog']
+    """
+    unknown = words if known is None else [word for word in words if not known[hash_words([word])].any()]
+    return [*words, *(part for word in unknown for part in make_char_ngrams(word))]
 
 
 def weigh_query(counts: sparse.csr_array) -> sparse.csr_array:
@@ -169,13 +188,16 @@ def weigh_query(counts: sparse.csr_array) -> sparse.csr_array:
 def spell_words(views: Views, texts: Mapping[str, list[str]], names: Mapping[str, Any]) -> dict[int, str]:
     """Return the word of each bucket, of the words of a query."""
     words: list[str] = []
+    parts: dict[str, str] = {}  # character n-grams count for their word
     for name in views.names:
         if name in texts:
             words += [word for text in texts[name] for word in TextVectorizer().build_analyzer()(text)]
+            parts |= {part: word for word in words for part in make_char_ngrams(word)}
         elif name in names:
             used = np.flatnonzero(np.asarray(abs(views[name]).sum(axis=0)).ravel())
             words += [str(names[name][j]).lower() for j in used]
-    return dict(zip(hash_words(words).tolist(), words))
+    spelled = [*parts.values(), *words]
+    return dict(zip(hash_words([*parts, *words]).tolist(), spelled))
 
 
 def hash_words(words: Iterable[str]) -> np.ndarray:

@@ -196,6 +196,11 @@ class QueryReader:
         names = {name: words for name, words in self.feature_names.items() if name in parts}
         return Views(parts, present=present, feature_names=names)
 
+    @property
+    def short_views(self) -> list[str]:
+        """Names of the views whose texts are so short that their words are counted by characters, too."""
+        return [name for name, view in self.inputs.items() if getattr(view.vectorizer, "char_ngrams_", False)]
+
     def raw_texts(self, X: Any) -> dict[str, list[str]]:
         """Return the raw texts of objects by view, where they are a table; paths of images are no texts."""
         if not isinstance(self.front, (TextViews, TableViews)) or isinstance(X, Views):
@@ -229,8 +234,8 @@ class QueryReader:
         """
         unknown = []
         for word in dict.fromkeys(split_words(text)):
-            # words that are no words to any vectorizer, such as numbers of one digit, are not worth a remark
-            parts = _ANALYZE(word)
+            # single letters and small numbers, which vectorizers leave out, are not worth a remark
+            parts = _ANALYZE(word) if len(word) > 1 else []
             if parts and not any(self._knows(view, word) for view in views) and not shared(parts):
                 unknown.append((word, parts))
         if not unknown:
@@ -248,6 +253,8 @@ class QueryReader:
             self._analyzers[view] = vectorizer.build_analyzer()
         parts = self._analyzers[view](word)
         if not parts or not isinstance(vectorizer, CountVectorizer):  # one that hashes knows every word
+            return True
+        if set(parts) <= set(vectorizer.get_stop_words() or ()):  # which stay where there is nothing else
             return True
         return any(part in vectorizer.vocabulary_ for part in parts)
 

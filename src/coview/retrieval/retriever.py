@@ -231,7 +231,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         texts = self._reader.raw_texts(X) if self.lexical else {}
         # function words would make any two texts of a language alike
         languages = {name: detect_language(values) for name, values in texts.items()}
-        counts = count_words(views, texts, views.feature_names, languages) if self.lexical else {}
+        short = self._reader.short_views
+        counts = count_words(views, texts, views.feature_names, languages, short) if self.lexical else {}
         self.words_ = SharedWords.learn(counts, languages)
         self.clear()
         # the vectors are at hand from learning the means: a second pass over the objects would double the time of a fit
@@ -647,11 +648,14 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     # -- objects in
 
-    def _count_words(self, views: Views, texts: Mapping[str, list[str]]) -> dict[str, Any]:
-        """Words of new objects and of queries, as those of the training objects were counted."""
+    def _count_words(
+        self, views: Views, texts: Mapping[str, list[str]], known: np.ndarray | None = None
+    ) -> dict[str, Any]:
+        """Words of new objects and, by those that are `known`, of queries, as of the training objects."""
         if not self.words_.lengths:
             return {}
-        return count_words(views, texts, self._reader.feature_names, self.words_.languages)
+        names, languages = self._reader.feature_names, self.words_.languages
+        return count_words(views, texts, names, languages, self._reader.short_views, known)
 
     def _views_of(self, X: Any) -> Views:
         if self.front_ is None:
@@ -742,10 +746,12 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             texts = self._reader.texts(query, views)
         words, held = None, np.zeros(BUCKETS, dtype=bool)
         if self.words_.count_in(views.names, target):
-            # texts that all views read have no language of their own
-            counts = count_words(views, texts, {}, {}) if anywhere else self._count_words(views, texts)
-            words = weigh_query(sum(counts.values(), sparse.csr_array((len(views), BUCKETS))))
             held = self.index_.known_words(target)
+            if anywhere:  # texts that all views read have no language of their own
+                counts = count_words(views, texts, {}, {}, texts if self._reader.short_views else (), held)
+            else:
+                counts = self._count_words(views, texts, held)
+            words = weigh_query(sum(counts.values(), sparse.csr_array((len(views), BUCKETS))))
         unknown = self._check_known(query, views, words, held)
         ignored = [
             self._reader.ignored(text, views.names, lambda parts: bool(held[hash_words(parts)].any()))
