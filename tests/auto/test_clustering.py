@@ -300,7 +300,7 @@ def test_tokens_vote_where_views_of_counts_stand_side_by_side():
 
 def test_tokens_are_all_weighed_counts_side_by_side_as_long_as_they_are():
     X, _ = titled()
-    joined = join_tokens(X, token_weights(X))["tokens"].toarray()
+    joined = join_tokens(X, token_weights(X), {})["tokens"].toarray()
     parts = []
     for name in X.names:
         counts = X[name].toarray()

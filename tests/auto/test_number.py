@@ -22,7 +22,7 @@ def test_clusters_that_are_apart_are_counted(make, n_clusters):
 
 def test_information_is_what_comes_back_less_what_does_not():
     made = make_blobs_views(n_objects=120, n_clusters=3, std=4.0, random_state=0)
-    table = compare_numbers([made.views], {}, 0, [3, 6])
+    table = compare_numbers([made.views], [{}], 0, [3, 6])
     assert tuple(table) == COLUMNS
     for k, stability, information in zip(*table.values()):
         assert 0 <= stability <= 1
@@ -34,8 +34,8 @@ def test_information_is_what_comes_back_less_what_does_not():
 
 def test_few_objects_are_asked_about_few_numbers():
     X = Views(a=np.random.default_rng(0).normal(size=(33, 3)))
-    assert compare_numbers([X], {}, 0)["n_clusters"] == [2, 3]
-    assert compare_numbers([X[:9]], {}, 0) == {column: [] for column in COLUMNS}
+    assert compare_numbers([X], [{}], 0)["n_clusters"] == [2, 3]
+    assert compare_numbers([X[:9]], [{}], 0) == {column: [] for column in COLUMNS}
 
 
 def test_many_clusters_are_found_to_be_many():

@@ -149,16 +149,16 @@ def token_weights(views: Views) -> list[Any]:
     return [clone(step).set_params(norm=None).fit(views) for step in weigh_counts(views, wide)]
 
 
-def join_tokens(views: Views, weights: list[Any]) -> Views:
+def join_tokens(views: Views, weights: list[Any], shares: Mapping[str, float]) -> Views:
     """Return weighed views of counts as one, "tokens": rows side by side, in which a long view counts for more.
 
-    A view that is not given, or that an object lacks, has no tokens.
+    A view that is not given, or that an object lacks, has no tokens; those of the others count for the view's share.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = Views(words=np.eye(60), tags=np.eye(60))
-    >>> join_tokens(X, token_weights(X))
+    >>> join_tokens(X, token_weights(X), {"words": 1.0, "tags": 1.0})
     Views of 60 rows
       tokens  60 x 120  sparse float64  1.7 % non-zero
     """
@@ -170,7 +170,7 @@ def join_tokens(views: Views, weights: list[Any]) -> Views:
             if weighed is None or name not in names:
                 parts.append(sparse.csr_array((len(views), len(step.idf_[name]))))
                 continue
-            parts.append(sparse.csr_array(weighed[name]))
+            parts.append(sparse.csr_array(weighed[name] * np.sqrt(shares.get(name, 1.0))))
             there |= views.present[:, views.names.index(name)]
     return Views({"tokens": sparse.csr_array(sparse.hstack(parts))}, present={"tokens": there})
 

@@ -30,7 +30,7 @@ from coview.auto.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_link
 from coview.auto.number import COLUMNS, OBJECTS_PER_CLUSTER, compare_numbers
 from coview.auto.votes import N_CLUSTERINGS, SCALES, GraphVoter, count_votes
 from coview.base import MultiViewEstimator, NumbersGate
-from coview.clustering.relations import RELATIONS, check_alignment, structured_views
+from coview.clustering.relations import RELATIONS, check_alignment, weigh_views
 from coview.engines.loop import Deadline, largest_in_time, select_engine
 from coview.engines.passes import blockwise
 from coview.engines.protocol import floating_type, over_rows
@@ -120,12 +120,11 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         "together_by_view" (share of links within a cluster of that view, less the share by chance), "join", "why", and
         "used": whether features are smoothed over them.
     view_relations_ : dict of lists
-        A table with one row per view, whether it belongs to the others: "view" and
-        "verdict", one word for each view: "shares" (it belongs to the others), "alone" (structure of
-        its own, and nothing shared: a warning asks whether its rows are in the order of the others), "noise" (neither:
-        half of its columns says nothing of the other half, or there are no halves; where another view has structure,
-        clusters and their number are found without it) and "unknown" (nothing shared, and why cannot be told: few
-        objects, or no other view with structure).
+        A table with one row per view, whether it belongs to the others: "view", "verdict" and "weight" (how much the
+        view counts). The verdict is "shares" (it belongs to the others), "alone" (structure of its own, and nothing
+        shared: a warning asks whether its rows are in the order of the others), "noise" (neither: half of its columns
+        says nothing of the other half, or there are no halves; where another view has structure, it counts little or
+        nothing) or "unknown" (nothing shared, and why cannot be told: few objects, or no other view with structure).
     cluster_means_ : dict of ndarray (n_clusters, n_features of the view)
         Mean of each feature over the objects of a cluster, rows brought to sum one first: what the clusters are about.
     cluster_frequencies_ : dict of ndarray (n_clusters, n_features of the view)
@@ -207,7 +206,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self.view_relations_ = check_alignment(
             prepared(base, self.preparation_[len(steps) :]).select(*views.names), seed
         )
-        names = structured_views(self.view_relations_)
+        names = list(weigh_views(self.view_relations_))
         # who looks along links does not look at single tokens
         self.token_weights_ = [] if steps else token_weights(base.select(*names))
         families = self._families(base)
@@ -309,11 +308,11 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         They are the views, weighed and scaled, and the tokens of those that were counted.
         """
         ready = prepared(views, self.preparation_[len(self._smoothing_steps()) :])
-        kept = structured_views(self.view_relations_)
+        kept = weigh_views(self.view_relations_)
         names = [name for name in ready.names if name.removesuffix(NEAR) in kept]
         families = [ready.select(*names)] if names else []
         if names and self.token_weights_:
-            families.append(join_tokens(views, self.token_weights_))
+            families.append(join_tokens(views, self.token_weights_, kept))
         return families
 
     # -- pieces
@@ -328,7 +327,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         present = np.any([family.present.any(axis=1) for family in families], axis=0)
         rows = np.flatnonzero(present)
         rows = rows[sample_positions(len(rows), SAMPLE, seed)]
-        settings = self._voter_settings(families[0])
+        settings = [self._voter_settings(family) for family in families]
         with silenced(but=InterruptedFitWarning):
             table, _ = largest_in_time(
                 lambda some: compare_numbers([family[rows[some]] for family in families], settings, seed),
@@ -353,10 +352,15 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
 
     def _voter_settings(self, views: Views) -> dict[str, Any]:
         """Return what `GraphVoter` is told: smoothed views are compared by their cosines, as what they were made of."""
-        metric = {name: "cosine" for name in views.names if name not in self.view_names_}
+        metric = {name: "cosine" for name in views.names if name.endswith(NEAR)}
+        weights = weigh_views(self.view_relations_)
         name = self.engine if isinstance(self.engine, str) else self.engine.name
         # the engine of a cluster is for rows that are not in memory
-        return {"metric": metric or "auto", "engine": "auto" if name == "dask" else self.engine}
+        return {
+            "metric": metric or "auto",
+            "view_weights": {view: weights.get(view.removesuffix(NEAR), 1.0) for view in views.names},
+            "engine": "auto" if name == "dask" else self.engine,
+        }
 
     def _vote(self, families: list[Views], seed: int, deadline: Deadline) -> np.ndarray:
         """Return the memberships of the sample; fills `voters_`, and makes the sample smaller where time is short."""

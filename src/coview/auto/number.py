@@ -36,7 +36,7 @@ OBJECTS_PER_CLUSTER = 10  # at least, so that a half has some of each
 
 
 def compare_numbers(
-    families: Sequence[Views], settings: Mapping[str, Any], seed: int, numbers: Sequence[int] | None = None
+    families: Sequence[Views], settings: Sequence[Mapping[str, Any]], seed: int, numbers: Sequence[int] | None = None
 ) -> dict[str, list[Any]]:
     """Return what comes back as a table by number of clusters: of those that there are enough objects for.
 
@@ -44,8 +44,8 @@ def compare_numbers(
     ----------
     families : list of Views
         Views of the same objects that vote together, prepared.
-    settings : dict
-        Of `GraphVoter`: metric and engine.
+    settings : list of dicts
+        Parameters of a `GraphVoter` for each.
     seed : int
         Of the halves and the clusterings.
     numbers : sequence of int, optional
@@ -67,11 +67,11 @@ def compare_numbers(
 class _Halves:
     """Two halves of the objects: their graphs, which cluster them and place the other half."""
 
-    def __init__(self, families: Sequence[Views], settings: Mapping[str, Any], seed: int, most: int) -> None:
+    def __init__(self, families: Sequence[Views], settings: Sequence[Mapping[str, Any]], seed: int, most: int) -> None:
         order = np.random.default_rng([seed, 0]).permutation(len(families[0]))
         self.seed, self.rows = seed, [np.sort(half) for half in np.array_split(order, 2)]
         self.families = families
-        self.voters = [[GraphVoter(most, **settings) for _ in families] for _ in self.rows]
+        self.voters = [[GraphVoter(most, **each) for each in settings] for _ in self.rows]
         self.scales = [
             [voter.embed(family[rows], seed) for voter, family in zip(voters, families)]
             for voters, rows in zip(self.voters, self.rows)

@@ -33,6 +33,7 @@ from coview.engines.protocol import few_threads
 from coview.inspection import one_hot
 from coview.utils import fitted_state as rules
 from coview.utils.progress import counted
+from coview.validation import per_view
 from coview.views.views import Views
 
 __all__ = ["N_CLUSTERINGS", "SCALES", "GraphVoter", "count_votes"]
@@ -52,6 +53,8 @@ class GraphVoter(NeighborGraphEstimator):
         Number of neighbors at scale 1, as in `SpectralClusteringViews`.
     metric : str or dict of str, default="auto"
         As there.
+    view_weights : dict of float or None, default=None
+        How much each view counts; None is 1.
     engine : str or engine, default="auto"
         As there.
 
@@ -65,18 +68,25 @@ class GraphVoter(NeighborGraphEstimator):
     _fitted_state = {"view_weights_": rules.by_view(rules.weight()), "part_weights_": rules.shares("parts")}
 
     def __init__(
-        self, n_clusters: int = 8, *, n_neighbors: int | None = None, metric: Any = "auto", engine: Any = "auto"
+        self,
+        n_clusters: int = 8,
+        *,
+        n_neighbors: int | None = None,
+        metric: Any = "auto",
+        view_weights: Any = None,
+        engine: Any = "auto",
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.metric = metric
+        self.view_weights = view_weights
         self.engine = engine
 
     def embed(self, X: Any, seed: int) -> list[list[np.ndarray]]:
         """Return the leading eigenvectors of all graphs (objects x clusters each), for each scale."""
         views = self._fit_views(X)
-        weights = np.ones(len(views.names))
-        self.view_weights_ = dict.fromkeys(views.names, 1.0)
+        weights = per_view("view_weights", self.view_weights, self.view_names_)
+        self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
         with few_threads(len(views), self.n_clusters):
             self._scale(views, weights)
             graphs, self.part_weights_ = self._all_graphs(views, weights)

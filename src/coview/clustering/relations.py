@@ -16,6 +16,9 @@ view's columns, drawn at random, says whether the view has structure at all, bef
 | noise | no | no | its columns have nothing to do with each other |
 | noise | no, though others have structure | cannot be told | one column, or one category of each object |
 | unknown | no | cannot be told | few objects, or no other view that has structure |
+
+Noise is a matter of degree: with z the largest of the figures of a view, it counts for min(max(z / 2 - 1, 0), 1) of a
+view. Up to two deviations it has no say, from four on it is a view like the others.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from coview.utils.warn import warn_user
 from coview.views.arrays import unit_rows
 from coview.views.views import Views
 
-__all__ = ["RELATIONS", "check_alignment", "relate_views", "structured_views"]
+__all__ = ["RELATIONS", "check_alignment", "relate_views", "weigh_views"]
 
 MOST_OBJECTS = 800  # objects that are compared: their pairs are held
 FEWEST = 30  # objects that have both of two views; of fewer, chance alone reaches far
@@ -49,6 +52,7 @@ SHARED = (
 RELATIONS = rules.record(
     view=rules.sequence(rules.text(), "views related"),
     verdict=rules.sequence(rules.choice("shares", "alone", "noise", "unknown"), "views related"),
+    weight=rules.sequence(rules.real(0, 1), "views related"),
 )
 
 
@@ -74,7 +78,7 @@ def relate_views(views: Views, seed: int = 0) -> dict[str, list[Any]]:
     Returns
     -------
     dict of lists
-        "view" and "verdict", one row per view.
+        "view", "verdict" and "weight", one row per view.
 
     Examples
     --------
@@ -98,7 +102,7 @@ def relate_views(views: Views, seed: int = 0) -> dict[str, list[Any]]:
         [np.nan if joined[v] or n == 1 else _compute_shared(halves[v][0], halves[v][1], rng) for v in range(n)]
     )
     structured: Any = joined | (own >= SHARED)
-    verdicts = []
+    verdicts, told = [], np.fmax.reduce([*shared, own, np.zeros(n)])
     for v in range(n):
         comparable = np.isfinite(shared[v])
         others = bool((structured & comparable).any())
@@ -108,21 +112,23 @@ def relate_views(views: Views, seed: int = 0) -> dict[str, list[Any]]:
             verdicts.append("noise")
         else:
             verdicts.append("alone" if own[v] >= SHARED and others else "unknown")
-    return {"view": list(views.names), "verdict": verdicts}
+    weights = [min(max(2 * z / SHARED - 1, 0.0), 1.0) if word == "noise" else 1.0 for z, word in zip(told, verdicts)]
+    return {"view": list(views.names), "verdict": verdicts, "weight": weights}
 
 
-def structured_views(relations: dict[str, list[Any]]) -> list[str]:
-    """Return the views that clusters are looked for in: all but those of noise, where there is any other.
+def weigh_views(relations: dict[str, list[Any]]) -> dict[str, float]:
+    """Return how much the views count that clusters are looked for in: noise less or not, where there is any other.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> a = np.eye(3)[np.arange(90) % 3] * 4 + rng.normal(size=(90, 3))
-    >>> structured_views(relate_views(Views(a=a, b=rng.normal(size=(90, 5)))))
-    ['a']
+    >>> weigh_views(relate_views(Views(a=a, b=rng.normal(size=(90, 5)))))
+    {'a': 1.0}
     """
-    others = [view for view, verdict in zip(relations["view"], relations["verdict"]) if verdict != "noise"]
-    return others or list(relations["view"])
+    if set(relations["verdict"]) == {"noise"}:
+        return dict.fromkeys(relations["view"], 1.0)
+    return {view: weight for view, weight in zip(relations["view"], relations["weight"]) if weight > 0}
 
 
 # -- pieces
