@@ -233,6 +233,22 @@ def matrices(seed: int = 0):
     return {"sparse": sparse.csr_array(wide * np.geomspace(1, 1e-3, 90)), "dense": tall}
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("size", "count"), [(12, 12), (60, 3), (700, 5)])
+def test_leading_vectors_are_those_of_the_dense_matrix(engine, size, count):
+    rng = np.random.default_rng(0)
+    dense = (
+        rng.uniform(size=(size, size)) * (rng.uniform(size=(size, size)) < 0.3)
+        + 3 * np.eye(4).repeat(size, 0)[:size, :1]
+    )
+    weights, lift = sparse.csr_array((dense + dense.T) / size), rng.uniform(size=size) / np.sqrt(size)
+    values, vectors = engine_of(engine).leading_vectors(weights, lift, count, 0)
+    whole = weights.toarray() + np.outer(lift, lift)
+    assert_allclose(np.sort(values), np.linalg.eigvalsh(whole)[-count:], atol=2e-4)
+    assert_allclose(whole @ vectors, vectors * values, atol=2e-3)
+    assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-8)
+
+
 # -- verbs of starts
 
 
@@ -439,7 +455,7 @@ def test_auto_clustering_looks_for_neighbors_by_its_engine():
     made = make_topic_views(150, n_clusters=3, random_state=0)
     torch = engine_of("torch")
     one, two = (AutoClustering(None, engine=e, random_state=0).fit(made.views) for e in (torch, "auto"))
-    assert one.voters_.engine is torch
+    assert all(voter.engine is torch for voter in one.voters_)
     assert one.n_clusters_ == two.n_clusters_ == 3
     assert_array_equal(one.labels_, two.labels_)
     assert_array_equal(one.predict(made.views), one.labels_)

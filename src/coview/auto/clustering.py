@@ -78,8 +78,8 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         Seconds that `fit` may take. Where they do not suffice for all objects, a sample is clustered, as large as there
         is time for, and the others go where their neighbors in it are.
     engine : str or engine, default="auto"
-        Where neighbors are looked for. "auto", "cpu", "cuda", "dask", "reference" or an engine object; "auto" is the
-        processor, and of dask collections their cluster.
+        Where neighbors and eigenvectors are looked for: "auto", "cpu", "cuda", "dask", "reference" or an engine object;
+        "auto" is the processor, and of dask collections their cluster.
     <shared: random_state>
     verbose : int or None, default=None
         1 writes to standard error what was found and how long it took; 0 nothing. None shows where the fit stands in

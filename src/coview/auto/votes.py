@@ -91,7 +91,10 @@ class GraphVoter(NeighborGraphEstimator):
             self._scale(views, weights)
             graphs, self.part_weights_ = self._all_graphs(views, weights)
             return [
-                [strong_columns(*leading_vectors(Graph.of(part), self.n_clusters, seed)) for part in of_scale]
+                [
+                    strong_columns(*leading_vectors(Graph.of(part), self.n_clusters, seed, self._ops()))
+                    for part in of_scale
+                ]
                 for of_scale in counted(graphs, "scale", len(SCALES))
             ]
 

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from coview.clustering.neighbors import find_neighbors
 from coview.decomposition.cca import column_signs
+from coview.engines.loop import select_engine
 from coview.engines.protocol import Engine
 from coview.preprocessing.scaling import SCALINGS, column_scales, scaled, scaling_by_default
 from coview.views.arrays import filled_rows, for_sklearn, looks_counted, mostly_zeros, take_rows, unit_rows
@@ -220,20 +220,14 @@ def _leaning(distances: np.ndarray, cosine: bool) -> np.ndarray:
     return weights / np.where(sums > 0, sums, 1.0)  # a row that shares nothing with any leans on none
 
 
-def leading_vectors(graph: Graph, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def leading_vectors(graph: Graph, count: int, seed: int, ops: Engine | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Largest eigenvalues of a graph, falling, and their eigenvectors (objects x count)."""
     n = graph.lift.size
     count = min(count, n)
     known = np.diff(graph.weights.indptr) > 0
     if not known.any():
         return np.zeros(count), np.zeros((n, count))
-    if n <= max(400, 3 * count):  # a dense decomposition is as quick, and surer
-        values, vectors = np.linalg.eigh(graph.weights.toarray() + np.multiply.outer(graph.lift, graph.lift))
-        values, vectors = values[-count:], vectors[:, -count:]
-    else:
-        operator = LinearOperator((n, n), matvec=graph.__matmul__, matmat=graph.__matmul__, dtype=np.dtype(np.float64))
-        start = np.random.default_rng(seed).uniform(0.5, 1.5, n)
-        values, vectors = eigsh(operator, count, which="LA", v0=start, tol=1e-4, ncv=min(n, count + 30))
+    values, vectors = (ops or select_engine("cpu")).leading_vectors(graph.weights, graph.lift, count, seed)
     order = np.argsort(-values, kind="stable")
     vectors = np.where(known[:, None], vectors[:, order], 0.0)  # rows without edges would hold rounding errors
     return values[order], vectors * column_signs(vectors)

@@ -81,8 +81,8 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
     n_init : int, default=10
         Number of starts of k-means.
     engine : str or engine, default="auto"
-        Where neighbors are looked for: "auto", "cpu", "cuda", "reference" or an engine object; "auto" is the
-        processor. Eigenvectors and k-means are always the processor's.
+        Where neighbors are looked for, and the eigenvectors of graphs that no other draws: "auto", "cpu", "cuda",
+        "reference" or an engine object; "auto" is the processor. k-means is always the processor's.
     <shared: random_state>
 
     Attributes
@@ -253,7 +253,7 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
             vectors, objective = self._stacked(views, weights, seed)
         elif self.method in ("sum", "concatenated"):
             whole = self._concatenated(views)[0] if self.method != "sum" else self._sum(self._graphs(views)[0], weights)
-            values, vectors = leading_vectors(Graph.of(whole, self.lift), self.n_clusters, seed)
+            values, vectors = leading_vectors(Graph.of(whole, self.lift), self.n_clusters, seed, self._ops())
             self.eigenvalues_, objective = {"all": values}, [float(values.sum())]
         else:
             graphs = [Graph.of(part, self.lift) for part in self._graphs(views)[0]]
@@ -270,7 +270,7 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
     def _stacked(self, views: Views, weights: np.ndarray, seed: int) -> tuple[np.ndarray, list[float]]:
         """Eigenvectors of all graphs side by side."""
         (graphs,), self.part_weights_ = self._all_graphs(views, weights)
-        pairs = [leading_vectors(Graph.of(part, self.lift), self.n_clusters, seed) for part in graphs]
+        pairs = [leading_vectors(Graph.of(part, self.lift), self.n_clusters, seed, self._ops()) for part in graphs]
         self.eigenvalues_ = dict(zip(views.names, [values for values, _ in pairs]))
         vectors = beside_each_other([strong_columns(*pair) for pair in pairs], self.part_weights_)
         return vectors, [float(sum(share * values.sum() for share, (values, _) in zip(self.part_weights_, pairs)))]

@@ -110,9 +110,16 @@ class NeighborGraphEstimator(MultiViewEstimator):
         """What `neighbor_graphs` and `edges_to` have to know of a view, or of all side by side."""
         count = self.joint_neighbors_ if name is None else self.n_neighbors_[name]
         counts = [max(round(scale * count), 1) for scale in self._scales]
+        return {
+            "counts": counts,
+            "cosine": self._cosine(self.scalings_ if name is None else [name]),
+            "ops": self._ops(),
+        }
+
+    def _ops(self) -> Any:
+        """Return the engine that looks for neighbors and eigenvectors; None is the processor."""
         default = isinstance(self.engine, str) and self.engine == "auto"
-        ops = None if default else local_engine(select_engine(self.engine))
-        return {"counts": counts, "cosine": self._cosine(self.scalings_ if name is None else [name]), "ops": ops}
+        return None if default else local_engine(select_engine(self.engine))
 
     def _known(self, name: str, views: Views) -> np.ndarray:
         present = views.present[:, views.names.index(name)]

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import aslinearoperator, eigsh
 from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
@@ -555,6 +556,14 @@ class CpuEngine(ReferenceEngine):
             if among is None:
                 return index.fit(X.matrix).kneighbors()
             return index.fit(among.matrix).kneighbors(X.matrix)
+
+    def leading_vectors(self, weights: Any, lift: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        n = lift.size
+        if n <= max(400, 3 * count):  # a dense decomposition is as quick, and surer
+            return super().leading_vectors(weights, lift, count, seed)
+        operator = aslinearoperator(weights) + aslinearoperator(lift[:, None]) @ aslinearoperator(lift[None, :])
+        start = np.random.default_rng(seed).uniform(0.5, 1.5, n)
+        return eigsh(operator, count, which="LA", v0=start, tol=1e-4, ncv=min(n, count + 30))
 
     def _nearest_sparse(
         self, X: CpuMatrix, among: CpuMatrix, n_nearest: int, others: bool

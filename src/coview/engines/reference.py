@@ -277,6 +277,11 @@ class ReferenceEngine:
         """Arrays side by side, along the last axis."""
         return self.xp.concatenate(parts, -1)
 
+    def leading_vectors(self, weights: Any, lift: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Largest eigenvalues of the symmetric matrix weights + lift lift', rising, and their eigenvectors."""
+        values, vectors = np.linalg.eigh(weights.toarray() + np.multiply.outer(lift, lift))
+        return values[-count:], vectors[:, -count:]
+
     def nearest_rows(self, X: Handle, among: Handle | None, n_nearest: int) -> tuple[Array, Array]:
         """Distances and positions (rows x nearest) of each row's nearest in `among`, rising; None is the other rows."""
         rows = X.toarray().astype(np.float64)
