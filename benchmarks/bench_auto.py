@@ -36,7 +36,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_moons
 
 from coview import AutoClustering, SpectralClusteringViews, Views
-from coview.auto.candidates import preparation, prepared
+from coview.auto.preparation import preparation, prepared
 from coview.datasets import load_python_packages, make_blobs_views, make_topic_views
 from coview.metrics import normalized_mutual_info
 

@@ -115,8 +115,7 @@ def leave_out(*names: str) -> None:
     propose = experts.propose_experts
 
     def proposed(*args: Any, **settings: Any) -> Any:
-        found, skipped = propose(*args, **settings)
-        return [each for each in found if not each.name.startswith(names)], skipped
+        return [each for each in propose(*args, **settings) if not each.name.startswith(names)]
 
     classifier.propose_experts = proposed
 
@@ -126,7 +125,7 @@ def leave_out_single_views() -> None:
 
 
 def make_priors_equal() -> None:
-    experts.PRIORS.update(dict.fromkeys(experts.PRIORS, 1.0))
+    experts.LEADING = 1.0
 
 
 def trust_the_mean() -> None:

@@ -103,7 +103,7 @@ def measure(views: Any, target: np.ndarray, share: float, seed: int) -> dict[str
     found["weights"] = dict(zip(model.candidates_["name"], model.candidates_["weight"]))
     links = model.links_["view"] if model.links_ and model.links_["used"] else None
     plain = make_pipeline(TfidfViews(), ConcatenatedViews(LinearSVC(random_state=0), unlabeled="drop"))
-    candidates = [*propose_experts(views, links, 0)[0], Expert(BASELINE, plain)]
+    candidates = [*propose_experts(views, links, 0), Expert(BASELINE, plain, tuple(views.names))]
     for candidate in candidates:
         if len(y) > LARGE and not (candidate.name == BASELINE or found["weights"][candidate.name]):
             continue

@@ -34,7 +34,7 @@ from coview import (
     inspect,
     suggest_labels,
 )
-from coview.auto.candidates import counted_views
+from coview.auto.preparation import counted_views
 from coview.datasets import make_topic_views
 
 ROUNDS = 5

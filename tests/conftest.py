@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.pipeline import Pipeline, make_pipeline
 
-from coview import Report, Views, make_report
+from coview import AutoClassifier, Report, Views, make_report
+from coview.auto.experts import Expert, propose_experts
 from coview.catalog import ESTIMATORS, estimators
 
 SMALL = {"n_components": 3, "n_clusters": 3, "max_iter": 10, "n_init": 1, "random_state": 0}
@@ -69,3 +72,28 @@ def report(request: pytest.FixtureRequest, model: Any) -> Report:
 def make() -> Any:
     """A fitted model by name."""
     return fitted
+
+
+@pytest.fixture(scope="session")
+def fit_auto() -> Callable[..., AutoClassifier]:
+    """Fit an `AutoClassifier` whose pool has these experts only: names of default ones, (name, classifier) of others.
+
+    What a pool does is told best where a test says who is in it.
+    """
+
+    def fit(given: Sequence[str | tuple[str, Any]], X: Any, y: Any, **settings: Any) -> AutoClassifier:
+        def chosen(views: Views, links: str | None, seed: int) -> list[Expert]:
+            default = {expert.name: expert for expert in propose_experts(views, links, seed)}
+            return [default[each] if isinstance(each, str) else own_expert(*each, views) for each in given]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("coview.auto.classifier.propose_experts", chosen)
+            return AutoClassifier(**{"random_state": 0, **settings}).fit(X, y)
+
+    return fit
+
+
+def own_expert(name: str, classifier: Any, views: Views) -> Expert:
+    """An expert of all views that is no default one."""
+    pipeline = classifier if isinstance(classifier, Pipeline) else make_pipeline(classifier)
+    return Expert(name, pipeline, tuple(views.names))

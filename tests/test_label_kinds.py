@@ -65,10 +65,9 @@ def quick(name):
     return model.set_params(**{key: value for key, value in small.items() if key in params})
 
 
-FEW = [("bayes", quick("MultiViewNaiveBayes")), ("centers", quick("SeededKMeansClassifier"))]
 MODELS = {
     **{name: quick(name) for name, entry in ESTIMATORS.items() if entry.kind == "classifier"},
-    "AutoClassifier": quick("AutoClassifier").set_params(candidates=FEW, cv=2),
+    "AutoClassifier": quick("AutoClassifier").set_params(cv=2),
     "SeededKMeansClassifier max_agree": SeededKMeansClassifier("max_agree", max_iter=3, random_state=0),
     "CoTrainingClassifier of LogisticRegression": CoTrainingClassifier(
         LogisticRegression(), max_iter=3, random_state=0

@@ -8,16 +8,13 @@ from __future__ import annotations
 from inspect import signature
 
 import pytest
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from coview import (
-    ConcatenatedViews,
     CoPLSA,
     CrossModalRetriever,
     LinkPLSA,
     PairwiseCoPLSA,
-    SeededKMeansClassifier,
     Views,
 )
 from coview.catalog import estimators
@@ -25,7 +22,6 @@ from coview.views.views import is_plain
 
 pytestmark = pytest.mark.no_cover
 
-LOGISTIC = ConcatenatedViews(LogisticRegression(), unlabeled="drop")
 # small settings where the defaults are meant for real data
 SETTINGS: dict[str, dict[str, object]] = {
     "PLSA": {"n_components": 2, "max_iter": 30},
@@ -38,7 +34,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "PairwiseCoPLSA": {"n_clusters": 2, "max_iter": 30},
     "VotingPLSA": {"n_clusters": 2, "max_iter": 30},
     "AutoClustering": {"n_clusters": 2},
-    "AutoClassifier": {"candidates": [("centers", SeededKMeansClassifier()), ("linear", LOGISTIC)], "cv": 2},
+    "AutoClassifier": {"cv": 2},
     "ConsensusClustering": {"n_clusters": 2, "n_init": 2},
     "SphericalKMeans": {"n_clusters": 2, "n_init": 2},
     "CCAClustering": {"n_clusters": 2},

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.pipeline import make_pipeline
 
 from coview import (
     AutoClassifier,
     AutoClustering,
-    MultiViewNaiveBayes,
     TfidfViews,
     UnitRows,
     Views,
@@ -18,8 +16,8 @@ from coview import (
     make_report,
     save,
 )
-from coview.auto.candidates import counted_views, measured_views
 from coview.auto.experts import propose_experts
+from coview.auto.preparation import counted_views, measured_views
 from coview.cli.info import summarized
 from coview.io.models import outline
 from coview.plsa.mixture import choose_likelihoods
@@ -58,16 +56,16 @@ def _texts(rng):
         (lambda counts: TfidfViews(norm="l1", sublinear_tf=True).fit_transform(Views(x=counts))["x"].toarray(), True),
     ],
 )
-def test_weights_that_a_view_comes_with_are_not_put_on_again(change, given):
+def test_weights_that_a_view_comes_with_are_not_put_on_again(change, given, fit_auto):
     X = Views(x=change(_texts(np.random.default_rng(0))), y=np.eye(200))
-    for expert in propose_experts(X, None, 0)[0]:
+    for expert in propose_experts(X, None, 0):
         weighed = {
             view: step.use_idf for step in expert.estimator if isinstance(step, TfidfViews) for view in step.views
         }
         if "x" in weighed:
             assert weighed["x"] == (not given), expert.name
     y = np.where(np.arange(200) < 60, np.arange(200) % 2, -1)
-    model = AutoClassifier(candidates=["latent", "centers"], random_state=0).fit(X, y)
+    model = fit_auto(["latent", "centers"], X, y)
     assert model.scaling_["x"] == ("unit length" if given else "tf-idf")
     said = {True: "already weighted, as by tf-idf; each row scaled", False: "counts, categories or shares, weighted by"}
     assert said[given] in str(inspect(model))
@@ -91,10 +89,10 @@ def test_what_each_view_was_taken_for_is_told_everywhere(tmp_path):
         assert told["words"] == "30 features, counts, categories or shares, weighted by tf-idf"
 
 
-def test_candidates_that_are_given_or_see_counts_as_they_are_say_nothing_of_scaling():
+def test_candidates_that_see_counts_as_they_are_say_nothing_of_scaling(fit_auto):
     X, y = Views(words=np.tile(np.eye(4, dtype=int), (6, 1))), np.arange(24) % 4
-    for candidates in (["topics"], [("own", make_pipeline(TfidfViews(), MultiViewNaiveBayes()))]):
-        assert AutoClassifier(candidates, random_state=0).fit(X, y).scaling_ == {}
+    assert fit_auto(["topics"], X, y).scaling_ == {}
+    assert fit_auto(["topics", "latent"], X, y).scaling_ == {"words": "tf-idf"}
 
 
 def test_a_turned_embedding_leads_to_the_same_answers():

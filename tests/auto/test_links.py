@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from coview import AutoClustering, NeighborViews, TableViews, TfidfViews, load, save
-from coview.auto.links import ENOUGH, RARE, find_links, judge_links, smoothed, smoothing
+from coview.clustering.links import ENOUGH, RARE, find_links, judge_links, smoothed, smoothing
 from coview.exceptions import ParameterError, ViewsError
 from coview.metrics import normalized_mutual_info
 from coview.views.lazy import LazyViews
@@ -69,7 +69,7 @@ def test_a_view_that_tells_nothing_does_not_hide_one_that_does():
 
 
 def test_links_by_a_sample_are_judged_the_same_way_each_time(monkeypatch):
-    monkeypatch.setattr("coview.auto.links.MOST_PAIRS", 100)
+    monkeypatch.setattr("coview.clustering.links.MOST_PAIRS", 100)
     views, _ = made("within")
     assert judge_links(views, "cites", K, 3) == judge_links(views, "cites", K, 3)
 

@@ -22,8 +22,8 @@ def test_clusters_that_are_apart_are_counted(make, n_clusters):
 
 def test_information_is_what_comes_back_less_what_does_not():
     made = make_blobs_views(n_objects=120, n_clusters=3, std=4.0, random_state=0)
-    table = compare_numbers([made.views], [{}], 0, [3, 6])
-    assert tuple(table) == COLUMNS
+    table = compare_numbers([made.views], [{}], 0)
+    assert tuple(table) == COLUMNS and table["n_clusters"][:3] == [2, 3, 4]
     for k, stability, information in zip(*table.values()):
         assert 0 <= stability <= 1
         assert (
@@ -42,7 +42,7 @@ def test_many_clusters_are_found_to_be_many():
     centers = 100.0 * np.arange(30)[:, None]
     rows = np.repeat(centers, 12, axis=0) + np.random.default_rng(0).normal(size=(360, 1))
     X = Views(a=np.hstack([rows, np.abs(rows - 1500)]), b=rows)
-    assert 20 <= AutoClustering(None, random_state=0).fit(X).n_clusters_ <= 30
+    assert 28 <= AutoClustering(None, random_state=0).fit(X).n_clusters_ <= 32
 
 
 def test_a_view_of_noise_has_no_say_in_the_number():

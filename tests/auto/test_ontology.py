@@ -1,5 +1,6 @@
 """`AutoClassifier` under an ontology: consistent sets, probabilities that add up, labels of any level."""
 
+import copy
 from itertools import combinations
 from types import SimpleNamespace
 
@@ -22,7 +23,7 @@ NAMES = np.array(["cat", "dog", "fern", "oak"])
 
 
 def candidates():
-    svm = make_pipeline(TfidfViews(), ConcatenatedViews(LinearSVC(), unlabeled="drop"))
+    svm = make_pipeline(TfidfViews(), ConcatenatedViews(LinearSVC(random_state=0), unlabeled="drop"))
     return [("svm", svm), ("bayes", MultiViewNaiveBayes())]
 
 
@@ -47,8 +48,8 @@ def labels(data):
 
 
 @pytest.fixture(scope="module")
-def model(data, labels):
-    return AutoClassifier(candidates(), ontology=TREE, random_state=0).fit(data.views, labels)
+def model(data, labels, fit_auto):
+    return fit_auto(candidates(), data.views, labels, ontology=TREE)
 
 
 def every_consistent_set(ontology):
@@ -113,23 +114,23 @@ def test_a_class_without_labels_is_never_predicted(model, data):
     assert not found[:, TREE.index("reptile")].any()
 
 
-def test_answers_stop_at_a_node_below_which_nothing_is_labeled(data):
+def test_answers_stop_at_a_node_below_which_nothing_is_labeled(data, fit_auto):
     y = np.array(["cat", "dog", "plant", "plant", None], dtype=object)[np.where(np.arange(160) < 40, data.target, -1)]
-    model = AutoClassifier(candidates(), ontology=TREE, random_state=0).fit(data.views, y)
+    model = fit_auto(candidates(), data.views, y, ontology=TREE)
     assert set(model.predict(data.views)) == {"cat", "dog", "plant"}
 
 
-def test_without_weight_for_the_levels_above_the_answer_is_the_flat_one(data):
+def test_without_weight_for_the_levels_above_the_answer_is_the_flat_one(data, fit_auto):
     y = np.array([*NAMES, None], dtype=object)[np.where(np.arange(160) < 48, data.target, -1)]
-    flat = AutoClassifier(candidates(), random_state=0).fit(data.views, y)
-    model = AutoClassifier(candidates(), ontology=TREE, random_state=0).fit(data.views, y)
+    flat = fit_auto(candidates(), data.views, y)
+    model = fit_auto(candidates(), data.views, y, ontology=TREE)
     assert list(model.level_weights_) == ["leaves", "level 1", "level 2"]
     model.level_weights_ = {level: float(level == LEAVES) for level in model.level_weights_}
     leaves = [TREE.index(name) for name in flat.classes_]
     np.testing.assert_allclose(model.predict_proba(data.views)[:, leaves], flat.predict_proba(data.views), atol=1e-9)
 
 
-def test_labels_of_inner_nodes_are_learned_from():
+def test_labels_of_inner_nodes_are_learned_from(fit_auto):
     hard = make_topic_views(240, {"words": 400}, n_clusters=4, length=[15], quality=0.4, random_state=0)
     animal = hard.target < 2
     y = np.full(240, None, dtype=object)
@@ -138,7 +139,7 @@ def test_labels_of_inner_nodes_are_learned_from():
     more = [label or ("animal" if animal[i] else "plant") if i < 120 else None for i, label in enumerate(y)]
 
     def share_found(y):
-        model = AutoClassifier(candidates(), ontology=TREE, random_state=0).fit(hard.views, y)
+        model = fit_auto(candidates(), hard.views, y, ontology=TREE)
         return np.mean(model.predict_labels(hard.views[120:])[:, TREE.index("animal")] == animal[120:])
 
     assert share_found(more) > share_found(y) + 0.05
@@ -187,9 +188,11 @@ def test_level_weights_are_those_of_a_search_without_derivatives():
 def test_views_by_themselves_have_consistent_sets(model, data):
     by_view = model.predict_labels_by_view(data.views)
     assert list(by_view) == ["words", "links"]
-    for sets in by_view.values():
+    for name, sets in by_view.items():
         assert sets.any()
         assert not np.any(TREE.count_broken(sets))
+        np.testing.assert_array_equal(sets, model.predict_labels(data.views.select(name)))
+    assert (by_view["words"] != by_view["links"]).any()
 
 
 def test_inspection_counts_objects_of_every_label(model, data):
@@ -197,8 +200,6 @@ def test_inspection_counts_objects_of_every_label(model, data):
     counts = {line["label"]: line["count"] for line in tree["lines"]}
     assert counts["animal"] == counts["mammal"] == counts["cat"] + counts["dog"]
     assert counts["animal"] + counts["plant"] == 160
-    verdict = inspect(model).judge_labels(data.views[[60]], model.predict_labels(data.views[[60]])[0])
-    assert verdict.objective <= verdict.best_objective + 1e-9
 
 
 def test_inspection_shows_the_candidates_of_the_lowest_level_alone(model):
@@ -218,25 +219,24 @@ def test_save_and_load(model, data, tmp_path):
 
 
 def test_a_file_whose_levels_do_not_fit_is_refused(model, tmp_path):
-    broken = AutoClassifier(candidates(), ontology=TREE, random_state=0)
-    vars(broken).update(vars(model))
+    broken = copy.copy(model)
     broken.level_weights_ = {LEAVES: 1.0}
     with pytest.raises(ModelFileError, match="other levels"):  # save refuses what load would
         save(broken, tmp_path / "m.coview")
 
 
-def test_one_label_per_class_leaves_the_weights_of_the_levels_at_their_prior(data):
+def test_one_label_per_class_leaves_the_weights_of_the_levels_at_their_prior(data, fit_auto):
     y = np.full(160, None, dtype=object)
     for code, name in enumerate(NAMES):
         y[np.flatnonzero(data.target == code)[0]] = name
-    model = AutoClassifier(candidates(), ontology=TREE, random_state=0).fit(data.views, y)
+    model = fit_auto(candidates(), data.views, y, ontology=TREE)
     assert model.level_weights_ == {"leaves": 1.0, "level 1": 0.5, "level 2": 0.5}
     assert model.n_held_out_ == 0
     assert np.isnan(model.accuracy_)
 
 
-def test_progress_names_the_level(data, labels, capsys):
-    model = AutoClassifier(candidates(), ontology=TREE, cv=2, random_state=0, verbose=1).fit(data.views, labels)
+def test_progress_names_the_level(data, labels, fit_auto, capsys):
+    model = fit_auto(candidates(), data.views, labels, ontology=TREE, cv=2, verbose=1)
     lines = capsys.readouterr().err.split("\n")
     for level, part in model.estimators_.items():
         assert f"AutoClassifier, {level}: {len(part.classes_)} classes" in lines

@@ -14,7 +14,7 @@ from coview.auto.table import CandidateTable
 from coview.datasets import make_topic_views
 
 TABLE = CandidateTable(
-    name=["a", "long <name>"], weight=[0.25, 0.0], accuracy=[float("nan"), 0.987], without=[None, None],
+    name=["a", "long <name>"], weight=[0.25, 0.0], accuracy=[float("nan"), 0.987], log_loss=[float("nan")] * 2,
     dropped=[None, "x" * 100],
 )  # fmt: skip
 
@@ -31,7 +31,7 @@ def test_a_row_for_each_candidate_and_no_column_in_which_nothing_is_known():
 
 def test_html_is_escaped_and_whole():
     page = TABLE._repr_html_()
-    assert "long &lt;name&gt;" in page and "x" * 100 in page and "without" not in page
+    assert "long &lt;name&gt;" in page and "x" * 100 in page and "log_loss" not in page
 
 
 def test_it_is_the_dict_of_its_columns():
@@ -48,19 +48,20 @@ def test_files_keep_it(tmp_path):
     data = make_topic_views(n_objects=60, n_clusters=2, random_state=0)
     y = data.target.copy()
     y[20:] = -1
-    model = AutoClassifier(["latent"], random_state=0, cv=2).fit(data.views, y)
+    model = AutoClassifier(random_state=0, cv=2).fit(data.views, y)
     save(model, tmp_path / "model.coview")
     assert repr(load(tmp_path / "model.coview").candidates_) == repr(model.candidates_)
 
 
 def test_a_loaded_table_equals_the_one_that_was_saved(tmp_path):
     data = make_topic_views(n_objects=40, n_clusters=2, random_state=0)
-    model = AutoClassifier(["latent"], random_state=0, cv=2).fit(data.views, data.target)
-    model.candidates_["log_loss"] = [math.nan]
+    model = AutoClassifier(random_state=0, cv=2).fit(data.views, data.target)
+    n_rows = len(model.candidates_["name"])
+    model.candidates_["log_loss"] = [math.nan] * n_rows
     save(model, tmp_path / "m")
     loaded = load(tmp_path / "m").candidates_
     assert loaded == model.candidates_ and (loaded != model.candidates_) is False
-    assert loaded != {**model.candidates_, "weight": [0.5]} and loaded != {"name": ["latent"]}
+    assert loaded != {**model.candidates_, "weight": [0.5] * n_rows} and loaded != {"name": loaded["name"]}
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,8 @@ def test_fitted_objects_are_placed_where_they_are_and_others_by_their_neighbors(
 def test_a_new_object_has_the_mean_of_its_neighbors_at_all_scales():
     rng = np.random.default_rng(0)
     rows, new = rng.normal(size=(60, 3)), rng.normal(size=(1, 3))
-    voter, memberships = GraphVoter(2, n_neighbors=8, metric="centered"), rng.dirichlet(np.ones(2), 60)
+    voter, memberships = GraphVoter(2, metric="centered"), rng.dirichlet(np.ones(2), 60)
+    voter.n_neighbors = 8
     voter.embed({"a": rows}, 0)
     scaled = voter.scalings_["a"]
     gaps = np.linalg.norm((rows - new) / scaled["deviation"], axis=1)

@@ -90,7 +90,7 @@ def test_rows_without_any_feature_do_not_hurt_in_single_precision(tmp_path):
     words[5] = 0
     X = Views(words=words, tags=words[:, ::-1].copy())
     models = (
-        AutoClassifier(["centers", "latent"], cv=2, random_state=0).fit(X, np.where(np.arange(80) < 20, y, -1)),
+        AutoClassifier(cv=2, random_state=0).fit(X, np.where(np.arange(80) < 20, y, -1)),
         ConsensusClustering(2, random_state=0).fit(X),
         MultiViewPLSA(2, random_state=0).fit(X),
     )

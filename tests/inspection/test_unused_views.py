@@ -8,7 +8,6 @@ from sklearn.cluster import KMeans
 from sklearn.pipeline import make_pipeline
 
 from coview import (
-    AutoClassifier,
     AutoClustering,
     BestView,
     MultiViewNaiveBayes,
@@ -79,10 +78,10 @@ def test_the_report_judges_none_of_them_and_says_so(movies, clustering):
     assert "from 2 views (title, genres); not used: money, rating." in report.html
 
 
-def test_a_classifier_has_none_of_views_that_no_candidate_sees(movies):
+def test_a_classifier_has_none_of_views_that_no_candidate_sees(movies, fit_auto):
     X, target = movies
     y = np.where(np.arange(240) % 4 == 0, target, -1)
-    model = AutoClassifier(["centers", "topics"], cv=2, random_state=0).fit(X, y)
+    model = fit_auto(["centers", "topics"], X, y, cv=2)
     assert inspect(model).unused_views == UNUSED
     assert list(model.predict_labels_by_view(X)) == ["title", "genres"]
 

@@ -47,9 +47,7 @@ from coview.utils.fitted_state import fitted_state
 
 SMALL = {"n_components": 3, "n_clusters": 3, "max_iter": 3, "n_init": 1, "random_state": 0}
 SETTINGS = {
-    "AutoClassifier": {
-        "candidates": [("bayes", coview.MultiViewNaiveBayes()), ("centers", coview.SeededKMeansClassifier())]
-    },
+    "AutoClassifier": {"cv": 2},
     "LabelSpreadingClassifier": {"n_neighbors": 8},
     "SpectralClusteringViews": {"n_neighbors": 8},
     "PairwiseCoPLSA": {"pair_fraction": 0.2},
@@ -413,9 +411,9 @@ def test_a_semantic_space_without_its_classifiers_is_refused(tmp_path):
             "classes_ is NoneType, but must be an array",
         ),
         (
-            lambda X, y: coview.AutoClassifier([("bayes", coview.MultiViewNaiveBayes())]).fit(X, y),
-            lambda model: model.estimators_.update(bayes="words"),
-            "estimators_.*'bayes'.* is 'words', but must be an estimator",
+            lambda X, y: coview.AutoClassifier(cv=2, random_state=0).fit(X, y),
+            lambda model: model.estimators_.update(dict.fromkeys(model.estimators_, "words")),
+            "estimators_.* is 'words', but must be an estimator",
         ),
         (
             lambda X, y: coview.CrossModalRetriever(coview.LinkPLSA(2, max_iter=2, random_state=0)).fit(X),

@@ -83,11 +83,17 @@ def test_counts_pass_and_histograms_are_scaled_by_roots():
 
 
 def test_sparse_columns_keep_their_zeros():
-    X = sparse.random_array((60, 20), density=0.8, rng=np.random.default_rng(0), format="csr")
+    X = sparse.random_array((60, 20), density=0.4, rng=np.random.default_rng(0), format="csr")
     made = ScaledViews("standard", views="x").fit_transform(Views(x=X))["x"]
     assert sparse.issparse(made)
     expected = StandardScaler(with_mean=False).fit_transform(X)
     np.testing.assert_allclose(made.toarray(), expected.toarray(), atol=1e-12)
+
+
+def test_a_view_that_is_mostly_filled_is_scaled_alike_however_it_is_stored():
+    X = sparse.random_array((60, 20), density=0.8, rng=np.random.default_rng(0), format="csr")
+    made, expected = (ScaledViews(views="x").fit_transform(Views(x=part))["x"] for part in (X, X.toarray()))
+    np.testing.assert_allclose(made, expected, atol=1e-12)
 
 
 def test_who_does_not_have_a_view_is_not_looked_at_and_stays_empty():

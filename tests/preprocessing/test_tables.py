@@ -9,7 +9,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from coview import CrossModalRetriever, LinkPLSA, TableViews, TextViews, load, save
-from coview.auto.links import find_links
+from coview.clustering.links import find_links
 from coview.exceptions import ParameterError, ViewsError
 
 TABLE = {

@@ -35,6 +35,7 @@ from coview import (
     inspect,
     make_report,
 )
+from coview.auto.votes import N_CLUSTERINGS, SCALES
 from coview.cli.files import table_front
 from coview.cli.options import TableOptions
 from coview.cli.settings import build_model
@@ -164,7 +165,7 @@ def test_versions_are_those_here(make):
 
 def test_the_candidates_of_a_classifier_are_named(data):
     X, y = data
-    model = AutoClassifier(["latent", "margins"], random_state=0, cv=2).fit(X, y)
+    model = AutoClassifier(random_state=0, cv=2).fit(X, y)
     assert describe_model(inspect(model))["candidates"] == model.candidates_
     page = make_report(model).html
     assert 'aria-label="Candidates"' in page
@@ -175,7 +176,10 @@ def test_the_candidates_of_a_classifier_are_named(data):
 def test_clusterings_that_voted_are_told_of(data):
     model = AutoClustering(3, random_state=0).fit(data[0])
     page = make_report(model).html
-    assert "40 clusterings of graphs of nearest neighbors voted" in page and "Objective" not in page
+    assert (
+        f"{len(SCALES) * N_CLUSTERINGS} clusterings of graphs of nearest neighbors voted" in page
+        and "Objective" not in page
+    )
 
 
 def test_a_model_with_an_encoder_is_repeated_in_python_alone():

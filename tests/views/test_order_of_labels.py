@@ -75,7 +75,7 @@ def test_rows_that_are_counted_have_an_order_too():
     [
         MultiViewNaiveBayes(),
         MultiViewPLSAClassifier(max_iter=2, random_state=0),
-        AutoClassifier([("bayes", MultiViewNaiveBayes())], random_state=0),
+        AutoClassifier(cv=2, random_state=0),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -70,11 +70,11 @@ def test_a_refit_changes_what_a_fit_with_these_labels_changes(explorer, labeled)
 
 def test_held_out_accuracy_is_told_where_the_model_knows_it(labeled):
     X, names, y = labeled
-    auto = AutoClassifier([("bayes", MultiViewNaiveBayes())], random_state=0).fit(X, y)
+    auto = AutoClassifier(random_state=0).fit(X, y)
     found = Explorer(Service(auto, X, labels=y)).labeling.refit({X.ids[30]: str(names[30])})
     more = y.copy()
     more[30] = names[30]
-    again = AutoClassifier([("bayes", MultiViewNaiveBayes())], random_state=0).fit(X, more)
+    again = AutoClassifier(random_state=0).fit(X, more)
     assert found["accuracy"] == [describe_accuracy(inspect(each).held_out) for each in (auto, again)]
     assert f"{auto.accuracy_:.2f} (" in found["accuracy"][0]
     assert found["largest_class"] == again.class_prior_.max()

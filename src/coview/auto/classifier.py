@@ -8,21 +8,20 @@ those that suited other data. Under an ontology all of this is done for each of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy.special import softmax
+from scipy.stats import binomtest
 from sklearn.base import ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from coview.assignment.label_sets import check_ontology, label_array, named_labels
 from coview.assignment.ontology import Ontology
-from coview.auto.candidates import SCALING, view_scalings
-from coview.auto.experts import LINKED, Expert, asked_experts, given_experts, needed_view, propose_experts, seen_views
+from coview.auto.experts import Expert, needed_view, propose_experts, seen_views
 from coview.auto.held_out import (
     FOLDS,
     HeldOut,
@@ -33,13 +32,14 @@ from coview.auto.held_out import (
     fitted_scores,
     judge,
 )
-from coview.auto.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_links
 from coview.auto.ontology import LEAVES, LevelPool, check_levels, read_levels
-from coview.auto.pooling import Pool, agreeing_temperature, log_loss, matching_temperature, own_temperature, pool
-from coview.auto.table import CandidateTable, candidate_table, left_out
+from coview.auto.pooling import Pool, log_loss, matching_temperature, own_temperature, pool
+from coview.auto.preparation import SCALING, view_scalings
+from coview.auto.table import CandidateTable, candidate_table
 from coview.base import MultiViewEstimator
 from coview.classification.wrapper import in_type_of
-from coview.engines.loop import NO_DEADLINE, Deadline
+from coview.clustering.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_links
+from coview.engines.loop import Deadline
 from coview.engines.protocol import few_threads
 from coview.exceptions import InterruptedFitWarning
 from coview.inspection import Inspection
@@ -54,6 +54,7 @@ from coview.utils.parameters import NONE, TEXT, TRUTH, instance, integer
 from coview.utils.parameters import number as real_number
 from coview.utils.progress import print_line, tell
 from coview.utils.remembered import remembering
+from coview.utils.sampling import deal_folds
 from coview.utils.warn import silenced
 from coview.validation import LabeledScoreMixin, base_seed, encode_labels, warn_of_lone_labels
 from coview.views.views import Views
@@ -63,11 +64,8 @@ __all__ = ["AutoClassifier"]
 CALIBRATED = 30  # fewest held-out labels that a calibration error is measured by
 SPARE = 1e-6  # weight of an expert that answers only where no other can
 LONE = 0.1  # share of the labels that cannot be held out, above which the others do not speak for all
-NORMAL = 1.96  # standard deviations on either side that hold 95 %
-ALL = "all views"
-HEARD = 0.5  # least share of the weights of those that were asked for new objects
 UNNEEDED = "adds nothing to the others on held-out labels"
-TABLE = ("name", "method", "weight", "accuracy", "log_loss", "seconds", "without", "dropped")
+TABLE = ("name", "method", "weight", "accuracy", "log_loss", "seconds", "dropped")
 
 
 def _check_kept(checker: rules.Checker, value: Any, where: str) -> None:
@@ -89,12 +87,6 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 
     Parameters
     ----------
-    candidates : None or list of names and (name, estimator), default=None
-        Classifiers of all views to choose from, pipelines among them. None proposes some for the data: multi-view PLSA
-        of the sparse views ("topics"), seeded k-means ("centers"), a linear support vector machine ("margins"),
-        logistic regression on singular vectors ("latent"), labels spread over neighbors ("graph"), and over links "near
-        centers", "near latent" and "near linear". There is one of all views, one of the sparse views together ("graph:
-        counts") and one of a view alone ("latent: VIEW"). Any of these names stands for that candidate.
     links : str, False or None, default=None
         View of links among the objects, whose columns are the objects: candidates that smooth features over it take
         part. None looks for such a view, and leaves them out where its links join objects that are no more similar than
@@ -131,9 +123,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         labels with examples, 0 for the others.
     candidates_ : dict of lists
         A table, which prints as one, with one row per candidate: "name", "method" (its classifier), "weight" (0 where
-        it was dropped), "accuracy" and "log_loss" on held-out labels, "seconds" of one fit, "without" (the views that
-        it leaves out, and why, or None), and "dropped" (why, or None). With an ontology the candidates of all levels,
-        those above the lowest by names such as "level 1: topics".
+        it was dropped), "accuracy" and "log_loss" on held-out labels, "seconds" of one fit, and "dropped" (why, or
+        None). With an ontology the candidates of all levels, those above the lowest by names such as "level 1: topics".
     estimators_ : dict
         Fitted pipelines of the candidates that were kept, each of the views in `seen_views_`:
         ``estimators_[name].predict(X.select(*seen_views_[name]))``. One of almost no weight answers where the others
@@ -147,11 +138,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     pool_temperature_ : float
         What the logarithms of the candidates' mean probability are divided by: averaged probabilities are
         under-confident. With an ontology that of each level is in its model, and this is 1.
-    new_temperatures_ : dict of float
-        The same for `predict_proba` of new objects, by view for objects that have this view alone, and for "all views";
-        of others it is in between. Topics and neighbors are less sure of objects that they were not fitted to, and
-        hardly less right: some unlabeled objects were left out of a fit, and the answer is as sure as it agrees with
-        `memberships_`. Views are not there where candidates that need links have most of the weight.
+    new_temperature_ : float
+        The same for `predict_proba` of new objects. Topics and neighbors are less sure of objects that they were not
+        fitted to, and hardly less right: some unlabeled objects were left out of a fit, and the answer is as sure as it
+        agrees with `memberships_`.
     accuracy_by_view_ : dict of float
         Share of held-out labels that a candidate finds that looks at one view alone. With an ontology it is in the
         models of the levels.
@@ -178,8 +168,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         smooths features over them. With an ontology it is that of the lowest labels.
     class_prior_ : ndarray (n_classes,)
         Share of each class among the labels: the answer for an object without any view, and for a new one whose rows of
-        sparse views are all empty, unless a labeled object was so. With an ontology, of the lowest labels with
-        examples, and the answer is that of the levels.
+        sparse views are all empty. With an ontology, of the lowest labels with examples, and the answer is that of the
+        levels.
     class_means_ : dict of ndarray (n_classes, n_features of the view)
         Mean of each feature over the objects of a class, rows brought to sum one first: what the classes are about.
     class_frequencies_ : dict of ndarray (n_classes, n_features of the view)
@@ -234,7 +224,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     seen_views_: dict[str, list[str]]
     level_weights_: dict[str, float]
     pool_temperature_: float
-    new_temperatures_: dict[str, float]
+    new_temperature_: float
     accuracy_by_view_: dict[str, float]
     accuracy_interval_: tuple[float, float]
     _fitted_state = {
@@ -248,7 +238,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "ontology": rules.or_none(rules.custom(check_ontology)),
         "temperatures_": rules.mapping(rules.real(1e-12, 1e12)),
         "pool_temperature_": rules.real(1e-3, 1e3),
-        "new_temperatures_": rules.mapping(rules.real(1e-3, 1e3)),
+        "new_temperature_": rules.real(1e-3, 1e3),
         "accuracy_by_view_": rules.by_view(rules.real(0, 1), some=True),
         "scaling_": SCALING,
         "seen_views_": rules.mapping(rules.view_names(some=True)),
@@ -257,12 +247,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "calibration_error_": rules.real(nan=True),
         "n_held_out_": rules.count(),
         "links_": LINK_EVIDENCE,
-        "_empty_rows_tell": rules.optional(rules.flag()),
         "class_means_": rules.by_view(rules.floats("classes", "features of {view}")),
         "class_frequencies_": rules.by_view(rules.floats("classes", "features of {view}")),
     }
     _parameters = {
-        "candidates": instance(list, tuple) | NONE,
         "links": TEXT | TRUTH | NONE,
         "ontology": instance(Ontology) | NONE,
         "confidence": real_number(most=1),
@@ -271,7 +259,6 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 
     def __init__(
         self,
-        candidates: Any = None,
         *,
         links: Any = None,
         ontology: Ontology | None = None,
@@ -281,7 +268,6 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         random_state: Any = None,
         verbose: int | None = None,
     ) -> None:
-        self.candidates = candidates
         self.links = links
         self.ontology = ontology
         self.confidence = confidence
@@ -312,7 +298,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 f"y has labels of one class only, {self.classes_.tolist()[0]!r}. Label objects of at least two classes."
             )
         warn_of_lone_labels(codes, self.classes_)
-        self._fit_codes(views, HeldOut.deal(codes, self.cv or FOLDS, seed), seed, deadline)
+        self._fit_codes(views, HeldOut(codes, deal_folds(codes, self.cv or FOLDS, seed)), seed, deadline)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -331,11 +317,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 
         They are those of new objects; `memberships_` has those of the training objects. A candidate counts as far as
         an object has the views that it looks at. An object with nothing in any
-        view, as a text of unknown words, has `class_prior_` (with an ontology, those of its levels combined), unless
-        one of the labeled objects had nothing in any view either: then that is something to learn from. In dense views
-        0 is a value, and links are something. Candidates that smooth over links do so among the objects of one call,
-        too, where these link to each other. With an ontology the probabilities of its leaves sum to one, and every
-        other label has the sum of the leaves below it.
+        view, as a text of unknown words, has `class_prior_` (with an ontology, those of its levels combined). In dense
+        views 0 is a value, and links are something. Candidates that smooth over links do so among the objects of one
+        call, too, where these link to each other. With an ontology the probabilities of its leaves sum to one, and
+        every other label has the sum of the leaves below it.
         """
         check_is_fitted(self, "estimators_")
         views = self._new_views(X)
@@ -344,16 +329,13 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             return in_type_of(views, levels.probabilities(levels.predict_shares(views)))
         weights = dict(zip(self.candidates_["name"], self.candidates_["weight"]))
         filled, answers = objects_by_view(views), []
-        if vars(self).get("_empty_rows_tell"):
-            filled = dict(zip(views.names, views.present.T))
         for name, model in self.estimators_.items():
             names = self.seen_views_[name]
             some = seen_views(views, names, needed_view(model))
             if some is not None:
                 found = softmax(class_scores(model, some, self.classes_) / self.temperatures_[name], axis=1)
                 answers.append((weights[name] * _share_had(filled, names), found))
-        temperatures = self._temperatures(np.column_stack([filled[name] for name in views.names]), views.names)
-        return in_type_of(views, pool(answers, self.class_prior_, len(views), temperatures))
+        return in_type_of(views, pool(answers, self.class_prior_, len(views), self.new_temperature_))
 
     def predict_labels(self, X: Any) -> np.ndarray:
         """Predict consistent label sets as booleans (n_objects, n_classes).
@@ -368,19 +350,14 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         return levels.label_sets(levels.predict_shares(self._new_views(X)), self.confidence)
 
     def predict_labels_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Predict the label sets (n_objects, n_classes) of each view by itself, by the exact label program.
+        """Predict the label sets (n_objects, n_classes) of each view by itself, as `predict_labels` of it alone.
 
-        With an ontology labels gain their probability by that view alone less `confidence`, or less 1/2 where that is
-        more; a label that one view has and another has not costs 0.2, and no constraint is broken. A view may have no
-        label. Without one every view has its most probable class. A view that no candidate looks at is not there.
+        A view that no candidate looks at is not there.
         """
         check_is_fitted(self, "estimators_")
-        views = self._used(self._new_views(X))
-        if self.ontology is None:
-            return self._opinions({name: self.predict_labels(views.select(name)) for name in views.names})
-        levels = self._levels()
-        labels, _ = levels.solve(levels.scores_by_view(views, self.confidence), views.present)
-        return self._opinions({name: labels[:, v] for v, name in enumerate(views.names)})
+        views = self._new_views(X)
+        used = self._opinions(dict(views.items())) or views.names  # all where none is used
+        return self._opinions({name: self.predict_labels(views.select(name)) for name in used})
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: classes, and the candidates that they were found by."""
@@ -394,7 +371,6 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 ontology=self.ontology,
                 _memberships=lambda X: levels.in_columns(levels.predict_shares(self._new_views(X))),
                 _label_sets=self.predict_labels,
-                _judge_labels=lambda X, labels: levels.judge(self._used(self._new_views(X)), labels, self.confidence),
             )
         held_out = {
             "accuracy": self.accuracy_,
@@ -421,10 +397,6 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         used = [set(self.seen_views_[name]) - set(unused_views(model)) for name, model in self.estimators_.items()]
         return [view for view in self.view_names_ if not any(view in some for some in used)]
 
-    def _used(self, views: Views) -> Views:
-        """Those of the views that are used; all where none is."""
-        return views.select(*(self._opinions(dict(views.items())) or views.names))
-
     # -- the fit
 
     def _fit_codes(
@@ -434,9 +406,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         codes, n_classes = held_out.codes, len(self.classes_)
         counts = np.bincount(codes[codes >= 0], minlength=n_classes)
         self.class_prior_, self.level_weights_ = counts / counts.sum(), {}
-        filled = np.any(list(objects_by_view(views).values()), axis=0)
-        self._empty_rows_tell = bool((~filled & views.present.any(axis=1) & (codes >= 0)).any())
-        experts, skipped = self._gather_experts(views, seed)
+        experts = propose_experts(views, self._find_links(views, seed), seed)
         # of an expert that has not converged its held-out labels speak
         with few_threads(len(views), n_classes), silenced(but=InterruptedFitWarning), remembering():
             prepared = PreparedViews(views)
@@ -444,43 +414,32 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             told = self._weigh(judged, held_out)
             self._fit_kept(judged, prepared, codes, deadline)
         self._temper(judged, views, new)
-        kept = [each.expert for each in judged if each.expert.name in self.estimators_]
         if self.links_ is not None:
-            self.links_["used"] = any(needed_view(expert.estimator) is not None for expert in kept)
-        default = [expert.name for expert in kept if not expert.as_given]
-        self.scaling_ = view_scalings(step for name in default for _, step in self.estimators_[name].steps)
-        self._fill_table(judged, skipped, views, codes)
+            self.links_["used"] = any(needed_view(model) is not None for model in self.estimators_.values())
+        self.scaling_ = view_scalings(step for model in self.estimators_.values() for _, step in model.steps)
+        self._fill_table(judged, codes)
         own = self.memberships_.argmax(axis=1)
         self.transduction_ = self.classes_[own]
         self.class_means_ = cluster_means(views, own, n_classes)
         self.class_frequencies_ = cluster_frequencies(views, own, n_classes)
         return told
 
-    def _gather_experts(self, views: Views, seed: int) -> tuple[list[Expert], dict[str, str]]:
-        """Experts to be judged, and why others do not apply; fills `links_`."""
-        self.links_ = None
-        experts: list[Expert] = []
-        skipped: dict[str, str] = {}
-        asked = None if self.candidates is None else asked_experts(self.candidates)
-        if asked is None or any(estimator is None for _, estimator in asked):
-            links, missing = find_links(views, self.links), dict[str, str]()
-            if links is not None:
-                evidence = judge_links(views, links, len(self.classes_), seed)
-                if self.links is not None and not evidence.join:
-                    evidence = replace(evidence, used=True, why=f"{NAMED_LINKS}; {evidence.why}")
-                self.links_ = vars(evidence).copy()
-                if not evidence.used:
-                    links, missing = None, dict.fromkeys(LINKED, evidence.why)
-            experts, skipped = propose_experts(views, links, seed)
-            skipped.update(missing)
-        return (experts, skipped) if asked is None else given_experts(self.candidates, experts, skipped, seed)
+    def _find_links(self, views: Views, seed: int) -> str | None:
+        """View of links that join similar objects, or that the user names; fills `links_`."""
+        self.links_, links = None, find_links(views, self.links)
+        if links is None:
+            return None
+        evidence = judge_links(views, links, len(self.classes_), seed)
+        if self.links is not None and not evidence.join:
+            evidence = replace(evidence, used=True, why=f"{NAMED_LINKS}; {evidence.why}")
+        self.links_ = vars(evidence).copy()
+        return links if evidence.used else None
 
     def _weigh(self, judged: list[JudgedExpert], held_out: HeldOut) -> tuple[np.ndarray, np.ndarray]:
         """Give each expert its temperature and weight by held-out labels; these objects, and what all say of them."""
         alive = [each for each in judged if each.dropped is None]
         if not alive:
-            last = next(each.error for each in judged if each.error is not None)
-            raise ValueError(f"No candidate could be fitted. The last error was: {last}") from last
+            _refuse(judged)
         stack = np.array([each.scores for each in alive])
         rows = np.flatnonzero(~np.isnan(stack[:, :, 0]).any(axis=0))
         scores, own = stack[:, rows], held_out.codes[rows]
@@ -491,9 +450,11 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.pool_temperature_ = settled.temperature
         combined = Pool.nested(scores, own, prior, held_out.folds[rows])
         self._score(own, combined, held_out.lone)
-        alone = [(each.expert.views or (), part.argmax(axis=1) == own) for each, part in zip(alive, scores)]
-        found = [(names[0], float(right.mean())) for names, right in alone if len(names) == 1 and len(own)]
-        self.accuracy_by_view_ = {view: max(share for name, share in found if name == view) for view, _ in found}
+        alone = [(each.expert.views, part.argmax(axis=1) == own) for each, part in zip(alive, scores)]
+        found = [(names[0], float(right.mean())) for names, right in alone if len(names) == 1 < len(self.view_names_)]
+        self.accuracy_by_view_ = {}
+        for name, share in found if len(own) else []:
+            self.accuracy_by_view_[name] = max(share, self.accuracy_by_view_.get(name, 0.0))
         return rows, combined
 
     def _score(self, own: np.ndarray, combined: np.ndarray, lone: float) -> None:
@@ -503,8 +464,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         label, of which there are as many if labels are drawn at random. The interval reaches up to all of them found.
         """
         found, known = int(np.count_nonzero(combined.argmax(axis=1) == own)), lone <= LONE
-        low, high = _wilson_interval(found, len(own))
-        low, high = self.accuracy_interval_ = ((1 - lone) * low, (1 - lone) * high + lone)
+        low, high = binomtest(found, len(own)).proportion_ci(method="wilson") if len(own) else (0.0, 1.0)
+        low, high = self.accuracy_interval_ = float((1 - lone) * low), float((1 - lone) * high + lone)
         self.n_held_out_, self.accuracy_, self.calibration_error_ = len(own), float("nan"), float("nan")
         if len(own) and known:
             self.accuracy_ = (1 - lone) * found / len(own)
@@ -520,21 +481,18 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         views, answers = prepared.views, []
         self.estimators_, self.temperatures_, self.seen_views_ = {}, {}, {}
         kept = _kept(judged, views)
-        timed = deadline != NO_DEADLINE
         for turn, each in enumerate(kept):
             name = each.expert.name
             tell(f"last fit, {name}", turn, len(kept))
-            if self.estimators_ and timed and deadline.left() < np.nan_to_num(each.seconds):
+            if self.estimators_ and deadline.left() < np.nan_to_num(each.seconds):
                 each.dropped = self._late()
                 continue
-            seconds = deadline.share(1 / (len(kept) - turn)).seconds()
-
-            step = partial(_fit_whole, each.expert, prepared, codes, self.classes_, seconds)
-            found = each.attempt(f"last fit, {name}", step, self._log)
+            given = prepared, codes, self.classes_, deadline.share(1 / (len(kept) - turn)).seconds()
+            found = each.attempt(f"last fit, {name}", self._log, _fit_whole, *given)
             if found is None:
                 continue
             self.estimators_[name], scores = found
-            self.seen_views_[name] = list(each.expert.views or views.names)
+            self.seen_views_[name] = list(each.expert.views)
             if not self.n_held_out_:
                 each.temperature = own_temperature(scores[codes < 0])
             self.temperatures_[name] = each.temperature
@@ -542,57 +500,35 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             had = _share_had(dict(zip(views.names, views.present.T)), self.seen_views_[name])
             answers.append((each.weight * had, softmax(scores / each.temperature, axis=1)))
         if not self.estimators_:
-            raise ValueError(f"No candidate could be fitted. The last error was: {kept[-1].error}")
+            _refuse(kept)
         total = sum(each.weight for each in judged if each.expert.name in self.estimators_)
         for each in judged:
             each.weight = each.weight / total if each.expert.name in self.estimators_ else 0.0
         free = codes < 0
         if not self.n_held_out_ and len(answers) > 1 and free.any():  # their agreement is all that is known
             mean = pool(answers, self.class_prior_, len(codes), 1.0)[free]
-            self.pool_temperature_ = agreeing_temperature(mean, [part[free].argmax(axis=1) for _, part in answers])
+            agree = [part[free].argmax(axis=1) == mean.argmax(axis=1) for _, part in answers]
+            self.pool_temperature_ = matching_temperature(mean, float(np.mean(agree)))
         self.memberships_ = pool(answers, self.class_prior_, len(codes), self.pool_temperature_)
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
 
     def _temper(self, judged: list[JudgedExpert], views: Views, new: np.ndarray) -> None:
-        """Fill `new_temperatures_`: experts say of objects that they were not fitted to what `memberships_` say."""
-        self.new_temperatures_ = {}
+        """Fill `new_temperature_`: experts say of objects that they were not fitted to what `memberships_` say."""
+        self.new_temperature_ = self.pool_temperature_
         kept = [each for each in judged if each.expert.name in self.estimators_]
-        for names in [tuple(views.names), *((name,) for name in views.names)]:
-            told = []
-            for each in kept:
-                seen = self.seen_views_[each.expert.name]
-                found = each.of_new.get(tuple(name for name in seen if name in names))
-                if found is not None:
-                    had = _share_had({name: views.present[new, views.names.index(name)] for name in names}, seen)
-                    told.append((each.weight * had, softmax(found / each.temperature, axis=1)))
-            heard = sum(each.weight for each in kept if each.of_new)
-            known = np.sum([weights for weights, _ in told], axis=0) > 0
-            if heard > HEARD and np.any(known):
-                mean = pool(told, self.class_prior_, len(new), 1.0)[known]
-                right = self.memberships_[new[known], mean.argmax(axis=1)].mean()
-                self.new_temperatures_[ALL if len(names) > 1 else names[0]] = matching_temperature(mean, float(right))
+        told = [(each, each.of_new) for each in kept if each.of_new is not None]
+        if len(told) == len(kept):  # what needs links has not been asked for new objects
+            had = dict(zip(views.names, views.present[new].T))
+            answers = [
+                (each.weight * _share_had(had, each.expert.views), softmax(scores / each.temperature, axis=1))
+                for each, scores in told
+            ]
+            mean = pool(answers, self.class_prior_, len(new), 1.0)
+            right = self.memberships_[new, mean.argmax(axis=1)].mean()
+            self.new_temperature_ = matching_temperature(mean, float(right))
 
-    def _temperatures(self, had: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
-        """Temperature of each new object (a column) by the views that it has: from that of one view up to that of all.
-
-        A view counts by the weight of the candidates that look at it.
-        """
-        usual = self.new_temperatures_.get(ALL, self.pool_temperature_)
-        weights = dict(zip(self.candidates_["name"], self.candidates_["weight"]))
-        heard = {
-            view: sum(weights[name] for name, seen in self.seen_views_.items() if view in seen)
-            for view in self.view_names_
-        }
-        shares = had * [heard[name] for name in names]
-        total, most = np.maximum(shares.sum(axis=1), SPARE), np.maximum(shares.max(axis=1), SPARE)
-        near = (total - most) / np.maximum(sum(heard.values()) - most, SPARE)
-        alone = shares @ np.log([self.new_temperatures_.get(name, usual) for name in names]) / total
-        return np.exp(near * np.log(usual) + (1 - near) * alone)[:, None]
-
-    def _fill_table(
-        self, judged: list[JudgedExpert], skipped: Mapping[str, str], views: Views, codes: np.ndarray
-    ) -> None:
+    def _fill_table(self, judged: list[JudgedExpert], codes: np.ndarray) -> None:
         lines: list[tuple[Any, ...]] = []
         for each in judged:
             rows = np.flatnonzero(~np.isnan(each.scores[:, 0]))
@@ -601,9 +537,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 accuracy = float(np.mean(each.scores[rows].argmax(axis=1) == codes[rows]))
                 loss = log_loss(softmax(each.scores[rows] / each.temperature, axis=1), codes[rows])
             expert, why = each.expert, None if each.weight > 0 else each.dropped or UNNEEDED
-            without = left_out(views.names, expert.views or views.names, expert.why)
-            lines.append((expert.name, expert.method, each.weight, accuracy, loss, each.seconds, without, why))
-        lines += [(name, None, 0.0, *[float("nan")] * 3, None, why) for name, why in skipped.items()]
+            lines.append((expert.name, expert.method, each.weight, accuracy, loss, each.seconds, why))
         self.candidates_ = CandidateTable({key: list(column) for key, column in zip(TABLE, zip(*lines))})
         for name, _, weight, *_, why in sorted(lines, key=lambda line: -line[2]):
             self._log(f"weight {weight:.2f}, {name}" + (f": {why}" if why else ""))
@@ -624,7 +558,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         labels = read_levels(y, len(views), self.ontology)
         self.classes_ = label_array(self.ontology)
         warn_of_lone_labels(labels.given, self.classes_)
-        whole = HeldOut.deal(labels.given, self.cv or FOLDS, seed)
+        whole = HeldOut(labels.given, deal_folds(labels.given, self.cv or FOLDS, seed))
         self.estimators_, self.level_weights_, held_out = {}, {}, {}
         for turn, level in enumerate(labels.levels):
             codes, positions = labels.codes(level)
@@ -638,7 +572,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         lowest = self.estimators_[LEAVES]
         self.links_, self.scaling_ = lowest.links_, lowest.scaling_
         self.temperatures_, self.seen_views_, self.pool_temperature_, self.accuracy_by_view_ = {}, {}, 1.0, {}
-        self.new_temperatures_ = {}
+        self.new_temperature_ = 1.0
         codes = labels.codes(LEAVES)[0]
         evidence = self._levels().weigh(held_out, codes, whole.folds)
         self.level_weights_ = evidence.weights
@@ -674,7 +608,12 @@ def _kept(judged: list[JudgedExpert], views: Views) -> list[JudgedExpert]:
     return kept
 
 
-def _share_had(filled: Mapping[str, np.ndarray], names: list[str]) -> np.ndarray:
+def _refuse(judged: list[JudgedExpert]) -> NoReturn:
+    last = next(each.error for each in judged[::-1] if each.error is not None)
+    raise ValueError(f"No candidate could be fitted. The last error was: {last}") from last
+
+
+def _share_had(filled: Mapping[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
     """Share of these views that each object has something in."""
     return np.asarray(np.sum([some for name, some in filled.items() if name in names], axis=0) / len(names))
 
@@ -685,21 +624,5 @@ def _fit_whole(
     """Return a pipeline that is fitted to all labels, and its scores of all objects."""
     steps, rest, views = prepared.behind(expert)
     model = fit_expert(rest, views, codes, classes, seconds)
-    scores = fitted_scores(model, views, classes)
-    if steps:
-        named = [(f"{type(step).__name__.lower()}-{i + 1}", step) for i, step in enumerate(steps)]
-        model = Pipeline([*named, *(model.steps if isinstance(model, Pipeline) else [("classifier", model)])])
-    return model, scores
-
-
-def _wilson_interval(found: int, count: int) -> tuple[float, float]:
-    """Wilson's interval at 95 % of a share, of which so many were found: of none, from 0 to 1.
-
-    Examples
-    --------
-    >>> [tuple(round(end, 3) for end in _wilson_interval(found, count)) for found, count in ((90, 100), (10, 10))]
-    [(0.826, 0.945), (0.722, 1.0)]
-    """
-    spread = NORMAL * np.sqrt(found * (count - found) / max(count, 1) + NORMAL**2 / 4)
-    low, high = np.clip((found + NORMAL**2 / 2 + np.array([-spread, spread])) / (count + NORMAL**2), 0, 1).tolist()
-    return low, high
+    named = [(f"{type(step).__name__.lower()}-{i + 1}", step) for i, step in enumerate(steps)]
+    return Pipeline([*named, *model.steps]), fitted_scores(model, views, np.arange(len(views)), classes)

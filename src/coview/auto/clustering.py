@@ -25,11 +25,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from coview.auto.candidates import SCALING, join_tokens, preparation, prepared, token_weights, view_scalings
-from coview.auto.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_links, smoothing
 from coview.auto.number import COLUMNS, OBJECTS_PER_CLUSTER, compare_numbers
+from coview.auto.preparation import SCALING, join_tokens, preparation, prepared, token_weights, view_scalings
 from coview.auto.votes import N_CLUSTERINGS, SCALES, GraphVoter, count_votes
 from coview.base import MultiViewEstimator, NumbersGate
+from coview.clustering.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_links, smoothing
 from coview.clustering.relations import RELATIONS, check_alignment, weigh_views
 from coview.engines.loop import Deadline, largest_in_time, select_engine
 from coview.engines.passes import blockwise
@@ -53,8 +53,7 @@ __all__ = ["AutoClustering"]
 MOST_OBJECTS = 20_000  # that are clustered: their neighbors take half a minute on two cores where texts are long
 SAMPLE = 5_000  # of more objects, and those that the number of clusters is chosen by
 LINKED_CLUSTERS = 8  # that links are judged by, where the number is not given
-NUMBERED = 0.4  # share of the time for the number of clusters, where it is not given
-FITTED = 0.7  # share of the time for samples of growing size; the rest is for all objects
+HALF = 0.5  # of the time that is left: for the number of clusters, for samples of growing size, and for all objects
 FIRST = 300  # objects of the first of them
 BLOCK = 8192  # objects that are placed at a time
 NEAR = "_near"  # what smoothed views are called by
@@ -210,9 +209,9 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         # who looks along links does not look at single tokens
         self.token_weights_ = [] if steps else token_weights(base.select(*names))
         families = self._families(base)
-        self._choose_number(families, seed, deadline.share(NUMBERED))
+        self._choose_number(families, seed, deadline.share(HALF))
         with silenced(but=InterruptedFitWarning):
-            self.memberships_ = self._vote(families, seed, deadline.share(FITTED))
+            self.memberships_ = self._vote(families, seed, deadline.share(HALF))
             if len(self.sample_) < len(views):
                 self.memberships_ = self._place_all(whole)
         self.memberships_ = self.memberships_.astype(floating_type(views), copy=False)
@@ -432,7 +431,8 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self.cluster_votes_ = own / np.maximum(np.bincount(self.labels_, minlength=k), 1)
 
     def _describe_votes(self) -> dict[str, Any]:
-        by_views, by_tokens = (len(SCALES) * N_CLUSTERINGS * (len(self.voters_) > i) for i in (0, 1))
+        by_views = len(SCALES) * N_CLUSTERINGS
+        by_tokens = by_views if len(self.voters_) > 1 else 0
         share, by_cluster = float(self.memberships_.max(axis=1).mean()), self.cluster_votes_.tolist()
         return {"by_views": by_views, "by_tokens": by_tokens, "share": share, "by_cluster": by_cluster}
 

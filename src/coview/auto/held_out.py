@@ -9,12 +9,10 @@ fit and for all experts that begin with them.
 
 from __future__ import annotations
 
-import pickle
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
 from typing import Any
 
 import joblib
@@ -22,18 +20,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from coview.auto.candidates import FAILURES, within
-from coview.auto.experts import Expert, needed_view
+from coview.auto.experts import MOST_OBJECTS, Expert, needed_view
 from coview.classification.label_spreading import LabelSpreadingClassifier
 from coview.classification.wrapper import last_step
-from coview.engines.loop import NO_DEADLINE, Deadline
-from coview.exceptions import ViewsError
+from coview.engines.loop import NO_DEADLINE, Deadline, TimeBudget, models_inside
 from coview.preprocessing.base import PerViewTransformer
 from coview.preprocessing.neighbors import NeighborViews
 from coview.utils import fitted_state as rules
-from coview.utils.messages import listed
 from coview.utils.progress import tell
-from coview.utils.sampling import deal_folds, sample_positions
+from coview.utils.sampling import sample_positions
 from coview.views.arrays import sparse_in_single
 from coview.views.views import Views
 
@@ -41,9 +36,10 @@ __all__ = ["HeldOut", "JudgedExpert", "PreparedViews", "class_scores", "fit_expe
 
 FOLDS = 5
 ENOUGH = 200  # held-out labels, which tell a share to .03: further folds are left out
-MOST_OBJECTS = 20_000  # that experts are judged with; of more, a sample
 NEW = 120  # unlabeled objects that are asked for as new ones, at most one of six
 JUDGED = 0.7  # share of the time for held-out labels; the rest is for the last fits
+# what a fit of an expert may end in: it is dropped then, and the others go on
+FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError)
 LEAST = 1e-6  # of a probability, so that its logarithm is finite
 
 
@@ -58,20 +54,18 @@ def class_scores(estimator: Any, views: Views, classes: np.ndarray) -> np.ndarra
     probabilities = rules.find_attribute(estimator, "predict_proba")
     if probabilities is not None:
         known = _logarithms(probabilities(views))
-    elif (decision := rules.find_attribute(estimator, "decision_function")) is not None:
-        known = np.asarray(decision(views), dtype=np.float64)
-        known = np.column_stack([-known, known]) if known.ndim == 1 else known
     else:
-        known = np.where(np.asarray(estimator.predict(views))[:, None] == estimator.classes_, 0.0, np.log(LEAST))
+        known = np.asarray(estimator.decision_function(views), dtype=np.float64)
+        known = np.column_stack([-known, known]) if known.ndim == 1 else known
     return _of_all_classes(known, estimator.classes_, classes)
 
 
-def fitted_scores(estimator: Any, views: Views, classes: np.ndarray) -> np.ndarray:
-    """Scores as `class_scores` of the objects that the estimator was fitted to; a graph knows them without a search."""
+def fitted_scores(estimator: Any, views: Views, rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Scores as `class_scores` of some objects of the fit, which a graph knows without a search."""
     last = last_step(estimator)
     if isinstance(last, LabelSpreadingClassifier):
-        return _of_all_classes(_logarithms(last.memberships_), last.classes_, classes)
-    return class_scores(estimator, views, classes)
+        return _of_all_classes(_logarithms(last.memberships_[rows]), last.classes_, classes)
+    return class_scores(estimator, views[rows], classes)
 
 
 def _logarithms(shares: Any) -> np.ndarray:
@@ -95,27 +89,22 @@ def _of_all_classes(known: np.ndarray, own: np.ndarray, classes: np.ndarray) -> 
 class PreparedViews:
     """Views after steps that read no labels, each kind of them fitted once.
 
-    Default experts get sparse views in single precision where that loses no digit: it takes less time. Those of the
-    user get views as they are.
+    Sparse views are in single precision where that loses no digit: it takes less time.
     """
 
     views: Views
     _known: dict[tuple[str, ...], tuple[list[Any], Views]] = field(default_factory=dict)
 
-    @cached_property
-    def _in_single(self) -> Views:
-        return self.views.map(sparse_in_single)
+    def __post_init__(self) -> None:
+        self.views = self.views.map(sparse_in_single)
 
-    def behind(self, expert: Expert) -> tuple[list[Any], Any, Views]:
+    def behind(self, expert: Expert) -> tuple[list[Any], Pipeline, Views]:
         """Fitted steps of an expert that read no labels, what is left of it, and the views between the two."""
-        seen = expert.seen(self.views if expert.as_given else self._in_single)
-        if seen is None:
-            raise ViewsError(f"Candidate {expert.name!r} needs a view that is not among {listed(self.views.names)}.")
         steps, rest = label_free_steps(expert.estimator)
-        fitted: list[Any] = []
-        key: tuple[str, ...] = (*seen.names, *(str(matrix.dtype) for matrix in seen.values()))
+        seen, fitted = self.views.select(*expert.views), list[Any]()
+        key: tuple[str, ...] = expert.views
         for step in steps:
-            key = (*key, _step_key(step))
+            key = (*key, str(joblib.hash(step)))
             if key not in self._known:
                 own = clone(step)
                 self._known[key] = [*fitted, own], own.fit_transform(seen)
@@ -123,15 +112,7 @@ class PreparedViews:
         return fitted, rest, seen
 
 
-def _step_key(step: Any) -> str:
-    """Key of a step by what is in it; of one that cannot be pickled, such as a lambda, by which it is."""
-    try:
-        return str(joblib.hash(step))
-    except (pickle.PicklingError, TypeError, AttributeError):
-        return str(id(step))
-
-
-def label_free_steps(estimator: Any) -> tuple[list[Any], Any]:
+def label_free_steps(estimator: Pipeline) -> tuple[list[Any], Pipeline]:
     """Leading steps of a pipeline that do not read labels, and what is left of it.
 
     Examples
@@ -142,14 +123,10 @@ def label_free_steps(estimator: Any) -> tuple[list[Any], Any]:
     >>> steps, rest.steps[0][0]
     ([TfidfViews()], 'multiviewnaivebayes')
     """
-    if not isinstance(estimator, Pipeline):
-        return [], estimator
-    free: list[Any] = []
-    for _, step in estimator.steps[:-1]:
-        if not isinstance(step, PerViewTransformer) and not (isinstance(step, NeighborViews) and not step.labels):
-            break
-        free.append(step)
-    return free, Pipeline(estimator.steps[len(free) :])
+    steps = [step for _, step in estimator.steps]
+    reads = [not isinstance(step, (PerViewTransformer, NeighborViews)) for step in steps]
+    first = reads.index(True)
+    return steps[:first], Pipeline(estimator.steps[first:])
 
 
 def fit_expert(rest: Any, views: Views, codes: np.ndarray, classes: np.ndarray, seconds: float | None = None) -> Any:
@@ -158,8 +135,21 @@ def fit_expert(rest: Any, views: Views, codes: np.ndarray, classes: np.ndarray, 
     labels[:] = classes[codes].tolist()
     labels[codes < 0] = None
     copy = clone(rest)
-    with within(copy, seconds):
+    with _within(copy, seconds):
         return copy.fit(views, labels)
+
+
+@contextmanager
+def _within(estimator: Any, seconds: float | None) -> Iterator[None]:
+    """Let an estimator that can have a time budget fit within so many seconds; then it is as it was."""
+    own = models_inside(estimator)
+    for model in own:
+        model._callbacks = () if seconds is None else (TimeBudget(seconds),)
+    try:
+        yield
+    finally:
+        for model in own:
+            model._callbacks = ()
 
 
 # -- held-out labels
@@ -171,11 +161,6 @@ class HeldOut:
 
     codes: np.ndarray
     folds: np.ndarray
-
-    @classmethod
-    def deal(cls, codes: np.ndarray, n_folds: int, seed: int) -> HeldOut:
-        """Deal the labeled objects into folds."""
-        return cls(codes, deal_folds(codes, n_folds, seed))
 
     @property
     def lone(self) -> float:
@@ -198,18 +183,18 @@ class JudgedExpert:
 
     expert: Expert
     scores: np.ndarray  # objects x classes; rows of NaN where an object was not held out
-    of_new: dict[tuple[str, ...], np.ndarray] = field(default_factory=dict)  # by views, of objects it was not fitted to
+    of_new: np.ndarray | None = None  # of objects that it was not fitted to
     seconds: float = float("nan")
     temperature: float = 1.0
     weight: float = 0.0
     dropped: str | None = None
     error: Exception | None = None
 
-    def attempt(self, place: str, step: Callable[[], Any], log: Callable[[str], None]) -> Any:
+    def attempt(self, place: str, log: Callable[[str], None], step: Callable[..., Any], *given: Any) -> Any:
         """Return what a step returns, None where it fails; note how long it takes, and why it failed."""
         began, found = time.monotonic(), None
         try:
-            found = step()
+            found = step(self.expert, *given)
         except FAILURES as error:
             self.dropped, self.error = f"could not be fitted: {error}", error
         took = time.monotonic() - began
@@ -229,26 +214,27 @@ def judge(
 ) -> tuple[list[JudgedExpert], np.ndarray]:
     """Let each expert score held-out objects, fold by fold, all by the same objects.
 
-    In the first fold some unlabeled objects, which are returned too, are left out of the fits, and are scored from all
-    views and from each; not by experts that need links, to which objects without links say something else.
+    In the first fold some unlabeled objects, which are returned too, are left out of the fits, and are scored; not by
+    experts that need links, to which objects without links say something else.
     `late` says why one is dropped whose turn never comes. Where time is short the cheapest come first; a fold is begun
     only if there is time for all of it and for a last fit. Of very many objects a sample is used, but by experts that
     need links, which lead out of a sample: they see all objects, and labels of the sample only, as the others do.
     """
-    n, folds = len(held_out.codes), held_out.folds
-    rows = _sample_rows(held_out.codes)
+    n, rows = len(held_out.codes), _sample_rows(held_out.codes)
     sample = prepared if len(rows) == n else PreparedViews(prepared.views[rows])
     shown = np.full(n, -1)
     shown[rows] = held_out.codes[rows]
+    folds = np.where(shown >= 0, held_out.folds, -1)
     free = rows[shown[rows] < 0]
     new = free[sample_positions(len(free), min(NEW, len(free) // 6))]
     judged = [JudgedExpert(expert, np.full((n, len(classes)), np.nan)) for expert in experts]
     turns = judged if deadline == NO_DEADLINE else sorted(judged, key=lambda each: each.expert.cost)
-    numbers, judging = np.unique(folds[(folds >= 0) & (shown >= 0)]).tolist(), deadline.share(JUDGED)
+    numbers, judging = np.unique(folds[folds >= 0]).tolist(), deadline.share(JUDGED)
     for turn, number in enumerate(numbers):
         alive = [each for each in turns if each.dropped is None]
         takes = [each.seconds for each in alive]
-        if turn and alive and (sum(takes) > judging.left() or sum(takes) + max(takes) > deadline.left()):
+        short = turn and alive and (sum(takes) > judging.left() or sum(takes) + max(takes) > deadline.left())
+        if short or np.isin(folds, numbers[:turn]).sum() >= ENOUGH:
             break
         for i, each in enumerate(alive):
             place = f"fold {turn + 1}/{len(numbers)}, {each.expert.name}"
@@ -256,21 +242,18 @@ def judge(
             if turn == 0 and i and judging.is_over():
                 each.dropped = late
                 continue
-            everywhere = needed_view(each.expert.estimator) is not None
-            mine, whole = (np.arange(n), prepared) if everywhere else (rows, sample)
-            left_out = np.isin(mine, [] if turn or everywhere else new)
-            hidden, seconds = (folds == number) & (shown >= 0), judging.share(1 / (len(alive) - i)).seconds()
-            step = partial(_scores, each.expert, whole, shown[mine], hidden[mine], left_out, classes, seconds)
-            found = each.attempt(place, step, log)
-            if found is not None:
-                each.scores[hidden], of_new = found
-                each.of_new.update(of_new)
-        if turn and np.isin(folds, numbers[: turn + 1]).sum() >= ENOUGH:
-            break
+            linked = needed_view(each.expert.estimator) is not None
+            seconds = judging.share(1 / (len(alive) - i)).seconds()
+            mine, whole = (np.arange(n), prepared) if linked else (rows, sample)
+            left_out, hidden = np.isin(mine, [] if turn or linked else new), folds == number
+            given = whole, shown[mine], hidden[mine], left_out, classes, seconds
+            if (found := each.attempt(place, log, _score, *given)) is not None:
+                each.scores[hidden] = found[0]
+                each.of_new = each.of_new if found[1] is None else found[1]
     return judged, new
 
 
-def _scores(
+def _score(
     expert: Expert,
     prepared: PreparedViews,
     codes: np.ndarray,
@@ -278,21 +261,14 @@ def _scores(
     left_out: np.ndarray,
     classes: np.ndarray,
     seconds: float | None,
-) -> tuple[np.ndarray, dict[tuple[str, ...], np.ndarray]]:
-    """Scores of hidden objects by an expert that is fitted without their labels, and of those left out, by views."""
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Scores of hidden objects by an expert that is fitted without their labels, and of those left out."""
     _, rest, views = prepared.behind(expert)
-    of_new: dict[tuple[str, ...], np.ndarray] = {}
-    new, kept = views[np.flatnonzero(left_out)], np.flatnonzero(~left_out)
-    if left_out.any():
-        views, codes, hidden = views[kept], codes[kept], hidden[kept]
-    model = fit_expert(rest, views, np.where(hidden, -1, codes), classes, seconds)
-    for names in [new.names, *((name,) for name in new.names)] if left_out.any() else ():
-        with suppress(*FAILURES):  # one of the user's may want all views
-            of_new[tuple(names)] = class_scores(model, new.select(*names), classes)
-    reads_links = isinstance(rest, Pipeline) and any(isinstance(step, NeighborViews) for _, step in rest.steps)
-    if reads_links or isinstance(last_step(model), LabelSpreadingClassifier):  # these lead from one object to another
-        return fitted_scores(model, views, classes)[hidden], of_new
-    return class_scores(model, views[np.flatnonzero(hidden)], classes), of_new
+    kept = np.flatnonzero(~left_out)
+    mine = views[kept] if left_out.any() else views
+    model = fit_expert(rest, mine, np.where(hidden, -1, codes)[kept], classes, seconds)
+    of_new = class_scores(model, views[np.flatnonzero(left_out)], classes) if left_out.any() else None
+    return fitted_scores(model, mine, np.flatnonzero(hidden[kept]), classes), of_new
 
 
 def _sample_rows(codes: np.ndarray) -> np.ndarray:

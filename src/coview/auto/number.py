@@ -29,16 +29,17 @@ from coview.views.views import Views
 __all__ = ["COLUMNS", "compare_numbers"]
 
 COLUMNS = ("n_clusters", "stability", "information")
-MOST, STEP = 100, 1.15  # the largest number, and how far numbers are apart, before those around the best are tried too
+MOST, TRIED, AROUND = 100, 18, 8  # the largest number; how many are tried in all the range, then around the best
 LOSS = 1.25  # of what does not come back; from 1.1 to 1.4 the numbers of made and real data hardly change
-N_VOTES = 2  # of each scale: enough to tell numbers apart
 OBJECTS_PER_CLUSTER = 10  # at least, so that a half has some of each
 
 
 def compare_numbers(
-    families: Sequence[Views], settings: Sequence[Mapping[str, Any]], seed: int, numbers: Sequence[int] | None = None
+    families: Sequence[Views], settings: Sequence[Mapping[str, Any]], seed: int
 ) -> dict[str, list[Any]]:
     """Return what comes back as a table by number of clusters: of those that there are enough objects for.
+
+    Numbers of 2 to 100 are tried, farther apart as they grow, and then around the best.
 
     Parameters
     ----------
@@ -48,19 +49,19 @@ def compare_numbers(
         Parameters of a `GraphVoter` for each.
     seed : int
         Of the halves and the clusterings.
-    numbers : sequence of int, optional
-        Numbers of clusters to be tried. By default 2 to 100, farther apart as they grow, and then all around the best.
     """
     most = len(families[0]) // OBJECTS_PER_CLUSTER
-    tried = [number for number in _spread_numbers() if number <= most] if numbers is None else list(numbers)
+    tried = [number for number in _spread_numbers() if number <= most]
     if not tried:
         return {column: [] for column in COLUMNS}
     halves = _Halves(families, settings, seed, tried[-1])
-    rows = halves.judge(tried)
-    if numbers is None:
-        best = tried.index(max(rows, key=lambda row: row[-1])[0])
-        lower, upper = tried[max(best - 1, 0)], tried[min(best + 1, len(tried) - 1)]
-        rows = sorted([*rows, *halves.judge([n for n in range(lower, upper) if n not in tried])])
+    rows: list[tuple[int, float, float]] = []
+    while tried:  # the next are between the neighbors of the best so far, until all of these are known
+        rows = sorted([*rows, *halves.judge(tried)])
+        best = max(range(len(rows)), key=lambda i: rows[i][-1])
+        lower, upper = rows[max(best - 1, 0)][0], rows[min(best + 1, len(rows) - 1)][0]
+        between = np.unique(np.linspace(lower, upper, AROUND).round().astype(int)).tolist()
+        tried = [number for number in between if number not in next(zip(*rows))]
     return {column: list(values) for column, values in zip(COLUMNS, zip(*rows))}
 
 
@@ -79,13 +80,12 @@ class _Halves:
 
     def judge(self, numbers: Sequence[int]) -> list[tuple[int, float, float]]:
         """Return the number, the stability and the information of so many clusters, for each of the numbers."""
-        if not numbers:
-            return []
         own, placed = [], []
         for voters, scales, others in zip(self.voters, self.scales, self.rows[::-1]):
             memberships = []
             for number in counted(numbers, f"number of clusters, up to {numbers[-1]}", len(numbers)):
-                votes = [voter.cluster(each, number, self.seed, N_VOTES) for voter, each in zip(voters, scales)]
+                # one vote of each scale is enough to tell numbers apart
+                votes = [voter.cluster(each, number, self.seed, 1) for voter, each in zip(voters, scales)]
                 memberships.append(count_votes(np.hstack(votes), number, self.seed))
             own.append([part.argmax(axis=1) for part in memberships])
             # all numbers are placed at once: neighbors are looked for once
@@ -101,14 +101,11 @@ class _Halves:
 
 
 def _spread_numbers() -> list[int]:
-    """Numbers from 2 to the largest, neighbors as far apart as the step is.
+    """Numbers from 2 to the largest, farther apart as they grow.
 
     Examples
     --------
     >>> _spread_numbers()[:14]
-    [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 21]
+    [2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50]
     """
-    numbers = [2]
-    while numbers[-1] < MOST:
-        numbers.append(min(max(numbers[-1] + 1, round(STEP * numbers[-1])), MOST))
-    return numbers
+    return np.unique(np.geomspace(2, MOST, TRIED).round().astype(int)).tolist()

@@ -30,11 +30,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from coview.assignment.label_program import DEFAULT_COSTS, Costs, label_objective, solve_with, team_of
 from coview.assignment.label_sets import check_ontology, read_labels
 from coview.assignment.ontology import Ontology
+from coview.auto.pooling import STRENGTH, TINY
 from coview.auto.table import CandidateTable
-from coview.inspection import LabelVerdict
 from coview.utils import fitted_state as rules
 from coview.views.views import Views
 
@@ -42,8 +41,6 @@ __all__ = ["LEAVES", "HeldOutAnswers", "LabelLevels", "LevelPool", "check_levels
 
 LEAVES = "leaves"
 ABOVE = 0.5  # weight of a level above the leaves before any evidence
-STRENGTH = 10.0  # of the belief in these weights
-LEAST = 1e-12  # of a probability, so that its logarithm is finite
 ROUNDING = 1e-9
 
 HeldOutAnswers = tuple[np.ndarray, np.ndarray]  # objects that were held out, and the probabilities of their classes
@@ -218,36 +215,6 @@ class LevelPool:
         depth = np.where(sets, self.ontology.depth, -1)
         return np.where(sets.any(axis=1), depth.argmax(axis=1), -1)
 
-    def scores_by_view(self, views: Views, confidence: float) -> np.ndarray:
-        """What labels gain in the label program (objects x views x labels): how much likelier than not they are.
-
-        A label without examples gains less than nothing.
-        """
-        found = np.zeros((len(views), len(views.names), len(self.ontology)))
-        for v, name in enumerate(views.names):
-            found[:, v] = self.predict_shares(views.select(name)) @ self.above - max(confidence, 0.5)
-        found[:, :, ~self.above.any(axis=0)] = -1.0
-        return found
-
-    def solve(self, scores: np.ndarray, present: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sets of each view (objects x views x labels) by the label program, constraints unbroken; and the optimum."""
-        return solve_with(team_of(1), scores, self.costs, self.ontology, present)
-
-    @property
-    def costs(self) -> Costs:
-        """Costs of the label program: of a broken constraint more than all labels are worth."""
-        hard = 2.0 * len(self.ontology) * len(self.models[LEAVES].view_names_)
-        return Costs(DEFAULT_COSTS.disagreement, hard, hard)
-
-    def judge(self, views: Views, labels: np.ndarray, confidence: float) -> LabelVerdict:
-        """How far a set of labels of one object is from the optimum of the label program."""
-        scores = self.scores_by_view(views, confidence)
-        best, reached = self.solve(scores, views.present)
-        asked = label_objective(scores, np.broadcast_to(labels, scores.shape), self.costs, self.ontology)
-        return LabelVerdict(
-            dict(zip(views.names, scores[0])), dict(zip(views.names, best[0])), float(reached[0]), float(asked[0])
-        )
-
     def candidates(self) -> CandidateTable:
         """Return the tables of the levels as one, names above the leaves with the level before them."""
         tables = [(level, model.candidates_) for level, model in self.models.items()]
@@ -269,7 +236,7 @@ class LevelPool:
     def _logarithms(self, level: str, probabilities: np.ndarray) -> np.ndarray:
         """Logarithms of a level's probabilities, for each end that of its label there."""
         places = self.above[:, self.models[level].classes_].argmax(axis=1)
-        return np.log(np.maximum(np.asarray(probabilities, dtype=np.float64), LEAST))[:, places]
+        return np.log(np.maximum(np.asarray(probabilities, dtype=np.float64), TINY))[:, places]
 
     def weigh(self, held_out: Mapping[str, HeldOutAnswers], codes: np.ndarray, folds: np.ndarray) -> LevelEvidence:
         """Weights of the levels by objects that were held out at all of them, of which the end is known (codes)."""

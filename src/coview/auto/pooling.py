@@ -22,17 +22,27 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
-__all__ = ["Pool", "agreeing_temperature", "log_loss", "matching_temperature", "own_temperature", "pool", "sharpened"]
+__all__ = [
+    "STRENGTH",
+    "TINY",
+    "Pool",
+    "log_loss",
+    "matching_temperature",
+    "own_temperature",
+    "pool",
+    "sharpened",
+]
 
 ROUNDS = 200  # of EM
-STRENGTH = 15.0  # labels that the prior of the weights counts for
+# labels that what is believed before any label counts for, of weights and of temperatures: whoever is right of a few by
+# chance must not drown the others
+STRENGTH = 10.0
 KEPT = 0.03  # least weight of a classifier that is kept
-# logarithm of the temperature at which the likeliest class is about twice as far ahead as in the scores themselves, and
-# labels that this counts for: whoever is right of a few by chance must not drown the others
-LOG_T, T_STRENGTH = -0.7, 5.0
-LOG_POOL_T, POOL_STRENGTH = -0.4, 10.0  # the same of a combination: it suited label samples of other data
+# logarithm of the temperature at which the likeliest class is about twice as far ahead as in the scores themselves
+LOG_T = -0.7
+LOG_POOL_T = -0.4  # the same of a combination: it suited label samples of other data
 SUREST = 0.95  # mean probability of the likeliest class, where no label says more
-TINY = 1e-12
+TINY = 1e-12  # of a probability, so that its logarithm is finite
 
 
 @dataclass(frozen=True)
@@ -95,7 +105,7 @@ def fit_temperature(scores: np.ndarray, codes: np.ndarray) -> float:
     ahead = float(np.mean(scores.max(axis=1) - scores.mean(axis=1))) if len(scores) else 0.0
     scale = ahead if ahead > TINY else 1.0  # scores that are all alike say nothing
     behind = (scores - scores.max(axis=1, keepdims=True))[: len(codes)] / scale  # the likeliest: exp cannot overflow
-    return scale * _fit_slope(behind, codes, LOG_T, T_STRENGTH)
+    return scale * _fit_slope(behind, codes, LOG_T)
 
 
 def fit_pool_temperature(probabilities: np.ndarray, codes: np.ndarray) -> float:
@@ -107,15 +117,7 @@ def fit_pool_temperature(probabilities: np.ndarray, codes: np.ndarray) -> float:
     >>> sharpened(rough, fit_pool_temperature(rough, np.repeat([0, 1], [360, 40])))[0].round(1).tolist()
     [0.9, 0.1]
     """
-    return _fit_slope(np.log(np.maximum(probabilities, TINY)), codes, LOG_POOL_T, POOL_STRENGTH)
-
-
-def agreeing_temperature(probabilities: np.ndarray, opinions: list[np.ndarray]) -> float:
-    """Temperature at which the likeliest class is as probable as classifiers agree with it, in the mean.
-
-    `opinions` has the likeliest class of each object by each classifier.
-    """
-    return matching_temperature(probabilities, float(np.mean(np.array(opinions) == probabilities.argmax(axis=1))))
+    return _fit_slope(np.log(np.maximum(probabilities, TINY)), codes, LOG_POOL_T)
 
 
 def matching_temperature(probabilities: np.ndarray, wanted: float) -> float:
@@ -135,14 +137,14 @@ def matching_temperature(probabilities: np.ndarray, wanted: float) -> float:
     return float(np.exp(minimize_scalar(miss, bounds=(-6.0, 4.0), method="bounded").x))
 
 
-def _fit_slope(scores: np.ndarray, codes: np.ndarray, usual: float, strength: float) -> float:
+def _fit_slope(scores: np.ndarray, codes: np.ndarray, usual: float) -> float:
     """Temperature T of least log loss of softmax(scores / T), whose logarithm is believed to be near a usual one."""
     own = float(scores[np.arange(len(codes)), codes].sum())
 
     def loss(log_t: float) -> float:
         slope = np.exp(-log_t)
         found = own * slope - np.log(np.exp(scores * slope).sum(axis=1)).sum()
-        return float(-found + strength * (log_t - usual) ** 2 / 2)
+        return float(-found + STRENGTH * (log_t - usual) ** 2 / 2)
 
     return float(np.exp(minimize_scalar(loss, bounds=(-6.0, 4.0), method="bounded").x))
 
@@ -156,7 +158,7 @@ def fit_weights(probabilities: np.ndarray, codes: np.ndarray, prior: np.ndarray)
     --------
     >>> right, wrong = np.array([[0.9, 0.1]] * 15), np.array([[0.2, 0.8]] * 15)
     >>> fit_weights(np.array([right, wrong]), np.zeros(15, int), np.array([1, 1])).round(2)
-    array([0.71, 0.29])
+    array([0.76, 0.24])
     """
     prior = prior / prior.sum()
     likelihoods = probabilities[:, np.arange(len(codes)), codes]

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 from sklearn.svm import LinearSVC
 
-from coview.auto.candidates import counted_views
+from coview.auto.preparation import counted_views
 from coview.catalog import ESTIMATORS, resolve
 from coview.classification.best_view import BestView
 from coview.classification.concatenated import ConcatenatedViews

@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import adjusted_rand_score
 
-from coview.auto.candidates import counted_views
+from coview.auto.preparation import counted_views
 from coview.catalog import resolve
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.inspection import inspect

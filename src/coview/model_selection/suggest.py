@@ -21,7 +21,7 @@ from scipy.stats import rankdata
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
-from coview.auto.candidates import preparation, prepared
+from coview.auto.preparation import preparation, prepared
 from coview.exceptions import ParameterError
 from coview.inspection import inspect
 from coview.model_selection.table import ResultTable

@@ -27,7 +27,7 @@ from coview.preprocessing.base import PerViewTransformer, choose_float
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import one_of, one_or_by_view
-from coview.views.arrays import looks_counted
+from coview.views.arrays import looks_counted, mostly_zeros
 from coview.views.views import Views, n_present
 
 __all__ = [
@@ -57,8 +57,8 @@ class ScaledViews(PerViewTransformer):
         root of it, "centered" all by one number; in each, the mean variance of a view's columns becomes 1. "auto"
         chooses by the view: "standard" with fewer than 16 columns, or where the widest column reaches beyond five times
         the median deviation, unless deviations fall from column to column, as those of principal components do; else
-        "pareto" where nothing is negative, "centered" where something is. A view that is sparse at the fit keeps its
-        zeros: its columns are divided, not moved.
+        "pareto" where nothing is negative, "centered" where something is. A view that is sparse and mostly
+        zeros at the fit keeps its zeros: its columns are divided, not moved.
     views : str, list of str or None, default=None
         Views to scale; the others pass through. By default all that do not look like counts: those with negative
         values, or mostly filled; and those that `scaling` names.
@@ -68,7 +68,7 @@ class ScaledViews(PerViewTransformer):
     scaling_ : dict of str
         The scaling of each view.
     mean_ : dict of ndarray
-        What is subtracted from each column, by view: its mean, 0 in views that were sparse.
+        What is subtracted from each column, by view: its mean, 0 in views that keep their zeros.
     scale_ : dict of ndarray
         What each column is divided by, by view.
     <shared: changed_views_, fitted views>
@@ -119,13 +119,13 @@ class ScaledViews(PerViewTransformer):
         if scaling == "auto":
             scaling = scaling_by_default(array)
         mean, scale = column_scales(array, scaling)
-        return scaling, np.zeros_like(mean) if sparse.issparse(array) else mean, scale
+        return scaling, np.zeros_like(mean) if sparse.issparse(array) and mostly_zeros(array) else mean, scale
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         mean, scale = self.mean_[name], self.scale_[name]
         if sparse.issparse(array) and not mean.any():
             return sparse.csr_array(array.multiply(1 / scale), dtype=choose_float(array))
-        # one that was dense at the fit is mostly filled, however it is stored now
+        # one that was mostly filled at the fit still is, however it is stored now
         return scaled(array.toarray() if sparse.issparse(array) else array, mean, scale, present)
 
 

@@ -1,4 +1,4 @@
-"""How the Auto models make views comparable, and what `AutoClassifier` does with candidates of any kind.
+"""How the Auto models make views comparable.
 
 Counts are weighed by `weigh_counts`, columns of measurements scaled by `ScaledViews`, views smoothed over links stay as
 they are.
@@ -6,90 +6,36 @@ they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from coview.auto.links import with_smoothed
 from coview.clustering.affinity import metric_by_default
-from coview.engines.loop import TimeBudget, models_inside
-from coview.exceptions import ParameterError
+from coview.clustering.links import with_smoothed
 from coview.preprocessing.scaling import SCALINGS, ScaledViews
 from coview.preprocessing.weighting import TfidfViews, weigh_counts
 from coview.utils import fitted_state as rules
-from coview.utils.messages import did_you_mean
 from coview.views.arrays import looks_counted
 from coview.views.views import Views, n_present
 
 __all__ = [
-    "FAILURES",
     "SCALING",
     "counted_views",
     "join_tokens",
-    "named_estimators",
-    "pick",
     "preparation",
     "prepared",
     "token_weights",
     "view_scalings",
-    "with_seed",
-    "within",
 ]
 
 WIDE = 50  # columns up to which counts may well be something else, such as the pixels of a small image
-# what a fit of a candidate may end in: it is dropped then, and the others go on
-FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError)
 WEIGHTED, GIVEN = "tf-idf", "unit length"  # how counts are made comparable, and those that have weights already
 # what a fitted model keeps of how each view was; models of older files have nothing
 SCALING = rules.optional(rules.mapping(rules.choice(WEIGHTED, GIVEN, *SCALINGS)))
-
-
-class Named(Protocol):
-    """What has a name."""
-
-    @property
-    def name(self) -> str: ...
-
-
-C = TypeVar("C", bound=Named)
-
-
-def with_seed(estimator: Any, seed: int, always: bool = False) -> Any:
-    """Give an estimator, the steps of a pipeline and the transformers of views a seed where they have none (or always).
-
-    Examples
-    --------
-    >>> from coview import SphericalKMeans
-    >>> with_seed(SphericalKMeans(2), 3).random_state, with_seed(SphericalKMeans(2, random_state=1), 3).random_state
-    (3, 1)
-    """
-    params = estimator.get_params()
-    for value in params.values():
-        if isinstance(value, dict):  # of transformers by view, which `get_params` does not look into
-            for inner in value.values():
-                if isinstance(inner, BaseEstimator):
-                    with_seed(inner, seed, always)
-    states = [name for name in params if name.split("__")[-1] == "random_state" and (always or params[name] is None)]
-    return estimator.set_params(**dict.fromkeys(states, seed)) if states else estimator
-
-
-@contextmanager
-def within(estimator: Any, seconds: float | None) -> Iterator[None]:
-    """Let an estimator that can have a time budget fit within so many seconds, or its own; then it is as it was."""
-    own = [(model, model._callbacks) for model in models_inside(estimator)]
-    if seconds is not None:
-        for model, callbacks in own:
-            model._callbacks = (*callbacks, TimeBudget(seconds))
-    try:
-        yield
-    finally:
-        for model, callbacks in own:
-            model._callbacks = callbacks
 
 
 def counted_views(views: Views) -> list[str]:
@@ -128,7 +74,7 @@ def preparation(views: Views, names: Sequence[str] | None = None) -> list[Any]:
     measured = measured_views(given)
     transformers: list[Any] = [step.fit(views) for step in weigh_counts(views, counted)]
     if measured:
-        transformers.append(ScaledViews(views=measured).fit(_filled(views, measured)))
+        transformers.append(ScaledViews(views=measured).fit(views))
     return transformers
 
 
@@ -203,71 +149,5 @@ def prepared(views: Views, by: list[Any]) -> Views:
         if isinstance(transformer, Pipeline):
             views = with_smoothed(transformer, views)
             continue
-        if isinstance(transformer, ScaledViews):
-            views = _filled(views, list(transformer.views or views.names))
         views = transformer.transform(views)
     return views
-
-
-def named_estimators(given: Any, what: str, kind: str, fits: Callable[[Any], bool]) -> list[tuple[str, Any]]:
-    """Check a list of names and (name, estimator) that a user gave; `what` and `kind` are the words for what `fits`.
-
-    The estimator of a name alone, that of a default candidate, is None.
-    """
-    form = f"of names of default candidates and (name, {what})"
-    if not isinstance(given, (list, tuple)):
-        raise ParameterError(f"candidates must be None or a list {form}, got {given!r}.")
-    asked: list[tuple[str, Any]] = []
-    for entry in given:
-        if isinstance(entry, str):
-            asked.append((entry, None))
-            continue
-        if not isinstance(entry, (tuple, list)) or len(entry) != 2 or not isinstance(entry[0], str):
-            raise ParameterError(f"candidates must be a list {form}, got {entry!r} in it.")
-        name, estimator = entry
-        if not fits(estimator):
-            raise ParameterError(f"Candidate {name!r} must be {kind}, got {estimator!r}.")
-        asked.append((name, estimator))
-    names = [name for name, _ in asked]
-    if not names or len(set(names)) < len(names):
-        raise ParameterError(f"candidates must have at least one entry and unique names, got {names!r}.")
-    return asked
-
-
-def pick(
-    asked: Sequence[tuple[str, Any]],
-    proposed: Sequence[C],
-    skipped: Mapping[str, str],
-    own: Callable[[str, Any], C],
-) -> tuple[list[C], dict[str, str]]:
-    """Candidates that were asked for, in that order, and why others of them do not apply to the data.
-
-    `asked` is as `named_estimators` gives it, `skipped` says which default candidates do not apply, and why; `own`
-    makes a candidate of a name and an estimator.
-    """
-    defaults = {candidate.name: candidate for candidate in proposed}
-    known = list(dict.fromkeys([*defaults, *skipped]))
-    for name, estimator in asked:
-        if estimator is None and name not in known:
-            raise ParameterError(
-                f"There is no default candidate {name!r} for these views.{did_you_mean(name, known)} Choose from: "
-                f"{', '.join(known)}; or give (name, estimator)."
-            )
-    chosen = [
-        defaults[name] if estimator is None else own(name, estimator)
-        for name, estimator in asked
-        if estimator is not None or name in defaults
-    ]
-    why = {name: skipped[name] for name, estimator in asked if estimator is None and name not in defaults}
-    if not chosen:
-        reasons = "; ".join(f"{name}, since {reason}" for name, reason in why.items())
-        raise ParameterError(
-            f"No candidate that was named suits the data: {reasons}. Choose from: {', '.join(defaults)}."
-        )
-    return chosen, why
-
-
-def _filled(views: Views, names: list[str]) -> Views:
-    """Views of measurements that are stored as sparse, made dense: they are mostly filled."""
-    stored = [name for name in names if name in views and sparse.issparse(views[name])]
-    return views.map(dict.fromkeys(stored, sparse.csr_array.toarray)) if stored else views
