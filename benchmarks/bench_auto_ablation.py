@@ -180,7 +180,7 @@ def vote(times: int) -> None:
 
 def count_alike() -> None:
     """Views of noise count as all others."""
-    clustering.weigh_views = lambda relations: dict.fromkeys(relations["view"], 1.0)
+    clustering.weigh_by_relations = lambda relations: dict.fromkeys(relations["view"], 1.0)
 
 
 VARIANTS: dict[str, Callable[[], Any]] = {

@@ -275,7 +275,7 @@ def test_a_file_gives_the_same_answers(counts, fitted, tmp_path):
 def test_parts_that_name_other_candidates_are_refused(fitted, part, tmp_path):
     model = copy.copy(fitted)
     setattr(model, part, {f"another {name}": value for name, value in getattr(fitted, part).items()})
-    with pytest.raises(ValueError, match=f"{part}.*has other names"):
+    with pytest.raises(ValueError, match=f"{part}.*has the keys"):
         save(model, tmp_path / "model.coview")
 
 
@@ -570,3 +570,19 @@ def test_random_labels_are_told_from_real_ones(counts):
     real, chance = (AutoClassifier(random_state=0).fit(counts.views, labels) for labels in (y, shuffled))
     assert real.accuracy_interval_[0] > 0.6 and chance.accuracy_interval_[0] < 1 / 3 < chance.accuracy_interval_[1]
     assert chance.memberships_[y < 0].max(axis=1).mean() < 0.6 < real.memberships_[y < 0].max(axis=1).mean()
+
+
+def test_a_handful_of_new_objects_does_not_decide_how_sure_answers_are():
+    data = make_topic_views(60, n_clusters=8, length=8, quality=0.4, random_state=3)
+    y = np.where(np.arange(60) < 54, data.target, -1)  # one of the six is left out
+    model = AutoClassifier(random_state=0).fit(data.views, y)
+    assert 0.5 < model.new_temperature_ / model.pool_temperature_ < 2
+
+
+def test_a_narrow_sparse_view_with_negatives_is_heard(tmp_path):
+    data = make_topic_views(120, n_clusters=3, random_state=0)
+    rng = np.random.default_rng(0)
+    narrow = sparse.csr_array(rng.normal(size=(120, 2)) * (rng.uniform(size=(120, 2)) < 0.3))
+    X = Views({"words": data.views["view0"], "shift": narrow})
+    model = AutoClassifier(random_state=0).fit(X, np.where(np.arange(120) < 30, data.target, -1))
+    assert not any(str(why).startswith("could not be fitted") for why in model.candidates_["dropped"])

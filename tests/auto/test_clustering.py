@@ -163,7 +163,7 @@ def test_a_number_of_clusters_that_nothing_bears_out_is_told():
     assert f"takes {model.n_clusters_}," in str(told[0].message)
     assert max(model.n_clusters_evidence_["information"]) < 0
     assert "None of 5 numbers of clusters from 2 to 6 is supported by the data" in repr(inspect(model))
-    with pytest.warns(UserWarning, match="takes 2, .*: there are too few objects to try any"):
+    with pytest.warns(UserWarning, match="takes 2, .* of 0 for which there are objects enough"):
         assert AutoClustering(None, random_state=0).fit(X[:15]).n_clusters_ == 2
 
 
@@ -320,3 +320,24 @@ def test_objects_that_lack_a_view_have_the_tokens_of_the_others(tmp_path):
     assert_allclose(model.transform(X.select("text")).sum(axis=1), 1)
     save(model, tmp_path / "model.coview")
     assert_allclose(load(tmp_path / "model.coview").transform(X), model.transform(X))
+
+
+def test_names_that_end_like_smoothed_views_are_views_like_others():
+    made = make_topic_views(90, {"a": 60, "b": 60}, 3, random_state=0)
+    X = Views(a=made.views["a"], b_near=made.views["b"])
+    model = AutoClustering(3, random_state=0).fit(X)
+    assert model.voters_[0].view_names_ == ["a", "b_near"] and model.view_relations_["view"] == ["a", "b_near"]
+    assert AutoClustering(3, random_state=0).fit(X.select("b_near")).predict(X.select("b_near")).shape == (90,)
+
+
+@pytest.mark.parametrize("part", ["sample_", "voters_", "part_weights_"])
+def test_a_file_whose_voters_know_other_objects_is_refused(part, tmp_path):
+    model = AutoClustering(3, random_state=0).fit(make_topic_views(60, n_clusters=3, random_state=0).views)
+    if part == "sample_":
+        model.sample_ = model.sample_[:-1]
+    elif part == "voters_":
+        model.voters_ = []
+    else:
+        model.voters_[0].part_weights_ = np.array([0.5, 0.5])
+    with pytest.raises(ValueError, match=r"voters_|sample_"):
+        save(model, tmp_path / "model.coview")

@@ -14,7 +14,6 @@ from coview.auto.pooling import (
     fit_temperature,
     fit_weights,
     log_loss,
-    own_temperature,
     pool,
     sharpened,
 )
@@ -71,12 +70,12 @@ def test_one_of_hardly_any_weight_is_left_out():
 
 def test_scores_that_say_nothing_have_a_usual_temperature():
     flat = np.full((5, 3), -1.1)
-    assert 0.01 < fit_temperature(flat, np.zeros(5, int)) < 100 and 0.01 < own_temperature(flat) < 100
+    assert 0.01 < fit_temperature(flat, np.zeros(5, int)) < 100 and 0.01 < fit_temperature(flat, np.zeros(0, int)) < 100
 
 
 def test_before_any_label_all_scores_are_as_sure():
     scores, _ = drawn(200, 1.0)
-    shares = [softmax(part / own_temperature(part), axis=1) for part in (scores, 1000 * scores)]
+    shares = [softmax(part / fit_temperature(part, np.zeros(0, int)), axis=1) for part in (scores, 1000 * scores)]
     assert_allclose(shares[0], shares[1])
 
 
@@ -148,3 +147,18 @@ def test_what_is_said_of_an_object_does_not_depend_on_its_label(place):
     first, second = (Pool.nested(coins, each, np.ones(N_COINS), folds) for each in (codes, other))
     assert_allclose(first[place], second[place])
     assert not np.allclose(first, second)
+
+
+def test_what_scores_of_a_fold_are_worth_does_not_depend_on_their_unit():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 40)
+    scores = rng.normal(size=(1, 40, 3)) + np.eye(3)[codes]
+    only = np.zeros(40, dtype=int)  # one fold was judged: of the others there is nothing to learn from
+    found = [Pool.nested(unit * scores, codes, np.ones(1), only) for unit in (0.1, 1.0, 200.0)]
+    assert_allclose(found[0], found[1], rtol=1e-6)
+    assert_allclose(found[2], found[1], rtol=1e-6)
+
+
+def test_nearly_equal_probabilities_of_many_classes_have_a_finite_temperature():
+    shares = np.full((30, 12), 1 / 12) + np.random.default_rng(0).uniform(-1e-9, 1e-9, (30, 12))
+    assert 0.05 < fit_pool_temperature(shares, np.arange(30) % 12) < 20

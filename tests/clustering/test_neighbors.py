@@ -28,3 +28,11 @@ def test_equal_rows_are_at_no_distance():
     assert distances.max() < 1e-6
     filled = np.flatnonzero(np.diff(rows.indptr))
     assert positions[filled, 0].tolist() == (filled + 40).tolist()
+
+
+def test_rows_that_cannot_be_compared_come_last_and_the_search_ends():
+    X = sparse.random_array((200, 30), density=0.3, rng=np.random.default_rng(0), format="csr")
+    with np.errstate(all="ignore"):
+        distances, positions = find_neighbors(sparse.csr_array(X * 1e200), 10)
+    assert positions.shape == (200, 10) and not np.isfinite(distances[:, -1]).any()
+    assert (positions >= 0).all() and (positions < 200).all()

@@ -33,12 +33,12 @@ from coview.auto.held_out import (
     judge,
 )
 from coview.auto.ontology import LEAVES, LevelPool, check_levels, read_levels
-from coview.auto.pooling import Pool, log_loss, matching_temperature, own_temperature, pool
+from coview.auto.pooling import STRENGTH, Pool, fit_temperature, log_loss, matching_temperature, pool
 from coview.auto.preparation import SCALING, view_scalings
 from coview.auto.table import CandidateTable, candidate_table
 from coview.base import MultiViewEstimator
 from coview.classification.wrapper import in_type_of
-from coview.clustering.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_links
+from coview.clustering.links import LINK_EVIDENCE, find_links, judge_links
 from coview.engines.loop import Deadline
 from coview.engines.protocol import few_threads
 from coview.exceptions import InterruptedFitWarning
@@ -71,14 +71,9 @@ TABLE = ("name", "method", "weight", "accuracy", "log_loss", "seconds", "dropped
 def _check_kept(checker: rules.Checker, value: Any, where: str) -> None:
     if checker.state.get("ontology") is not None:
         return check_levels(checker, value, where)
-    names = checker.state.get("candidates_", {}).get("name", ())
-    if not isinstance(value, dict) or not value or not set(value) <= set(names):
+    checker.check(rules.mapping(rules.estimator(), "kept"), value, where)
+    if not value or not set(value) <= set(checker.state.get("candidates_", {}).get("name", ())):
         checker.refuse(where, "has an estimator that is no candidate, or none")
-    checker.check(rules.mapping(rules.estimator()), value, where)
-    for other in ("temperatures_", "seen_views_"):
-        said = checker.state.get(other)
-        if not isinstance(said, dict) or set(said) != set(value):
-            checker.refuse(other, f"has other names than {where}")
 
 
 @shared_parameters
@@ -141,7 +136,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     new_temperature_ : float
         The same for `predict_proba` of new objects. Topics and neighbors are less sure of objects that they were not
         fitted to, and hardly less right: some unlabeled objects were left out of a fit, and the answer is as sure as it
-        agrees with `memberships_`.
+        agrees with `memberships_`. Where none could be left out, or candidates need links, `pool_temperature_`.
     accuracy_by_view_ : dict of float
         Share of held-out labels that a candidate finds that looks at one view alone. With an ontology it is in the
         models of the levels.
@@ -236,12 +231,12 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "estimators_": rules.custom(_check_kept),
         "level_weights_": rules.mapping(rules.real(0, 1e6)),
         "ontology": rules.or_none(rules.custom(check_ontology)),
-        "temperatures_": rules.mapping(rules.real(1e-12, 1e12)),
+        "temperatures_": rules.mapping(rules.real(1e-12, 1e12), "kept"),
         "pool_temperature_": rules.real(1e-3, 1e3),
         "new_temperature_": rules.real(1e-3, 1e3),
         "accuracy_by_view_": rules.by_view(rules.real(0, 1), some=True),
         "scaling_": SCALING,
-        "seen_views_": rules.mapping(rules.view_names(some=True)),
+        "seen_views_": rules.mapping(rules.view_names(some=True), "kept"),
         "accuracy_": rules.real(nan=True),
         "accuracy_interval_": rules.sequence(rules.real(0, 1), 2),
         "calibration_error_": rules.real(nan=True),
@@ -429,9 +424,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.links_, links = None, find_links(views, self.links)
         if links is None:
             return None
-        evidence = judge_links(views, links, len(self.classes_), seed)
-        if self.links is not None and not evidence.join:
-            evidence = replace(evidence, used=True, why=f"{NAMED_LINKS}; {evidence.why}")
+        evidence = judge_links(views, links, len(self.classes_), seed, bool(self.links))
         self.links_ = vars(evidence).copy()
         return links if evidence.used else None
 
@@ -494,7 +487,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             self.estimators_[name], scores = found
             self.seen_views_[name] = list(each.expert.views)
             if not self.n_held_out_:
-                each.temperature = own_temperature(scores[codes < 0])
+                each.temperature = fit_temperature(scores[codes < 0], codes[:0])
             self.temperatures_[name] = each.temperature
             each.weight = max(each.weight, SPARE)
             had = _share_had(dict(zip(views.names, views.present.T)), self.seen_views_[name])
@@ -525,8 +518,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 for each, scores in told
             ]
             mean = pool(answers, self.class_prior_, len(new), 1.0)
-            right = self.memberships_[new, mean.argmax(axis=1)].mean()
-            self.new_temperature_ = matching_temperature(mean, float(right))
+            found = matching_temperature(mean, float(self.memberships_[new, mean.argmax(axis=1)].mean()))
+            # of few new objects hardly anything is learned
+            trust = len(new) / (len(new) + STRENGTH)
+            self.new_temperature_ = float(found**trust * self.pool_temperature_ ** (1 - trust))
 
     def _fill_table(self, judged: list[JudgedExpert], codes: np.ndarray) -> None:
         lines: list[tuple[Any, ...]] = []
@@ -603,8 +598,8 @@ def _kept(judged: list[JudgedExpert], views: Views) -> list[JudgedExpert]:
     kept = [each for each in order if each.weight > 0]
     for name in views.names:
         alone = views.select(name)
-        if all(each.expert.seen(alone) is None for each in kept):
-            kept += [each for each in order if each.expert.seen(alone) is not None][:1]
+        if not any(each.expert.sees(alone) for each in kept):
+            kept += [each for each in order if each.expert.sees(alone)][:1]
     return kept
 
 

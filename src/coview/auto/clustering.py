@@ -29,8 +29,8 @@ from coview.auto.number import COLUMNS, OBJECTS_PER_CLUSTER, compare_numbers
 from coview.auto.preparation import SCALING, join_tokens, preparation, prepared, token_weights, view_scalings
 from coview.auto.votes import N_CLUSTERINGS, SCALES, GraphVoter, count_votes
 from coview.base import MultiViewEstimator, NumbersGate
-from coview.clustering.links import LINK_EVIDENCE, NAMED_LINKS, find_links, judge_links, smoothing
-from coview.clustering.relations import RELATIONS, check_alignment, weigh_views
+from coview.clustering.links import LINK_EVIDENCE, find_links, judge_links, smoothing
+from coview.clustering.relations import RELATIONS, check_alignment, weigh_by_relations
 from coview.engines.loop import Deadline, largest_in_time, select_engine
 from coview.engines.passes import blockwise
 from coview.engines.protocol import floating_type, over_rows
@@ -56,7 +56,16 @@ LINKED_CLUSTERS = 8  # that links are judged by, where the number is not given
 HALF = 0.5  # of the time that is left: for the number of clusters, for samples of growing size, and for all objects
 FIRST = 300  # objects of the first of them
 BLOCK = 8192  # objects that are placed at a time
-NEAR = "_near"  # what smoothed views are called by
+
+
+def _check_voters(checker: rules.Checker, value: Any, where: str) -> None:
+    checker.check(rules.sequence(rules.estimator(methods=["place"])), value, where)
+    if {type(voter) for voter in value} != {GraphVoter}:
+        checker.refuse(where, "has no voters")
+    for voter in value:
+        n = len(voter.view_names_)
+        checker.size(n + 2 * (n > 1), len(voter.part_weights_), f"{where}.part_weights_")
+        checker.size("sampled", next(iter(voter.neighbors_.values())).shape[0], f"{where}.neighbors_")
 
 
 @shared_parameters
@@ -162,8 +171,8 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         ),
         "links_": LINK_EVIDENCE,
         "view_relations_": RELATIONS,
-        "voters_": rules.sequence(rules.estimator(methods=["place"])),
-        "sample_": rules.integers(None, below="objects", rising=True),
+        "voters_": rules.custom(_check_voters),
+        "sample_": rules.integers("sampled", below="objects", rising=True),
         "token_weights_": rules.sequence(rules.estimator(methods=["transform"])),
         "scaling_": SCALING,
         "preparation_": rules.sequence(rules.estimator(methods=["transform"])),
@@ -199,13 +208,13 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         # smoothed once, all objects together: one by one or in blocks they lack links of others to them
         whole = prepared(views, steps)
         self.sample_ = sample_positions(len(views), SAMPLE if len(views) > MOST_OBJECTS else MOST_OBJECTS, seed)
-        base = whole[self.sample_] if len(self.sample_) < len(views) else whole[: len(views)]
+        base = whole[self.sample_]
         self.preparation_ = [*steps, *preparation(base, views.names)]
         self.scaling_ = view_scalings(self.preparation_)
         self.view_relations_ = check_alignment(
             prepared(base, self.preparation_[len(steps) :]).select(*views.names), seed
         )
-        names = list(weigh_views(self.view_relations_))
+        names = list(weigh_by_relations(self.view_relations_))
         # who looks along links does not look at single tokens
         self.token_weights_ = [] if steps else token_weights(base.select(*names))
         families = self._families(base)
@@ -261,8 +270,9 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
 
     def _unused_views(self) -> list[str]:
         """Views that are not clustered, neither as they are nor smoothed over links."""
-        used = {name.removesuffix(NEAR) for name in self.voters_[0].view_names_}
-        used |= {steps.steps[-1][1].links for steps in self._smoothing_steps()}
+        made_of = self._smoothed_views()
+        used = {made_of.get(name, name) for name in self.voters_[0].view_names_}
+        used |= {steps[-1].links for steps in self._smoothing_steps()}
         return [view for view in self.view_names_ if view not in used]
 
     # -- views
@@ -291,15 +301,16 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         if links is None:
             return []
         tell("links")
-        self.links_ = vars(judge_links(views, links, self.n_clusters or LINKED_CLUSTERS, seed)).copy()
-        named = bool(self.links) and len(views.names) > 1  # links alone have nothing to be smoothed
-        self.links_["used"] = named or self.links_["join"]
-        if named and not self.links_["join"]:
-            self.links_["why"] = f"{NAMED_LINKS}; {self.links_['why']}"
-        return [smoothing(views, links, seed).fit(views)] if self.links_["used"] else []
+        evidence = judge_links(views, links, self.n_clusters or LINKED_CLUSTERS, seed, bool(self.links))
+        self.links_ = vars(evidence).copy()
+        return [smoothing(views, links, seed).fit(views)] if evidence.used else []
 
     def _smoothing_steps(self) -> list[Any]:
         return [step for step in self.preparation_ if isinstance(step, Pipeline)]
+
+    def _smoothed_views(self) -> dict[str, str]:
+        """Return the views that are smoothed over links, and what each is made of."""
+        return {f"{name}_near": name for steps in self._smoothing_steps() for name in steps[-1].smoothed_views_}
 
     def _families(self, views: Views) -> list[Views]:
         """Return the views that vote together, of objects that are smoothed over links where the fit does so.
@@ -307,8 +318,9 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         They are the views, weighed and scaled, and the tokens of those that were counted.
         """
         ready = prepared(views, self.preparation_[len(self._smoothing_steps()) :])
-        kept = weigh_views(self.view_relations_)
-        names = [name for name in ready.names if name.removesuffix(NEAR) in kept]
+        kept = weigh_by_relations(self.view_relations_)
+        made_of = self._smoothed_views()
+        names = [name for name in ready.names if made_of.get(name, name) in kept]
         families = [ready.select(*names)] if names else []
         if names and self.token_weights_:
             families.append(join_tokens(views, self.token_weights_, kept))
@@ -337,29 +349,28 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self.n_clusters_evidence_ = table
         self._log(f"{self.n_clusters_} clusters, of {len(tried)} numbers: {time.monotonic() - began:.1f} s")
         if max(told, default=0.0) <= 0:
-            why = (
-                "whichever is tried, more of its clusters is lost on other objects than comes back"
-                if tried
-                else "there are too few objects to try any"
-            )
             warn_user(
-                f"n_clusters=None takes {self.n_clusters_}, but the data bear out no number of clusters: {why}. Give "
-                "the number that you need, and take the clusters for no more than groups of objects that are near each "
-                "other.",
+                f"n_clusters=None takes {self.n_clusters_}, but the data bear out no number of clusters, "
+                f"of {len(tried)} for which there are objects enough: more of them is lost on other objects than comes "
+                "back. Give the number that you need, and take the clusters for no more than groups of objects that "
+                "are near each other.",
                 UserWarning,
             )
 
     def _voter_settings(self, views: Views) -> dict[str, Any]:
         """Return what `GraphVoter` is told: smoothed views are compared by their cosines, as what they were made of."""
-        metric = {name: "cosine" for name in views.names if name.endswith(NEAR)}
-        weights = weigh_views(self.view_relations_)
-        name = self.engine if isinstance(self.engine, str) else self.engine.name
-        # the engine of a cluster is for rows that are not in memory
+        made_of = self._smoothed_views()
+        metric = {name: "cosine" for name in views.names if name in made_of}
+        weights = weigh_by_relations(self.view_relations_)
         return {
             "metric": metric or "auto",
-            "view_weights": {view: weights.get(view.removesuffix(NEAR), 1.0) for view in views.names},
-            "engine": "auto" if name == "dask" else self.engine,
+            "view_weights": {view: weights.get(made_of.get(view, view), 1.0) for view in views.names},
+            "engine": self._voter_engine(),
         }
+
+    def _voter_engine(self) -> Any:
+        name = self.engine if isinstance(self.engine, str) else self.engine.name
+        return "auto" if name == "dask" else self.engine  # the engine of a cluster is for rows that are not in memory
 
     def _vote(self, families: list[Views], seed: int, deadline: Deadline) -> np.ndarray:
         """Return the memberships of the sample; fills `voters_`, and makes the sample smaller where time is short."""
@@ -400,6 +411,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         memberships = self.memberships_[self.sample_]
         placed = np.zeros((len(views), memberships.shape[1]))
         for voter, family in zip(self.voters_, self._families(views)):
+            voter.engine = self._voter_engine()  # the fit may have been elsewhere
             placed += voter.place(family, memberships)
         total = placed.sum(axis=1, keepdims=True)
         return np.where(total > 0, placed / np.where(total > 0, total, 1.0), 1 / memberships.shape[1])

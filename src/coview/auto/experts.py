@@ -41,6 +41,7 @@ from coview.preprocessing.each_view import EachView
 from coview.preprocessing.neighbors import NeighborViews
 from coview.preprocessing.scaling import ScaledViews
 from coview.preprocessing.weighting import UnitRows, weigh_counts
+from coview.views.arrays import mostly_zeros
 from coview.views.views import Views
 
 __all__ = ["MOST_OBJECTS", "Expert", "needed_view", "propose_experts", "seen_views"]
@@ -74,9 +75,9 @@ class Expert:
         inner = last.estimator if isinstance(last, ConcatenatedViews) else last
         return type(inner).__name__
 
-    def seen(self, views: Views) -> Views | None:
-        """Views that it looks at, of those given; None where it cannot answer from them."""
-        return seen_views(views, self.views, needed_view(self.estimator))
+    def sees(self, views: Views) -> bool:
+        """Tell whether it can answer from these views."""
+        return seen_views(views, self.views, needed_view(self.estimator)) is not None
 
 
 def seen_views(views: Views, names: Sequence[str], needed: str | None) -> Views | None:
@@ -171,7 +172,8 @@ def _weighing(views: Views) -> list[Any]:
     measured = [name for name in views.names if name not in counted]
     steps: list[Any] = [*weigh_counts(views, counted)]
     if measured:
-        narrow = {name: _with_constant() for name in measured if views[name].shape[1] <= NARROW}
+        few = [name for name in measured if views[name].shape[1] <= NARROW and not mostly_zeros(views[name])]
+        narrow = {name: _with_constant() for name in few}
         steps += [ScaledViews(views=measured), *([EachView(narrow)] if narrow else []), UnitRows(views=measured)]
     return steps
 

@@ -26,9 +26,9 @@ __all__ = [
     "STRENGTH",
     "TINY",
     "Pool",
+    "fit_temperature",
     "log_loss",
     "matching_temperature",
-    "own_temperature",
     "pool",
     "sharpened",
 ]
@@ -58,7 +58,10 @@ class Pool:
 
     @classmethod
     def fit(cls, scores: np.ndarray, codes: np.ndarray, prior: np.ndarray) -> Pool:
-        """Settle a pool by scores of held-out objects (classifiers x objects x classes), their codes and a prior."""
+        """Settle a pool by scores of held-out objects (classifiers x objects x classes), their codes and a prior.
+
+        The last objects may have no codes: then only the scale of their scores is looked at.
+        """
         temperatures = np.array([fit_temperature(part, codes) for part in scores])
         probabilities = softmax(scores / temperatures[:, None, None], axis=2)
         weights = fit_weights(probabilities, codes, prior)
@@ -78,23 +81,15 @@ class Pool:
         combined = np.empty(scores.shape[1:])
         for number in np.unique(folds):
             here = folds == number
-            combined[here] = cls.fit(scores[:, ~here], codes[~here], prior).combine(scores[:, here])
+            order = np.argsort(here, kind="stable")  # what the scores of the fold are worth at all needs no labels
+            combined[here] = cls.fit(scores[:, order], codes[~here], prior).combine(scores[:, here])
         return combined
-
-
-def own_temperature(scores: np.ndarray) -> float:
-    """Temperature of scores before any label: the likeliest class is then equally far ahead, whoever gives the scores.
-
-    Examples
-    --------
-    >>> own_temperature(np.array([[4.0, 0.0]])) == 4 * own_temperature(np.array([[1.0, 0.0]]))
-    True
-    """
-    return fit_temperature(scores, np.empty(0, dtype=np.int64))
 
 
 def fit_temperature(scores: np.ndarray, codes: np.ndarray) -> float:
     """Temperature of least log loss on held-out objects, some objects' worth near the scores' own.
+
+    Without any codes it is their own: the likeliest class is then equally far ahead, whoever gives the scores.
 
     Examples
     --------
@@ -104,8 +99,7 @@ def fit_temperature(scores: np.ndarray, codes: np.ndarray) -> float:
     """
     ahead = float(np.mean(scores.max(axis=1) - scores.mean(axis=1))) if len(scores) else 0.0
     scale = ahead if ahead > TINY else 1.0  # scores that are all alike say nothing
-    behind = (scores - scores.max(axis=1, keepdims=True))[: len(codes)] / scale  # the likeliest: exp cannot overflow
-    return scale * _fit_slope(behind, codes, LOG_T)
+    return scale * _fit_slope(scores / scale, codes, LOG_T)
 
 
 def fit_pool_temperature(probabilities: np.ndarray, codes: np.ndarray) -> float:
@@ -139,6 +133,7 @@ def matching_temperature(probabilities: np.ndarray, wanted: float) -> float:
 
 def _fit_slope(scores: np.ndarray, codes: np.ndarray, usual: float) -> float:
     """Temperature T of least log loss of softmax(scores / T), whose logarithm is believed to be near a usual one."""
+    scores = (scores - scores.max(axis=1, keepdims=True))[: len(codes)]  # the likeliest: exp cannot overflow
     own = float(scores[np.arange(len(codes)), codes].sum())
 
     def loss(log_t: float) -> float:

@@ -49,7 +49,6 @@ from coview.views.views import Views, n_present
 
 __all__ = [
     "LINK_EVIDENCE",
-    "NAMED_LINKS",
     "LinkEvidence",
     "find_links",
     "judge_links",
@@ -66,7 +65,6 @@ MOST_PAIRS = 5000  # linked pairs that are looked at
 NAMED = 0.5  # share of the columns that must be named like objects, and of objects named by numbers that are columns
 DIMENSIONS = 64  # of a view before it is smoothed
 HOPS, RESTART = 20, 0.12
-NAMED_LINKS = "the parameter links names them"  # why links are used that no view speaks for
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,7 @@ def find_links(views: Views, links: Any = None) -> str | None:
     return str(links)
 
 
-def judge_links(views: Views, links: str, n_clusters: int, seed: int = 0) -> LinkEvidence:
+def judge_links(views: Views, links: str, n_clusters: int, seed: int = 0, named: bool = False) -> LinkEvidence:
     """Compare linked objects with others in all other views, by a sample of bounded size.
 
     Parameters
@@ -164,6 +162,8 @@ def judge_links(views: Views, links: str, n_clusters: int, seed: int = 0) -> Lin
         Number of clusters, or of classes, that the objects are to be told apart by.
     seed : int, default=0
         Of the sample, the pairs joined at random and the clusters.
+    named : bool, default=False
+        Whether the user names them: then they are used in any case, where there is another view to be smoothed.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def judge_links(views: Views, links: str, n_clusters: int, seed: int = 0) -> Lin
                 alike[name], together[name] = figures
     if not alike:
         why = f"too few of the {n_links} links join objects that have other views to tell whether these are alike"
-        return LinkEvidence(links, n_links, alike, together, False, why, False)
+        return LinkEvidence(links, n_links, alike, together, False, *_used(False, named and len(views.names) > 1, why))
     best = max(alike, key=lambda name: max(alike[name], together[name]))
     join = max(alike[best], together[best]) >= ENOUGH
     verdict = "links join alike objects" if join else "linked objects are not alike enough"
@@ -200,7 +200,7 @@ def judge_links(views: Views, links: str, n_clusters: int, seed: int = 0) -> Lin
         f"{best!r} than {1 - RARE:.0%} of pairs joined at random, and {together[best]:.0%} of the links stay within "
         f"its clusters, less those by chance; {ENOUGH:.0%} of either {'is' if join else 'would be'} enough"
     )
-    return LinkEvidence(links, n_links, alike, together, join, why, join)
+    return LinkEvidence(links, n_links, alike, together, join, *_used(join, named, why))
 
 
 def links_among(views: Views, links: str) -> sparse.csr_array:
@@ -273,6 +273,11 @@ def with_smoothed(steps: Pipeline, views: Views) -> Views:
 
 
 # -- pieces
+
+
+def _used(join: bool, named: bool, why: str) -> tuple[str, bool]:
+    """Return why links are used or not, and whether they are."""
+    return (f"the parameter links names them; {why}" if named and not join else why), join or named
 
 
 def _is_links(views: Views, name: str) -> bool:

@@ -38,7 +38,7 @@ from coview.utils.warn import warn_user
 from coview.views.arrays import unit_rows
 from coview.views.views import Views
 
-__all__ = ["RELATIONS", "check_alignment", "relate_views", "weigh_views"]
+__all__ = ["RELATIONS", "check_alignment", "relate_views", "weigh_by_relations"]
 
 MOST_OBJECTS = 800  # objects that are compared: their pairs are held
 FEWEST = 30  # objects that have both of two views; of fewer, chance alone reaches far
@@ -116,14 +116,14 @@ def relate_views(views: Views, seed: int = 0) -> dict[str, list[Any]]:
     return {"view": list(views.names), "verdict": verdicts, "weight": weights}
 
 
-def weigh_views(relations: dict[str, list[Any]]) -> dict[str, float]:
+def weigh_by_relations(relations: dict[str, list[Any]]) -> dict[str, float]:
     """Return how much the views count that clusters are looked for in: noise less or not, where there is any other.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> a = np.eye(3)[np.arange(90) % 3] * 4 + rng.normal(size=(90, 3))
-    >>> weigh_views(relate_views(Views(a=a, b=rng.normal(size=(90, 5)))))
+    >>> weigh_by_relations(relate_views(Views(a=a, b=rng.normal(size=(90, 5)))))
     {'a': 1.0}
     """
     if set(relations["verdict"]) == {"noise"}:

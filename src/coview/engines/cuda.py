@@ -415,6 +415,10 @@ class CudaEngine(ReferenceEngine):
             return self._nearest_rows(X, among, n_nearest)
 
     def leading_vectors(self, weights: Any, lift: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        with self.limits():
+            return self._leading_vectors(weights, lift, count, seed)
+
+    def _leading_vectors(self, weights: Any, lift: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """The best that a block of vectors and its two next powers span, over and over until the eigenvalues rest."""
         n, width = lift.size, min(lift.size, 2 * count + 10)
         indptr, indices, data = map(torch.from_numpy, (weights.indptr, weights.indices, weights.data))

@@ -20,8 +20,6 @@ __all__ = ["Array", "Handle", "ReferenceEngine"]
 Array = Any  # a NumPy array or a tensor of the engine's device
 Handle = Any  # one view's rows in the form that the engine likes best
 
-FAR = 1e9  # values of new objects beyond this are clipped: their squares stay within single precision
-
 
 class ReferenceEngine:
     """Every operation written as its formula, one row at a time where the formula speaks of non-zeros.

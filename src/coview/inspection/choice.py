@@ -51,7 +51,7 @@ def describe_scaling(scaling: str) -> str:
 
 
 def describe_votes(votes: Mapping[str, Any]) -> str:
-    """Return what clusters were found by, and how sure they are.
+    r"""Return what clusters were found by, and how sure they are.
 
     Parameters
     ----------

@@ -51,7 +51,9 @@ def nearest_sparse_rows(rows, columns, lengths, squares, begun, others, distance
             count = 0
             for j in range(n):
                 d = squares[j] - 2.0 * products[j]
-                if d < limit and not (others and i == j):
+                if not d < np.inf:  # what cannot be compared is as far as can be
+                    d = np.inf
+                if (d < limit or limit == np.inf) and not (others and i == j):
                     near[count] = d
                     at[count] = j
                     count += 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ _LETTERS = frozenset("cr")  # names of programming languages; other single lette
 _SEPARATORS = (";", "|", ",", "\t", "\n")
 _ALTERNATIVES = " | "  # inside an item of a list: "python3 | python3-dev"
 _NOTED = re.compile(
-    r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?\d+)\s*,?\s*""", re.DOTALL
+    r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?\d+)(?:\s*,\s*|\s+|$)""", re.DOTALL
 )  # an item of ['a', "b", 3]
 _VERSION = re.compile(r"\([<>=!~]{1,3} \d[^()]*\)")  # that an item requires: "libc6 (>= 2.14)"
 
@@ -316,13 +318,17 @@ def read_noted_list(text: str) -> list[str] | None:
     --------
     >>> read_noted_list("['a, b', 'c']"), read_noted_list("['a' 'b'\\n 'c']"), read_noted_list('["a", 3]')
     (['a, b', 'c'], ['a', 'b', 'c'], ['a', '3'])
-    >>> read_noted_list("[]"), read_noted_list("[a, b]")
-    ([], None)
+    >>> read_noted_list("[]"), read_noted_list("[a, b]"), read_noted_list("[1-2]"), read_noted_list('["a", null]')
+    ([], None, None, ['a'])
     """
     bare = text.strip()
     if not (bare[:1] + bare[-1:] in ("[]", "()", "{}") and len(bare) > 1):
         return None
-    inside, items, end = bare[1:-1].strip(), [], 0
+    with suppress(ValueError):
+        noted = json.loads(bare)
+        if isinstance(noted, list) and all(isinstance(item, (str, int, type(None))) for item in noted):
+            return [text for item in noted if item is not None and (text := str(item).strip())]
+    inside, items, end = bare[1:-1].strip(), list[str](), 0
     while found := _NOTED.match(inside, end):  # item by item: a search would look at long texts many times
         items.append(found[1])
         end = found.end()
