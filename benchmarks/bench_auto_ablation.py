@@ -140,7 +140,7 @@ def be_alike() -> None:
 
 
 def trust_the_mean() -> None:
-    pooling.LOG_POOL_T, pooling.STRENGTH = 0.0, 1e9
+    pooling.fit_pool_temperature = lambda shares, codes: 1.0
 
 
 def trust_the_fit(self: Any, *args: Any) -> None:
