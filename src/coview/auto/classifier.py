@@ -64,7 +64,7 @@ __all__ = ["AutoClassifier"]
 CALIBRATED = 30  # fewest held-out labels that a calibration error is measured by
 SPARE = 1e-6  # weight of an expert that answers only where no other can
 LONE = 0.1  # share of the labels that cannot be held out, above which the others do not speak for all
-UNNEEDED = "adds nothing to the others on held-out labels"
+UNNEEDED = "would have hardly any weight beside the others"
 TABLE = ("name", "method", "weight", "accuracy", "log_loss", "seconds", "dropped")
 
 

@@ -350,10 +350,10 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self._log(f"{self.n_clusters_} clusters, of {len(tried)} numbers: {time.monotonic() - began:.1f} s")
         if max(told, default=0.0) <= 0:
             warn_user(
-                f"n_clusters=None takes {self.n_clusters_}, but the data bear out no number of clusters, "
-                f"of {len(tried)} for which there are objects enough: more of them is lost on other objects than comes "
-                "back. Give the number that you need, and take the clusters for no more than groups of objects that "
-                "are near each other.",
+                f"n_clusters=None takes {self.n_clusters_}, but none of the {len(tried)} numbers of clusters that "
+                "could be tried is borne out: more of the clusters is lost on other objects than comes back, or there "
+                "are too few objects, or too little time, to tell. Give the number that you need, and take the "
+                "clusters for no more than groups of objects that are near each other.",
                 UserWarning,
             )
 

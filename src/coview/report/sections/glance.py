@@ -128,7 +128,9 @@ def _judged_on(summary: Summary) -> str:
     """The objects that the views were judged by."""
     held_out = summary["views"].get("held_out") or {}
     if "n_hidden" in held_out:
-        return f"On {count(held_out['n_hidden'])} held-out objects"
+        n = count(held_out["n_hidden"])
+        seen = "objects whose label was not used, though the fit may have seen them without it"
+        return f"On {n} held-out objects" if held_out["refitted"] else f"On {n} {seen}"
     return "On these objects, which the model may have learned from"
 
 

@@ -54,7 +54,8 @@ def _caption(summary: Summary) -> str:
     """What the table of the views is, and on which objects: those that a classifier learned from are no test of it."""
     held_out = summary["views"].get("held_out") or {}
     if "n_hidden" in held_out:
-        return f"Contribution of each view, on {count(held_out['n_hidden'])} held-out objects"
+        what = "held-out objects" if held_out["refitted"] else "objects whose label was not used in the fit"
+        return f"Contribution of each view, on {count(held_out['n_hidden'])} {what}"
     if summary["noun"] not in ("class", "value"):
         return "Contribution of each view"
     return "Contribution of each view, on objects that the model may have learned from: no test of a view"
@@ -134,7 +135,9 @@ def _judged(summary: Summary) -> str:
         reason = held_out.get("note")
         if reason is None:
             return (
-                f"Predicted for the {count(held_out['n_hidden'])} objects whose label was not used in the fit.{sampled}"
+                f"Predicted for the {count(held_out['n_hidden'])} objects whose label was not used in the fit. Those "
+                "that were in it without their label find themselves by any view: then no figure of a view alone is a "
+                f"test of it.{sampled}"
             )
         return (
             "Predicted for these objects. If the model was fitted with them, every view looks better than it is. "
