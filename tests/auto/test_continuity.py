@@ -53,3 +53,21 @@ def test_a_view_that_tells_more_and_more_takes_over_by_degrees(kind, most):
     if kind == "classes":
         weights = [dict(zip(model.candidates_["name"], model.candidates_["weight"])) for model in models]
         assert max(abs(a[name] - b[name]) for a, b in pairwise(weights) for name in a) < most
+
+
+def test_more_labels_do_not_harm():
+    rng = np.random.default_rng(0)
+    places = np.array([[0, 0], [3, 0], [0, 3], [3, 3]])[MADE.target] + rng.normal(size=(N, 2))
+    X = Views(words=MADE.views["view0"], places=places)
+    draws = [rng.permutation(N) for _ in range(3)]
+    found = []
+    for n_labels in (8, 24, 60):  # the same hidden objects, and the labels of before among those of after
+        right = []
+        for order in draws:
+            y = np.full(N, -1)
+            y[order[:n_labels]] = MADE.target[order[:n_labels]]
+            hidden = order[60:]
+            right.append(np.mean(AutoClassifier(random_state=0).fit(X, y).transduction_[hidden] == MADE.target[hidden]))
+        found.append(np.mean(right))
+    assert found[0] < found[1] + 0.02 and found[1] < found[2] + 0.02, found
+    assert found[0] + 0.03 < found[2], found

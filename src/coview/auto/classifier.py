@@ -308,12 +308,13 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         return self.classes_[probabilities.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Compute calibrated class probabilities from some or all of the fitted views; rows sum to one.
+        """Compute class probabilities from some or all of the fitted views; rows sum to one.
 
-        They are those of new objects; `memberships_` has those of the training objects. A candidate counts as far as
-        an object has the views that it looks at. An object with nothing in any
-        view, as a text of unknown words, has `class_prior_` (with an ontology, those of its levels combined). In dense
-        views 0 is a value, and links are something. Candidates that smooth over links do so among the objects of one
+        They are those of new objects, calibrated where all views are given: from a view alone that knows little they
+        may be too sure. `memberships_` has those of the training objects. A candidate counts as far as an object has
+        the views that it looks at. An object with nothing in any view, as a text of unknown words, has `class_prior_`
+        (with an ontology, those of its levels combined). In dense views 0 is a value, and links are something.
+        Candidates that smooth over links do so among the objects of one
         call, too, where these link to each other. With an ontology the probabilities of its leaves sum to one, and
         every other label has the sum of the leaves below it.
         """

@@ -9,8 +9,8 @@ clusters,
 
 are nats that come back less those that do not: a split that comes back adds to it, one that does not takes away. The
 number with the most is taken. Where no number's clusters come back more than they do not, the user is told so. Weighed
-alike, what is lost would be outweighed by sheer number: of handwritten digits 30 kinds come back with .81 and carry as
-much as ten with .95.
+alike, what is lost would be outweighed by sheer number: of two kinds of tissue five would be taken, of three groups of
+posts five, and of flowers ten.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["COLUMNS", "compare_numbers"]
 
 COLUMNS = ("n_clusters", "stability", "information")
 MOST, TRIED, AROUND = 100, 18, 8  # the largest number; how many are tried in all the range, then around the best
-LOSS = 1.25  # of what does not come back; from 1.1 to 1.4 the numbers of made and real data hardly change
+LOSS = 1.25  # of what does not come back; with 1.1 and with 1.4 the numbers of 29 of 32 data sets are the same
 OBJECTS_PER_CLUSTER = 10  # at least, so that a half has some of each
 
 
