@@ -144,7 +144,22 @@ def trust_the_mean() -> None:
 
 
 def trust_the_fit(self: Any, *args: Any) -> None:
-    self.new_temperature_ = self.pool_temperature_
+    self.new_temperature_ = 1.0
+
+
+def trust_no_product() -> None:
+    settle = pooling.Pool.fit
+    pooling.Pool.fit = lambda *args: replace(settle(*args), trust=0.0)  # type: ignore[method-assign]
+
+
+def stop_early() -> None:
+    """Topics end after 60 iterations, as they did before."""
+    topics = experts._topics
+
+    def sooner(views: Views) -> Any:
+        return topics(views).set_params(multiviewplsaclassifier__max_iter=60)
+
+    experts._topics = sooner
 
 
 def take_all_links() -> None:
@@ -195,6 +210,8 @@ VARIANTS: dict[str, Callable[[], Any]] = {
     "all links": take_all_links,
     "equal priors": be_alike,
     "a prior for each kind": weigh_kinds,
+    "no product": trust_no_product,
+    "60 iterations": stop_early,
     "no temperature of the pool": trust_the_mean,
     "none of new objects": lambda: setattr(classifier.AutoClassifier, "_temper", trust_the_fit),
 }

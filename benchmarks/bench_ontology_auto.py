@@ -26,7 +26,7 @@ from sklearn.naive_bayes import ComplementNB
 from sklearn.svm import LinearSVC
 
 from coview import AutoClassifier, ConcatenatedViews, Ontology, TfidfViews
-from coview.auto.ontology import LEAVES
+from coview.assignment.levels import LEAVES
 from coview.metrics import expected_calibration_error, hierarchical_f1
 
 SHARE = 0.05

@@ -271,7 +271,7 @@ def test_a_file_gives_the_same_answers(counts, fitted, tmp_path):
     assert str(again.candidates_) == str(fitted.candidates_)
 
 
-@pytest.mark.parametrize("part", ["temperatures_", "seen_views_"])
+@pytest.mark.parametrize("part", ["temperatures_", "exponents_", "seen_views_"])
 def test_parts_that_name_other_candidates_are_refused(fitted, part, tmp_path):
     model = copy.copy(fitted)
     setattr(model, part, {f"another {name}": value for name, value in getattr(fitted, part).items()})
@@ -375,7 +375,7 @@ def test_memberships_of_the_fit_leave_out_who_lacks_the_view(fit_auto):
     y = np.where(np.arange(90) < 20, data.target, -1)
     names = ["margins", "latent", "latent: view0", "latent: view1", "centers"]  # the same of known objects as of new
     model = fit_auto(names, X, y, cv=2)
-    model.new_temperature_ = model.pool_temperature_  # as in the fit
+    model.new_temperature_ = 1.0  # as in the fit
     hidden = y < 0
     assert_allclose(model.memberships_[hidden], model.predict_proba(X)[hidden], atol=1e-6)
 
@@ -479,7 +479,7 @@ def test_topics_are_of_counts_alone_and_vectors_have_experts_of_their_own(counts
 def test_an_object_is_answered_by_those_that_see_what_it_has(counts, fit_auto):
     """A candidate counts as far as an object has its views: one of words alone counts more where the rest is absent."""
     model = fit_auto(["latent", "latent: view1"], counts.views, few(counts.target, 5))
-    model.candidates_["weight"] = [0.5, 0.5]
+    model.candidates_["weight"], model.product_share_ = [0.5, 0.5], 0.0
     scores = {
         name: softmax(
             class_scores(part, counts.views.select("view1"), model.classes_) / model.temperatures_[name], axis=1
@@ -488,7 +488,7 @@ def test_an_object_is_answered_by_those_that_see_what_it_has(counts, fit_auto):
     }
     mean = (0.25 * scores["latent"] + 0.5 * scores["latent: view1"]) / 0.75
     told = model.predict_proba(counts.views.select("view1"))
-    assert_allclose(told, sharpened(mean, model.new_temperature_), rtol=1e-6)
+    assert_allclose(told, sharpened(sharpened(mean, model.pool_temperature_), model.new_temperature_), rtol=1e-6)
 
 
 def test_an_object_that_lacks_a_view_is_as_one_that_is_asked_without_it(counts, fit_auto):
@@ -519,16 +519,16 @@ def test_answers_for_new_objects_are_about_as_sure_as_they_are_right(uneven, nam
     some = X.select(*names)
     sure, right = model.predict_proba(some).max(axis=1).mean(), np.mean(model.predict(some) == y)
     assert abs(sure - right) < 0.05
-    assert model.new_temperature_ != model.pool_temperature_
+    assert model.new_temperature_ != 1
 
 
-def test_without_unlabeled_objects_or_with_links_new_objects_have_the_temperature_of_the_pool(counts):
+def test_without_unlabeled_objects_or_with_links_new_objects_are_as_those_of_the_fit(counts):
     labeled = AutoClassifier(cv=2, random_state=0).fit(counts.views, counts.target)
     X, y = linked(alike=True)
     smoothing = AutoClassifier(cv=2, random_state=0).fit(X, few(y, 4))
     assert any(name.startswith("near") for name in smoothing.estimators_)
     for model in (labeled, smoothing):
-        assert model.new_temperature_ == model.pool_temperature_
+        assert model.new_temperature_ == 1
 
 
 def test_held_out_labels_that_are_found_from_a_view_alone_are_told(counts, fitted):
@@ -576,7 +576,7 @@ def test_a_handful_of_new_objects_does_not_decide_how_sure_answers_are():
     data = make_topic_views(60, n_clusters=8, length=8, quality=0.4, random_state=1)
     y = np.where(np.arange(60) < 54, data.target, -1)  # one of the six is left out, which alone would settle e^4
     model = AutoClassifier(random_state=0).fit(data.views, y)
-    assert 0.5 < model.new_temperature_ / model.pool_temperature_ < 2
+    assert 0.5 < model.new_temperature_ < 2
 
 
 def test_a_narrow_sparse_view_with_negatives_is_heard(tmp_path):

@@ -6,13 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
-from scipy.special import softmax
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from coview import AutoClassifier, ConcatenatedViews, MultiViewNaiveBayes, Ontology, TfidfViews, inspect, load, save
-from coview.auto.ontology import LEAVES, LevelPool, fit_level_weights, read_levels
+from coview.assignment.levels import LEAVES, read_levels
+from coview.auto.ontology import LevelPool
 from coview.datasets import make_topic_views
 from coview.exceptions import ModelFileError
 from coview.inspection.labels import label_tree
@@ -169,20 +168,6 @@ def test_two_lowest_labels_of_one_object_are_refused():
 def test_labels_of_one_class_are_refused(data):
     with pytest.raises(ValueError, match="one class only, 'cat'"):
         AutoClassifier(ontology=TREE).fit(data.views, ["cat", "mammal"] + [None] * 158)
-
-
-def test_level_weights_are_those_of_a_search_without_derivatives():
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 3, 60)
-    logarithms = np.log(softmax(rng.normal(size=(2, 60, 3)) + 1.5 * np.eye(3)[codes], axis=2))
-    prior = np.array([1.0, 0.5])
-
-    def loss(weights):
-        P = softmax(np.tensordot(weights, logarithms, axes=1), axis=1)
-        return -np.log(P[np.arange(60), codes]).sum() + 5.0 * ((weights - prior) ** 2).sum()
-
-    found = fit_level_weights(logarithms, codes, prior, 10.0)
-    np.testing.assert_allclose(found, minimize(loss, prior, method="Nelder-Mead", tol=1e-9).x, atol=1e-4)
 
 
 def test_views_by_themselves_have_consistent_sets(model, data):

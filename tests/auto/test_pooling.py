@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
 from scipy.special import softmax
 
 from coview.auto.pooling import (
     STRENGTH,
     Pool,
+    fit_exponents,
     fit_pool_temperature,
     fit_temperature,
     fit_weights,
@@ -99,8 +103,55 @@ def test_the_temperature_of_a_combination_is_the_usual_one_where_labels_are_none
 
 def test_who_has_no_view_keeps_the_prior_whatever_the_temperature():
     prior = np.array([0.7, 0.3])
-    answers = [(np.array([1.0, 0.0]), np.array([[0.6, 0.4], [0.6, 0.4]]))]
-    assert_allclose(pool(answers, prior, 2, 0.5), [[0.36 / 0.52, 0.16 / 0.52], prior])
+    had = np.array([1.0, 0.0])
+    answers = [(had, had, np.array([[0.6, 0.4], [0.6, 0.4]]))]
+    for trust, last in ((0.0, 1.0), (1.0, 0.5)):
+        assert_allclose(pool(answers, prior, 0.5, 1.0, trust, last), [[0.36 / 0.52, 0.16 / 0.52], prior])
+
+
+def test_the_answer_is_between_the_mean_and_the_product():
+    rng = np.random.default_rng(0)
+    one, two = softmax(rng.normal(size=(2, 7, 3)), axis=2)
+    had = np.arange(7) % 2 * 0.5 + 0.5  # half of the objects lack one of two views of the second
+    answers = [(np.full(7, 0.7), np.full(7, 1.1), one), (0.3 * had, 0.4 * had, two)]
+    mean = (0.7 * one + (0.3 * had)[:, None] * two) / (0.7 + 0.3 * had)[:, None]
+    product = one ** (1.5 * 1.1 / (1.1 + 0.4 * had))[:, None] * two ** (1.5 * 0.4 * had / (1.1 + 0.4 * had))[:, None]
+    product /= product.sum(axis=1, keepdims=True)
+    expected = 0.75 * sharpened(mean, 0.6) + 0.25 * product
+    assert_allclose(pool(answers, np.full(3, 1 / 3), 0.6, 1.5, 0.25), expected)
+
+
+def test_who_answers_alone_is_about_as_sure_in_the_product():
+    """One of hardly any exponent answers where no other can, and does not say that all classes are as likely."""
+    shares, tiny = np.array([[0.9, 0.1]]), np.array([1e-6])
+    assert_allclose(pool([(tiny, tiny, shares)], np.array([0.5, 0.5]), 1.0, 1.0, 1.0), shares, rtol=1e-6)
+
+
+def test_the_product_counts_as_labels_teach_its_exponents():
+    """Many who each know a little: their product finds more than their mean does, once labels are many."""
+    rng = np.random.default_rng(5)
+    codes = rng.integers(4, size=2400)
+    scores = np.array([np.eye(4)[codes] * (1 + i) + rng.normal(size=(2400, 4)) * (1 + i) for i in range(3)])
+    assert Pool.fit(scores[:, :0], codes[:0], np.ones(3)).trust == 0
+    few, many = (Pool.fit(scores[:, :n], codes[:n], np.ones(3)) for n in (12, 1200))
+    assert few.trust < 0.5 < many.trust < 1
+    later = slice(1200, None)
+    answer, mean = many.combine(scores[:, later]), replace(many, trust=0.0).combine(scores[:, later])
+    assert log_loss(answer, codes[later]) < log_loss(mean, codes[later])
+
+
+def test_exponents_are_those_of_a_search_without_derivatives():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 60)
+    logarithms = np.log(softmax(rng.normal(size=(2, 60, 3)) + 1.5 * np.eye(3)[codes], axis=2))
+    prior = np.array([1.0, 0.5])
+
+    def loss(exponents):
+        P = softmax(np.tensordot(exponents, logarithms, axes=1), axis=1)
+        return -np.log(P[np.arange(60), codes]).sum() + 5.0 * ((exponents - prior) ** 2).sum()
+
+    found = fit_exponents(logarithms, codes, prior)
+    assert_allclose(found, minimize(loss, prior, method="Nelder-Mead", tol=1e-9).x, atol=1e-4)
 
 
 def test_one_classifier_alone_is_calibrated_by_its_own_temperature():

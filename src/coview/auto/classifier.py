@@ -1,14 +1,13 @@
 """The classifier to trust where nobody knows which pipeline suits the data: several, weighed by held-out labels.
 
 Every expert (`experts.py`) says what it thinks of labeled objects whose labels it has not seen (`held_out.py`). Those
-answers calibrate it and give its weight (`pooling.py`). Experts with a weight are fitted to all labels, and their
-calibrated probabilities, by weight, are the answer. With one label per class nothing can be held out: then weights are
-those that suited other data. Under an ontology all of this is done for each of its levels (`ontology.py`).
+answers calibrate it and give its weight (`pooling.py`). Experts with a weight are fitted to all labels, and the mean
+and product of their calibrated probabilities are the answer. With one label per class nothing can be held out: then
+weights are those that suited other data. Under an ontology all of this is done for each of its levels (`ontology.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -20,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from coview.assignment.label_sets import check_ontology, label_array, named_labels
+from coview.assignment.levels import LEAVES, read_levels
 from coview.assignment.ontology import Ontology
 from coview.auto.experts import Expert, needed_view, propose_experts, seen_views
 from coview.auto.held_out import (
@@ -31,9 +31,10 @@ from coview.auto.held_out import (
     fit_expert,
     fitted_scores,
     judge,
+    share_had,
 )
-from coview.auto.ontology import LEAVES, LevelPool, check_levels, read_levels
-from coview.auto.pooling import STRENGTH, Pool, fit_temperature, log_loss, matching_temperature, pool
+from coview.auto.ontology import LevelPool, check_levels
+from coview.auto.pooling import STRENGTH, Answer, Pool, fit_temperature, log_loss, matching_temperature, pool
 from coview.auto.preparation import SCALING, view_scalings
 from coview.auto.table import CandidateTable, candidate_table
 from coview.base import MultiViewEstimator
@@ -130,13 +131,18 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     temperatures_ : dict of float
         What the scores of each kept candidate are divided by to be logarithms of probabilities. With an ontology this
         and `seen_views_` are in the models of the levels, and empty here.
+    exponents_ : dict of float
+        Exponent of each kept candidate's probabilities in their product.
+    product_share_ : float
+        Share of the product in the answer; the rest is the mean by weight. It is 0 without held-out labels, and grows
+        with their number.
     pool_temperature_ : float
         What the logarithms of the candidates' mean probability are divided by: averaged probabilities are
         under-confident. With an ontology that of each level is in its model, and this is 1.
     new_temperature_ : float
-        The same for `predict_proba` of new objects. Topics and neighbors are less sure of objects that they were not
-        fitted to, and hardly less right: some unlabeled objects were left out of a fit, and the answer is as sure as it
-        agrees with `memberships_`. Where none could be left out, or candidates need links, `pool_temperature_`.
+        What the logarithms of the answer are divided by for new objects. Topics and neighbors are less sure of objects
+        that they were not fitted to, and hardly less right: some unlabeled objects were left out of a fit, and the
+        answer is as sure as it agrees with `memberships_`. 1 where none could be left out, or candidates need links.
     accuracy_by_view_ : dict of float
         Share of held-out labels that a candidate finds that looks at one view alone. With an ontology it is in the
         models of the levels.
@@ -218,6 +224,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     temperatures_: dict[str, float]
     seen_views_: dict[str, list[str]]
     level_weights_: dict[str, float]
+    exponents_: dict[str, float]
+    product_share_: float
     pool_temperature_: float
     new_temperature_: float
     accuracy_by_view_: dict[str, float]
@@ -232,6 +240,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "level_weights_": rules.mapping(rules.real(0, 1e6)),
         "ontology": rules.or_none(rules.custom(check_ontology)),
         "temperatures_": rules.mapping(rules.real(1e-12, 1e12), "kept"),
+        "exponents_": rules.mapping(rules.real(0, 1e6), "kept"),
+        "product_share_": rules.real(0, 1),
         "pool_temperature_": rules.real(1e-3, 1e3),
         "new_temperature_": rules.real(1e-3, 1e3),
         "accuracy_by_view_": rules.by_view(rules.real(0, 1), some=True),
@@ -324,14 +334,15 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             levels = self._levels()
             return in_type_of(views, levels.probabilities(levels.predict_shares(views)))
         weights = dict(zip(self.candidates_["name"], self.candidates_["weight"]))
-        filled, answers = objects_by_view(views), []
+        filled, answers = objects_by_view(views), list[Answer]()
         for name, model in self.estimators_.items():
             names = self.seen_views_[name]
             some = seen_views(views, names, needed_view(model))
             if some is not None:
                 found = softmax(class_scores(model, some, self.classes_) / self.temperatures_[name], axis=1)
-                answers.append((weights[name] * _share_had(filled, names), found))
-        return in_type_of(views, pool(answers, self.class_prior_, len(views), self.new_temperature_))
+                had = share_had(filled, names)
+                answers.append((weights[name] * had, self.exponents_[name] * had, found))
+        return in_type_of(views, self._pool(answers, self.new_temperature_))
 
     def predict_labels(self, X: Any) -> np.ndarray:
         """Predict consistent label sets as booleans (n_objects, n_classes).
@@ -439,9 +450,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         scores, own = stack[:, rows], held_out.codes[rows]
         prior = np.array([each.expert.prior for each in alive])
         settled = Pool.fit(scores, own, prior)
-        for each, temperature, weight in zip(alive, settled.temperatures, settled.weights):
-            each.temperature, each.weight = float(temperature), float(weight)
-        self.pool_temperature_ = settled.temperature
+        for each, temperature, weight, exponent in zip(alive, settled.temperatures, settled.weights, settled.exponents):
+            each.temperature, each.weight, each.exponent = float(temperature), float(weight), float(exponent)
+        self.pool_temperature_, self.product_share_ = settled.temperature, settled.trust
         combined = Pool.nested(scores, own, prior, held_out.folds[rows])
         self._score(own, combined, held_out.lone)
         alone = [(each.expert.views, part.argmax(axis=1) == own) for each, part in zip(alive, scores)]
@@ -472,8 +483,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self, judged: list[JudgedExpert], prepared: PreparedViews, codes: np.ndarray, deadline: Deadline
     ) -> None:
         """Fit experts with a weight to all labels; fills `estimators_`, `memberships_` and the weights of these."""
-        views, answers = prepared.views, []
-        self.estimators_, self.temperatures_, self.seen_views_ = {}, {}, {}
+        views, answers = prepared.views, list[Answer]()
+        self.estimators_, self.temperatures_, self.exponents_, self.seen_views_ = {}, {}, {}, {}
         kept = _kept(judged, views)
         for turn, each in enumerate(kept):
             name = each.expert.name
@@ -489,10 +500,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             self.seen_views_[name] = list(each.expert.views)
             if not self.n_held_out_:
                 each.temperature = fit_temperature(scores[codes < 0], codes[:0])
-            self.temperatures_[name] = each.temperature
-            each.weight = max(each.weight, SPARE)
-            had = _share_had(dict(zip(views.names, views.present.T)), self.seen_views_[name])
-            answers.append((each.weight * had, softmax(scores / each.temperature, axis=1)))
+            each.weight, each.exponent = max(each.weight, SPARE), max(each.exponent, SPARE)
+            self.temperatures_[name], self.exponents_[name] = each.temperature, each.exponent
+            answers.append(each.answer(views, scores))
         if not self.estimators_:
             _refuse(kept)
         total = sum(each.weight for each in judged if each.expert.name in self.estimators_)
@@ -500,29 +510,27 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             each.weight = each.weight / total if each.expert.name in self.estimators_ else 0.0
         free = codes < 0
         if not self.n_held_out_ and len(answers) > 1 and free.any():  # their agreement is all that is known
-            mean = pool(answers, self.class_prior_, len(codes), 1.0)[free]
-            agree = [part[free].argmax(axis=1) == mean.argmax(axis=1) for _, part in answers]
+            mean = self._pool(answers)[free]
+            agree = [part[free].argmax(axis=1) == mean.argmax(axis=1) for *_, part in answers]
             self.pool_temperature_ = matching_temperature(mean, float(np.mean(agree)))
-        self.memberships_ = pool(answers, self.class_prior_, len(codes), self.pool_temperature_)
+        self.memberships_ = self._pool(answers)
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
 
     def _temper(self, judged: list[JudgedExpert], views: Views, new: np.ndarray) -> None:
         """Fill `new_temperature_`: experts say of objects that they were not fitted to what `memberships_` say."""
-        self.new_temperature_ = self.pool_temperature_
+        self.new_temperature_ = 1.0
         kept = [each for each in judged if each.expert.name in self.estimators_]
         told = [(each, each.of_new) for each in kept if each.of_new is not None]
         if len(told) == len(kept):  # what needs links has not been asked for new objects
-            had = dict(zip(views.names, views.present[new].T))
-            answers = [
-                (each.weight * _share_had(had, each.expert.views), softmax(scores / each.temperature, axis=1))
-                for each, scores in told
-            ]
-            mean = pool(answers, self.class_prior_, len(new), 1.0)
-            found = matching_temperature(mean, float(self.memberships_[new, mean.argmax(axis=1)].mean()))
-            # of few new objects hardly anything is learned
-            trust = len(new) / (len(new) + STRENGTH)
-            self.new_temperature_ = float(found**trust * self.pool_temperature_ ** (1 - trust))
+            answers = self._pool([each.answer(views[new], scores) for each, scores in told])
+            found = matching_temperature(answers, float(self.memberships_[new, answers.argmax(axis=1)].mean()))
+            self.new_temperature_ = found ** (len(new) / (len(new) + STRENGTH))  # of few objects hardly any is learned
+
+    def _pool(self, answers: list[Answer], last: float = 1.0) -> np.ndarray:
+        """Probabilities by what the candidates say of some objects."""
+        power = sum(self.exponents_.values())
+        return pool(answers, self.class_prior_, self.pool_temperature_, power, self.product_share_, last)
 
     def _fill_table(self, judged: list[JudgedExpert], codes: np.ndarray) -> None:
         lines: list[tuple[Any, ...]] = []
@@ -567,8 +575,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             self.estimators_[level] = model
         lowest = self.estimators_[LEAVES]
         self.links_, self.scaling_ = lowest.links_, lowest.scaling_
-        self.temperatures_, self.seen_views_, self.pool_temperature_, self.accuracy_by_view_ = {}, {}, 1.0, {}
-        self.new_temperature_ = 1.0
+        self.temperatures_, self.exponents_, self.seen_views_, self.accuracy_by_view_ = {}, {}, {}, {}
+        self.pool_temperature_ = self.new_temperature_ = 1.0
+        self.product_share_ = 0.0
         codes = labels.codes(LEAVES)[0]
         evidence = self._levels().weigh(held_out, codes, whole.folds)
         self.level_weights_ = evidence.weights
@@ -607,11 +616,6 @@ def _kept(judged: list[JudgedExpert], views: Views) -> list[JudgedExpert]:
 def _refuse(judged: list[JudgedExpert]) -> NoReturn:
     last = next(each.error for each in judged[::-1] if each.error is not None)
     raise ValueError(f"No candidate could be fitted. The last error was: {last}") from last
-
-
-def _share_had(filled: Mapping[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
-    """Share of these views that each object has something in."""
-    return np.asarray(np.sum([some for name, some in filled.items() if name in names], axis=0) / len(names))
 
 
 def _fit_whole(

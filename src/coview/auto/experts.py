@@ -145,7 +145,7 @@ def _centers(views: Views) -> Pipeline:
 
 def _topics(views: Views) -> Pipeline:
     """Multi-view PLSA of counts: of long texts weighted, since one of them would outweigh a hundred short ones."""
-    model = MultiViewPLSAClassifier(view_weights="auto", max_iter=60, engine="cpu")
+    model = MultiViewPLSAClassifier(view_weights="auto", engine="cpu")
     return make_pipeline(*weigh_counts(views, counted_views(views), keep_short=True), model)
 
 

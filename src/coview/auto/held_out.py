@@ -10,17 +10,19 @@ fit and for all experts that begin with them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import joblib
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from coview.auto.experts import MOST_OBJECTS, Expert, needed_view
+from coview.auto.pooling import Answer
 from coview.classification.label_spreading import LabelSpreadingClassifier
 from coview.classification.wrapper import last_step
 from coview.engines.loop import NO_DEADLINE, Deadline, TimeBudget, models_inside
@@ -32,7 +34,16 @@ from coview.utils.sampling import sample_positions
 from coview.views.arrays import sparse_in_single
 from coview.views.views import Views
 
-__all__ = ["HeldOut", "JudgedExpert", "PreparedViews", "class_scores", "fit_expert", "fitted_scores", "judge"]
+__all__ = [
+    "HeldOut",
+    "JudgedExpert",
+    "PreparedViews",
+    "class_scores",
+    "fit_expert",
+    "fitted_scores",
+    "judge",
+    "share_had",
+]
 
 FOLDS = 5
 ENOUGH = 200  # held-out labels, which tell a share to .03: further folds are left out
@@ -66,6 +77,11 @@ def fitted_scores(estimator: Any, views: Views, rows: np.ndarray, classes: np.nd
     if isinstance(last, LabelSpreadingClassifier):
         return _of_all_classes(_logarithms(last.memberships_[rows]), last.classes_, classes)
     return class_scores(estimator, views[rows], classes)
+
+
+def share_had(filled: Mapping[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
+    """Share of these views that each object has something in."""
+    return np.asarray(np.sum([some for name, some in filled.items() if name in names], axis=0) / len(names))
 
 
 def _logarithms(shares: Any) -> np.ndarray:
@@ -187,8 +203,14 @@ class JudgedExpert:
     seconds: float = float("nan")
     temperature: float = 1.0
     weight: float = 0.0
+    exponent: float = 0.0
     dropped: str | None = None
     error: Exception | None = None
+
+    def answer(self, views: Views, scores: np.ndarray) -> Answer:
+        """Return what its scores of some objects are worth, by what they have of the views that it sees."""
+        had = share_had(dict(zip(views.names, views.present.T)), self.expert.views)
+        return self.weight * had, self.exponent * had, softmax(scores / self.temperature, axis=1)
 
     def attempt(self, place: str, log: Callable[[str], None], step: Callable[..., Any], *given: Any) -> Any:
         """Return what a step returns, None where it fails; note how long it takes, and why it failed."""

@@ -1,4 +1,4 @@
-"""One set of probabilities from those of several classifiers: each calibrated, then a convex combination of them.
+"""One set of probabilities from those of several classifiers: each calibrated, then their mean and their product.
 
 Scores s of a classifier become p = softmax(s / T). The temperature T minimizes the log loss of held-out labels; with
 few of them it stays near one at which the classifier is as sure as it is right. The weights w of the combination
@@ -10,6 +10,11 @@ Averaged probabilities are under-confident, since their parts err on different o
 temperature too: p to the power 1 / T, brought to sum one. Where no label can be held out, the combination is as sure as
 its parts agree with it.
 
+The mean forgives a classifier that is sure and wrong, the product prod_c p_c ^ e_c adds up what several half know. So
+with few labels the mean is better, by far, and with many the product. The exponents have least log loss, near the
+weights as believed before, and the answer is a mean of the two: with n labels the product of k classifiers counts
+n / (n + STRENGTH k), since each of its exponents wants to be learned.
+
 How good the whole is, held-out labels can say only if they have no part in it: temperatures and weights are settled
 once more for each fold, by the labels of the others (`nested`). Nobody is fitted again for that.
 """
@@ -19,13 +24,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import softmax
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import log_softmax, softmax
 
 __all__ = [
     "STRENGTH",
     "TINY",
+    "Answer",
     "Pool",
+    "fit_exponents",
     "fit_temperature",
     "log_loss",
     "matching_temperature",
@@ -45,16 +52,23 @@ SUREST = 0.95  # mean probability of the likeliest class, where no label says mo
 TINY = 1e-12  # of a probability, so that its logarithm is finite
 
 
+# what a classifier says: weight and exponent of each object, and probabilities (objects x classes)
+Answer = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
 @dataclass(frozen=True)
 class Pool:
-    """How scores of several classifiers become one set of probabilities: temperatures, weights, and a last temperature.
+    """How scores of several classifiers become one set of probabilities.
 
-    A classifier that adds nothing to the others has the weight 0.
+    Each has a temperature, a weight in the mean and an exponent in the product, both 0 if it adds nothing to the
+    others; the mean has a temperature, and the product a share of the answer.
     """
 
     temperatures: np.ndarray
     weights: np.ndarray
+    exponents: np.ndarray
     temperature: float
+    trust: float
 
     @classmethod
     def fit(cls, scores: np.ndarray, codes: np.ndarray, prior: np.ndarray) -> Pool:
@@ -65,15 +79,21 @@ class Pool:
         temperatures = np.array([fit_temperature(part, codes) for part in scores])
         probabilities = softmax(scores / temperatures[:, None, None], axis=2)
         weights = fit_weights(probabilities, codes, prior)
+        kept, exponents, n = np.flatnonzero(weights), weights.copy(), len(codes)
+        if len(kept) == 1:  # calibrated already
+            return cls(temperatures, weights, exponents, 1.0, 0.0)
         mean = np.tensordot(weights, probabilities, axes=1)
-        alone = np.count_nonzero(weights) == 1  # calibrated already
-        return cls(temperatures, weights, 1.0 if alone else fit_pool_temperature(mean, codes))
+        logarithms = np.log(np.maximum(probabilities[kept, :n], TINY))
+        exponents[kept] = fit_exponents(logarithms, codes, weights[kept])
+        trust = n / (n + STRENGTH * len(kept))
+        return cls(temperatures, weights, exponents, fit_pool_temperature(mean, codes), trust)
 
     def combine(self, scores: np.ndarray) -> np.ndarray:
         """Probabilities (objects x classes) by scores of all classifiers (classifiers x objects x classes)."""
-        kept = np.flatnonzero(self.weights)
-        probabilities = softmax(scores[kept] / self.temperatures[kept, None, None], axis=2)
-        return sharpened(np.tensordot(self.weights[kept], probabilities, axes=1), self.temperature)
+        every, kept = np.ones(scores.shape[1]), np.flatnonzero(self.weights)
+        told = (softmax(scores[i] / self.temperatures[i], axis=1) for i in kept)
+        answers = [(every * self.weights[i], every * self.exponents[i], part) for i, part in zip(kept, told)]
+        return pool(answers, np.zeros(scores.shape[2]), self.temperature, self.exponents.sum(), self.trust)
 
     @classmethod
     def nested(cls, scores: np.ndarray, codes: np.ndarray, prior: np.ndarray, folds: np.ndarray) -> np.ndarray:
@@ -169,6 +189,29 @@ def fit_weights(probabilities: np.ndarray, codes: np.ndarray, prior: np.ndarray)
     return kept / kept.sum()
 
 
+def fit_exponents(logarithms: np.ndarray, codes: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """Exponents of probabilities in their product (logarithms: classifiers x objects x classes), near a prior.
+
+    Examples
+    --------
+    >>> sure, blind = np.log([[0.8, 0.2]] * 400), np.log([[0.5, 0.5]] * 400)
+    >>> codes = np.repeat([0, 1], [320, 80])
+    >>> fit_exponents(np.array([sure, blind]), codes, np.array([2.0, 0.5])).round(1)
+    array([1.1, 0.5])
+    """
+    if not len(codes):
+        return prior
+    picked = logarithms[:, np.arange(len(codes)), codes].sum(axis=1)
+
+    def loss(exponents: np.ndarray) -> tuple[float, np.ndarray]:
+        total = log_softmax(np.tensordot(exponents, logarithms, axes=1), axis=1)
+        expected = (np.exp(total) * logarithms).sum(axis=(1, 2))
+        value = -total[np.arange(len(codes)), codes].sum() + STRENGTH * ((exponents - prior) ** 2).sum() / 2
+        return float(value), expected - picked + STRENGTH * (exponents - prior)
+
+    return np.asarray(minimize(loss, prior, jac=True, bounds=[(0.0, None)] * len(prior), method="L-BFGS-B").x)
+
+
 def log_loss(probabilities: np.ndarray, codes: np.ndarray) -> float:
     """Mean of minus the logarithm of the right class's probability."""
     return float(-np.log(np.maximum(probabilities[np.arange(len(codes)), codes], TINY)).mean())
@@ -186,22 +229,24 @@ def sharpened(probabilities: np.ndarray, temperature: float | np.ndarray) -> np.
 
 
 def pool(
-    answers: list[tuple[np.ndarray, np.ndarray]], prior: np.ndarray, n: int, temperature: float | np.ndarray
+    answers: list[Answer], prior: np.ndarray, temperature: float, power: float, trust: float, last: float = 1.0
 ) -> np.ndarray:
-    """Mean of probabilities (n objects x classes) by weights of the objects, sharpened; the prior without any weight.
+    """Mean of probabilities, sharpened, and as far as it is trusted their geometric mean to some power; sharpened too.
 
-    The temperature may be a column, one for each object.
+    An object of which nobody says anything has the prior.
 
     Examples
     --------
-    >>> one, other = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])
-    >>> told = [(np.array([1.0, 0.0]), one), (np.array([1.0, 0.0]), other)]
-    >>> pool(told, np.array([0.3, 0.7]), 2, 1.0).tolist()
+    >>> one, other = np.array([[0.8, 0.2], [0.8, 0.2]]), np.array([[0.2, 0.8], [0.2, 0.8]])
+    >>> had = np.array([1.0, 0.0])
+    >>> pool([(had, had, one), (had, 0 * had, other)], np.array([0.3, 0.7]), 1.0, 1.0, 0.0).tolist()
     [[0.5, 0.5], [0.3, 0.7]]
+    >>> pool([(had, had, one), (had, 0 * had, other)], np.array([0.3, 0.7]), 1.0, 1.0, 1.0).round(1).tolist()
+    [[0.8, 0.2], [0.3, 0.7]]
     """
-    total, share = np.zeros((n, len(prior))), np.zeros(n)
-    for weights, probabilities in answers:
-        total += weights[:, None] * probabilities
-        share += weights
-    known = sharpened(total / np.maximum(share, TINY)[:, None], temperature)
-    return np.where(share[:, None] > 0, known, prior)
+    weights, exponents = (np.sum([each[i] for each in answers], axis=0) for i in (0, 1))
+    mean = sum(weight[:, None] * part for weight, _, part in answers) / np.maximum(weights, TINY)[:, None]
+    logarithms = sum(exponent[:, None] * np.log(np.maximum(part, TINY)) for _, exponent, part in answers)
+    product = softmax(power * logarithms / np.maximum(exponents, TINY)[:, None], axis=1)
+    known = sharpened((1 - trust) * sharpened(mean, temperature) + trust * product, last)
+    return np.where(weights[:, None] > 0, known, prior)
