@@ -512,7 +512,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         if not self.n_held_out_ and len(answers) > 1 and free.any():  # their agreement is all that is known
             mean = self._pool(answers)[free]
             agree = [part[free].argmax(axis=1) == mean.argmax(axis=1) for *_, part in answers]
-            self.pool_temperature_ = matching_temperature(mean, float(np.mean(agree)))
+            self.pool_temperature_ *= matching_temperature(mean, float(np.mean(agree)))
         self.memberships_ = self._pool(answers)
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
