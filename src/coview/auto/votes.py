@@ -29,7 +29,7 @@ from sklearn.utils.extmath import randomized_svd
 from coview.clustering.affinity import Graph, leading_vectors, unit_length
 from coview.clustering.spectral import beside_each_other, kmeans_of_parts, nearest_center, strong_columns
 from coview.clustering.view_graphs import NeighborGraphEstimator
-from coview.engines.protocol import few_threads
+from coview.engines.protocol import few_threads, in_threads
 from coview.inspection import one_hot
 from coview.utils import fitted_state as rules
 from coview.utils.progress import counted
@@ -87,11 +87,13 @@ class GraphVoter(NeighborGraphEstimator):
         with few_threads(len(views), self.n_clusters):
             self._scale(views, weights)
             graphs, self.part_weights_ = self._all_graphs(views, weights)
+            ops = self._ops()
+
+            def work(part: Any) -> np.ndarray:
+                return strong_columns(*leading_vectors(Graph.of(part), self.n_clusters, seed, ops))
+
             return [
-                [
-                    strong_columns(*leading_vectors(Graph.of(part), self.n_clusters, seed, self._ops()))
-                    for part in of_scale
-                ]
+                in_threads(work, of_scale) if ops is None else [*map(work, of_scale)]
                 for of_scale in counted(graphs, "scale", len(SCALES))
             ]
 
@@ -189,12 +191,13 @@ def _cluster_rows(rows: np.ndarray, n_parts: int, n_clusters: int, seeds: Sequen
     has = np.array([part.any(axis=1) for part in np.split(rows, n_parts, axis=1)])
     complete = rows[has.all(axis=0)]
     if 2 * len(complete) < has.any(axis=0).sum() or rows.shape[1] <= 2 * n_clusters or len(complete) < n_clusters:
-        return np.column_stack([kmeans_of_parts(rows, n_parts, n_clusters, 1, seed)[1] for seed in seeds])
+        return np.column_stack(in_threads(lambda seed: kmeans_of_parts(rows, n_parts, n_clusters, 1, seed)[1], seeds))
     few = complete @ np.linalg.eigh(complete.T @ complete)[1][:, -2 * n_clusters :]
-    labels = []
-    for seed in seeds:
+
+    def work(seed: int) -> np.ndarray:
         codes = KMeans(n_clusters, n_init=1, random_state=seed).fit(few).labels_
         sizes = np.maximum(np.bincount(codes, minlength=n_clusters), 1)
         centers = (one_hot(codes, n_clusters).T @ complete) / sizes[:, None]
-        labels.append(nearest_center(rows, centers, n_parts))
-    return np.column_stack(labels)
+        return nearest_center(rows, centers, n_parts)
+
+    return np.column_stack(in_threads(work, seeds))

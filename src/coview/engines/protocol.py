@@ -8,7 +8,8 @@ a dict of arrays, or of such dicts.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +38,7 @@ __all__ = [
     "few_threads",
     "find_thread_pools",
     "floating_type",
+    "in_threads",
     "make_block",
     "make_blocks",
     "over_rows",
@@ -292,6 +294,25 @@ def count_threads(n_jobs: int | None) -> int:
     wanted = cores if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
     limits = [pool["num_threads"] for pool in find_thread_pools().info() if pool["user_api"] == "openmp"]
     return max(1, min([wanted, *limits]))
+
+
+def in_threads(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    """Call a function with each item, several at a time; inside a call BLAS and OpenMP have one thread.
+
+    Examples
+    --------
+    >>> in_threads(abs, [-1, 2, -3])
+    [1, 2, 3]
+    """
+    pools, n_threads = find_thread_pools(), count_threads(None)
+
+    def work(item: Any) -> Any:
+        with pools.select(user_api="openmp").limit(limits=1):  # which each thread counts for itself
+            return function(item)
+
+    # calls set the threads of BLAS, which are counted for the process, and would each leave another number behind
+    with pools.limit(limits=1, user_api="blas"), ThreadPoolExecutor(n_threads) as team:
+        return list(team.map(work, items))
 
 
 def over_rows(views: Any, function: Callable[[Views, int], Any]) -> list[Any]:
