@@ -63,8 +63,10 @@ def test_words_that_no_short_text_has_are_found_by_their_characters():
         parts = model.explain(query, hits.ids[0][0], source="label", target="name").contributions
         assert parts[f"word {query.split()[0]}"] > 0 and "word ?" not in parts
     long = {view: [f"{text} " * 6 for text in texts] for view, texts in table.items()}
-    with pytest.raises(ViewsError, match="dogs barking"):
-        CrossModalRetriever(TextViews()).fit(long).search("dogs barking")
+    model = CrossModalRetriever(TextViews()).fit(long)
+    assert {table["label"][i].split()[0] for i in model.search("dogs barking", k=28).ids[0]} == {"dog"}
+    with pytest.raises(ViewsError, match="doggoned"):
+        model.search("doggoned barking")
 
 
 def correlation(a: np.ndarray, b: np.ndarray, mean_a: np.ndarray, mean_b: np.ndarray) -> np.ndarray:
@@ -666,3 +668,12 @@ def test_of_several_rows_those_have_no_hits(texts):
     assert hits.ids[1].tolist() == [None] * 3
     assert hits[0] == texts.search({"title": ["red fox"]}, target="body", k=3)[0]
     assert "no hits" in repr(hits)
+
+
+def test_a_word_in_another_form_outweighs_letters_that_others_share():
+    table = {
+        "label": ["dog", "parking", "hiking boot", "cat"] * 15,
+        "tags": ["pet dog", "car parking", "walk boot", "pet cat"] * 15,
+    }
+    hits = CrossModalRetriever(TextViews()).fit(table).search("dogs barking", k=4)
+    assert {table["label"][i] for i in hits.ids[0]} == {"dog"}

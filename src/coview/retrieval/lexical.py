@@ -26,6 +26,7 @@ from coview.views.views import Views
 __all__ = ["BUCKETS", "SharedWords", "count_words", "hash_words", "spell_words", "weigh_query"]
 
 BUCKETS = 2**20  # that words are hashed to, as in scikit-learn's HashingVectorizer
+ENDING, SHORTEST = 3, 3  # letters that a word may lose at its end, as those of the plural, and that are left of it
 
 Counts = dict[str, sparse.csr_array]
 
@@ -138,7 +139,8 @@ def count_words(
     """Return the hashed words of each view (rows x buckets): of its texts, else of the `names` of its features.
 
     Of texts, without the function words of the view's language; of views of `short` texts, with the character n-grams
-    of the words, in queries of those alone that no indexed object has (`known` tells of each bucket whether one does).
+    of the words. `known` tells of queries and each bucket whether an indexed object has it: a word that none has counts
+    as its longest beginning that one has, else as its n-grams, which count together as one word.
 
     Examples
     --------
@@ -152,10 +154,10 @@ def count_words(
     for name in views.names:
         if name in texts:
             # no signs: sums of colliding words would cancel, and counts must not be negative
-            hasher = FeatureHasher(BUCKETS, input_type="string", alternate_sign=False, dtype=np.float32)
+            hasher = FeatureHasher(BUCKETS, input_type="pair", alternate_sign=False, dtype=np.float32)
             words = map(TextVectorizer(languages.get(name)).build_analyzer(), texts[name])
-            rows = (add_char_ngrams(row, known) for row in words) if name in short else words
-            counts[name] = sparse.csr_array(hasher.transform(rows))
+            parted = ((part for word in row for part in _parts(word, name in short, known)) for row in words)
+            counts[name] = sparse.csr_array(hasher.transform(parted))
         elif name in names:
             rows = sparse.coo_array(sparse.csr_array(views[name], dtype=np.float32))
             columns = hash_words([str(word).lower() for word in names[name]])[rows.col]
@@ -166,33 +168,46 @@ def count_words(
     return counts
 
 
-def add_char_ngrams(words: list[str], known: np.ndarray | None = None) -> list[str]:
-    """Return the words of a text with the character n-grams of those whose buckets are not known.
+def _parts(word: str, short: bool, known: np.ndarray | None) -> list[tuple[str, float]]:
+    """Return what a word counts as, and how much each counts.
 
     Examples
     --------
-    >>> add_char_ngrams(["dog"])
-    ['dog', 'do…', '…dog…', '…og', 'dog…', '…dog']
+    >>> _parts("dog", True, None)
+    [('dog', 1.0), ('do…', 1.0), ('…dog…', 1.0), ('…og', 1.0), ('dog…', 1.0), ('…dog', 1.0)]
+    >>> known = np.zeros(BUCKETS, dtype=bool)
+    >>> known[hash_words(["dog"])] = True
+    >>> _parts("dogs", True, known)
+    [('dog', 1.0)]
     """
-    unknown = words if known is None else [word for word in words if not known[hash_words([word])].any()]
-    return [*words, *(part for word in unknown for part in make_char_ngrams(word))]
+    whole, grams = [(word, 1.0)], [*make_char_ngrams(word)] if short else []
+    if known is None:
+        return [*whole, *((gram, 1.0) for gram in grams)]
+    stems = _stems(word)
+    like = np.flatnonzero(known[hash_words(stems)])
+    return [(stems[like[0]], 1.0)] if like.size else [*whole, *((gram, 1 / len(grams)) for gram in grams)]
+
+
+def _stems(word: str) -> list[str]:
+    """Return a word and its beginnings, up to so many letters shorter."""
+    return [word[:end] for end in range(len(word), min(max(len(word) - ENDING, SHORTEST), len(word)) - 1, -1)]
 
 
 def weigh_query(counts: sparse.csr_array) -> sparse.csr_array:
     """Return the weights of the words of queries (rows x buckets), float32."""
     rows = sparse.csr_array(counts, dtype=np.float32)
-    rows.data = 1 + np.log(np.maximum(rows.data, 1))
+    rows.data = np.minimum(rows.data, 1) + np.log(np.maximum(rows.data, 1))
     return rows
 
 
 def spell_words(views: Views, texts: Mapping[str, list[str]], names: Mapping[str, Any]) -> dict[int, str]:
     """Return the word of each bucket, of the words of a query."""
     words: list[str] = []
-    parts: dict[str, str] = {}  # character n-grams count for their word
+    parts: dict[str, str] = {}  # beginnings and character n-grams count for their word
     for name in views.names:
         if name in texts:
             words += [word for text in texts[name] for word in TextVectorizer().build_analyzer()(text)]
-            parts |= {part: word for word in words for part in make_char_ngrams(word)}
+            parts |= {part: word for word in words for part in (*make_char_ngrams(word), *_stems(word)[::-1])}
         elif name in names:
             used = np.flatnonzero(np.asarray(abs(views[name]).sum(axis=0)).ravel())
             words += [str(names[name][j]).lower() for j in used]
