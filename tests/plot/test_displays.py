@@ -255,70 +255,15 @@ def test_groups_are_called_by_number_and_name(make, data):
     assert len(set(columns)) == len(columns) and {name.split(":")[0] for name in columns} == set(known.groups)
 
 
-def test_candidates_are_bars_of_their_reliability_and_those_not_used_are_gray():
-    table = {"name": ["a", "b", "c"], "weight": [1.0, 0.0, 0.0], "reliability": [0.9, 0.4, np.nan]}
+def test_candidates_are_bars_of_accuracy_and_those_not_used_are_gray():
+    table = {"name": list("abc"), "weight": [1.0, 0, 0], "accuracy": [1.0, 0.4, np.nan], "log_loss": [0.5, 2, np.nan]}
     display = CandidatesDisplay(table).plot()
-    bars = display.ax_.patches
-    assert_allclose([bar.get_width() for bar in bars], [0.9, 0.4, 0.0])
+    bars, texts = display.ax_.patches, display.ax_.texts
+    assert_allclose([bar.get_width() for bar in bars], [1.0, 0.4, 0.0])
     assert len({bar.get_facecolor() for bar in bars}) == 2 and bars[1].get_facecolor() == bars[2].get_facecolor()
+    assert [text.get_text() for text in texts] == ["weight 1.00, log loss 0.50", "not used, log loss 2.00", "not used"]
+    display.figure_.canvas.draw()
+    panel = display.ax_.get_window_extent()
+    assert all(text.get_window_extent().x1 <= panel.x1 for text in texts)
     with pytest.raises(ValueError, match="LinkPLSA was not chosen from candidates"):
         CandidatesDisplay.from_estimator(LinkPLSA(2, random_state=0).fit(np.eye(4)))
-
-
-def test_candidates_of_a_classifier_have_bars_of_accuracy():
-    table = {"name": ["topics", "graph"], "weight": [1.0, 0.0], "accuracy": [0.8, np.nan]}
-    display = CandidatesDisplay(table).plot()
-    assert [bar.get_width() for bar in display.ax_.patches] == [0.8, 0.0]
-    assert "accuracy" in display.ax_.get_xlabel() and not display.ax_.lines
-    display = CandidatesDisplay({**table, "log_loss": [0.5, np.nan]}).plot()
-    assert_allclose(display.ax_.lines[0].get_xdata(), [np.exp(-0.5), np.nan])
-    assert "log loss" in display.ax_.get_xlabel()
-    assert [text.get_text() for text in display.ax_.texts] == ["weight 1.00, log loss 0.50", "not used"]
-
-
-def candidate_table() -> dict:
-    figures, lost = np.array([1.0, 0.9, 0.8, 0.5, 0.3, np.nan, np.nan]), -np.log([1.0, 0.8, 0.5, 0.3, 0.1, np.nan, 1])
-    lost[-1] = np.nan
-    return {"name": ["svm of all views, standardized", *"abcde", "one over the links"],
-            "weight": [0.3, 0.1, 0.1, 0, 0, 0, 0.5], "accuracy": figures, "log_loss": lost}  # fmt: skip
-
-
-@pytest.mark.parametrize("place", ["new", "small", "first", "second", "constrained"])
-def test_texts_about_candidates_lie_within_the_figure_and_over_no_other_panel(place):
-    others: list = []
-    if place == "new":
-        ax = None
-    elif place == "small":
-        ax = pyplot.subplots(figsize=(4, 3))[1]
-    else:
-        both = pyplot.subplots(1, 2, layout="constrained" if place == "constrained" else None)[1]
-        ax, others = both[int(place == "second")], [both[int(place != "second")]]
-    display = CandidatesDisplay(candidate_table()).plot(ax)
-    display.figure_.canvas.draw()
-    texts, names = display.ax_.texts, display.ax_.get_yticklabels()
-    assert len(texts) == 7 and all(text.get_fontsize() > 4 for text in [*texts, *names])
-    panel, whole = display.ax_.get_window_extent(), display.figure_.bbox
-    for text in [*texts, *names, display.ax_.xaxis.label]:
-        box = text.get_window_extent()
-        assert box.x0 >= whole.x0 and box.x1 <= whole.x1 and box.y0 >= whole.y0 and box.y1 <= whole.y1
-        assert not any(box.overlaps(other.get_window_extent()) for other in others)
-    one = display.ax_.transData.transform((1, 0))[0]
-    assert all(one < text.get_window_extent().x0 and text.get_window_extent().x1 <= panel.x1 + 1 for text in texts)
-    assert display.ax_.get_xticks().max() == 1
-
-
-@pytest.mark.parametrize("own_figure", [True, False])
-def test_no_mark_of_a_candidate_covers_a_text(own_figure):
-    values = np.linspace(0.0, 1.0, 9)
-    marks = {"log_loss": [2.9, 1.9, 1.3, 0.7, 0.9, 1.7, 1.2, 0.02, 0.0]}
-    table = {"name": list("abcdefghi"), "weight": values * (values > 0.2), "accuracy": values, **marks}
-    ax = None if own_figure else pyplot.subplots(figsize=(3, 2.5))[1]
-    display = CandidatesDisplay(table).plot(ax)
-    display.figure_.canvas.draw()
-    renderer, axes = display.figure_.canvas.get_renderer(), display.ax_
-    texts = [text.get_window_extent(renderer) for text in axes.texts]
-    radius = 5 * display.figure_.dpi / 72  # wider than any mark
-    points = np.concatenate([axes.transData.transform(line.get_xydata()) for line in axes.lines])
-    assert len(texts) == 9 and len(points) >= 9
-    assert all(box.x0 > x + radius or box.y0 > y + radius or box.y1 < y - radius for box in texts for x, y in points)
-    assert all(not text.overlaps(bar.get_window_extent(renderer)) for text in texts for bar in axes.patches)
