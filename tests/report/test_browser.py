@@ -152,6 +152,18 @@ def test_nothing_is_cut_off(corpus, width, unfolded):
     assert corpus.evaluate(CUT) == []
 
 
+def test_no_text_stands_in_a_column_of_letters_on_a_phone(corpus):
+    corpus.set_viewport_size({"width": 390, "height": 900})
+    corpus.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    thin = """(query) => [...document.querySelectorAll(query)].filter((e) => {
+        const style = getComputedStyle(e);
+        const room = e.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+        return e.textContent.trim().length > 12 && room < 70;
+    }).map((e) => e.textContent)"""
+    for query in (".tree .label", "table.sort td > div", "table.heat tbody th", ".group .title", ".facts dd"):
+        assert corpus.evaluate(thin, query) == [], query
+
+
 def test_names_on_the_map_do_not_cover_each_other(corpus):
     boxes = [tag.bounding_box() for tag in corpus.locator(".tag-g").all()]
     assert len(boxes) == 22

@@ -52,7 +52,7 @@ class Report:
     >>> report
     Report of PLSA: 50 objects, 2 views
       title: PLSA report
-      sections: Topics, Tree, Views, Outliers, Scores, Data, Model
+      sections: Topics, Tree, Outliers, Views, Scores, Data, Model
       .save("report.html") writes the page, notebooks show it, .summary holds its figures as a dict
     >>> report.summary["groups"]["count"]
     3
@@ -148,8 +148,8 @@ def make_report(
         Fit five copies of a topic model or clusterer with other seeds, and show for each group how much of it they find
         again; X must be the objects of the fit. It takes as long as five fits; see `coview.refit_stability`.
     max_objects : int, optional
-        Most objects that are read; of more a random sample. By default 5,000, or as many as have half a million values
-        that are not zero, so that a report takes seconds.
+        Most objects that are read; of more a random sample. By default 5,000 (3,000 of a raw table), or as many as
+        have half a million values that are not zero, so that a report takes seconds.
     map_method : {"tsne", "pca", "umap", "auto"}, default="tsne"
         How objects are placed in the plane; UMAP needs the package umap-learn, "auto" uses it where it is installed.
     title : str, optional

@@ -56,6 +56,7 @@ __all__ = ["summarize"]
 
 MOST_OBJECTS, MOST_NONZEROS = 5_000, 500_000  # read for the measures; of more a sample
 VIEW_OBJECTS, VIEW_NONZEROS = 3_000, 300_000  # of these, read once more from each view alone and without each
+MOST_TEXTS = 3_000  # objects of a raw table, whose texts take longer to read than all else
 LEAST_OBJECTS = 1_000  # however full they are
 MAP_OBJECTS = 3_000
 FEATURES = 10  # of a group in one view
@@ -210,8 +211,8 @@ def _read(inspection: Inspection, X: Any, y: Any, max_objects: int | None) -> _O
     if isinstance(X, LazyViews):  # no more is read from disk than is needed
         n, rows = len(X), sample_positions(len(X), most)
         views = inspection.prepare_views(X[rows])
-    elif raw is not None and raw.n_rows > most:  # nor more texts
-        n, rows = raw.n_rows, sample_positions(raw.n_rows, most)
+    elif raw is not None and raw.n_rows > (few := most if max_objects else MOST_TEXTS):
+        n, rows = raw.n_rows, sample_positions(raw.n_rows, few)
         views = inspection.prepare_views(raw.take(rows))
     else:
         views = inspection.prepare_views(X)
