@@ -10,6 +10,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from coview import (
     AutoClassifier,
@@ -23,7 +25,7 @@ from coview import (
 )
 from coview.plot.style import PALETTE
 from coview.report.charts import HEIGHT, LINE, WIDTH, _moved_apart
-from coview.report.render import render_page
+from coview.report.render import _breakable, render_page
 
 VOID = {"meta", "input", "br", "wbr", "circle", "line", "path", "rect"}
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
@@ -248,3 +250,15 @@ def test_labels_on_the_map_do_not_cover_each_other():
 def test_groups_have_the_colors_of_the_displays(make):
     text = make_report(make("PLSA")).html
     assert re.findall(r"--c\d+: (#\w+)", text)[: len(PALETTE)] == list(PALETTE)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(alphabet=st.sampled_from("<>&\"'$/;{}script= ._\\"), max_size=40))
+def test_breaks_leave_the_text(text):
+    seen: list[str] = []
+    parser = HTMLParser(convert_charrefs=True)
+    parser.handle_data = seen.append
+    parser.handle_starttag = lambda tag, attrs: seen.append("" if tag == "wbr" else f"<{tag}>")
+    parser.feed(_breakable(text))
+    parser.close()
+    assert "".join(seen) == text
