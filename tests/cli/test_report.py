@@ -53,7 +53,7 @@ def test_json_is_what_the_page_says(folder):
     ran = coview(folder / "m.coview", "--view", f"view0={folder / 'view0.npy'}", "--json")
     found = json.loads(ran.stdout)
     assert found["data"]["absent"] == ["view1"]
-    assert f"view0={folder / 'view0.npy'}" in found["reproduce"]["commands"][-1]
+    assert str(folder / "view0.npy") in found["files"]["data"]
 
 
 def test_labels_need_the_objects(folder):
@@ -104,8 +104,7 @@ def test_by_asks_for_columns_of_the_table(tmp_path):
     ran = coview(tmp_path / "m.coview", "--table", tmp_path / "t.csv", "--by", "date, venue", "--json")
     assert ran.exit_code == 0, ran.output
     said = json.loads(ran.stdout)
-    assert "--by date,venue" in said["reproduce"]["commands"][-1]
-    assert "by=['date', 'venue']" in said["reproduce"]["code"]
+    assert said["files"] == {"model file": str(tmp_path / "m.coview"), "table": str(tmp_path / "t.csv")}
     found = said["prevalence"]
     assert [(part["by"], part["kind"]) for part in found] == [("date", "time"), ("venue", "category")]
     assert max(found[1]["share"][0]) > 0.8

@@ -569,17 +569,11 @@ def test_rows_that_are_read_when_needed(tmp_path):
     assert_array_equal(model.fit(lazy).predict(X), expected)
 
 
-def test_a_report_tells_the_edits_and_how_to_make_them_again(model):
+def test_a_report_tells_the_edits(model):
     model.merge([0, 3], name="<b>").split(1, X).mark_noise(2)
     page = make_report(model, X)
     assert page.summary["model"]["edits"] == model.log()
     assert "<li>mark 2 as noise</li>" in page.html and "<b>&" not in page.html and "'<b>'" not in page.html
-    lines = page.summary["reproduce"]["code"].split("\n")
-    (start,) = (i for i, line in enumerate(lines) if line.startswith("model = "))
-    (end,) = (i for i, line in enumerate(lines) if line.startswith("save("))
-    scope = {"EditedModel": EditedModel, "LinkPLSA": LinkPLSA, "X": X}
-    exec("\n".join(lines[start:end]), scope)
-    assert_same(answers(scope["model"]), answers(model))
     assert repr(inspect(model)).endswith("edited by hand: 3 edits")
 
 
@@ -590,7 +584,7 @@ def test_headlines_name_the_model_that_was_fitted(model):
         edited.merge([0, 1])
         assert inspect(edited).title == f"Edited {name}" and inspect(edited).name == "EditedModel"
     page = make_report(model, X, held_out=False)
-    assert page.summary["title"] == "Edited LinkPLSA report" and "<li>Edited LinkPLSA sorts" in page.html
+    assert page.summary["title"] == "Edited LinkPLSA report" and "<h1>Edited LinkPLSA report</h1>" in page.html
     assert Service(model).title == "Edited LinkPLSA"
 
 

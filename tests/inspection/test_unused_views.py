@@ -75,7 +75,7 @@ def test_the_explorer_compares_and_shows_none_of_them(movies, clustering):
 def test_the_report_judges_none_of_them_and_says_so(movies, clustering):
     report = make_report(clustering, *movies)
     assert [row["name"] for row in report.summary["views"]["rows"]] == ["title", "genres"]
-    assert "from 2 views (title, genres); not used: money, rating." in report.html
+    assert "from 2 views: title, genres. Not used: money, rating." in report.html
 
 
 def test_a_classifier_has_none_of_views_that_no_candidate_sees(movies, fit_auto):

@@ -40,8 +40,6 @@ def test_classes_above_the_labels_count_with_an_ontology(tmp_path):
         **page.summary,
         "hierarchy": make_report(MODEL, DATA.views, NAMES, ontology=COLORS, **QUICK).summary["hierarchy"],
     }
-    assert f"--ontology {tmp_path / 'colors.json'}" in page.summary["reproduce"]["commands"][-1]
-    assert f'ontology="{tmp_path / "colors.json"}"' in page.summary["reproduce"]["code"]
 
 
 def test_without_labels_there_is_the_tree_alone_and_objects_of_the_fit_have_classes_too():

@@ -8,7 +8,6 @@ import re
 import pytest
 
 from coview import Report, make_report
-from coview.report import report as report_module
 
 
 def test_every_estimator_reports(model):
@@ -29,14 +28,6 @@ def test_as_text_it_says_what_is_on_the_page_and_how_to_get_it(make, data):
     assert title == "  title: Pages\\x1b" and 'save("report.html")' in how
     links = re.findall('<li><a href="#[a-z]+">([^<]+)</a>', report.html)
     assert sections == f"  sections: {', '.join(links)}" and "Scores" in links
-
-
-def test_sections_are_rendered_once_however_often_it_is_printed(make, monkeypatch):
-    report, calls = make_report(make("PLSA")), []
-    render = report_module.render_sections
-    monkeypatch.setattr(report_module, "render_sections", lambda summary: calls.append(1) or render(summary))
-    assert repr(report) == repr(report) == str(report)
-    assert len(calls) == 1
 
 
 def test_it_is_written_to_the_path(make, data, tmp_path):

@@ -33,11 +33,11 @@ from coview.inspection.choice import (
     describe_votes,
     of_lowest_level,
 )
-from coview.inspection.features import Features
+from coview.inspection.features import Features, holds_categories
 from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
 from coview.inspection.memberships import dense, label_codes, one_hot, shares_of
-from coview.inspection.names import NAMED_BY_FEATURES, characteristic_names, keyed_name, own_names
+from coview.inspection.names import NAMED_BY_FEATURES, characteristic_names, keyed_name, measured_names, own_names
 from coview.inspection.outliers import OutlierTable, find_outliers
 from coview.inspection.prevalence import PrevalenceTable, check_one_column, group_prevalence, named_columns
 from coview.inspection.quality import QualityTable, group_quality
@@ -828,18 +828,24 @@ class Inspection:
             return self.groups if self.kind != "component" else [f"component {name}" for name in self.groups]
         features = {view: part for view, part in features.items() if self.views[view].feature_names is not None}
         words = {view: part for view, part in features.items() if part.deviations is None}
-        features = words or features  # "price" alone does not say whether it is high
+        features = words or features
         judged = dict(zip(self.relations.get("view", ()), self.relations.get("verdict", ())))
         told = {view: part for view, part in features.items() if judged.get(view) != "noise"}
         features = told or features  # a view of noise has words that go with a group by chance alone
         named = {view: self.feature_names(view) for view in features}
+        fallback = [f"{self.kind} {key}" for key in self.groups]
+        if features and not words:
+            return measured_names({view: part.strengths for view, part in features.items()}, named, fallback)
+        for view, part in features.items():
+            if len(self.views) > 1 and holds_categories(part):  # "no" alone does not say of what
+                named[view] = [f"{view}: {name}" for name in named[view]]
         reading = self.training
         sizes = None if reading.memberships is None else reading.memberships.sum(axis=0)
         if sizes is None and reading.codes is not None:
             sizes = np.bincount(reading.codes[reading.codes >= 0], minlength=len(self.groups))
         weights = {view: part.strengths for view, part in features.items()}
         frequencies = {view: part.frequencies for view, part in features.items() if part.frequencies is not None}
-        return characteristic_names(weights, named, [f"{self.kind} {key}" for key in self.groups], sizes, frequencies)
+        return characteristic_names(weights, named, fallback, sizes, frequencies)
 
     def topic_names(self, view: str) -> list[str]:
         """Return names of the topics below the groups in a view, by their most characteristic features.

@@ -37,6 +37,7 @@ __all__ = [
     "feature_names",
     "features_by_view",
     "group_names",
+    "holds_categories",
     "holds_vectors",
     "is_measured",
     "mean_features",
@@ -201,6 +202,24 @@ def holds_vectors(inspection: Inspection, view: str, views: Views | None = None)
     """
     named = inspection.views[view].feature_names is not None or (views is not None and view in views.feature_names)
     return not named and is_measured(inspection, view, views)
+
+
+def holds_categories(features: Features, matrix: Any = None) -> bool:
+    """Tell whether no object has two features of a view, as of a column of categories.
+
+    Objects tell where they are given, else the shares of the objects of each group that have a feature.
+
+    Examples
+    --------
+    >>> shares = np.array([[0.7, 0.3], [0.0, 1.0]])
+    >>> holds_categories(Features(shares, frequencies=shares)), holds_categories(Features(shares), [[1, 1], [0, 1]])
+    (True, False)
+    """
+    if matrix is not None:
+        present = matrix if sparse.issparse(matrix) else np.asarray(matrix)
+        return int(np.asarray((present != 0).sum(axis=1)).max(initial=0)) < 2
+    shares = features.frequencies
+    return shares is not None and bool(shares.sum(axis=1).max(initial=0) <= 1 + 1e-5)
 
 
 def is_measured(inspection: Inspection, view: str, views: Views | None) -> bool:

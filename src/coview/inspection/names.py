@@ -32,18 +32,21 @@ import numpy as np
 from coview.preprocessing.vectorizer import is_char_ngram
 
 __all__ = [
+    "LEAST_DEVIATION",
     "NAMED_BY_FEATURES",
     "WORDS",
     "characteristic_names",
     "distinct_names",
     "first_words",
     "keyed_name",
+    "measured_names",
     "own_names",
     "same_word",
 ]
 
 NAMED_BY_FEATURES = ("topic", "cluster")  # kinds of groups
 WORDS = 3  # of a name
+LEAST_DEVIATION = 0.5  # standard deviations, below which a group is about average in a measurement
 _CANDIDATES = 40  # features of a group and view that are looked at
 _FREQUENCY = 0.4  # how much the frequency counts beside the lift
 _LEAST_LIFT = 0.25  # as a power of the largest lift that there can be
@@ -94,6 +97,38 @@ def characteristic_names(
         ranked = [first or second for first, second in zip(ranked, _ranked(usual, names, len(fallback), sizes))]
     chosen = [first_words(each, n_words) for each in ranked]
     return distinct_names([", ".join(each) or other for each, other in zip(chosen, fallback)], fallback)
+
+
+def measured_names(
+    deviations: Mapping[str, np.ndarray],
+    names: Mapping[str, Sequence[str]],
+    fallback: Sequence[str],
+    n_words: int = WORDS,
+) -> list[str]:
+    """Return names of groups by the measurements in which they are far from the mean of all objects, above or below.
+
+    Parameters
+    ----------
+    deviations : dict of ndarray (n_groups, n_features)
+        How far the mean of each group lies from that of all, in standard deviations, by view.
+    names : dict of sequences of str
+        Names of the measurements.
+    fallback : sequence of str
+        Names for groups that are about average in all of them.
+    n_words : int, default=3
+        Most measurements of a name.
+
+    Examples
+    --------
+    >>> measured_names({"person": np.array([[1.2, -0.1], [-0.6, 0.9]])}, {"person": ["age", "price"]}, ["0", "1"])
+    ['high age', 'high price, low age']
+    """
+    columns = [str(name) for view in deviations for name in names[view]]
+    found = []
+    for row in np.hstack(list(deviations.values())):
+        far = [j for j in np.argsort(-np.abs(row), kind="stable")[:n_words] if abs(row[j]) >= LEAST_DEVIATION]
+        found.append(", ".join(f"{'high' if row[j] > 0 else 'low'} {columns[j]}" for j in far))
+    return distinct_names([name or other for name, other in zip(found, fallback)], fallback)
 
 
 def own_names(keys: Sequence[str], names: Sequence[str], kind: str) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 Topics, clusters and classes are read through the features of the largest weights. Those of a good group occur together
 in the objects (coherence), and stand in no other group's list (exclusivity, diversity); see `coview.metrics`. A view of
-vectors has no features to read, a view of measurements none that occur, and those of a category never occur together:
-such views are left out, and views with fewer features than count.
+vectors has no features to read, a view of measurements none that occur, and texts of two words or a category have no
+ten features that could occur together: such views are left out, and views with fewer features than count.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["QualityTable", "group_quality"]
 
 MOST_OBJECTS = 100_000  # that coherence is counted in
+FEWEST_TOGETHER = 3  # features of an object, of fewer it is no news which occur together
 
 
 class QualityTable(ColumnTable):
@@ -86,7 +87,7 @@ def group_quality(inspection: Inspection, views: Views, codes: np.ndarray | None
         if view not in views or views.n_features[view] < n_features:
             continue
         weights, occurs = np.maximum(features.weights, 0.0), _occurrences(views, view)
-        if _excludes(occurs) or not len(weights):
+        if _count_features(occurs) < FEWEST_TOGETHER or not len(weights):
             continue
         columns["group"] += [str(key) for key in inspection.groups]
         columns["name"] += inspection.group_names
@@ -105,6 +106,7 @@ def _occurrences(views: Views, view: str) -> Any:
     return views[view] if len(rows) == len(views) else take_rows(views[view], rows)
 
 
-def _excludes(matrix: Any) -> bool:
-    """Whether no object has two features, as of the values of one category."""
-    return int(np.asarray((matrix > 0).sum(axis=1)).max(initial=0)) < 2
+def _count_features(matrix: Any) -> float:
+    """Median number of features of the objects that have any."""
+    counts = np.asarray((matrix > 0).sum(axis=1)).reshape(-1)
+    return float(np.median(counts[counts > 0])) if counts.any() else 0.0

@@ -108,6 +108,17 @@ class Table:
         ids = None if self.ids is None else self.ids[:n]
         return Table({name: source[:n] for name, source in self.sources.items()}, min(n, self.n_rows), ids)
 
+    def take(self, rows: np.ndarray) -> Table:
+        """Return some of the rows, without reading the others."""
+        places = rows.tolist()
+        sources = {
+            name: source[places]
+            if isinstance(source, np.ndarray) or hasattr(source, "to_list")
+            else [source[i] for i in places]
+            for name, source in self.sources.items()
+        }
+        return Table(sources, len(places), None if self.ids is None else self.ids[places])
+
     def cells(self, name: Any) -> list[Any]:
         """Return the values of a column as Python's objects, None where there is none."""
         source = self.sources[name]

@@ -14,9 +14,8 @@ from coview.assignment.ontology import Ontology
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, inspect
 from coview.inspection.prevalence import named_columns
-from coview.report.model import describe_model, describe_reproduction
-from coview.report.page import render_page
-from coview.report.sections.order import render_sections
+from coview.report.model import describe_model
+from coview.report.render import list_sections, render_page
 from coview.report.summary import summarize
 from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import to_jsonable
@@ -53,7 +52,7 @@ class Report:
     >>> report
     Report of PLSA: 50 objects, 2 views
       title: PLSA report
-      sections: At a glance, Topics, Map, Scores, Views, Outliers, Data, Model, Reproduce
+      sections: Topics, Tree, Outliers, Views, Scores, Data, Model
       .save("report.html") writes the page, notebooks show it, .summary holds its figures as a dict
     >>> report.summary["groups"]["count"]
     3
@@ -66,10 +65,6 @@ class Report:
     def html(self) -> str:
         """HTML source of the page."""
         return render_page(self.summary)
-
-    @cached_property
-    def _section_names(self) -> list[str]:
-        return [name for _, _, name, *_ in render_sections(self.summary)]
 
     def save(self, path: str | Path) -> Path:
         """Write the page to one file atomically and return its path.
@@ -93,7 +88,7 @@ class Report:
         lines = [
             self._headline(),
             f"title: {printable(self.summary['title'])}",
-            f"sections: {', '.join(self._section_names)}",
+            f"sections: {', '.join(name for _, _, name in list_sections(self.summary))}",
             '.save("report.html") writes the page, notebooks show it, .summary holds its figures as a dict',
         ]
         return "\n  ".join(lines)
@@ -126,7 +121,7 @@ def make_report(
     table: str | None = None,
     saved_with: dict[str, str] | None = None,
 ) -> Report:
-    """Create a one-page report on a fitted model: its data, its scores and what each view contributes.
+    """Create a one-page report on a fitted model: what is in the data, how well it did, what each view contributes.
 
     Parameters
     ----------
@@ -148,19 +143,19 @@ def make_report(
     held_out : bool or "auto", default="auto"
         Without `y_fit`: fit a copy of the model with a quarter of the labels hidden (of the objects, where it takes no
         labels), and judge its views, and a classifier itself, on those. "auto" does so where iterations of the fit took
-        less than 20 seconds, and gives the copy of the model 10 seconds.
+        less than 10 seconds, and gives the copy of the model 5 seconds.
     stability : bool, default=False
         Fit five copies of a topic model or clusterer with other seeds, and show for each group how much of it they find
         again; X must be the objects of the fit. It takes as long as five fits; see `coview.refit_stability`.
     max_objects : int, optional
-        Most objects that are read; of more a random sample. By default 20,000, or as many as have a million values that
-        are not zero, so that a report takes seconds.
+        Most objects that are read; of more a random sample. By default 5,000 (3,000 of a raw table), or as many as
+        have half a million values that are not zero, so that a report takes seconds.
     map_method : {"tsne", "pca", "umap", "auto"}, default="tsne"
         How objects are placed in the plane; UMAP needs the package umap-learn, "auto" uses it where it is installed.
     title : str, optional
         Heading of the report.
     model_path : str, optional
-        Where the model is saved, for the commands that repeat it.
+        Where the model is saved; the report names the files that it was made from.
     data : str or {view: path}, optional
         Folder of the views, or a file for each view, for the same.
     labels : str, optional
@@ -196,23 +191,14 @@ def make_report(
     known = ontology if ontology_path is None else Ontology.read(ontology_path)
     if known is not None and not isinstance(known, Ontology):
         raise ParameterError(f"must be an Ontology or the path of one, got {short(known)}.", parameter="ontology")
+    made_from = {"model file": model_path, "data": data, "labels": labels, "table": table}
     with progress("report"):
         summary = {
             "format": FORMAT,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "title": title or f"{inspection.title} report",
             "model": describe_model(inspection, saved_with),
-            "reproduce": describe_reproduction(
-                inspection,
-                model_path=model_path,
-                data=data,
-                labels=labels,
-                table=table,
-                by=list(columns),
-                labeled=y is not None,
-                stability=stability,
-                ontology=ontology_path if ontology is None or ontology_path is not None else "ontology.json",
-            ),
+            "files": {name: str(path) for name, path in made_from.items() if path is not None} or None,
             **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns, stability, known),
         }
     return Report(

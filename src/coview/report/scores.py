@@ -4,7 +4,7 @@
 
 Views are judged by what is predicted from one of them alone, and from all but one. A model flatters itself on what it
 has learned from, and flatters each view likewise. So a copy is fitted with a quarter of the labels hidden (of the
-objects, where a model takes no labels) where that is quick, for at most 10 seconds where the model has a time budget,
+objects, where a model takes no labels) where that is quick, for at most 5 seconds where the model has a time budget,
 and predicts those.
 """
 
@@ -32,8 +32,8 @@ from coview.views.views import PLAIN, Views
 __all__ = ["Holdout", "check_values", "describe_holdout", "hold_out", "score_labels", "score_values", "score_views"]
 
 HIDDEN_SHARE = 0.25
-QUICK_SECONDS = 20.0  # iterations that took longer are not repeated unasked
-COPY_SECONDS = 10.0  # that a copy may take unasked, its start included, where the model has a time budget
+QUICK_SECONDS = 10.0  # iterations that took longer are not repeated unasked
+COPY_SECONDS = 5.0  # that a copy may take unasked, its start included, where the model has a time budget
 QUICK_OBJECTS = 5_000  # the same for models that do not say how long their fit took
 QUICK_VALUES = 2_000  # the same for regressors
 MOST_PAIRS = 1_000  # predictions that are drawn

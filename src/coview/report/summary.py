@@ -18,17 +18,24 @@ from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection, Reading
 from coview.inspection.by_view import ViewReadings, read_as_fitted, read_by_view, read_objects
 from coview.inspection.captions import LOOKED_AT, caption_column
-from coview.inspection.features import feature_names, features_by_view, group_names, holds_vectors, top_features
+from coview.inspection.features import (
+    feature_names,
+    features_by_view,
+    group_names,
+    holds_categories,
+    holds_vectors,
+    top_features,
+)
 from coview.inspection.hierarchy import group_hierarchy
 from coview.inspection.labels import label_tree
 from coview.inspection.measures import fit_curves
-from coview.inspection.names import own_names
+from coview.inspection.names import LEAST_DEVIATION, own_names
 from coview.inspection.objects import disputed_objects, distinctive_features, map_objects, place, typical_objects
 from coview.inspection.prevalence import group_prevalence
 from coview.inspection.quality import group_quality
 from coview.inspection.vectors import nearest_in_groups
 from coview.model_selection.stability import refit_stability
-from coview.preprocessing.columns import RawTransformer, as_table
+from coview.preprocessing.columns import RawTransformer, Table, as_table
 from coview.report.scores import (
     Holdout,
     check_values,
@@ -47,8 +54,9 @@ from coview.views.views import Views
 
 __all__ = ["summarize"]
 
-MOST_OBJECTS, MOST_NONZEROS = 20_000, 1_000_000  # read for the measures; of more a sample
+MOST_OBJECTS, MOST_NONZEROS = 5_000, 500_000  # read for the measures; of more a sample
 VIEW_OBJECTS, VIEW_NONZEROS = 3_000, 300_000  # of these, read once more from each view alone and without each
+MOST_TEXTS = 3_000  # objects of a raw table, whose texts take longer to read than all else
 LEAST_OBJECTS = 1_000  # however full they are
 MAP_OBJECTS = 3_000
 FEATURES = 10  # of a group in one view
@@ -58,12 +66,13 @@ QUALITY_FEATURES = 10  # of each group, as in other libraries
 STABILITY_FITS = 5
 MOST_TOPICS = 12  # of a view, the largest
 MOST_COMPONENTS = 12
+BRIEF = 3  # features of a view that stand beside a group's name
 TYPICAL, TYPICAL_WORDS = 3, 4  # objects of a group, and features of each in a view
 DISPUTED = 8  # objects
 SHOWN_OUTLIERS = 8
 FEWEST_JUDGED = 50  # objects, of fewer it is not known what is usual
 TEXT_LETTERS = 110  # of an object's text
-QUERIES, SHOWN_QUERIES, HITS = 200, 5, 10  # of searches
+QUERIES, HITS = 200, 10  # of searches
 STAGES = (
     "reading the objects",
     "fitting a copy for held-out scores",
@@ -156,13 +165,14 @@ def _sections(
     )
     _tell("describing the groups")
     sorts = inspection.kind in ("class", "cluster", "topic") and inspection.retriever is None
+    names = _group_names(inspection, objects)
     summary: dict[str, Any] = {
         "noun": inspection.kind if sorts or inspection.kind == "value" else None,
-        "group_names": _group_names(inspection, objects),
+        "group_names": names,
         "data": _describe_data(inspection, objects),
         "curves": fit_curves(inspection),
         "scores": None,
-        "groups": _describe_groups(inspection, objects),
+        "groups": _describe_groups(inspection, objects, names),
         "topics": _describe_topics(inspection),
         "quality": _describe_quality(inspection, objects) if sorts else None,
         "hierarchy": _describe_hierarchy(inspection, objects, ontology) if sorts else None,
@@ -197,9 +207,13 @@ def _read(inspection: Inspection, X: Any, y: Any, max_objects: int | None) -> _O
         rows = np.arange(n or 0)
         return _Objects(reading, rows, n, None, inspection.training.ids, None, *_labels(inspection, y, n, rows))
     most = MOST_OBJECTS if max_objects is None else check_count("max_objects", max_objects)
+    raw = None if isinstance(X, (Views, LazyViews)) else _as_raw_table(inspection, X)
     if isinstance(X, LazyViews):  # no more is read from disk than is needed
         n, rows = len(X), sample_positions(len(X), most)
         views = inspection.prepare_views(X[rows])
+    elif raw is not None and raw.n_rows > (few := most if max_objects else MOST_TEXTS):
+        n, rows = raw.n_rows, sample_positions(raw.n_rows, few)
+        views = inspection.prepare_views(raw.take(rows))
     else:
         views = inspection.prepare_views(X)
         n, rows = len(views), np.arange(len(views))
@@ -216,13 +230,20 @@ def _read(inspection: Inspection, X: Any, y: Any, max_objects: int | None) -> _O
     return _Objects(reading, rows, n, views, ids, texts, labels, codes, classes, kept is not None)
 
 
+def _as_raw_table(inspection: Inspection, X: Any) -> Table | None:
+    """What a model makes views of; None where it takes views."""
+    if not isinstance(inspection.front, RawTransformer):
+        return None
+    read = inspection.front.text_columns()
+    return as_table(X, bare=read[0] if read else None)
+
+
 def _texts(inspection: Inspection, X: Any, rows: np.ndarray) -> list[str] | None:
     """The texts of some rows of a raw table in the column that tells them best, such as titles; None without texts."""
-    front = inspection.front
-    if isinstance(X, (Views, LazyViews)) or not isinstance(front, RawTransformer):
+    table = None if isinstance(X, (Views, LazyViews)) else _as_raw_table(inspection, X)
+    if table is None:
         return None
-    read = front.text_columns()
-    table = as_table(X, bare=read[0] if read else None)
+    read = inspection.front.text_columns()
     first = table.head(LOOKED_AT)
     names = [name for name in first.names if name != inspection.id_column]
     columns: dict[Any, Sequence[Any]] = {name: first.cells(name) for name in names}
@@ -237,7 +258,7 @@ def _texts(inspection: Inspection, X: Any, rows: np.ndarray) -> list[str] | None
     if chosen is None:
         return None
     texts = [" ".join(str(columns[chosen][row] or "").split()) for row in rows.tolist()]
-    return [text if len(text) <= TEXT_LETTERS else text[: TEXT_LETTERS - 1] + "…" for text in texts]
+    return [text if len(text) <= TEXT_LETTERS else f"{text[:TEXT_LETTERS].rsplit(' ', 1)[0]} …" for text in texts]
 
 
 def _labels(inspection: Inspection, y: Any, n: int | None, rows: np.ndarray) -> tuple[Any, ...]:
@@ -297,17 +318,12 @@ def _describe_data(inspection: Inspection, objects: _Objects) -> dict[str, Any]:
 def _describe_view(name: str, matrix: Any, present: np.ndarray) -> dict[str, Any]:
     n, width = matrix.shape
     counts = np.asarray((matrix != 0).sum(axis=1)).reshape(-1)
-    stored, counts = int(counts.sum()), counts[present]
     return {
         "name": name,
         "n_features": int(width),
-        "kind": "sparse" if sparse.issparse(matrix) else "dense",
-        "dtype": str(matrix.dtype),
-        "nonzeros": stored,
-        "density": stored / max(n * width, 1),
-        "per_object": float(np.median(counts)) if counts.size else 0.0,
+        "density": int(counts.sum()) / max(n * width, 1),
+        "per_object": float(np.median(counts[present])) if present.any() else 0.0,
         "missing": float(1 - present.mean()) if n else 0.0,
-        "empty": float((counts == 0).mean()) if counts.size else 0.0,
     }
 
 
@@ -317,18 +333,19 @@ def _group_names(inspection: Inspection, objects: _Objects) -> dict[str, str]:
     return own_names(inspection.groups, names, inspection.kind)
 
 
-def _describe_groups(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
+def _describe_groups(inspection: Inspection, objects: _Objects, called: Mapping[str, str]) -> dict[str, Any] | None:
     """Size, most common label and features of each group; of components the features at either end."""
     if inspection.kind == "value" or not inspection.groups:
         return None
     reading, names = objects.reading, _names(inspection, objects.views)
     features = features_by_view(inspection, objects.views, reading.codes)
+    deviations = {view: part.deviations is not None for view, part in features.items()}
     section = {
         "noun": inspection.kind,
         "count": len(inspection.groups),
         "origin": {view: part.origin for view, part in features.items()},
         "probabilities": {view: part.probabilities for view, part in features.items()},
-        "deviations": {view: part.deviations is not None for view, part in features.items()},
+        "deviations": deviations,
     }
     if inspection.kind == "component":
         return {**section, "items": _component_ends(inspection, features, names)} if features else None
@@ -338,14 +355,42 @@ def _describe_groups(inspection: Inspection, objects: _Objects) -> dict[str, Any
         if reading.codes is None
         else np.bincount(reading.codes[reading.codes >= 0], minlength=len(inspection.groups))
     )
+    categories = [
+        view
+        for view, part in features.items()
+        if holds_categories(part, objects.views[view] if objects.views is not None and view in objects.views else None)
+    ]
     items = []
     for position, g in enumerate(_largest_first(objects.reading.codes, len(inspection.groups))[:MOST_GROUPS].tolist()):
         item: dict[str, Any] = {"name": inspection.groups[g], "index": position}
         if sizes is not None:
             item["size"], item["share"] = int(sizes[g]), float(sizes[g] / max(sizes.sum(), 1))
             item["label"] = _most_common_label(objects, g) if inspection.kind != "class" else None
-        items.append({**item, "features": {view: lists[g] for view, lists in top.items()}})
+        item["features"] = {view: lists[g] for view, lists in top.items()}
+        known = called.get(item["name"], "").split(", ")
+        items.append({**item, "about": _describe_briefly(item["features"], deviations, categories, known)})
     return {**section, "items": items, "moved": _moved_since_the_fit(inspection, objects)}
+
+
+def _describe_briefly(
+    features: Mapping[str, list[tuple[str, float, float]]],
+    deviations: Mapping[str, bool],
+    categories: Sequence[str],
+    known: Sequence[str],
+) -> list[str]:
+    """What tells a group from the others, beside what its name says already: a few features of each view.
+
+    Of measurements, those in which the group is about average say nothing.
+    """
+    said: list[str] = []
+    for view, lists in features.items():
+        if deviations[view]:
+            lists = [feature for feature in lists if abs(feature[1]) >= LEAST_DEVIATION]
+            texts = [f"{'high' if value > 0 else 'low'} {name}" for name, value, _ in lists]
+        else:
+            texts = [f"{view}: {name}" if view in categories else name for name, *_ in lists]
+        said += [text for text in texts if text not in known][:BRIEF]
+    return list(dict.fromkeys(said))
 
 
 def _moved_since_the_fit(inspection: Inspection, objects: _Objects) -> int | None:
@@ -434,7 +479,7 @@ def _describe_outliers(inspection: Inspection, objects: _Objects) -> dict[str, A
 
 
 def _describe_quality(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
-    """Coherence and exclusivity of the groups by view; of many groups the most and the least coherent ones."""
+    """Coherence and diversity of the groups by view; of many groups the most and the least coherent ones."""
     if objects.views is None:
         return None
     found = group_quality(inspection, objects.views, objects.reading.codes, QUALITY_FEATURES)
@@ -450,7 +495,7 @@ def _describe_quality(inspection: Inspection, objects: _Objects) -> dict[str, An
         "noun": inspection.kind,
         "n_features": QUALITY_FEATURES,
         "views": [
-            {"name": view, **{name: means.get(name) for name in (*found.NUMBERS, "diversity")}}
+            {"name": view, "npmi": means.get("npmi"), "diversity": means["diversity"]}
             for view, means in found.means.items()
         ],
         "groups": [
@@ -755,11 +800,11 @@ def _words_of(inspection: Inspection, views: Views, rows: list[int], n: int) -> 
 
 
 def _describe_search(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
-    """How often one view of an object finds another of its views, and a few searches to look at."""
+    """How often one view of an object finds another of its views."""
     retriever, views = inspection.retriever, objects.views
     if retriever is None:
         return None
-    section: dict[str, Any] = {"indexed": len(retriever.indexed_ids()), "pairs": [], "examples": []}
+    section: dict[str, Any] = {"indexed": len(retriever.indexed_ids()), "pairs": []}
     if views is None:
         return section
     ids = np.arange(len(views)) if views.ids is None else np.asarray(views.ids)
@@ -788,32 +833,4 @@ def _describe_search(inspection: Inspection, objects: _Objects) -> dict[str, Any
             same = (labels == y[queries][:, None])[y[queries] >= 0]
             pair["same_label"] = float(same.mean()) if same.size else None
         section["pairs"].append(pair)
-        if not section["examples"]:
-            section["examples"] = _example_searches(
-                inspection, views, queries[:SHOWN_QUERIES], ids, hits, source, target
-            )
     return section
-
-
-def _example_searches(
-    inspection: Inspection, views: Views, queries: np.ndarray, ids: np.ndarray, hits: Any, source: str, target: str
-) -> list[dict[str, Any]]:
-    rows_of = {key: row for row, key in enumerate(ids.tolist())}
-    asked = _words_of(inspection, views.select(source), queries.tolist(), 8)
-    examples = []
-    for position, row in enumerate(queries.tolist()):
-        best = hits[position][:SHOWN_QUERIES]
-        known = [rows_of[key] for key, _ in best if key in rows_of]
-        words = dict(zip(known, _words_of(inspection, views.select(target), known, 5)))
-        listed = [
-            {
-                "id": key,
-                "score": score,
-                "own": key == ids[row],
-                "words": words.get(rows_of.get(key, -1), {}).get(target, []),
-            }
-            for key, score in best
-        ]
-        query = {"query": ids[row], "source": source, "target": target}
-        examples.append({**query, "words": asked[position].get(source, []), "hits": listed})
-    return examples

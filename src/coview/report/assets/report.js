@@ -75,33 +75,17 @@
     for (const end of ["pointerleave", "blur"]) plot.addEventListener(end, () => { cross.hidden = true; hide(); });
   }
 
-  // legends: a click hides or shows a group, a double click leaves only it
+  // the map: pointing at a group, or at a name, dims all others
   for (const figure of all("[data-figure]")) {
-    const keys = all("[data-toggle]", figure);
-    const apply = () => {
-      const mode = figure.dataset.by || "g";
-      const off = new Set(keys.filter((key) => key.getAttribute("aria-pressed") === "false" && key.dataset.toggle[0] === mode).map((key) => key.dataset.toggle));
-      for (const mark of all("svg.map [data-tip]", figure)) mark.classList.toggle("off", [...mark.classList].some((kind) => off.has(kind)));
-    };
-    for (const key of keys) {
-      key.addEventListener("click", () => { key.setAttribute("aria-pressed", key.getAttribute("aria-pressed") === "false"); apply(); });
-      key.addEventListener("dblclick", () => {
-        const rest = keys.filter((other) => other.dataset.toggle[0] === key.dataset.toggle[0] && other !== key);
-        const only = rest.every((other) => other.getAttribute("aria-pressed") === "false");
-        for (const other of rest) other.setAttribute("aria-pressed", only);
-        key.setAttribute("aria-pressed", true);
-        apply();
-      });
-    }
-    // pointing at a name, on the map or below it, dims all other groups
     const map = figure.querySelector("svg.map");
+    if (!map) continue;
     const light = (kind) => {
       map.classList.toggle("dim", Boolean(kind));
       for (const mark of all(".lit", map)) mark.classList.remove("lit");
       if (kind) for (const mark of all("." + kind, map)) mark.classList.add("lit");
     };
-    for (const name of all("[data-toggle], [data-of]", figure)) {
-      const kind = name.dataset.toggle || name.dataset.of;
+    for (const name of all("[data-of]", figure)) {
+      const kind = name.dataset.of;
       for (const start of ["pointerenter", "focus"]) name.addEventListener(start, () => light(kind));
       for (const end of ["pointerleave", "blur"]) name.addEventListener(end, () => light(""));
     }
@@ -113,7 +97,6 @@
         map.classList.toggle("by-l", choice.dataset.by === "l");
         figure.querySelector(".mapbox").dataset.by = choice.dataset.by;
         for (const kind of ["g", "l"]) all(".legend-" + kind, figure).forEach((part) => part.classList.toggle("hidden", kind !== choice.dataset.by));
-        apply();
       });
     }
   }
@@ -152,16 +135,6 @@
       }
       for (const rest of all(".rest", document.getElementById(field.dataset.filter))) rest.open = Boolean(wanted);
       tally.textContent = wanted ? count + " of " + groups.length : "";
-    });
-  }
-
-  // copying
-  for (const copy of all(".copy")) {
-    copy.hidden = !navigator.clipboard;
-    copy.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(copy.parentElement.querySelector("pre").textContent);
-      copy.textContent = "Copied";
-      setTimeout(() => { copy.textContent = "Copy"; }, 1500);
     });
   }
 

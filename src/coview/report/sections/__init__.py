@@ -1,1 +1,0 @@
-"""Sections of the page, each from its part of a summary: sentences, tables and charts."""
