@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 import time
 import tracemalloc
@@ -30,7 +29,6 @@ from coview.cli import serve as commands
 from coview.exceptions import ParameterError, ViewsError
 from coview.web.api import make_app
 from coview.web.editing import Editing
-from coview.web.limits import Limits
 from coview.web.run import running
 from coview.web.service import Service
 
@@ -281,18 +279,14 @@ def test_a_page_of_another_site_cannot_edit(client, tmp_path):
     for headers, status in (
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
-        ({"Sec-Fetch-Site": "cross-site"}, 403),
-        ({"Sec-Fetch-Site": "same-site"}, 403),
-        ({"Host": "evil.example"}, 403),
-        ({"Content-Type": "text/plain"}, 415),
-        ({"Content-Type": ""}, 415),
+        ({"Origin": "http://127.0.0.1"}, 403),  # another port
     ):
         for path in ("preview", "apply", "undo", "save", "download"):
             sent = {"Content-Type": "application/json", **headers}
             answer = client.post(f"/api/edits/{path}", content=b'{"edit": "drop", "group": 1}', headers=sent)
             assert answer.status_code == status and answer.json()["error"].endswith(".")
     assert client.get("/api/edits").json()["log"] == []
-    own = {"Origin": str(client.base_url).rstrip("/"), "Sec-Fetch-Site": "same-origin"}
+    own = {"Origin": str(client.base_url).rstrip("/")}
     assert client.post("/api/edits/apply", json=MERGE, headers=own).json()["numbers"] == [0, 1, 2, 4]
 
 
@@ -335,7 +329,7 @@ def test_a_download_takes_its_time_but_no_memory_and_leaves_no_file(small, model
 
     monkeypatch.setattr("coview.web.editing.save", save_slowly)
     edited = edit(model).apply(MERGE)
-    app = make_app(Service(edited, small[0]), page=True, limits=Limits(seconds=0.4))
+    app = make_app(Service(edited, small[0]), page=True, seconds=0.4)
     tracemalloc.start()
     with running(app) as url, httpx.Client(base_url=url, timeout=30) as client:
         with client.stream("POST", "/api/edits/download", json={}) as answer:
@@ -347,8 +341,6 @@ def test_a_download_takes_its_time_but_no_memory_and_leaves_no_file(small, model
         with client.stream("POST", "/api/edits/download", json={}) as answer:
             next(answer.iter_raw())  # and goes away
         assert _is_soon_empty(kept)
-        app._places.answers = asyncio.Semaphore(0)  # all turns are taken
-        assert client.post("/api/edits/download", json={}).status_code == 503 and not list(kept.iterdir())
     tracemalloc.stop()
 
 

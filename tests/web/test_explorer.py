@@ -276,7 +276,6 @@ def test_why_names_the_words_that_matter(retriever, small):
     without = retriever.explain("wordba", hit, "words", "image").score
     worth = next(part["adds"] for part in found["features"] if part["name"] == "wordaa")
     assert worth == pytest.approx(whole - without, abs=1e-4)
-    assert found["theirs"]
 
 
 def test_shares_of_methods_are_not_sent_as_probabilities(small):

@@ -27,8 +27,7 @@ from coview.io.models import save
 from coview.utils.messages import quantity
 from coview.utils.warn import unwarned
 from coview.web.explorer import Explorer
-from coview.web.kinds import known_views, sorts
-from coview.web.service import Service
+from coview.web.service import Service, known_views, sorts
 
 __all__ = ["Editing"]
 

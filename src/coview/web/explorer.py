@@ -14,13 +14,11 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Reading, one_hot
 from coview.inspection.features import holds_vectors
 from coview.utils.messages import did_you_mean, find_close_names, listed
-from coview.views.views import Views
 from coview.web.groups import Groups
 from coview.web.insights import Insights
-from coview.web.kinds import known_views, sorts
 from coview.web.labeling import Labeling
 from coview.web.object_map import ObjectMap
-from coview.web.service import Service, largest_shares, score_drops, without_each
+from coview.web.service import Service, known_views, largest_shares, sorts
 
 __all__ = ["Explorer"]
 
@@ -193,25 +191,7 @@ class Explorer:
         row = self._row(key)
         if source is not None or target is not None:
             source, target = self.service.query_views(source, target)
-        reasons = self.service.why_text(query, source, target, [key if row is None else self.service.ids[row]])[0]
-        theirs = [] if row is None or target is None else self._theirs(query, str(source), target, row)
-        return {**reasons, "theirs": theirs}
-
-    def _theirs(self, query: str, source: str, target: str, row: int) -> list[dict[str, Any]]:
-        """By how much the two come apart when one feature of the object is left out."""
-        searcher, data = self.service.searcher, self.service.data
-        if searcher is None or data is None or target not in data or not data.present[row, data.names.index(target)]:
-            return []
-        if target in self._vector_views:  # numbers of a vector are no reasons
-            return []
-        variants, columns = without_each(data[[row]][target])
-        if len(columns) < 2:
-            return []
-        asked = np.asarray(searcher.retriever.transform(self.service.read_cells(query, source)))[0]
-        if not asked.any():
-            return []
-        near = np.asarray(searcher.retriever.transform(Views({target: variants}))) @ asked
-        return score_drops(near, data.feature_names.get(target), columns)
+        return self.service.why(query, source, target, [key if row is None else self.service.ids[row]])[0]
 
     # -- what each view says
 

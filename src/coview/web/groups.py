@@ -13,8 +13,7 @@ from coview.inspection import Features, Inspection, Reading, one_hot
 from coview.inspection.by_view import read_as_fitted
 from coview.inspection.features import feature_names, group_names, holds_vectors, top_features, view_features
 from coview.inspection.vectors import nearest_in_groups
-from coview.web.kinds import kinds_of, known_views
-from coview.web.service import Service
+from coview.web.service import Service, kinds_of, known_views
 
 __all__ = ["Groups"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +22,8 @@ from coview.utils.warn import unwarned
 from coview.validation import base_seed, unlabeled_rows
 from coview.views.views import Views
 from coview.web.groups import Groups
-from coview.web.kinds import known_views, sorts
 from coview.web.object_map import ObjectMap
-from coview.web.once import Once
-from coview.web.service import Service
+from coview.web.service import Service, known_views, sorts
 
 __all__ = ["Insights"]
 
@@ -59,7 +57,7 @@ class Insights:
 
     def __init__(self, service: Service, groups: Groups, colors: ObjectMap) -> None:
         self._service, self._groups, self._colors = service, groups, colors
-        self._kept = Once()
+        self._kept: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def kinds(self) -> list[str]:
         """Kinds of groups that objects are sorted into."""
@@ -253,7 +251,9 @@ class Insights:
         return None if data is None else model.prepare_views(known_views(model, data))
 
     def _once(self, key: tuple[str, ...], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        return cast(dict[str, Any], self._kept.get(key, make))
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
 
 def _best_classes(matches: ClassMatches) -> list[dict[str, Any] | None]:

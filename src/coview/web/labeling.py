@@ -21,8 +21,7 @@ from coview.utils.messages import listed
 from coview.utils.warn import unwarned
 from coview.validation import minus_one_is_unlabeled, unlabeled_rows
 from coview.web.groups import Groups
-from coview.web.kinds import known_views
-from coview.web.service import Service
+from coview.web.service import Service, known_views
 
 __all__ = ["Labeling"]
 

@@ -10,7 +10,7 @@ import base64
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,9 +25,7 @@ from coview.utils.sampling import sample_positions
 from coview.utils.warn import unwarned
 from coview.validation import check_option
 from coview.web.groups import Groups
-from coview.web.kinds import known_views
-from coview.web.once import Once
-from coview.web.service import Service
+from coview.web.service import Service, known_views
 
 __all__ = ["MOST_SHOWN", "ObjectMap"]
 
@@ -64,7 +62,7 @@ class ObjectMap:
 
     def __init__(self, service: Service, groups: Groups) -> None:
         self._service, self._groups = service, groups
-        self._placed = Once()
+        self._placed: dict[str, dict[str, Any]] = {}
         self._bins: dict[str, Bins | None] = {}
 
     @property
@@ -86,7 +84,9 @@ class ObjectMap:
             How the objects are placed.
         """
         check_option("method", method, tuple(METHODS))
-        return cast(dict[str, Any], self._placed.get(method, lambda: self._answer(method)))
+        if method not in self._placed:
+            self._placed[method] = self._answer(method)
+        return self._placed[method]
 
     def _answer(self, method: str) -> dict[str, Any]:
         model, n = self._service.sorter, len(self._service.ids)

@@ -6,14 +6,17 @@ A cell is what one object has in one view:
     {"sea": 2, "fox": 1}      features by name; the others are 0
     {"age": 31, "job": null}  columns by name; those that are null or not there are filled as in a table
     "two foxes at sea"        raw text, where the view has a vectorizer or its features are named by words
+    ["sea", "fox", "sea"]     tokens, likewise; in a list of cells: one list for each object
     "EU", 12.5                the value of a view that is one column of categories or numbers
     null                      the object lacks the view
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -72,27 +75,27 @@ class CellReader:
         except (ValueError, OverflowError):
             values = np.empty(0, dtype=object)
         if values.dtype.kind not in "biuf" or values.ndim != 1:
-            raise ViewsError(
-                f"A row of view {self.name!r} must be a list of numbers, got {_shown(row)}.{self._advice(row)}"
-            )
+            raise ViewsError(f"A row of view {self.name!r} must be {self.accepted}, got {_shown(row)}.")
         if len(values) != self.width:
             raise ViewsError(f"View {self.name!r} has {self.width} features, got a row of {len(values)}.")
         if not np.isfinite(values).all():
             raise ViewsError(f"A row of view {self.name!r} holds a value that is not a finite number.")
         return values.astype(np.float64)
 
-    def _advice(self, row: Sequence[Any]) -> str:
-        """How to send items by name, where these are some."""
-        if not row or not all(isinstance(item, str) for item in row):
-            return ""
-        words = ", or one text" if "text" in self.kinds else ""
-        return f" Send names with values, {_shown(dict.fromkeys(row[:2], 1))}{words}."
+    @property
+    def accepted(self) -> str:
+        """Return what a row may be, in words."""
+        if "text" in self.kinds:
+            return "a list of numbers, {feature: value}, a text or a list of tokens"
+        return "a list of numbers or {feature: value}"
 
     def without_gaps(self, cell: Any) -> Any:
         """A cell as it was sent; of columns by name those that have a value, None where none has.
 
-        The bare value of a view of one column is that column by name.
+        The bare value of a view of one column is that column by name; tokens are counted, or read as a list.
         """
+        if isinstance(cell, list) and cell and "text" in self.kinds and all(isinstance(item, str) for item in cell):
+            return Counter(cell) if getattr(self.vectorizer, "separator", None) is None else json.dumps(cell)
         if self.view.column is not None and isinstance(cell, (str, int, float)):
             return {self.view.column: cell}
         if self.view.fill_values is None or not isinstance(cell, dict):
@@ -215,8 +218,6 @@ def read_rows(rows: Any, known: Sequence[str]) -> tuple[dict[str, list[Any]], in
 
 def rows_to_views(rows: Any, readers: Mapping[str, CellReader], *, unknown: str = "refuse") -> Views:
     """Return JSON rows as `Views`."""
-    if unknown not in ("refuse", "ignore"):
-        raise ViewsError(f'unknown must be "refuse" or "ignore", got {_shown(unknown)}.')
     columns, _ = read_rows(rows, tuple(readers))
     arrays: dict[str, Any] = {}
     present: dict[str, np.ndarray] = {}
@@ -262,9 +263,7 @@ def _matrix(reader: CellReader, cells: list[Any], strict: bool) -> Any:
         elif isinstance(cell, dict):
             columns_values = reader.named_cell(cell, strict)
         else:
-            raise ViewsError(
-                f"A row of view {reader.name!r} must be numbers, features by name or text, got {_shown(cell)}."
-            )
+            raise ViewsError(f"A row of view {reader.name!r} must be {reader.accepted}, got {_shown(cell)}.")
         rows += [i] * len(columns_values[0])
         indices += columns_values[0]
         values += columns_values[1]
