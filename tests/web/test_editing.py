@@ -178,20 +178,15 @@ def test_edits_are_saved_in_the_file_that_was_named(small, model, tmp_path):
 def test_what_the_file_holds_is_said_after_every_step(small, model, tmp_path):
     path = tmp_path / "x.coview"
     editing = Editing(Service(model, small[0]), path)
-    merge, drop = {"edit": "merge", "groups": [1, 3]}, {"edit": "drop", "group": 0}
-    assert editing.state()["file"] == "x.coview is not there before you save."
-    assert editing.apply(merge)["file"] == "1 edit not saved; x.coview is not there before you save."
-    assert editing.save()["file"] == "x.coview holds the model as it is here."
-    assert editing.apply(drop)["file"] == "1 edit not saved; x.coview holds the model without it."
-    assert editing.undo()["file"] == "x.coview holds the model as it is here."
-    assert editing.undo()["file"] == "x.coview still holds what was undone: merge 1 and 3 into 1."
+    nothing, same = "Nothing is saved in x.coview yet.", "x.coview holds the model as it is here."
+    other = "x.coview does not hold the edits as they are here: save again."
+    assert editing.state()["file"] == nothing and editing.apply({"edit": "merge", "groups": [1, 3]})["file"] == nothing
+    assert editing.save()["file"] == same
+    assert editing.apply({"edit": "drop", "group": 0})["file"] == other
+    assert editing.undo()["file"] == same and editing.undo()["file"] == other
     assert load(path).log() == ["merge 1 and 3 into 1"]
-    answer = editing.apply(drop)["file"]
-    assert answer == "1 edit not saved; x.coview still holds what was undone: merge 1 and 3 into 1."
-    editing.undo()
-    assert editing.save()["file"] == "x.coview holds the model as it is here." and isinstance(load(path), LinkPLSA)
-    again = Editing(Service(model, small[0]), path)
-    assert again.apply(merge)["file"] == "1 edit not saved; x.coview is as it was when the explorer was started."
+    assert editing.save()["file"] == same
+    assert isinstance(load(path), LinkPLSA)
 
 
 def test_the_edited_model_can_be_downloaded(small, model, tmp_path):
@@ -200,7 +195,7 @@ def test_the_edited_model_can_be_downloaded(small, model, tmp_path):
     with pytest.raises(ViewsError, match="no edits to download"):
         editing.write(tmp_path / "sent.coview")
     editing.apply(MERGE)
-    assert editing.write(tmp_path / "sent.coview") == "my__new__model-edited.coview"
+    assert editing.write(tmp_path / "sent.coview") == 'my "new" model-edited.coview'
     found = load(tmp_path / "sent.coview")
     assert found.edits_ == edit(model).apply(MERGE).edits_
     np.testing.assert_array_equal(found.predict(X), edit(model).apply(MERGE).predict(X))

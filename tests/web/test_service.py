@@ -220,14 +220,11 @@ def test_an_object_without_a_known_word_is_marked():
     assert found["by_view"]["body"]["labels"] == ["land", None, None]
 
 
-def test_components_say_what_they_are_about(small):
+def test_components_say_at_which_end_an_object_is(small):
     views, _ = small
     service = Service(CrossModalRetriever(MultiViewCCA(3, random_state=0)).fit(views), views)
     parts = service.why("wordaa wordba", "words", "words", ["object 0"])[0]["parts"]
-    assert all(part["name"].startswith("component") and len(part["about"]) == 4 for part in parts)
-    weights = service.searcher.retriever.models_[0].projections_["words"][:, int(parts[0]["name"].split()[1])]
-    strongest = views.feature_names["words"][np.argmax(parts[0]["side"] * weights)]
-    assert parts[0]["about"][0] == strongest
+    assert all(part["name"].startswith("component") and part["side"] in (-1, 1) for part in parts)
 
 
 def test_shared_words_count_in_a_search_by_view_and_in_all_views():

@@ -52,7 +52,6 @@ ROWS = (
 EXAMPLES = {  # by field that a request must have
     "rows": '{"rows": [{"words": "some text"}]}',
     "q": "/search?q=some+text",
-    "labels": '{"labels": ["animal", "dog"]}',
     "ids": '{"ids": ["p1", "p2"]}',
 }
 
@@ -88,13 +87,6 @@ class Query(BaseModel):
         if self.why and not isinstance(self.query, str):
             raise ValueError("Only the hits of one query that is a text are explained")
         return self
-
-
-class Labels(BaseModel):
-    """A set of labels to try, for an object or for none."""
-
-    labels: list[str] = Field(max_length=1000)
-    id: str | int | None = None
 
 
 class Given(BaseModel):
@@ -439,14 +431,6 @@ def _explorer_routes(current: Editing) -> APIRouter:
     @routes.get("/known_labels")
     def known_labels() -> Response:
         return Answer(current.explorer.labeling.known())
-
-    @routes.get("/ontology")
-    def ontology() -> Response:
-        return Answer(current.explorer.ontology())
-
-    @routes.post("/labels")
-    def labels(ask: Labels) -> Response:
-        return Answer(current.explorer.try_labels(ask.labels, ask.id))
 
     return routes
 

@@ -27,7 +27,7 @@ from coview.web.service import Service, known_views, sorts
 
 __all__ = ["Insights"]
 
-LABELS = "labels"  # that were given beside the table, unless a column of it is called so
+LABELS = "labels"  # that were given beside the table, also where a column of it is called so
 N_FEATURES = 10  # of each group, that its quality is judged by
 
 
@@ -71,7 +71,8 @@ class Insights:
         kind : str
             Kind of the groups.
         """
-        return self._once(("quality", kind), lambda: self._quality(self._model(kind), kind))
+        model = self._model(kind)
+        return self._once(("quality", kind), lambda: self._quality(model, kind))
 
     def _quality(self, model: Inspection, kind: str) -> dict[str, Any]:
         objects = self._objects(model)
@@ -108,7 +109,7 @@ class Insights:
         by : str, optional
             A column of the table, by default the first one.
         """
-        model = self._model(kind)
+        model = self._model(kind, classes=True)
         if not self.columns:
             raise ViewsError("No column of the table holds dates, numbers or categories, or there is no table.")
         name = self.columns[0] if by is None else by
@@ -147,22 +148,10 @@ class Insights:
             ],
         }
 
-    def classes(self, kind: str) -> list[str]:
-        """Return what can be mapped onto a tree: columns of categories, and the labels, but of a classifier's own.
-
-        Parameters
-        ----------
-        kind : str
-            Kind of the groups.
-        """
-        return [self._labels_name] * (self._labeled and kind != "class") + self._colors.categories
-
-    @cached_property
-    def _labels_name(self) -> str:
-        name = LABELS
-        while name in self._colors.categories:
-            name = f"given {name}"
-        return name
+    @property
+    def classes(self) -> list[str]:
+        """What can be mapped onto a tree: the labels, and columns of categories."""
+        return [LABELS] * self._labeled + [name for name in self._colors.categories if name != LABELS]
 
     @cached_property
     def _labeled(self) -> bool:
@@ -172,19 +161,17 @@ class Insights:
     def tree(self, kind: str, classes: str | None = None) -> dict[str, Any]:
         """Return the groups as a tree: which two are joined at which distance, and in which order they stand.
 
-        With classes, also the one that the objects below each node match best, by F1. A classifier is judged by objects
-        that had no label in its fit, and by none where that is not known; "note" says so.
+        With classes, also the one that the objects below each node match best, by F1.
 
         Parameters
         ----------
         kind : str
             Kind of the groups.
         classes : str, optional
-            "labels" ("given labels" where a column is called so) or a column of the table; by default the labels,
-            where some are given, and none of a classifier; "" for none.
+            "labels" or a column of the table; by default the labels, where some are given; "" for none.
         """
-        model, offered = self._model(kind), self.classes(kind)
-        name = (self._labels_name if self._labels_name in offered else "") if classes is None else classes
+        model, offered = self._model(kind), self.classes
+        name = (LABELS if self._labeled else "") if classes is None else classes
         if name and name not in offered:
             known = listed(tuple(offered)) if offered else "none"
             raise ViewsError(f"Classes for the tree are {known}, not {name!r:.60}.")
@@ -193,9 +180,6 @@ class Insights:
     def _tree(self, model: Inspection, kind: str, classes: str) -> dict[str, Any]:
         codes, objects = self._groups.reading(kind).codes, self._objects(model)
         values, ontology = self._class_of_each(classes)
-        note = None
-        if kind == "class":
-            values, note = self._held_out(values)
         known = None if objects is None and values is None else codes
         found = group_hierarchy(model, objects, known, values, ontology)
         names, matches = self._groups.names(kind), found.matches
@@ -207,9 +191,8 @@ class Insights:
             "groups": [
                 {"index": k, "name": name, "size": None if sizes is None else sizes[k]} for k, name in enumerate(names)
             ],
-            "classes": self.classes(kind),
+            "classes": self.classes,
             "by": classes,
-            "note": note,
             "ontology": ontology is not None,
             "matches": None if matches is None else _best_classes(matches),
         }
@@ -219,31 +202,19 @@ class Insights:
         service = self._service
         if not classes:
             return None, None
-        if classes == self._labels_name and self._labeled:
+        if classes == LABELS and self._labeled:
             unlabeled = unlabeled_rows(service.labels)
             return [None if gap else label for gap, label in zip(unlabeled, service.labels)], service.label_ontology
         table = service.table
         own = next(name for name in table.names if str(name) == classes) if table is not None else classes
         return list(named_columns(table, [own])[classes]), None
 
-    def _held_out(self, values: list[Any] | None) -> tuple[list[Any] | None, str | None]:
-        """Classes of the objects that a classifier had no label of in its fit, None of the others, and what counts."""
-        labels = self._service.labels
-        if labels is None:
-            return None, "No class is judged: start the explorer with --labels to tell which labels were in the fit."
-        held_out = unlabeled_rows(labels)
-        if values is None:
-            return None, "No class is judged by labels, as all that are given were in the fit."
-        kept = [value if free else None for value, free in zip(values, held_out)]
-        if all(value is None for value in kept):
-            return None, "No class is judged, as every object that has one had a label in the fit."
-        return kept, f"Only the {int(held_out.sum()):,} objects without a label in the fit count."
-
     # -- pieces
 
-    def _model(self, kind: str) -> Inspection:
-        if kind not in self.kinds():
-            raise ViewsError(f"Objects are not sorted into groups of kind {kind!r:.60} here.")
+    def _model(self, kind: str, classes: bool = False) -> Inspection:
+        """The model of groups that objects are sorted into; of classes, where these have the page too."""
+        if kind not in self.kinds() or (kind == "class" and not classes):
+            raise ViewsError(f"Objects are not sorted into groups of kind {kind!r:.60} here, or it has no such page.")
         return self._groups.model(kind)
 
     def _objects(self, model: Inspection) -> Views | None:

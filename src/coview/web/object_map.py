@@ -218,14 +218,7 @@ class ObjectMap:
         wrong = [position for position in at if not 0 <= position < len(self.rows)]
         if wrong:
             raise ViewsError(f"There are {len(self.rows):,} objects on the map, numbered from 0; got {wrong[0]}.")
-        model = self._service.sorter
-        codes = None if model is None else self._groups.reading(model.kind).codes
-        names = [] if model is None or codes is None else self._groups.names(model.kind)
-        shown = []
-        for row in self.rows[list(at)].tolist():
-            group = None if codes is None or codes[row] < 0 else names[codes[row]]
-            shown.append({"id": self._service.ids[row], "about": self._service.caption(row), "label": group})
-        return shown
+        return self._groups.lines(self.rows[list(at)].tolist())
 
     def search(self, query: str) -> dict[str, Any]:
         """Return the objects on the map that a text finds.

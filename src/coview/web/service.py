@@ -171,6 +171,10 @@ class Service:
             return None
         return messages.cut(value, 2 * LONGEST_LINE)
 
+    def line(self, row: int) -> dict[str, Any]:
+        """Return what tells an object in a list."""
+        return {"id": self.ids[row], "about": self.caption(row)}
+
     @cached_property
     def _caption_column(self) -> Any:
         """The column whose texts tell an object in a line."""
@@ -184,7 +188,7 @@ class Service:
     @cached_property
     def abilities(self) -> list[str]:
         """What can be asked for; pages for the rest are hidden."""
-        kinds = {kind for each in self.models for kind in kinds_of(each)}
+        judged = [each for each in self.models if sorts(each) and each.kind != "class"]  # by more than accuracy
         by_view = self.data is not None or any(each.training.memberships_by_view for each in self.models)
         return [
             name
@@ -192,24 +196,16 @@ class Service:
                 "predict": sorts(self.predictor) or self.predictor.predicts,
                 "transform": self.model.transforms,
                 "search": self.searcher is not None,
-                "topics": bool(kinds & {"topic", "component"}),
-                "groups": bool(kinds & {"class", "cluster"}),
                 "objects": bool(self.ids),
                 "map": len(self.ids) > 2 and (self.sorter is not None or self.data is not None),
                 "disagreement": self.sorter is not None and len(self.readers) > 1 and by_view,
-                "quality": self.data is not None and self.sorter is not None,
+                "quality": self.data is not None and bool(judged),
                 "prevalence": self.table is not None and self.sorter is not None,
-                "tree": self.sorter is not None and len(self.sorter.groups) > 2,
+                "tree": any(len(each.groups) > 2 for each in judged),
                 "labeling": self.data is not None and self.sorter is not None and self.sorter.kind == "class",
-                "ontology": self.ontology is not None,
             }.items()
             if there
         ]
-
-    @property
-    def ontology(self) -> Any:
-        """The first ontology that a model has, or None."""
-        return next((each.ontology for each in self.models if each.ontology is not None), None)
 
     def info(self) -> dict[str, Any]:
         """Return what the model is and what it takes."""
@@ -247,7 +243,6 @@ class Service:
                 model.held_out,
                 model.votes,
             ),
-            "history": to_jsonable(list(model.history.get("objective", []))[:2000]),
         }
 
     # -- questions
@@ -402,19 +397,13 @@ class Service:
         return _hits(hits)
 
     def _side(self, name: str, hit: Any, target: str | None) -> dict[str, Any]:
-        """At which end of a component an indexed object is, and what that end is about; nothing for other parts."""
+        """At which end of a component an indexed object is; nothing for other parts."""
         match = _COMPONENT.fullmatch(name)
         if match is None or self.searcher is None or target is None:
             return {}
         index = self.searcher.retriever.index_
         coordinate = index.views[target].vectors[index.rows_of(hit, target)[target], int(match[1])]
-        side = 1 if coordinate >= 0 else -1
-        inner = next((each for each in self.models if target in each.projections), None)
-        if inner is None or inner.views[target].feature_names is None:
-            return {"side": side}
-        weights = inner.projections[target][:, int(match[1])]
-        names = inner.feature_names(target)
-        return {"side": side, "about": [names[j] for j in np.argsort(-side * weights, kind="stable")[:4]]}
+        return {"side": 1 if coordinate >= 0 else -1}
 
     # -- questions that came together
 

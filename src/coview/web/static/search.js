@@ -140,7 +140,6 @@ async function partNames() {
     const match = /component (\d+)$/.exec(part.name);
     const group = match && about[Number(match[1])];
     const list = group && group.views[view];
-    if (!list && part.about) return h("span", { title: part.name }, part.about.join(", "));
     if (!list || !part.side) return part.name.replace(/^word /, "shared word ");
     const end = part.side > 0 ? list.slice(0, 4) : list.slice(-4).reverse();
     return h("span", { title: part.name }, end.map(([word]) => word).join(", "));
