@@ -12,7 +12,6 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -42,6 +41,7 @@ from coview.web.service import MOST_HITS, Service, join, sorts
 __all__ = ["is_loopback", "make_app"]
 
 STATIC = Path(__file__).parent / "static"
+LOCAL = ("localhost", "127.0.0.1", "[::1]")  # as requests name this machine
 STEPS = (10, 100, MOST_HITS)  # numbers of hits that the model is asked for, so that different k go together
 MOST_IN_ALL = 100_000  # hits of one answer
 EXPLAINED = 50  # hits of a query that are explained
@@ -233,7 +233,7 @@ def make_app(
     open_paths = ("/health", "/") if page else ("/health",)
     app.add_middleware(Gate, most_bytes=most_bytes, token=token, open_paths=open_paths)
     if local:
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1", "[::1]"])
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOCAL)
     _add_errors(app, seconds)
     app.include_router(_model_routes(current, batcher), tags=["model"])
     _add_search(app, service, batcher)
@@ -246,17 +246,14 @@ def make_app(
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a host.
+    """Whether only this machine reaches a host, by a name that requests are checked for.
 
     Examples
     --------
     >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0"), is_loopback("127.0.0.1.example.org")
     (True, False, False)
     """
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:  # a name
-        return False
+    return host in (*LOCAL, "::1")
 
 
 def _answer_together(key: tuple[Any, ...], questions: Sequence[Any]) -> list[Any]:

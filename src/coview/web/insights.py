@@ -15,7 +15,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection
 from coview.inspection.class_matches import ClassMatches
 from coview.inspection.hierarchy import group_hierarchy
-from coview.inspection.prevalence import group_prevalence, named_columns
+from coview.inspection.prevalence import group_prevalence
 from coview.inspection.quality import QualityTable, group_quality
 from coview.utils.messages import listed
 from coview.utils.warn import unwarned
@@ -121,9 +121,7 @@ class Insights:
         memberships = self._groups.reading(kind).memberships
         if memberships is None:
             raise ViewsError(f"{model.name} does not say which groups the objects belong to. Start with data.")
-        table = self._service.table
-        own = next(name for name in table.names if str(name) == by) if table is not None else by
-        values = named_columns(table, [own], lists=self._service.lists)[by]
+        values = self._service.column(by, self._service.lists)
         names = self._groups.names(kind)
         with unwarned():  # what is left out is told on the page
             found = group_prevalence(model.groups, names, memberships, values, by=by, seed=base_seed(0))
@@ -205,9 +203,7 @@ class Insights:
         if classes == LABELS and self._labeled:
             unlabeled = unlabeled_rows(service.labels)
             return [None if gap else label for gap, label in zip(unlabeled, service.labels)], service.label_ontology
-        table = service.table
-        own = next(name for name in table.names if str(name) == classes) if table is not None else classes
-        return list(named_columns(table, [own])[classes]), None
+        return list(service.column(classes)), None
 
     # -- pieces
 

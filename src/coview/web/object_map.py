@@ -19,7 +19,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Reading
 from coview.inspection.features import feature_names, is_measured
 from coview.inspection.objects import place
-from coview.inspection.prevalence import Bins, make_bins, named_columns
+from coview.inspection.prevalence import Bins, make_bins
 from coview.utils.messages import listed
 from coview.utils.sampling import sample_positions
 from coview.utils.warn import unwarned
@@ -190,10 +190,7 @@ class ObjectMap:
         return self._bins[name]
 
     def _read_bins(self, name: str) -> Bins | None:
-        table = self._service.table
-        assert table is not None
-        own = next(each for each in table.names if str(each) == name)
-        values = named_columns(table, [own])[name]
+        values = self._service.column(name)
         texts = [value for value in values if isinstance(value, str)]
         try:
             with unwarned():  # a column of texts is no mistake here

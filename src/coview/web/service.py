@@ -155,6 +155,12 @@ class Service:
             self._cells[name] = to_jsonable(self.table.cells(name))
         return self._cells[name]
 
+    def column(self, name: str, lists: Any = None) -> Any:
+        """Return a column of the table by its name as text, with cells of several items where lists are named."""
+        assert self.table is not None
+        own = next(each for each in self.table.names if str(each) == name)
+        return named_columns(self.table, [own], lists=lists)[name]
+
     @cached_property
     def lists(self) -> dict[Any, Callable[[str], list[str]]]:
         """Columns of the table that a model reads as lists, each with the function that splits its texts into items."""
