@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 KERNELS = "src/coview/kernels"
 _NEEDS = {
-    "fastapi": [f"src/coview/web/{name}.py" for name in ("api", "connections", "guard", "run")],
+    "fastapi": [f"src/coview/web/{name}.py" for name in ("api", "run")],
     "torch": [
         "src/coview/engines/cuda.py",
         *(f"{KERNELS}/torch_{name}.py" for name in ("kmeans", "pairs", "simplex", "split", "svd")),

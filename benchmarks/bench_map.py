@@ -81,12 +81,11 @@ def measure(n: int) -> tuple[list[list[Any]], list[str]]:
     from playwright.sync_api import sync_playwright
 
     from coview.web.api import make_app
-    from coview.web.limits import Limits
     from coview.web.run import running
 
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     rows, notes = [], []
-    with running(make_app(service(n), page=True, limits=Limits(seconds=120))) as url, sync_playwright() as playwright:
+    with running(make_app(service(n), page=True)) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name, script in SCRIPTS.items():
             context = browser.new_context(viewport=SIZE)

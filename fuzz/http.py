@@ -325,7 +325,7 @@ def _logged() -> Iterator[list[str]]:
             if record.exc_info or record.levelno >= logging.ERROR:
                 lines.append(_cut(record.getMessage()))
 
-    handler, loggers = Collector(), [logging.getLogger(name) for name in ("asyncio", "uvicorn.error", "coview.web")]
+    handler, loggers = Collector(), [logging.getLogger(name) for name in ("asyncio", "uvicorn.error")]
     for logger in loggers:
         logger.addHandler(handler)
     try:
@@ -339,10 +339,9 @@ def _logged() -> Iterator[list[str]]:
 def _served() -> Iterator[str]:
     """Serve a small retriever, its topics and clusters, of objects whose names are markup."""
     from coview.web.api import make_app
-    from coview.web.limits import Limits
     from coview.web.run import running
 
-    with running(make_app(small_service(), limits=Limits(header_seconds=2.0), page=True)) as url:
+    with running(make_app(small_service(), page=True)) as url:
         yield url
 
 

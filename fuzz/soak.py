@@ -1,10 +1,9 @@
 """The HTTP service for half an hour among clients that do harm: `python -m fuzz.soak --minutes 30`.
 
-64 good clients ask small questions and compare each answer with the first one of its kind. Around them others send half
-of a header, trickle a body, never read a large answer, send bodies of the largest size and beyond, ask for the largest
-answers, and go away in the middle. None of the good answers may be lost, late or wrong, and memory must stay flat: what
-the server holds at the end is about what it held in the middle. Prints requests, losses, and memory at start, middle
-and end.
+64 good clients ask small questions and compare each answer with the first one of its kind. Around them others never
+read a large answer, send bodies of the largest size and beyond, ask for the largest answers, and go away in the middle.
+None of the good answers may be lost, late or wrong, and memory must stay flat: what the server holds at the end is
+about what it held in the middle. Prints requests, losses, and memory at start, middle and end.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import Any
 import httpx
 
 GOOD = 64
-BAD = {"half_header": 20, "slow_body": 20, "never_reads": 8, "huge_body": 6, "large_answer": 4, "goes_away": 6}
+BAD = {"never_reads": 8, "huge_body": 6, "large_answer": 4, "goes_away": 6}
 PATIENCE = 30.0  # seconds for a good answer
 MEGABYTE = 2**20
 QUESTIONS: list[tuple[str, str, Any]] = [
@@ -107,31 +106,6 @@ async def _asked(client: httpx.AsyncClient, question: tuple[str, str, Any]) -> h
 # -- clients that do harm
 
 
-async def _half_header(port: int, rng: random.Random) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        writer.write(b"POST /predict HTTP/1.1\r\nHost: localhost\r\n")
-        while not reader.at_eof():
-            writer.write(b"X: a\r\n")
-            await writer.drain()
-            await _read_a_moment(reader, rng.uniform(0.5, 3))
-    finally:
-        writer.close()
-
-
-async def _slow_body(port: int, rng: random.Random) -> None:
-    size = rng.choice([100, 100_000, 8 * MEGABYTE])
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        writer.write(_header("/predict", size) + b" " * min(size // 2, 500_000))
-        while not reader.at_eof():
-            writer.write(b" ")
-            await writer.drain()
-            await _read_a_moment(reader, rng.uniform(0.5, 3))
-    finally:
-        writer.close()
-
-
 async def _never_reads(port: int, rng: random.Random) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1000)
     try:
@@ -171,14 +145,6 @@ async def _goes_away(port: int, rng: random.Random) -> None:
     writer.transport.abort()
 
 
-async def _read_a_moment(reader: asyncio.StreamReader, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await reader.read(1000)
-    except TimeoutError:
-        pass
-
-
 def _header(path: str, size: int) -> bytes:
     lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", f"Content-Length: {size}"]
     return "".join(f"{line}\r\n" for line in [*lines, ""]).encode()
@@ -195,8 +161,6 @@ async def _read_all(port: int, content: bytes) -> None:
 
 
 _HARM: dict[str, Callable[[int, random.Random], Coroutine[Any, Any, None]]] = {
-    "half_header": _half_header,
-    "slow_body": _slow_body,
     "never_reads": _never_reads,
     "huge_body": _huge_body,
     "large_answer": _large_answer,

@@ -8,17 +8,23 @@ import time
 
 import pytest
 
-from coview.web.batching import Batcher, Busy
+from coview.web.batching import PART, Batcher
+
+
+def ask_one(answer):
+    """Answer numbers, one to a question."""
+    return lambda key, questions: answer(key, [number for (number,) in questions])
 
 
 def asked(answer, questions, **settings):
     """Ask all at once; return the answers or errors, and the batcher."""
 
     async def main():
-        batcher = Batcher(answer, **settings)
+        batcher = Batcher(ask_one(answer), **settings)
         try:
-            calls = (batcher.ask(key, question) for key, question in questions)
-            return await asyncio.gather(*calls, return_exceptions=True), batcher
+            calls = (batcher.ask(key, [number]) for key, number in questions)
+            found = await asyncio.gather(*calls, return_exceptions=True)
+            return [one if isinstance(one, Exception) else one[0] for one in found], batcher
         finally:
             batcher.close()
 
@@ -45,12 +51,12 @@ def test_what_comes_while_the_model_works_is_the_next_call():
         return numbers
 
     async def main():
-        batcher = Batcher(slow, wait=0)
-        first = asyncio.create_task(batcher.ask("a", 0))
+        batcher = Batcher(ask_one(slow), wait=0)
+        first = asyncio.create_task(batcher.ask("a", [0]))
         await asyncio.sleep(0.05)
-        rest = await asyncio.gather(*(batcher.ask("a", i) for i in range(1, 9)))
+        rest = await asyncio.gather(*(batcher.ask("a", [i]) for i in range(1, 9)))
         batcher.close()
-        return await first, rest
+        return *await first, [part for parts in rest for part in parts]
 
     assert asyncio.run(main()) == (0, list(range(1, 9))) and sizes == [1, 8]
 
@@ -71,9 +77,16 @@ def test_large_batches_are_cut():
     assert sizes == [4, 4, 2]
 
 
-def test_too_many_waiting_are_refused():
-    found, _ = asked(lambda key, numbers: numbers, [("a", i) for i in range(5)], most_waiting=3)
-    assert sum(isinstance(answer, Busy) for answer in found) == 2
+def test_a_long_question_is_asked_in_parts_with_others_between():
+    sizes = []
+
+    async def main():
+        batcher = Batcher(lambda key, questions: sizes.append(len(questions[0])) or questions, wait=0)
+        many, _ = await asyncio.gather(batcher.ask("a", list(range(3 * PART - 1))), batcher.ask("b", [1]))
+        batcher.close()
+        return [number for part in many for number in part]
+
+    assert asyncio.run(main()) == list(range(3 * PART - 1)) and sizes == [PART, 1, PART, PART - 1]
 
 
 def test_who_gives_up_costs_the_others_nothing():
@@ -84,14 +97,14 @@ def test_who_gives_up_costs_the_others_nothing():
         return numbers
 
     async def main():
-        batcher = Batcher(slow, wait=0)
-        first = asyncio.create_task(batcher.ask("a", 0))
+        batcher = Batcher(ask_one(slow), wait=0)
+        first = asyncio.create_task(batcher.ask("a", [0]))
         await asyncio.sleep(0.02)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(batcher.ask("a", 1), 0.02)
-        later = asyncio.create_task(batcher.ask("a", 2))
+            await asyncio.wait_for(batcher.ask("a", [1]), 0.02)
+        later = asyncio.create_task(batcher.ask("a", [2]))
         gate.set()
-        found = await first, await later
+        found = *await first, *await later
         batcher.close()
         return found
 

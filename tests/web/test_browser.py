@@ -109,7 +109,7 @@ def test_every_page_of_the_menu_opens_by_its_link(page, address):
     page.goto(address)
     page.locator("nav a").first.wait_for()
     links = page.locator("nav a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
-    assert {"#/search", "#/groups/class", "#/groups/topic", "#/objects", "#/views", "#/labels", "#/try"} <= set(links)
+    assert {"#/search", "#/groups/class", "#/groups/topic", "#/objects", "#/views", "#/try"} <= set(links)
     for link in links:
         page.goto(f"{address}/{link}")
         page.reload()  # a deep link, as if it had been sent by mail
@@ -134,24 +134,17 @@ def test_pages_open_by_the_names_that_the_menu_has_for_them(page, address):
         page.locator("main h1").wait_for()
 
 
-def test_a_label_set_is_tried(page, address):
-    page.goto(f"{address}/#/labels?id=io.function_0")
-    page.get_by_label("io").check()
-    page.get_by_text("This is consistent").wait_for()
-    page.get_by_label("net").check()
-    page.get_by_text("Nothing is both io and net.").wait_for()
-
-
 def test_a_slow_old_answer_does_not_replace_a_newer_one(page, address):
     held = []
-    page.route("**/api/labels", lambda route: held.append(route) if not held else route.continue_())
-    page.goto(f"{address}/#/labels?id=io.function_0")
-    page.get_by_label("io").check()
-    page.get_by_text("This is consistent").wait_for()
-    with page.expect_response("**/api/labels"):
-        held[0].continue_()  # the answer for the empty set, asked first, comes last
+    page.route("**/api/objects?*", lambda route: held.append(route) if not held else route.continue_())
+    page.goto(f"{address}/#/objects")
+    page.get_by_label("Filter by name").fill("io.function_1")
+    page.locator(".summary").wait_for()
+    shown = page.locator(".summary").inner_text()
+    with page.expect_response("**/api/objects?*"):
+        held[0].continue_()  # the answer for all objects, asked first, comes last
     page.evaluate("() => new Promise((done) => setTimeout(done, 50))")
-    assert page.get_by_text("This is consistent").is_visible()
+    assert page.locator(".summary").inner_text() == shown
 
 
 def test_labels_are_given_and_the_model_is_refitted(browser):
@@ -394,7 +387,6 @@ def test_it_fits_a_phone_and_the_dark(browser, address):
         "#/groups/topic",
         "#/object/math.function_1",
         "#/views",
-        "#/labels?id=math.function_1",
     ):
         page.goto(f"{address}/{link}")
         page.locator("main h1").wait_for()

@@ -79,7 +79,7 @@ def test_groups_are_merged_with_what_moves_shown_first(page, address, small, mod
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("The last edit is undone.").wait_for()
     assert page.locator(".card.group").count() == 5 and page.get_by_role("button", name="Save").is_enabled()
-    assert page.get_by_text("edited.coview still holds what was undone: merge 1 and 3 into 1").is_visible()
+    assert page.get_by_text("edited.coview does not hold the edits as they are here: save again.").is_visible()
     page.goto(f"{address}/#/map")  # other pages have forgotten the edit too
     page.locator(".legend li").first.wait_for()
     assert page.locator(".legend li").count() == len(set(edit(model).predict(X).tolist()))
@@ -132,7 +132,7 @@ def test_groups_are_split_dropped_marked_and_reduced(page, address, small, model
     page.get_by_text("Done: ").wait_for()
     expected = edit(model).apply(record, small[0])
     assert page.locator(".card.group").count() == len(expected.numbers_)
-    assert page.get_by_text("1 edit not saved; edited.coview is not there before you save.").is_visible()
+    assert page.get_by_text("Nothing is saved in edited.coview yet.").is_visible()
     page.goto(f"{address}/#/objects")
     page.locator(".entry").first.wait_for()
     assert page.locator(".entry .badge").count() == int((expected.predict(small[0][:50]) >= 0).sum())

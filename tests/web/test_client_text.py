@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import httpx
 import numpy as np
 import pytest
@@ -57,7 +55,7 @@ def in_retriever(files, vectorizer):
 def test_a_vectorizer_of_files_is_refused(files, model, vectorizer):
     options = {"alternate_sign": False, "n_features": 64} if vectorizer is HashingVectorizer else {}
     fitted = model(files, vectorizer(input="filename", **options))
-    with pytest.raises(ViewsError, match=rf"{vectorizer.__name__}\(input='filename'\) would open the texts of clients"):
+    with pytest.raises(ViewsError, match="input='filename' would open the texts of clients"):
         Service(fitted)
 
 
@@ -74,22 +72,6 @@ def test_a_model_file_that_reads_files_is_refused(files, tmp_path):
         load_service(tmp_path / "m.coview")
     with pytest.raises(ViewsError, match="as files"):
         load_service(tmp_path / "good.coview", also=[tmp_path / "m.coview"])
-
-
-def read_words(path: str) -> list[str]:
-    return Path(path).read_text().split()
-
-
-def read_words_if_there(path: str) -> list[str]:
-    return Path(path).read_text().split() if Path(path).exists() else path.split()
-
-
-@pytest.mark.parametrize("analyzer", [read_words, read_words_if_there])
-@pytest.mark.parametrize("model", [plain, in_views])
-def test_an_analyzer_that_reads_files_is_refused(files, model, analyzer):
-    fitted = model(files, CountVectorizer(analyzer=analyzer))
-    with pytest.raises(ViewsError, match="has a function that would open the texts of clients as files"):
-        Service(fitted)
 
 
 @pytest.mark.parametrize("analyzer", [str.split, lambda text: text.upper().split()])
@@ -123,9 +105,9 @@ def test_texts_for_a_view_of_images_are_not_opened(tmp_path, monkeypatch):
     monkeypatch.setattr(images, "read_image", lambda *given, **options: pytest.fail("a client opened a file"))
     with running(make_app(service)) as url:
         for query in ({"query": files[0]}, {"queries": files}):
-            body = {**query, "source": "colors", "target": "words", "why": True}
+            body = {**query, "source": "colors", "target": "words"}
             answer = httpx.post(f"{url}/search", json=body, timeout=60)
             assert answer.status_code == 422 and "View 'colors' takes no text" in answer.json()["error"]
         assert httpx.post(f"{url}/search", json={"query": "fox", "target": "colors"}, timeout=60).status_code == 200
     with pytest.raises(ViewsError, match="takes no text"):
-        service.why_text(files[0], "colors", "words", [0])
+        service.why(files[0], "colors", "words", [0])

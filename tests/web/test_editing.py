@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 import time
 import tracemalloc
@@ -30,7 +29,6 @@ from coview.cli import serve as commands
 from coview.exceptions import ParameterError, ViewsError
 from coview.web.api import make_app
 from coview.web.editing import Editing
-from coview.web.limits import Limits
 from coview.web.run import running
 from coview.web.service import Service
 
@@ -180,20 +178,15 @@ def test_edits_are_saved_in_the_file_that_was_named(small, model, tmp_path):
 def test_what_the_file_holds_is_said_after_every_step(small, model, tmp_path):
     path = tmp_path / "x.coview"
     editing = Editing(Service(model, small[0]), path)
-    merge, drop = {"edit": "merge", "groups": [1, 3]}, {"edit": "drop", "group": 0}
-    assert editing.state()["file"] == "x.coview is not there before you save."
-    assert editing.apply(merge)["file"] == "1 edit not saved; x.coview is not there before you save."
-    assert editing.save()["file"] == "x.coview holds the model as it is here."
-    assert editing.apply(drop)["file"] == "1 edit not saved; x.coview holds the model without it."
-    assert editing.undo()["file"] == "x.coview holds the model as it is here."
-    assert editing.undo()["file"] == "x.coview still holds what was undone: merge 1 and 3 into 1."
+    nothing, same = "Nothing is saved in x.coview yet.", "x.coview holds the model as it is here."
+    other = "x.coview does not hold the edits as they are here: save again."
+    assert editing.state()["file"] == nothing and editing.apply({"edit": "merge", "groups": [1, 3]})["file"] == nothing
+    assert editing.save()["file"] == same
+    assert editing.apply({"edit": "drop", "group": 0})["file"] == other
+    assert editing.undo()["file"] == same and editing.undo()["file"] == other
     assert load(path).log() == ["merge 1 and 3 into 1"]
-    answer = editing.apply(drop)["file"]
-    assert answer == "1 edit not saved; x.coview still holds what was undone: merge 1 and 3 into 1."
-    editing.undo()
-    assert editing.save()["file"] == "x.coview holds the model as it is here." and isinstance(load(path), LinkPLSA)
-    again = Editing(Service(model, small[0]), path)
-    assert again.apply(merge)["file"] == "1 edit not saved; x.coview is as it was when the explorer was started."
+    assert editing.save()["file"] == same
+    assert isinstance(load(path), LinkPLSA)
 
 
 def test_the_edited_model_can_be_downloaded(small, model, tmp_path):
@@ -202,7 +195,7 @@ def test_the_edited_model_can_be_downloaded(small, model, tmp_path):
     with pytest.raises(ViewsError, match="no edits to download"):
         editing.write(tmp_path / "sent.coview")
     editing.apply(MERGE)
-    assert editing.write(tmp_path / "sent.coview") == "my__new__model-edited.coview"
+    assert editing.write(tmp_path / "sent.coview") == 'my "new" model-edited.coview'
     found = load(tmp_path / "sent.coview")
     assert found.edits_ == edit(model).apply(MERGE).edits_
     np.testing.assert_array_equal(found.predict(X), edit(model).apply(MERGE).predict(X))
@@ -281,18 +274,14 @@ def test_a_page_of_another_site_cannot_edit(client, tmp_path):
     for headers, status in (
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
-        ({"Sec-Fetch-Site": "cross-site"}, 403),
-        ({"Sec-Fetch-Site": "same-site"}, 403),
-        ({"Host": "evil.example"}, 403),
-        ({"Content-Type": "text/plain"}, 415),
-        ({"Content-Type": ""}, 415),
+        ({"Origin": "http://127.0.0.1"}, 403),  # another port
     ):
         for path in ("preview", "apply", "undo", "save", "download"):
             sent = {"Content-Type": "application/json", **headers}
             answer = client.post(f"/api/edits/{path}", content=b'{"edit": "drop", "group": 1}', headers=sent)
             assert answer.status_code == status and answer.json()["error"].endswith(".")
     assert client.get("/api/edits").json()["log"] == []
-    own = {"Origin": str(client.base_url).rstrip("/"), "Sec-Fetch-Site": "same-origin"}
+    own = {"Origin": str(client.base_url).rstrip("/")}
     assert client.post("/api/edits/apply", json=MERGE, headers=own).json()["numbers"] == [0, 1, 2, 4]
 
 
@@ -335,7 +324,7 @@ def test_a_download_takes_its_time_but_no_memory_and_leaves_no_file(small, model
 
     monkeypatch.setattr("coview.web.editing.save", save_slowly)
     edited = edit(model).apply(MERGE)
-    app = make_app(Service(edited, small[0]), page=True, limits=Limits(seconds=0.4))
+    app = make_app(Service(edited, small[0]), page=True, seconds=0.4)
     tracemalloc.start()
     with running(app) as url, httpx.Client(base_url=url, timeout=30) as client:
         with client.stream("POST", "/api/edits/download", json={}) as answer:
@@ -347,8 +336,6 @@ def test_a_download_takes_its_time_but_no_memory_and_leaves_no_file(small, model
         with client.stream("POST", "/api/edits/download", json={}) as answer:
             next(answer.iter_raw())  # and goes away
         assert _is_soon_empty(kept)
-        app._places.answers = asyncio.Semaphore(0)  # all turns are taken
-        assert client.post("/api/edits/download", json={}).status_code == 503 and not list(kept.iterdir())
     tracemalloc.stop()
 
 

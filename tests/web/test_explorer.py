@@ -255,18 +255,6 @@ def test_what_is_mixed_up_is_never_an_agreement():
     assert answer["total"] == 10 and {one["id"] for one in answer["objects"]} == set(range(2, 30, 3))
 
 
-def test_label_sets_are_closed_and_judged(animals):
-    found = animals.try_labels(["dog", "cat"])
-    assert found["closed"] == ["animal", "dog", "cat"] and found["added"] == ["animal"]
-    assert found["broken"] == ["Nothing is both dog and cat."]
-    judged = animals.try_labels(["dog"], "rex")["object"]
-    assert judged["views"]["words"]["chosen"] == ["animal", "dog"] and judged["tried"] == judged["best"]
-    assert animals.try_labels(["cat"], "rex")["object"]["tried"] < judged["best"]
-    with pytest.raises(ViewsError, match="no label 'fish'"):
-        animals.try_labels(["fish"])
-    assert sum(animals.ontology()["counts"][1:3]) == animals.ontology()["counts"][0]
-
-
 def test_why_names_the_words_that_matter(retriever, small):
     browser = Explorer(Service(retriever, small[0]))
     hit = retriever.search("wordaa wordba", "words", "image", 1)[0][0][0]
@@ -276,7 +264,6 @@ def test_why_names_the_words_that_matter(retriever, small):
     without = retriever.explain("wordba", hit, "words", "image").score
     worth = next(part["adds"] for part in found["features"] if part["name"] == "wordaa")
     assert worth == pytest.approx(whole - without, abs=1e-4)
-    assert found["theirs"]
 
 
 def test_shares_of_methods_are_not_sent_as_probabilities(small):

@@ -30,4 +30,4 @@ def test_the_fuzzer_sees_failures(fuzzer, monkeypatch):
 
     monkeypatch.setattr(Service, "answer", broken)
     failures = fuzzer.main(seed=0, count=40)
-    assert failures and all("status 500" in failure or "the log says" in failure for failure in failures)
+    assert any("status 500" in failure for failure in failures)

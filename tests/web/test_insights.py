@@ -14,7 +14,6 @@ from coview import (
     MultiViewCCA,
     MultiViewNaiveBayes,
     Ontology,
-    SeededKMeansClassifier,
     TableViews,
     TextViews,
     Views,
@@ -93,24 +92,6 @@ def test_classes_are_mapped_onto_the_tree_as_inspect_does(explorer, small, model
         explorer.insights.tree("topic", "date")
 
 
-def test_a_classifier_is_judged_by_objects_without_a_label_in_its_fit(small):
-    X, y = small
-    truth = [f"kind {label}" for label in y]
-    labels = [label if row % 4 == 0 else None for row, label in enumerate(truth)]
-    model = SeededKMeansClassifier(max_iter=2).fit(X, labels)
-    tree = Explorer(Service(model, X, labels=labels, table={"truth": truth, "given": labels})).insights.tree
-    answer = tree("class", "truth")
-    hidden = [None if label else true for label, true in zip(labels, truth)]
-    expected = inspect(model).hierarchy(X, classes=hidden).matches
-    np.testing.assert_allclose([one["f1"] for one in answer["matches"]], expected["f1"], rtol=1e-3)
-    assert answer["note"] == "Only the 45 objects without a label in the fit count."
-    for by in (None, "given"):  # what it learned from is no test of it
-        assert tree("class", by)["matches"] is None and tree("class", by)["note"].startswith("No class is judged")
-    assert tree("class")["classes"] == ["truth", "given"]
-    unknown = Explorer(Service(model, X, table={"truth": truth})).insights.tree("class", "truth")
-    assert unknown["matches"] is None and "--labels" in unknown["note"]
-
-
 def test_labels_are_the_classes_on_the_tree_with_those_above_them(small, model, table):
     X, y = small
     labels = [None if i == 3 else f"kind {label}" for i, label in enumerate(y)]
@@ -123,8 +104,8 @@ def test_labels_are_the_classes_on_the_tree_with_those_above_them(small, model, 
     assert Explorer(service).insights.tree("topic", "")["matches"] is None
     own = Service(model, X, table={**table, "labels": table["venue"]}, labels=labels)
     tree = Explorer(own).insights.tree
-    assert tree("topic")["by"] == "given labels" and tree("topic")["classes"] == ["given labels", "venue", "labels"]
-    assert tree("topic", "labels")["matches"] == tree("topic", "venue")["matches"] != tree("topic")["matches"]
+    assert tree("topic")["by"] == "labels" and tree("topic")["classes"] == ["labels", "venue"]
+    assert tree("topic", "venue")["matches"] != tree("topic")["matches"]
     edited = Editing(service)
     edited.apply({"edit": "merge", "groups": [0, 1]})
     after = edited.explorer.insights.tree("topic")
@@ -184,8 +165,10 @@ def test_what_cannot_be_said_is_refused(small, model):
 def test_groups_of_every_model_beside_the_first_have_numbers(small, model):
     X, y = small
     both = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X, also=[model])).insights
-    assert both.kinds() == ["class", "topic"]
-    assert len(both.quality("class")["groups"]) == 3 and len(both.quality("topic")["groups"]) == 5
+    assert both.kinds() == ["class", "topic"] and len(both.quality("topic")["groups"]) == 5
+    for page in (both.quality, both.tree):  # classes are judged by accuracy
+        with pytest.raises(ViewsError, match="has no such page"):
+            page("class")
 
 
 def test_views_of_vectors_have_no_quality():

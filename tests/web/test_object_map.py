@@ -15,7 +15,6 @@ from coview.exceptions import ViewsError
 from coview.web import object_map
 from coview.web.api import make_app
 from coview.web.explorer import Explorer
-from coview.web.limits import Limits
 from coview.web.object_map import unpacked
 from coview.web.run import running
 from coview.web.service import Service
@@ -146,7 +145,7 @@ def test_methods_are_those_that_are_installed(explorer, monkeypatch):
         explorer.map.answer("umap")
 
 
-def test_the_map_keeps_to_the_limits_of_answers(small, table):
+def test_the_map_answers_over_http(small, table):
     X, _ = small
     service = Service(LinkPLSA(3, random_state=0, max_iter=5).fit(X), X, table=table)
     with running(make_app(service, page=True)) as url, httpx.Client(base_url=url) as client:
@@ -158,8 +157,3 @@ def test_the_map_keeps_to_the_limits_of_answers(small, table):
         for wrong in ("/api/map?method=magic", "/api/map/column?name=x", "/api/map/objects?at=60", "/api/map/objects"):
             assert client.get(wrong).status_code == 422
         assert client.get("/api/map/objects?" + "&".join(["at=1"] * 1001)).status_code == 422
-    with (
-        running(make_app(service, page=True, limits=Limits(most_values=100))) as url,
-        httpx.Client(base_url=url) as client,
-    ):
-        assert client.get("/api/map").status_code == 413

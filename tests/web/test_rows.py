@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_rows
 from coview.preprocessing.tables import TableViews
+from coview.preprocessing.text import TextViews
 from coview.retrieval.queries import QueryReader
 from coview.views.inputs import ViewInput
 from coview.web.rows import CellReader, rows_to_views
@@ -33,6 +34,8 @@ def dense(matrix):
         {"words": [{"fox": 1, "red": 2}]},
         {"words": "Red red FOX, whale"},
         [{"words": "red red fox"}],
+        [{"words": ["red", "fox", "red"]}],
+        {"words": [["red", "fox", "red"]]},
         {"words": {"f0": 1, "red": 2}},
     ],
 )
@@ -43,6 +46,15 @@ def test_every_form_gives_the_same_row(rows):
         else {"words": CellReader(ViewInput("words", 3, np.array(["f0", "red", "sea"])))}
     )
     assert dense(rows_to_views(rows, named)["words"]).tolist() == [[1, 2, 0]]
+
+
+def test_tokens_are_read_as_the_view_of_a_list_reads_them():
+    front = TextViews(tokens={"tags": "tags"}).fit({"tags": ["red fox; sea", "sea; red fox", "sea; den"]})
+    reader = CellReader(front.view_inputs()["tags"])
+    rows = rows_to_views(
+        [{"tags": ["red fox", "sea"]}, {"tags": "red fox; sea"}, {"tags": ["whale"]}], {"tags": reader}
+    )
+    assert rows["tags"].sum(axis=1).tolist() == [2, 2, 0]
 
 
 def test_objects_may_lack_views_and_forms_may_be_mixed():
@@ -131,19 +143,18 @@ def test_categories_find_their_indicators():
         ({"words": [[1, 2]]}, "has 3 features, got a row of 2"),
         ({"words": [[1, 2, "3"]]}, "must be a list of numbers"),
         ({"words": [[1, 2, [3]]]}, "must be a list of numbers"),
-        (
-            {"words": [["fox", "sea"]]},
-            r"\['fox', 'sea'\]\. Send names with values, \{'fox': 1, 'sea': 1\}, or one text",
-        ),
+        ({"words": [["fox", "whale"]]}, "no feature 'whale'"),
+        ({"words": [["fox", 3]]}, r"must be a list of numbers, \{feature: value\}, a text or a list of tokens, got"),
+        ({"links": [["fox", "sea"]]}, r"must be a list of numbers or \{feature: value\}, got \['fox', 'sea'\]"),
         ({"words": [[1, 2, float("nan")]]}, "not a finite number"),
         ({"words": {"fox": float("inf")}}, "finite number"),
         ({"words": {"fox": 10**400}}, "finite number"),
         ({"words": [[10**400, 1, 1]]}, "must be a list of numbers"),
         ({"words": {"whale": 1}}, "no feature 'whale'"),
         ({"words": {"fox": None}}, "finite number"),
-        ({"words": 3}, "must be numbers, features by name or text"),
+        ({"words": 3}, "must be a list of numbers"),
         ({"words": []}, "has no rows"),
-        ({"words": ["sea", 3, None]}, "must be numbers, features by name or text"),
+        ({"words": ["sea", 3, None]}, "must be a list of numbers"),
         ({"words": [[1, 2, 0]], "links": [[1, 0], [0, 1]]}, "same number of rows"),
         ({"links": "text"}, "takes no text"),
         ({"links": {"f2": 1}}, "no feature 'f2'"),

@@ -35,7 +35,6 @@ Token = Annotated[
     str | None, typer.Option(envvar=TOKEN, show_envvar=True, help="Secret that clients must send as a bearer token.")
 ]
 MostMegabytes = Annotated[float, typer.Option("--max-megabytes", min=0.001, help="Largest request, in megabytes.")]
-MostValues = Annotated[int, typer.Option("--max-values", min=1, help="Largest answer: rows x columns.")]
 Seconds = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds after which a request is abandoned.")]
 
 
@@ -48,7 +47,6 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
     token: Token = None,
     megabytes: MostMegabytes = 8.0,
-    values: MostValues = 1_000_000,
     timeout: Seconds = 30.0,
     wait: Annotated[
         float, typer.Option(min=0, help="Milliseconds to wait for requests that can be answered together.")
@@ -64,7 +62,7 @@ def serve(
         host,
         port,
         token,
-        {"most_bytes": int(megabytes * 2**20), "seconds": timeout, "most_values": values},
+        {"most_bytes": int(megabytes * 2**20), "seconds": timeout},
         wait,
         page=False,
         browser=False,
@@ -188,9 +186,7 @@ def _run(
     browser: bool,
     save_edits: Path | None = None,
 ) -> None:
-    from coview.web.api import make_app
-    from coview.web.guard import is_loopback
-    from coview.web.limits import Limits
+    from coview.web.api import is_loopback, make_app
     from coview.web.run import bound_socket, serve_app
 
     local = is_loopback(host)
@@ -198,8 +194,7 @@ def _run(
         raise ValueError(f"A token needs at least {_SHORTEST_TOKEN} characters, got {len(token)}.")
     new_token = token is None and not local
     token = secrets.token_urlsafe(24) if new_token else token
-    kept = Limits(**limits)
-    app = make_app(service, limits=kept, token=token, local=local, wait=wait / 1000, page=page, save_edits=save_edits)
+    app = make_app(service, **limits, token=token, local=local, wait=wait / 1000, page=page, save_edits=save_edits)
     opened = bound_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{opened.getsockname()[1]}/"

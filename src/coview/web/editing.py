@@ -8,7 +8,6 @@ can have the edited model as a file of its own.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,20 +23,15 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Reading, inspect
 from coview.inspection.memberships import label_codes
 from coview.io.models import save
-from coview.utils.messages import quantity
 from coview.utils.warn import unwarned
 from coview.web.explorer import Explorer
-from coview.web.kinds import known_views, sorts
-from coview.web.service import Service
+from coview.web.service import Service, known_views, sorts
 
 __all__ = ["Editing"]
 
 EDITED = ("topic", "cluster")  # kinds of groups
 FIRST_MOVED = 30  # objects that are named in a preview
 MOST_FLOWS = 100  # pairs of groups between which objects move
-LONGEST_NAME = 100  # letters of a file
-SUFFIX = ".coview"
-MOST_KEPT = 5  # earlier states, for an undo that is quick
 
 
 @dataclass(frozen=True)
@@ -51,10 +45,6 @@ class _Shown:
     @property
     def log(self) -> list[Any]:
         return [] if self.model is None else self.model.edits_
-
-    @property
-    def sentences(self) -> list[str]:
-        return [] if self.model is None else self.model.log()
 
 
 class Editing:
@@ -84,10 +74,10 @@ class Editing:
         given = None if at is None else service.given[at]
         self._at, self._base = at, given
         self._shown = _Shown(given if isinstance(given, EditedModel) else None, service, Explorer(service))
+        self._first = self._shown
         self._candidate: tuple[Any, _Shown, str] | None = None
-        self._earlier: list[_Shown] = []
         self._save_to, self._written = None if save_to is None else Path(save_to), False  # since the start
-        self._saved = self._shown.log, self._shown.sentences  # before anything is written, those of the loaded model
+        self._saved = self._shown.log  # before anything is written, that of the loaded model
         self._inside: tuple[Any, Reading] | None = None  # the objects as the model takes them, and what it says of them
         self._busy = threading.Lock()
         if self._save_to is not None and (at is None or self._save_to.is_dir() or not self._save_to.parent.is_dir()):
@@ -113,24 +103,19 @@ class Editing:
             "editable": True,
             "kind": self._inspection(shown).kind,
             "numbers": self._numbers(shown),
-            "log": shown.sentences,
+            "log": [] if shown.model is None else shown.model.log(),
             "saves_to": None if self._save_to is None else self._save_to.name,
-            "unsaved": shown.log != self._saved[0],
-            "file": None if self._save_to is None else self._describe_file(shown.log, self._save_to),
+            "unsaved": shown.log != self._saved,
+            "file": None if self._save_to is None else self._describe_file(self._save_to.name),
         }
 
-    def _describe_file(self, log: list[Any], path: Path) -> str:
-        """Say what the file that edits are saved in holds, and which of those made here it does not."""
-        saved, sentences = self._saved
-        same = next((i for i, (one, other) in enumerate(zip(log, saved)) if one != other), min(len(log), len(saved)))
-        new, undone = len(log) - same, sentences[same:]
+    def _describe_file(self, name: str) -> str:
+        """Say whether the file that edits are saved in holds the model as it is here."""
         if not self._written:
-            holds = "is as it was when the explorer was started" if path.exists() else "is not there before you save"
-        elif undone:
-            holds = f"still holds what was undone: {', '.join(undone)}"
-        else:
-            holds = f"holds the model {'without ' + ('it' if new == 1 else 'them') if new else 'as it is here'}"
-        return (f"{quantity(new, 'edit')} not saved; " if new else "") + f"{path.name} {holds}."
+            return f"Nothing is saved in {name} yet."
+        if self._shown.log == self._saved:
+            return f"{name} holds the model as it is here."
+        return f"{name} does not hold the edits as they are here: save again."
 
     def preview(self, record: dict[str, Any]) -> dict[str, Any]:
         """Return the objects that an edit would move; nothing is changed.
@@ -158,12 +143,7 @@ class Editing:
                     for one, other, n in flows[:MOST_FLOWS]
                 ],
                 "first": [
-                    {
-                        "id": service.ids[row],
-                        "about": service.caption(row),
-                        "before": names[int(before[row])],
-                        "after": new_names[int(after[row])],
-                    }
+                    {**service.line(row), "before": names[int(before[row])], "after": new_names[int(after[row])]}
                     for row in moves["row"][:FIRST_MOVED]
                 ],
                 "groups": list(new_names.values())[1:],
@@ -179,7 +159,6 @@ class Editing:
         """
         with self._alone():
             changed, _ = self._changed(record)
-            self._earlier = [*self._earlier, self._shown][-MOST_KEPT:]
             self._shown, self._candidate = changed, None
         return self.state()
 
@@ -189,11 +168,8 @@ class Editing:
             shown = self._shown
             if not shown.log or shown.model is None:
                 raise ViewsError("There is nothing to undo.")
-            if self._earlier and self._earlier[-1].log == shown.log[:-1]:
-                self._shown = self._earlier.pop()
-            else:
-                self._shown, self._earlier = self._with(edit(shown.model).undo()), []
-            self._candidate = None
+            first = self._first.log == shown.log[:-1]
+            self._shown, self._candidate = self._first if first else self._with(edit(shown.model).undo()), None
         return self.state()
 
     def save(self) -> dict[str, Any]:
@@ -201,11 +177,11 @@ class Editing:
         with self._alone():
             if self._save_to is None:
                 raise ViewsError("Edits are saved in a file that is named at the start: coview explore --save-edits.")
-            if not self._shown.log and not self._saved[0]:
+            if not self._shown.log and not self._saved:
                 raise ViewsError("There are no edits to save.")
             with unwarned():  # after an undo of the only edit, the model as it was loaded
                 save(self._base if self._shown.model is None else self._shown.model, self._save_to)
-            self._saved, self._written = (self._shown.log, self._shown.sentences), True
+            self._saved, self._written = self._shown.log, True
         return self.state()
 
     def write(self, path: Path) -> str:
@@ -216,14 +192,7 @@ class Editing:
                 raise ViewsError("There are no edits to download.")
             with unwarned():
                 save(model, path)
-            return self._file_name
-
-    @property
-    def _file_name(self) -> str:
-        """A name for the edited model: of the file that edits are saved in, else after that of the model."""
-        if self._save_to is not None:
-            return _plain_name(self._save_to.stem)
-        return f"{_plain_name(Path(self._shown.service.title).stem)[: -len(SUFFIX)]}-edited{SUFFIX}"
+            return f"{Path(self.service.title).stem}-edited.coview" if self._save_to is None else self._save_to.name
 
     # -- pieces
 
@@ -292,17 +261,6 @@ class Editing:
         if codes is None:
             raise ViewsError("The model file holds no objects. Start the explorer with data to see what moves.")
         return np.array([*self._numbers(shown), NO_GROUP])[codes]
-
-
-def _plain_name(stem: str) -> str:
-    """A name that every system takes.
-
-    Examples
-    --------
-    >>> _plain_name('a "b"/../ü'), _plain_name("")
-    ('a__b__..__.coview', 'model.coview')
-    """
-    return (re.sub(r"[^A-Za-z0-9._-]", "_", stem).lstrip(".")[:LONGEST_NAME] or "model") + SUFFIX
 
 
 def _is_editable(model: Inspection) -> bool:

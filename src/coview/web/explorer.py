@@ -14,13 +14,11 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Reading, one_hot
 from coview.inspection.features import holds_vectors
 from coview.utils.messages import did_you_mean, find_close_names, listed
-from coview.views.views import Views
 from coview.web.groups import Groups
 from coview.web.insights import Insights
-from coview.web.kinds import known_views, sorts
 from coview.web.labeling import Labeling
 from coview.web.object_map import ObjectMap
-from coview.web.service import Service, largest_shares, score_drops, without_each
+from coview.web.service import Service, known_views, largest_shares, sorts
 
 __all__ = ["Explorer"]
 
@@ -57,13 +55,11 @@ class Explorer:
         """Objects whose identifier contains a text, capitals or not."""
         ids = self.service.ids
         rows = [row for row, key in enumerate(self._lowered) if query.lower() in key] if query else range(len(ids))
-        start = max(start, 0)
         shown = list(rows[start : start + PAGE])
-        label = self._label_names(shown)
         return {
             "total": len(rows),
             "start": start,
-            "objects": [{"id": ids[row], "about": self.service.caption(row), "label": label.get(row)} for row in shown],
+            "objects": self.groups.lines(shown),
             "similar": [] if rows else find_close_names(query, ids, SUGGESTED),
         }
 
@@ -82,14 +78,10 @@ class Explorer:
     def known(self, keys: list[Any]) -> list[dict[str, Any]]:
         """Where objects are and what they are sorted into, by their identifiers."""
         rows = [self._row(key) for key in keys]
-        labels = self._label_names([row for row in rows if row is not None])
+        lines = iter(self.groups.lines([row for row in rows if row is not None]))
+        unknown = {"about": None, "label": None}
         return [
-            {
-                "id": key,
-                "known": row is not None,
-                "about": None if row is None else self.service.caption(row),
-                "label": None if row is None else labels.get(row),
-            }
+            {**(unknown if row is None else next(lines)), "id": key, "known": row is not None}
             for key, row in zip(keys, rows)
         ]
 
@@ -193,25 +185,7 @@ class Explorer:
         row = self._row(key)
         if source is not None or target is not None:
             source, target = self.service.query_views(source, target)
-        reasons = self.service.why_text(query, source, target, [key if row is None else self.service.ids[row]])[0]
-        theirs = [] if row is None or target is None else self._theirs(query, str(source), target, row)
-        return {**reasons, "theirs": theirs}
-
-    def _theirs(self, query: str, source: str, target: str, row: int) -> list[dict[str, Any]]:
-        """By how much the two come apart when one feature of the object is left out."""
-        searcher, data = self.service.searcher, self.service.data
-        if searcher is None or data is None or target not in data or not data.present[row, data.names.index(target)]:
-            return []
-        if target in self._vector_views:  # numbers of a vector are no reasons
-            return []
-        variants, columns = without_each(data[[row]][target])
-        if len(columns) < 2:
-            return []
-        asked = np.asarray(searcher.retriever.transform(self.service.read_cells(query, source)))[0]
-        if not asked.any():
-            return []
-        near = np.asarray(searcher.retriever.transform(Views({target: variants}))) @ asked
-        return score_drops(near, data.feature_names.get(target), columns)
+        return self.service.why(query, source, target, [key if row is None else self.service.ids[row]])[0]
 
     # -- what each view says
 
@@ -239,7 +213,7 @@ class Explorer:
                     "pages": own,
                     "probabilities": model.probabilities,
                     "together": None if together is None else largest_shares(together, names),
-                    "by_view": {view: largest_shares(part, names) for view, part in alone.items()},
+                    "by_view": {} if len(alone) < 2 else {v: largest_shares(part, names) for v, part in alone.items()},
                     "unused": list(model.unused_views),
                 }
             )
@@ -261,14 +235,6 @@ class Explorer:
         together = None if shares is None or at >= len(shares) else shares[at]
         return together, {view: part[here] for view, part in by_view.items() if here < len(part)}
 
-    def _label_names(self, rows: list[int]) -> dict[int, str]:
-        model = self.service.sorter
-        codes = None if model is None else self.groups.reading(model.kind).codes
-        if model is None or codes is None:
-            return {}
-        names = self.groups.names(model.kind)
-        return {row: names[codes[row]] for row in rows if codes[row] >= 0}
-
     def disagreement(self, start: int = 0, pair: tuple[str, str, int, int] | None = None) -> dict[str, Any]:
         """Objects whose views say different things, the most different first, and which things they mix up.
 
@@ -276,7 +242,7 @@ class Explorer:
         pair (view, other view, group, other group) only the objects of which the two views say these.
         """
         model, by_view = self.by_view
-        names, ids = self.groups.names(model.kind), self.service.ids
+        names = self.groups.names(model.kind)
         views, unused = list(by_view), list(model.unused_views)
         if len(views) < 2:
             return {"total": 0, "objects": [], "pairs": [], "views": views, "unused": unused, "agreement": []}
@@ -306,16 +272,13 @@ class Explorer:
             chosen = have[a] & have[b] & (tops[a] == pair[2]) & (tops[b] == pair[3]) & differ
         order = np.flatnonzero(chosen)
         order = order[np.argsort(-worst[order], kind="stable")]
-        together = self._label_names(order[start : start + PAGE].tolist())
         objects = [
             {
-                "id": ids[row] if row < len(ids) else int(row),
-                "about": self.service.caption(int(row)),
+                **line,
                 "difference": round(float(worst[row]), 4),
-                "together": together.get(int(row)),
                 "by_view": {view: largest_shares(tables[v, row], names, 2) for v, view in enumerate(views)},
             }
-            for row in order[start : start + PAGE]
+            for row, line in zip(order[start:], self.groups.lines(order[start : start + PAGE].tolist()))
         ]
         return {
             "kind": model.kind,
@@ -330,79 +293,9 @@ class Explorer:
             "agreement": agreement,
         }
 
-    # -- label sets
-
-    def ontology(self) -> dict[str, Any]:
-        """Return the labels, what is below what, what excludes what, and how many objects have each label."""
-        ontology = self._ontology()
-        labels = ontology.labels
-        known = "class" in self.groups.by_kind and len(self.groups.model("class").groups) == len(labels)
-        codes = self.groups.reading("class").codes if known else None
-        counts = [None] * len(labels) if codes is None else ontology.reach[codes[codes >= 0]].sum(axis=0).tolist()
-        return {
-            "labels": [str(label) for label in labels],
-            "parents": [[str(name) for name in ontology.parents(label)] for label in labels],
-            "mutex": [[str(a), str(b)] for a, b in ontology.mutex],
-            "depth": ontology.depth.tolist(),
-            "counts": counts,
-        }
-
-    def _ontology(self) -> Any:
-        if self.service.ontology is None:
-            raise ViewsError("The model has no ontology.")
-        return self.service.ontology
-
-    def try_labels(self, labels: list[str], key: Any = None) -> dict[str, Any]:
-        """Say what a set of labels implies and breaks, and how it compares with the best one for an object."""
-        ontology = self._ontology()
-        known = {str(label): label for label in ontology.labels}
-        for name in labels:
-            if name not in known:
-                raise ViewsError(f"The ontology has no label {name!r:.60}.")
-        chosen = {known[name] for name in labels}
-        closed = ontology.close(chosen) if chosen else set()
-        answer: dict[str, Any] = {
-            "labels": sorted(map(str, chosen)),
-            "closed": [str(label) for label in ontology.labels if label in closed],
-            "added": [str(label) for label in ontology.labels if label in closed - chosen],
-            "broken": [_sentence(*one) for one in ontology.broken(closed)],
-            "open": [_sentence(*one) for one in ontology.broken(chosen) if one[0] == "subset"],
-        }
-        if key is not None:
-            answer["object"] = self._judged(self._known_row(key), closed)
-        return answer
-
-    def _judged(self, row: int, closed: set[Any]) -> dict[str, Any]:
-        """What the program of the model says of an object, beside a set that was tried."""
-        data, ontology = self.service.data, self._ontology()
-        model = self.groups.model("class")
-        asked = np.array([label in closed for label in ontology.labels])
-        verdict = None if data is None else model.judge_labels(known_views(model, data[[row]]), asked)
-        if verdict is None:
-            raise ViewsError("Label sets of objects require data and a model that scores labels by view.")
-        names = [str(label) for label in ontology.labels]
-        return {
-            "id": self.service.ids[row],
-            "views": {
-                view: {
-                    "scores": [round(float(value), 4) for value in part],
-                    "chosen": [names[j] for j in np.flatnonzero(verdict.best[view])],
-                }
-                for view, part in verdict.scores.items()
-            },
-            "best": round(verdict.best_objective, 4),
-            "tried": round(verdict.objective, 4),
-        }
-
 
 def _mixed_up(first: np.ndarray, second: np.ndarray, n_groups: int) -> list[tuple[int, int, int]]:
     """What two views say of the same objects, and of how many, the most frequent first."""
     codes, counts = np.unique(first * n_groups + second, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:MOST_PAIRS]
     return [(int(codes[j] // n_groups), int(codes[j] % n_groups), int(counts[j])) for j in order]
-
-
-def _sentence(kind: str, first: Any, second: Any) -> str:
-    if kind == "subset":
-        return f"Every {first} is a {second}, but {second} is not chosen."
-    return f"Nothing is both {first} and {second}."

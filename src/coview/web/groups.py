@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,7 @@ from coview.inspection import Features, Inspection, Reading, one_hot
 from coview.inspection.by_view import read_as_fitted
 from coview.inspection.features import feature_names, group_names, holds_vectors, top_features, view_features
 from coview.inspection.vectors import nearest_in_groups
-from coview.web.kinds import kinds_of, known_views
-from coview.web.service import Service
+from coview.web.service import Service, kinds_of, known_views
 
 __all__ = ["Groups"]
 
@@ -88,6 +87,14 @@ class Groups:
             return model.group_names
         return group_names(model, model.prepare_views(known_views(model, data)), codes)
 
+    def lines(self, rows: Sequence[int]) -> list[dict[str, Any]]:
+        """Return what tells objects in a list, with the group that each is sorted into."""
+        model = self._service.sorter
+        codes = None if model is None else self.reading(model.kind).codes
+        names = [] if model is None or codes is None else self.names(model.kind)
+        labels = [None if codes is None or codes[row] < 0 else names[codes[row]] for row in rows]
+        return [{**self._service.line(row), "label": label} for row, label in zip(rows, labels)]
+
     def members(self, kind: str, index: int, start: int, count: int) -> dict[str, Any]:
         """Objects of a group, those with the largest share first; of a component its two ends."""
         names = self.names(kind)
@@ -99,10 +106,8 @@ class Groups:
         column = reading.memberships[:, index]
         rows = np.arange(len(column)) if reading.codes is None else np.flatnonzero(reading.codes == index)
         order = rows[np.argsort(-column[rows], kind="stable")]
-        ids = self._service.ids
         listed = [
-            {"id": ids[row], "about": self._service.caption(int(row)), "share": round(float(column[row]), 4)}
-            for row in order[start : start + count]
+            {**self._service.line(row), "share": round(float(column[row]), 4)} for row in order[start : start + count]
         ]
         probabilities = self.model(kind).probabilities
         return {"name": names[index], "probabilities": probabilities, "total": len(order), "members": listed}
@@ -163,11 +168,7 @@ class Groups:
         vectors = [view for view in model.views if view in data and holds_vectors(model, view, data)]
         objects = model.prepare_views(known_views(model, data)) if vectors else data
         rows_by_view = {view: nearest_in_groups(model, objects, codes, view, NEAREST) for view in vectors}
-        ids = self._service.ids
-        return {
-            view: [[{"id": ids[row], "about": self._service.caption(row)} for row in rows] for rows in groups]
-            for view, groups in rows_by_view.items()
-        }
+        return {view: [list(map(self._service.line, rows)) for rows in groups] for view, groups in rows_by_view.items()}
 
     def _features(self, kind: str, model: Inspection, view: str) -> list[list[list[Any]]]:
         data, reading = self._service.data, self.reading(kind)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -15,21 +15,19 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection
 from coview.inspection.class_matches import ClassMatches
 from coview.inspection.hierarchy import group_hierarchy
-from coview.inspection.prevalence import group_prevalence, named_columns
+from coview.inspection.prevalence import group_prevalence
 from coview.inspection.quality import QualityTable, group_quality
 from coview.utils.messages import listed
 from coview.utils.warn import unwarned
 from coview.validation import base_seed, unlabeled_rows
 from coview.views.views import Views
 from coview.web.groups import Groups
-from coview.web.kinds import known_views, sorts
 from coview.web.object_map import ObjectMap
-from coview.web.once import Once
-from coview.web.service import Service
+from coview.web.service import Service, known_views, sorts
 
 __all__ = ["Insights"]
 
-LABELS = "labels"  # that were given beside the table, unless a column of it is called so
+LABELS = "labels"  # that were given beside the table, also where a column of it is called so
 N_FEATURES = 10  # of each group, that its quality is judged by
 
 
@@ -59,7 +57,7 @@ class Insights:
 
     def __init__(self, service: Service, groups: Groups, colors: ObjectMap) -> None:
         self._service, self._groups, self._colors = service, groups, colors
-        self._kept = Once()
+        self._kept: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def kinds(self) -> list[str]:
         """Kinds of groups that objects are sorted into."""
@@ -73,7 +71,8 @@ class Insights:
         kind : str
             Kind of the groups.
         """
-        return self._once(("quality", kind), lambda: self._quality(self._model(kind), kind))
+        model = self._model(kind)
+        return self._once(("quality", kind), lambda: self._quality(model, kind))
 
     def _quality(self, model: Inspection, kind: str) -> dict[str, Any]:
         objects = self._objects(model)
@@ -110,7 +109,7 @@ class Insights:
         by : str, optional
             A column of the table, by default the first one.
         """
-        model = self._model(kind)
+        model = self._model(kind, classes=True)
         if not self.columns:
             raise ViewsError("No column of the table holds dates, numbers or categories, or there is no table.")
         name = self.columns[0] if by is None else by
@@ -122,9 +121,7 @@ class Insights:
         memberships = self._groups.reading(kind).memberships
         if memberships is None:
             raise ViewsError(f"{model.name} does not say which groups the objects belong to. Start with data.")
-        table = self._service.table
-        own = next(name for name in table.names if str(name) == by) if table is not None else by
-        values = named_columns(table, [own], lists=self._service.lists)[by]
+        values = self._service.column(by, self._service.lists)
         names = self._groups.names(kind)
         with unwarned():  # what is left out is told on the page
             found = group_prevalence(model.groups, names, memberships, values, by=by, seed=base_seed(0))
@@ -149,22 +146,10 @@ class Insights:
             ],
         }
 
-    def classes(self, kind: str) -> list[str]:
-        """Return what can be mapped onto a tree: columns of categories, and the labels, but of a classifier's own.
-
-        Parameters
-        ----------
-        kind : str
-            Kind of the groups.
-        """
-        return [self._labels_name] * (self._labeled and kind != "class") + self._colors.categories
-
-    @cached_property
-    def _labels_name(self) -> str:
-        name = LABELS
-        while name in self._colors.categories:
-            name = f"given {name}"
-        return name
+    @property
+    def classes(self) -> list[str]:
+        """What can be mapped onto a tree: the labels, and columns of categories."""
+        return [LABELS] * self._labeled + [name for name in self._colors.categories if name != LABELS]
 
     @cached_property
     def _labeled(self) -> bool:
@@ -174,19 +159,17 @@ class Insights:
     def tree(self, kind: str, classes: str | None = None) -> dict[str, Any]:
         """Return the groups as a tree: which two are joined at which distance, and in which order they stand.
 
-        With classes, also the one that the objects below each node match best, by F1. A classifier is judged by objects
-        that had no label in its fit, and by none where that is not known; "note" says so.
+        With classes, also the one that the objects below each node match best, by F1.
 
         Parameters
         ----------
         kind : str
             Kind of the groups.
         classes : str, optional
-            "labels" ("given labels" where a column is called so) or a column of the table; by default the labels,
-            where some are given, and none of a classifier; "" for none.
+            "labels" or a column of the table; by default the labels, where some are given; "" for none.
         """
-        model, offered = self._model(kind), self.classes(kind)
-        name = (self._labels_name if self._labels_name in offered else "") if classes is None else classes
+        model, offered = self._model(kind), self.classes
+        name = (LABELS if self._labeled else "") if classes is None else classes
         if name and name not in offered:
             known = listed(tuple(offered)) if offered else "none"
             raise ViewsError(f"Classes for the tree are {known}, not {name!r:.60}.")
@@ -195,9 +178,6 @@ class Insights:
     def _tree(self, model: Inspection, kind: str, classes: str) -> dict[str, Any]:
         codes, objects = self._groups.reading(kind).codes, self._objects(model)
         values, ontology = self._class_of_each(classes)
-        note = None
-        if kind == "class":
-            values, note = self._held_out(values)
         known = None if objects is None and values is None else codes
         found = group_hierarchy(model, objects, known, values, ontology)
         names, matches = self._groups.names(kind), found.matches
@@ -209,9 +189,8 @@ class Insights:
             "groups": [
                 {"index": k, "name": name, "size": None if sizes is None else sizes[k]} for k, name in enumerate(names)
             ],
-            "classes": self.classes(kind),
+            "classes": self.classes,
             "by": classes,
-            "note": note,
             "ontology": ontology is not None,
             "matches": None if matches is None else _best_classes(matches),
         }
@@ -221,31 +200,17 @@ class Insights:
         service = self._service
         if not classes:
             return None, None
-        if classes == self._labels_name and self._labeled:
+        if classes == LABELS and self._labeled:
             unlabeled = unlabeled_rows(service.labels)
             return [None if gap else label for gap, label in zip(unlabeled, service.labels)], service.label_ontology
-        table = service.table
-        own = next(name for name in table.names if str(name) == classes) if table is not None else classes
-        return list(named_columns(table, [own])[classes]), None
-
-    def _held_out(self, values: list[Any] | None) -> tuple[list[Any] | None, str | None]:
-        """Classes of the objects that a classifier had no label of in its fit, None of the others, and what counts."""
-        labels = self._service.labels
-        if labels is None:
-            return None, "No class is judged: start the explorer with --labels to tell which labels were in the fit."
-        held_out = unlabeled_rows(labels)
-        if values is None:
-            return None, "No class is judged by labels, as all that are given were in the fit."
-        kept = [value if free else None for value, free in zip(values, held_out)]
-        if all(value is None for value in kept):
-            return None, "No class is judged, as every object that has one had a label in the fit."
-        return kept, f"Only the {int(held_out.sum()):,} objects without a label in the fit count."
+        return list(service.column(classes)), None
 
     # -- pieces
 
-    def _model(self, kind: str) -> Inspection:
-        if kind not in self.kinds():
-            raise ViewsError(f"Objects are not sorted into groups of kind {kind!r:.60} here.")
+    def _model(self, kind: str, classes: bool = False) -> Inspection:
+        """The model of groups that objects are sorted into; of classes, where these have the page too."""
+        if kind not in self.kinds() or (kind == "class" and not classes):
+            raise ViewsError(f"Objects are not sorted into groups of kind {kind!r:.60} here, or it has no such page.")
         return self._groups.model(kind)
 
     def _objects(self, model: Inspection) -> Views | None:
@@ -253,7 +218,9 @@ class Insights:
         return None if data is None else model.prepare_views(known_views(model, data))
 
     def _once(self, key: tuple[str, ...], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        return cast(dict[str, Any], self._kept.get(key, make))
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
 
 def _best_classes(matches: ClassMatches) -> list[dict[str, Any] | None]:

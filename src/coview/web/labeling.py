@@ -21,8 +21,7 @@ from coview.utils.messages import listed
 from coview.utils.warn import unwarned
 from coview.validation import minus_one_is_unlabeled, unlabeled_rows
 from coview.web.groups import Groups
-from coview.web.kinds import known_views
-from coview.web.service import Service
+from coview.web.service import Service, known_views
 
 __all__ = ["Labeling"]
 
@@ -125,12 +124,7 @@ class Labeling:
             "objects": len(old),
             "changed": len(changed),
             "changes": [
-                {
-                    "id": self._service.ids[row],
-                    "about": self._service.caption(row),
-                    "before": old[row],
-                    "after": new[row],
-                }
+                {**self._service.line(row), "before": old[row], "after": new[row]}
                 for row in changed[:MOST_CHANGED].tolist()
             ],
             "given": len(rows),
@@ -194,12 +188,7 @@ class Labeling:
             "refits": service.labels is not None and len(service.ids) <= MOST_REFITTED,
             "probabilities": self._model().probabilities,
             "objects": [
-                {
-                    **to_jsonable(row),
-                    "id": service.ids[row["row"]],
-                    "about": service.caption(row["row"]),
-                    "predicted": str(row["predicted"]),
-                }
+                {**to_jsonable(row), **service.line(row["row"]), "predicted": str(row["predicted"])}
                 for row in [row for row in found.rows if row["row"] not in passed][:n]
             ],
         }

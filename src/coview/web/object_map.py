@@ -10,7 +10,7 @@ import base64
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -19,15 +19,13 @@ from coview.exceptions import ViewsError
 from coview.inspection import Reading
 from coview.inspection.features import feature_names, is_measured
 from coview.inspection.objects import place
-from coview.inspection.prevalence import Bins, make_bins, named_columns
+from coview.inspection.prevalence import Bins, make_bins
 from coview.utils.messages import listed
 from coview.utils.sampling import sample_positions
 from coview.utils.warn import unwarned
 from coview.validation import check_option
 from coview.web.groups import Groups
-from coview.web.kinds import known_views
-from coview.web.once import Once
-from coview.web.service import Service
+from coview.web.service import Service, known_views
 
 __all__ = ["MOST_SHOWN", "ObjectMap"]
 
@@ -64,7 +62,7 @@ class ObjectMap:
 
     def __init__(self, service: Service, groups: Groups) -> None:
         self._service, self._groups = service, groups
-        self._placed = Once()
+        self._placed: dict[str, dict[str, Any]] = {}
         self._bins: dict[str, Bins | None] = {}
 
     @property
@@ -86,7 +84,9 @@ class ObjectMap:
             How the objects are placed.
         """
         check_option("method", method, tuple(METHODS))
-        return cast(dict[str, Any], self._placed.get(method, lambda: self._answer(method)))
+        if method not in self._placed:
+            self._placed[method] = self._answer(method)
+        return self._placed[method]
 
     def _answer(self, method: str) -> dict[str, Any]:
         model, n = self._service.sorter, len(self._service.ids)
@@ -190,10 +190,7 @@ class ObjectMap:
         return self._bins[name]
 
     def _read_bins(self, name: str) -> Bins | None:
-        table = self._service.table
-        assert table is not None
-        own = next(each for each in table.names if str(each) == name)
-        values = named_columns(table, [own])[name]
+        values = self._service.column(name)
         texts = [value for value in values if isinstance(value, str)]
         try:
             with unwarned():  # a column of texts is no mistake here
@@ -218,14 +215,7 @@ class ObjectMap:
         wrong = [position for position in at if not 0 <= position < len(self.rows)]
         if wrong:
             raise ViewsError(f"There are {len(self.rows):,} objects on the map, numbered from 0; got {wrong[0]}.")
-        model = self._service.sorter
-        codes = None if model is None else self._groups.reading(model.kind).codes
-        names = [] if model is None or codes is None else self._groups.names(model.kind)
-        shown = []
-        for row in self.rows[list(at)].tolist():
-            group = None if codes is None or codes[row] < 0 else names[codes[row]]
-            shown.append({"id": self._service.ids[row], "about": self._service.caption(row), "label": group})
-        return shown
+        return self._groups.lines(self.rows[list(at)].tolist())
 
     def search(self, query: str) -> dict[str, Any]:
         """Return the objects on the map that a text finds.

@@ -6,14 +6,17 @@ A cell is what one object has in one view:
     {"sea": 2, "fox": 1}      features by name; the others are 0
     {"age": 31, "job": null}  columns by name; those that are null or not there are filled as in a table
     "two foxes at sea"        raw text, where the view has a vectorizer or its features are named by words
+    ["sea", "fox", "sea"]     tokens, likewise; in a list of cells: one list for each object
     "EU", 12.5                the value of a view that is one column of categories or numbers
     null                      the object lacks the view
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -25,7 +28,7 @@ from scipy import sparse
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_row
 from coview.retrieval.queries import list_known_words
-from coview.utils.messages import did_you_mean, listed
+from coview.utils.messages import did_you_mean, listed, short
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
@@ -72,27 +75,27 @@ class CellReader:
         except (ValueError, OverflowError):
             values = np.empty(0, dtype=object)
         if values.dtype.kind not in "biuf" or values.ndim != 1:
-            raise ViewsError(
-                f"A row of view {self.name!r} must be a list of numbers, got {_shown(row)}.{self._advice(row)}"
-            )
+            raise ViewsError(f"A row of view {self.name!r} must be {self.accepted}, got {short(row)}.")
         if len(values) != self.width:
             raise ViewsError(f"View {self.name!r} has {self.width} features, got a row of {len(values)}.")
         if not np.isfinite(values).all():
             raise ViewsError(f"A row of view {self.name!r} holds a value that is not a finite number.")
         return values.astype(np.float64)
 
-    def _advice(self, row: Sequence[Any]) -> str:
-        """How to send items by name, where these are some."""
-        if not row or not all(isinstance(item, str) for item in row):
-            return ""
-        words = ", or one text" if "text" in self.kinds else ""
-        return f" Send names with values, {_shown(dict.fromkeys(row[:2], 1))}{words}."
+    @property
+    def accepted(self) -> str:
+        """Return what a row may be, in words."""
+        if "text" in self.kinds:
+            return "a list of numbers, {feature: value}, a text or a list of tokens"
+        return "a list of numbers or {feature: value}"
 
     def without_gaps(self, cell: Any) -> Any:
         """A cell as it was sent; of columns by name those that have a value, None where none has.
 
-        The bare value of a view of one column is that column by name.
+        The bare value of a view of one column is that column by name; tokens are counted, or read as a list.
         """
+        if isinstance(cell, list) and cell and "text" in self.kinds and all(isinstance(item, str) for item in cell):
+            return Counter(cell) if getattr(self.vectorizer, "separator", None) is None else json.dumps(cell)
         if self.view.column is not None and isinstance(cell, (str, int, float)):
             return {self.view.column: cell}
         if self.view.fill_values is None or not isinstance(cell, dict):
@@ -108,7 +111,7 @@ class CellReader:
                 value_of[column] = value_of.get(column, 0.0) + number
             elif strict and str(name) not in self.view.categorical:  # a category that is new counts as none
                 raise ViewsError(
-                    f'View {self.name!r} has no feature {_shown(name)}. Leave it out, or send "unknown": "ignore".'
+                    f'View {self.name!r} has no feature {short(name)}. Leave it out, or send "unknown": "ignore".'
                 )
         self._fill(value_of)
         return list(value_of), list(value_of.values())
@@ -126,7 +129,7 @@ class CellReader:
         for column in np.flatnonzero(self.view.fill_values).tolist():
             value = float(self.view.fill_values[column])
             if column not in value_of and math.isnan(value):
-                name = _shown(str(next(name for name, j in self._column.items() if j == column)))
+                name = short(str(next(name for name, j in self._column.items() if j == column)))
                 raise ViewsError(f"View {self.name!r} needs a value of {name}, but an object has only others. Add it.")
             value_of.setdefault(column, value)
 
@@ -134,7 +137,7 @@ class CellReader:
         if isinstance(value, str):
             column = self._indicator(name, value)
             if column is None and name in self._column:
-                raise ViewsError(f"Feature {_shown(name)} of view {self.name!r} must be a number, got {_shown(value)}.")
+                raise ViewsError(f"Feature {short(name)} of view {self.name!r} must be a number, got {short(value)}.")
             if column is None and self.hashed:
                 columns, values = hash_row({name: value}, self.width)
                 return int(columns[0]), float(values[0])
@@ -143,7 +146,7 @@ class CellReader:
             return column, 1.0
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
             raise ViewsError(
-                f"Feature {_shown(name)} of view {self.name!r} must be a finite number, got {_shown(value)}."
+                f"Feature {short(name)} of view {self.name!r} must be a finite number, got {short(value)}."
             )
         column = self._column.get(name)
         if column is None and self.named:  # a number that was made a category
@@ -195,11 +198,11 @@ def read_rows(rows: Any, known: Sequence[str]) -> tuple[dict[str, list[Any]], in
     elif isinstance(rows, dict):
         columns = {name: _as_cells(name, part) for name, part in rows.items()}
     else:
-        raise ViewsError(f"rows must be {{view: ...}} or a list of such objects, got {_shown(rows)}.")
+        raise ViewsError(f"rows must be {{view: ...}} or a list of such objects, got {short(rows)}.")
     for name in columns:
         if name not in known:
             raise ViewsError(
-                f"The model has no view {_shown(name)}; its views are {listed(known)}.{did_you_mean(name, known)}"
+                f"The model has no view {short(name)}; its views are {listed(known)}.{did_you_mean(name, known)}"
             )
     lengths = {name: len(cells) for name, cells in columns.items()}
     if not columns:
@@ -215,8 +218,6 @@ def read_rows(rows: Any, known: Sequence[str]) -> tuple[dict[str, list[Any]], in
 
 def rows_to_views(rows: Any, readers: Mapping[str, CellReader], *, unknown: str = "refuse") -> Views:
     """Return JSON rows as `Views`."""
-    if unknown not in ("refuse", "ignore"):
-        raise ViewsError(f'unknown must be "refuse" or "ignore", got {_shown(unknown)}.')
     columns, _ = read_rows(rows, tuple(readers))
     arrays: dict[str, Any] = {}
     present: dict[str, np.ndarray] = {}
@@ -235,9 +236,9 @@ def _as_cells(name: str, part: Any) -> list[Any]:
     if part is None or isinstance(part, (str, dict, int, float)):
         return [part]
     if not isinstance(part, list):
-        raise ViewsError(f"View {_shown(name)} must be a list of rows, features by name or text, got {_shown(part)}.")
+        raise ViewsError(f"View {short(name)} must be a list of rows, features by name or text, got {short(part)}.")
     if not part:
-        raise ViewsError(f"View {_shown(name)} has no rows.")
+        raise ViewsError(f"View {short(name)} has no rows.")
     if all(isinstance(value, (int, float)) for value in part):
         return [part]
     return part
@@ -262,9 +263,7 @@ def _matrix(reader: CellReader, cells: list[Any], strict: bool) -> Any:
         elif isinstance(cell, dict):
             columns_values = reader.named_cell(cell, strict)
         else:
-            raise ViewsError(
-                f"A row of view {reader.name!r} must be numbers, features by name or text, got {_shown(cell)}."
-            )
+            raise ViewsError(f"A row of view {reader.name!r} must be {reader.accepted}, got {short(cell)}.")
         rows += [i] * len(columns_values[0])
         indices += columns_values[0]
         values += columns_values[1]
@@ -279,11 +278,3 @@ def _finite(value: Any) -> bool:
         return math.isfinite(float(value))
     except OverflowError:
         return False
-
-
-def _shown(value: Any) -> str:
-    """A short form of what was sent, safe to send back."""
-    if isinstance(value, (list, dict)) and len(value) > 6:
-        return f"a {'list' if isinstance(value, list) else 'mapping'} of {len(value)}"
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,23 +1,33 @@
-"""Start the web service: in this process until Ctrl-C, or in a thread for as long as a block runs."""
+"""Start the web service: in this process until Ctrl-C, or in a thread for as long as a block runs.
+
+uvicorn reads HTTP, limits the number of connections and the size of headers, and ends idle connections. What listens
+to more than this machine belongs behind a proxy, which adds TLS and limits for each client.
+"""
 
 from __future__ import annotations
 
-import math
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import uvicorn
 
-from coview.web.connections import TimedProtocol
-from coview.web.guard import Guard
-
 __all__ = ["bound_socket", "running", "serve_app"]
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = [  # what a browser may do with an answer
+    ("Content-Security-Policy", POLICY),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Cache-Control", "no-cache"),  # ask each time whether a copy is still the same
+]
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -34,67 +44,53 @@ def bound_socket(host: str, port: int) -> socket.socket:
     return opened
 
 
-def serve_app(app: Guard, opened: socket.socket, on_start: Callable[[], object] | None = None) -> None:
+def serve_app(app: Any, opened: socket.socket, on_start: Callable[[], object] | None = None) -> None:
     """Answer requests on a bound socket until Ctrl-C, and then those that have come; a second Ctrl-C leaves them."""
-    server = _server(app)
     sys.setswitchinterval(0.001)  # small requests get their turn five times as soon beside large ones
-    if on_start is not None:
-        threading.Thread(target=_when_started, args=(server, on_start), daemon=True).start()
-    server.run(sockets=[opened])
+    _Server(_config(app), on_start).run(sockets=[opened])
 
 
 @contextmanager
-def running(app: Guard, host: str = "127.0.0.1") -> Iterator[str]:
+def running(app: Any, host: str = "127.0.0.1") -> Iterator[str]:
     """Run a service in a thread and give its address; it ends with the block."""
-    opened = bound_socket(host, 0)
-    server = _server(app)
-    server.install_signal_handlers = lambda: None
+    opened, started = bound_socket(host, 0), threading.Event()
+    server = _Server(_config(app), started.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
     thread.start()
     try:
-        _wait(server, thread)
+        if not started.wait(20):
+            raise RuntimeError("The web service did not start; see its log.")
         yield f"http://{host}:{opened.getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(timeout=app.limits.seconds + 10)
+        thread.join(timeout=40)
         opened.close()
 
 
 class _Server(uvicorn.Server):
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self.server_state.tasks:
-            print("Answering the last requests (press Ctrl-C again to stop at once) ...", file=sys.stderr)
-        await super().shutdown(sockets)
+    """A server that tells when it answers."""
+
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[], object] | None) -> None:
+        super().__init__(config)
+        self._on_start = on_start
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and self._on_start is not None:
+            self._on_start()
 
 
-def _server(app: Guard) -> Any:
-    protocol: Any = partial(TimedProtocol, limits=app.limits)
-    config = uvicorn.Config(
+def _config(app: Any) -> uvicorn.Config:
+    return uvicorn.Config(
         app,
-        http=protocol,
         log_level="warning",
         access_log=False,
         server_header=False,
         proxy_headers=False,  # nobody asks who a client is
+        headers=HEADERS,
         timeout_keep_alive=15,
-        timeout_graceful_shutdown=math.ceil(app.limits.seconds) + 1,  # whatever has come is answered
+        timeout_graceful_shutdown=30,
         limit_concurrency=1000,
-        backlog=1024,
+        h11_max_incomplete_event_size=2**16,
         ws="none",
     )
-    return _Server(config)
-
-
-def _wait(server: Any, thread: threading.Thread) -> None:
-    deadline = time.monotonic() + 20
-    while not server.started:
-        if not thread.is_alive() or time.monotonic() > deadline:
-            raise RuntimeError("The web service did not start; see its log.")
-        time.sleep(0.01)
-
-
-def _when_started(server: Any, call: Callable[[], object]) -> None:
-    while not server.started and not server.should_exit:
-        time.sleep(0.02)
-    if server.started:
-        call()

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from coview._version import __version__
@@ -37,17 +36,13 @@ from coview.validation import unlabeled_rows
 from coview.views.inputs import ViewInput, order_as_fitted
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
-from coview.web.client_text import check_reads_no_files
-from coview.web.kinds import kinds_of, sorts
-from coview.web.rendering import hit_texts
 from coview.web.rows import CellReader, rows_to_views
 
-__all__ = ["Service", "check_vocabularies", "cut", "largest_shares", "load_service", "score_drops", "without_each"]
+__all__ = ["Service", "cut", "join", "kinds_of", "known_views", "largest_shares", "load_service", "sorts"]
 
 MOST_HITS = 1000
 _COMPONENT = re.compile(r"component (\d+)")
 _DIMENSION = re.compile(r"(.*: )?(component|topic|class|cluster) ")  # parts of a score that are no words
-MOST_FEATURES = 16  # of a query, whose worth is shown
 
 
 class Service:
@@ -93,8 +88,8 @@ class Service:
         self.given = (model, *also)
         self.models = [inspect(each) for each in self.given]
         for each in self.models:
-            check_reads_no_files(each)
-        check_vocabularies(self.models, [each.name for each in self.models])
+            _check_reads_no_files(each)
+            _check_vocabulary(self.models[0], each)
         self.model = self.models[0]
         self.searcher = next((each for each in self.models if each.retriever is not None), None)
         if self.searcher is not None:
@@ -160,6 +155,12 @@ class Service:
             self._cells[name] = to_jsonable(self.table.cells(name))
         return self._cells[name]
 
+    def column(self, name: str, lists: Any = None) -> Any:
+        """Return a column of the table by its name as text, with cells of several items where lists are named."""
+        assert self.table is not None
+        own = next(each for each in self.table.names if str(each) == name)
+        return named_columns(self.table, [own], lists=lists)[name]
+
     @cached_property
     def lists(self) -> dict[Any, Callable[[str], list[str]]]:
         """Columns of the table that a model reads as lists, each with the function that splits its texts into items."""
@@ -176,6 +177,10 @@ class Service:
             return None
         return messages.cut(value, 2 * LONGEST_LINE)
 
+    def line(self, row: int) -> dict[str, Any]:
+        """Return what tells an object in a list."""
+        return {"id": self.ids[row], "about": self.caption(row)}
+
     @cached_property
     def _caption_column(self) -> Any:
         """The column whose texts tell an object in a line."""
@@ -189,7 +194,7 @@ class Service:
     @cached_property
     def abilities(self) -> list[str]:
         """What can be asked for; pages for the rest are hidden."""
-        kinds = {kind for each in self.models for kind in kinds_of(each)}
+        judged = [each for each in self.models if sorts(each) and each.kind != "class"]  # by more than accuracy
         by_view = self.data is not None or any(each.training.memberships_by_view for each in self.models)
         return [
             name
@@ -197,24 +202,16 @@ class Service:
                 "predict": sorts(self.predictor) or self.predictor.predicts,
                 "transform": self.model.transforms,
                 "search": self.searcher is not None,
-                "topics": bool(kinds & {"topic", "component"}),
-                "groups": bool(kinds & {"class", "cluster"}),
                 "objects": bool(self.ids),
                 "map": len(self.ids) > 2 and (self.sorter is not None or self.data is not None),
                 "disagreement": self.sorter is not None and len(self.readers) > 1 and by_view,
-                "quality": self.data is not None and self.sorter is not None,
+                "quality": self.data is not None and bool(judged),
                 "prevalence": self.table is not None and self.sorter is not None,
-                "tree": self.sorter is not None and len(self.sorter.groups) > 2,
+                "tree": any(len(each.groups) > 2 for each in judged),
                 "labeling": self.data is not None and self.sorter is not None and self.sorter.kind == "class",
-                "ontology": self.ontology is not None,
             }.items()
             if there
         ]
-
-    @property
-    def ontology(self) -> Any:
-        """The first ontology that a model has, or None."""
-        return next((each.ontology for each in self.models if each.ontology is not None), None)
 
     def info(self) -> dict[str, Any]:
         """Return what the model is and what it takes."""
@@ -252,7 +249,6 @@ class Service:
                 model.held_out,
                 model.votes,
             ),
-            "history": to_jsonable(list(model.history.get("objective", []))[:2000]),
         }
 
     # -- questions
@@ -363,15 +359,7 @@ class Service:
         self._check_takes_text(source)
         return _hits(self._retriever().search(list(texts), source, target, min(k, MOST_HITS)))
 
-    def search_texts_json(
-        self, texts: Sequence[str], source: str | None, target: str | None, k: int
-    ) -> list[tuple[list[str], list[str]]]:
-        """Return the JSON of the k best objects of each text, and the words that nothing knows."""
-        self._check_takes_text(source)
-        hits = self._retriever().search(list(texts), source, target, min(k, MOST_HITS))
-        return list(zip(hit_texts(hits), hits.ignored or [[] for _ in texts]))
-
-    def why_text(
+    def why(
         self, text: str, source: str | None, target: str | None, hits: Sequence[Any], most: int = 6
     ) -> list[dict[str, Any]]:
         """What made each hit match a text: "features" for its words, "parts" for topics, components and shared words.
@@ -381,13 +369,13 @@ class Service:
         self._check_takes_text(source)
         retriever, reasons = self._retriever(), []
         for hit, worth in zip(hits, retriever.explain_words(text, hits, source, target)):
-            ranked = _ranked(retriever.explain(text, hit, source, target).contributions)
-            topics = ranked if target is not None else [part for part in ranked if _DIMENSION.match(part[0])]
+            parts = retriever.explain(text, hit, source, target).contributions
+            ranked = sorted(parts.items(), key=lambda part: -abs(part[1]))
+            topics = [part for part in ranked if target is not None or _DIMENSION.match(part[0])]
             reasons.append(
                 {
                     "parts": [{**_adds(*part), **self._side(part[0], hit, target)} for part in topics[:most]],
                     "features": [_adds(*part) for part in worth.items()],
-                    "drops": True,
                 }
             )
         return reasons
@@ -414,67 +402,64 @@ class Service:
         hits = self.searcher.retriever.search(views, target=target, k=min(k, MOST_HITS))
         return _hits(hits)
 
-    def why(self, views: Views, target: str, hits: Sequence[Any], most: int = 6) -> list[dict[str, Any]]:
-        """What made each hit match one query: the strongest parts of its score, and what each feature was worth."""
-        assert self.searcher is not None
-        retriever = self.searcher.retriever
-        reasons = []
-        for hit, features in zip(hits, self._worth(views, target, hits)):
-            best = _ranked(retriever.explain(views, hit, target=target).contributions)[:most]
-            shown = [{**_adds(*part), **self._side(part[0], hit, target)} for part in best]
-            reasons.append({"parts": shown, "features": features, "drops": True})
-        return reasons
-
     def _side(self, name: str, hit: Any, target: str | None) -> dict[str, Any]:
-        """At which end of a component an indexed object is, and what that end is about; nothing for other parts."""
+        """At which end of a component an indexed object is; nothing for other parts."""
         match = _COMPONENT.fullmatch(name)
         if match is None or self.searcher is None or target is None:
             return {}
         index = self.searcher.retriever.index_
         coordinate = index.views[target].vectors[index.rows_of(hit, target)[target], int(match[1])]
-        side = 1 if coordinate >= 0 else -1
-        inner = next((each for each in self.models if target in each.projections), None)
-        if inner is None or inner.views[target].feature_names is None:
-            return {"side": side}
-        weights = inner.projections[target][:, int(match[1])]
-        names = inner.feature_names(target)
-        return {"side": side, "about": [names[j] for j in np.argsort(-side * weights, kind="stable")[:4]]}
-
-    def _worth(self, views: Views, target: str, hits: Sequence[Any]) -> list[list[dict[str, Any]]]:
-        """By how much the score of each hit falls when one feature of the query is left out, whatever the model is."""
-        assert self.searcher is not None
-        (source,) = views.names
-        variants, columns = without_each(views[source])
-        if len(columns) < 2:  # without its only feature there is no query
-            return [[] for _ in hits]
-        scores = self.searcher.retriever.similarities(Views({source: variants}), target=target, ids=hits)
-        names = self.searcher.inputs[source].feature_names
-        return [score_drops(column, names, columns) for column in scores.T]
+        return {"side": 1 if coordinate >= 0 else -1}
 
     # -- questions that came together
 
     def answer(self, key: tuple[Any, ...], questions: Sequence[Any]) -> list[Any]:
         """Answer several questions of one kind with one model call.
 
-        `key` is (what, names of the views, ...), and a question is `Views`; or ("search_texts", source, target, k), or
-        ("search_texts_json", ...), and a question is a list of texts.
+        `key` is ("predict", names of the views, by_view, top), ("transform", names) or ("search", names, target, k),
+        and a question is `Views`; or ("search_texts", source, target, k), and a question is a list of texts.
         """
-        starts = np.cumsum([0, *map(len, questions)]).tolist()
-        if key[0] == "search_texts_json":
-            rows = self.search_texts_json([text for texts in questions for text in texts], *key[1:])
-            return [rows[start:stop] for start, stop in pairwise(starts)]
-        if key[0] == "search_texts":
-            answers = self.search_texts([text for texts in questions for text in texts], *key[1:])
-            return [cut(answers, start, stop) for start, stop in pairwise(starts)]
-        what, _, *rest = key
-        views = stack_views(questions)
-        if what == "predict":
-            answers = self.predict(views, by_view=rest[0], top=rest[1])
+        what, *options = key
+        if what == "search_texts":
+            answers = self.search_texts([text for texts in questions for text in texts], *options)
+        elif what == "predict":
+            answers = self.predict(stack_views(questions), by_view=options[1], top=options[2])
         elif what == "transform":
-            answers = self.transform(views)
+            answers = self.transform(stack_views(questions))
         else:
-            answers = self.search(views, rest[0], rest[1])
+            answers = self.search(stack_views(questions), *options[1:])
+        starts = np.cumsum([0, *map(len, questions)]).tolist()
         return [cut(answers, start, stop) for start, stop in pairwise(starts)]
+
+
+def kinds_of(model: Inspection) -> list[str]:
+    """Return the kinds of groups that a model has, the one that objects are sorted into first; a retriever has none.
+
+    Examples
+    --------
+    >>> from coview import MultiViewPLSA, inspect
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    >>> kinds_of(inspect(MultiViewPLSA(3, 5, random_state=0).fit(X)))
+    ['cluster', 'topic']
+    """
+    if model.retriever is not None:
+        return []
+    own = [model.kind] if model.groups and model.kind != "value" else []
+    topics = ["topic"] if model.topics is not None else []
+    # the components of a classifier are no answer to any question about its classes
+    components = ["component"] if model.projections and model.kind != "class" else []
+    return list(dict.fromkeys([*own, *topics, *components]))
+
+
+def known_views(model: Inspection, data: Views) -> Views:
+    """Return the views of the data that a model knows."""
+    return data.select(*(view for view in data.names if view in model.inputs))
+
+
+def sorts(model: Inspection) -> bool:
+    """Tell whether a model sorts objects into classes, clusters or topics."""
+    return model.kind != "component" and model.kind in kinds_of(model)
 
 
 def largest_shares(shares: np.ndarray, names: Sequence[str], n: int = 5, least: float = 0.005) -> list[list[Any]]:
@@ -502,6 +487,19 @@ def cut(answer: Any, start: int, stop: int) -> Any:
     return answer[start:stop]
 
 
+def join(parts: Sequence[Any]) -> Any:
+    """Return the answers to some rows each as one; the inverse of `cut`.
+
+    Examples
+    --------
+    >>> join([{"labels": ["a", "b"]}, {"labels": ["c"]}])
+    {'labels': ['a', 'b', 'c']}
+    """
+    if isinstance(parts[0], dict):
+        return {key: join([part[key] for part in parts]) for key in parts[0]}
+    return [row for part in parts for row in part]
+
+
 def _hits(hits: Any) -> dict[str, Any]:
     """Hits as they are sent."""
     ids, scores = hits.ids.tolist(), hits.scores.tolist()
@@ -513,46 +511,21 @@ def _hits(hits: Any) -> dict[str, Any]:
     return {"hits": rows, "ignored": hits.ignored or [[] for _ in rows]}
 
 
-def _ranked(parts: dict[str, float]) -> list[tuple[str, float]]:
-    """Parts of a score, the largest first, without what is taken off for the average object."""
-    return sorted(parts.items(), key=lambda part: -abs(part[1]))
-
-
 def _adds(name: str, value: float) -> dict[str, Any]:
     """A part of a score as it is sent."""
     return {"name": name, "adds": round(float(value), 6)}
 
 
-def score_drops(scores: np.ndarray, names: Any, columns: np.ndarray) -> list[dict[str, Any]]:
-    """Return by how much a score falls without each of some features, the largest fall first.
-
-    `scores` begins with that of all features; `names` are those of all columns, or None.
-
-    Examples
-    --------
-    >>> score_drops(np.array([0.9, 0.8, 0.2]), None, np.array([4, 7]))
-    [{'name': 'f7', 'adds': 0.7}, {'name': 'f4', 'adds': 0.1}]
-    """
-    named = [f"f{j}" if names is None else str(names[j]) for j in columns]
-    return sorted(map(_adds, named, scores[0] - scores[1:]), key=lambda part: -part["adds"])
-
-
-def without_each(row: Any) -> tuple[sparse.csr_array, np.ndarray]:
-    """Return a row as it is, and below it without each of its largest features; and which features these are.
-
-    Examples
-    --------
-    >>> rows, columns = without_each(np.array([[0.0, 2.0, 3.0]]))
-    >>> rows.toarray().tolist(), columns.tolist()
-    ([[0.0, 2.0, 3.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]], [2, 1])
-    """
-    row = sparse.csr_array(row, copy=True)  # that of views cannot be written to
-    row.eliminate_zeros()
-    columns = row.indices[np.argsort(-np.abs(row.data), kind="stable")][:MOST_FEATURES]
-    variants = sparse.vstack([row] * (len(columns) + 1)).tolil()
-    for i, place in enumerate(columns):
-        variants[i + 1, place] = 0
-    return sparse.csr_array(variants), columns
+def _check_reads_no_files(model: Inspection) -> None:
+    """Refuse a model with a vectorizer that would open the texts of clients as files."""
+    vectorizers = [part.vectorizer for part in model.inputs.values() if part.vectorizer is not None]
+    for part in (model.model, *vectorizers):
+        for name, source in part.get_params().items():
+            if name.rpartition("__")[2] == "input" and source in ("filename", "file"):
+                raise ViewsError(
+                    f"A vectorizer with input={source!r} would open the texts of clients as files. Set "
+                    "input='content', so that clients send the texts themselves, and save the model again."
+                )
 
 
 def _check_ontology(ontology: Any, labels: Any) -> None:
@@ -622,7 +595,8 @@ def load_service(
     paths = [model, *also]
     loaded = [load(path) for path in paths]
     models = [_inspected(path, estimator) for path, estimator in zip(paths, loaded)]
-    check_vocabularies(models, [path.name for path in paths])
+    for path, other in zip(also, models[1:]):
+        _check_vocabulary(models[0], other, model.name, path.name)
     if data is None:
         return Service(loaded[0], also=loaded[1:], title=model.name)
     reader = next((each for each in models if each.front is not None), None)
@@ -653,31 +627,22 @@ def load_service(
     return Service(loaded[0], views, also=loaded[1:], title=model.name, by=by, **about)
 
 
-def check_vocabularies(models: Sequence[Inspection], called: Sequence[str]) -> None:
-    """Refuse models that do not take the same features in the views that they share with the first.
-
-    Parameters
-    ----------
-    models : sequence of Inspection
-        The models.
-    called : sequence of str
-        What each is called in the sentence.
-    """
-    first, *others = models
-    for model, name in zip(others, called[1:]):
-        shared = [view for view in model.inputs if view in first.inputs]
-        if first.inputs and model.inputs and not shared:
+def _check_vocabulary(first: Inspection, other: Inspection, called: str = "", other_called: str = "") -> None:
+    """Refuse a model that does not take the same features as the first in the views that they share."""
+    both = f"{called or first.name} and {other_called or other.name}"
+    shared = [view for view in other.inputs if view in first.inputs]
+    if first.inputs and other.inputs and not shared:
+        raise ViewsError(
+            f"{both} have no view in common: {listed(tuple(first.inputs))}, and {listed(tuple(other.inputs))}. Explore "
+            "them one at a time."
+        )
+    for view in shared:
+        difference = _vocabulary_difference(first.inputs[view], other.inputs[view])
+        if difference is not None:
             raise ViewsError(
-                f"{called[0]} and {name} have no view in common: {listed(tuple(first.inputs))}, and "
-                f"{listed(tuple(model.inputs))}. Explore them one at a time."
+                f"{both} do not have the same vocabulary: in view {view!r} {difference}. Fit both on the same table "
+                "with the same settings of its views, or explore them one at a time."
             )
-        for view in shared:
-            difference = _vocabulary_difference(first.inputs[view], model.inputs[view])
-            if difference is not None:
-                raise ViewsError(
-                    f"{called[0]} and {name} do not have the same vocabulary: in view {view!r} {difference}. Fit both "
-                    "on the same table with the same settings of its views, or explore them one at a time."
-                )
 
 
 def _vocabulary_difference(first: ViewInput, other: ViewInput) -> str | None:

@@ -38,10 +38,10 @@ async function ask(path, options) {
 export async function download(path) {
   const response = await send(path, { method: "POST", body: "{}" });
   if (!response.ok) throw new Problem((await response.json().catch(() => ({}))).error || `The service rejected the request (status ${response.status}).`, response.status);
-  const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") || "");
+  const name = /filename\*?=(?:utf-8''|")([^"]+)/.exec(response.headers.get("Content-Disposition") || "");
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
-  link.download = name ? name[1] : "model.coview";
+  link.download = name ? decodeURIComponent(name[1]) : "model.coview";
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser reads it meanwhile
   return link.download;

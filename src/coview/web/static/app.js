@@ -7,7 +7,6 @@ import { search } from "./search.js";
 import { group, groupList } from "./groups.js";
 import { objectList, objectPage } from "./objects.js";
 import { disagreement } from "./disagree.js";
-import { labels } from "./labels.js";
 import { labeling } from "./labeling.js";
 import { attempt } from "./attempt.js";
 import { mapPage } from "./map.js";
@@ -36,7 +35,6 @@ function menu(about) {
     ["quality", "Quality", can.has("quality")],
     ["tree", "Tree", can.has("tree")],
     ["label", "Label next", can.has("labeling")],
-    ["labels", "Label sets", can.has("ontology")],
     ["try", "Try it", can.has("predict") || can.has("transform")],
   ];
   return all.filter(([, , there]) => there).map(([path, name]) => ({ path, name }));
@@ -98,7 +96,6 @@ async function show() {
   else if (path === "quality") quality(place, context);
   else if (path === "tree") tree(place, context);
   else if (path === "label") labeling(place, context);
-  else if (path === "labels") labels(place, context);
   else if (path === "try") attempt(place, context);
   else replace(place, h("div.state.empty", null, h("strong", null, "There is no such page"),
     h("p", null, h("a", { href: "#/" }, "Back to the overview"))));

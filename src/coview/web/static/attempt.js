@@ -50,7 +50,7 @@ function prediction(answer, model) {
     part.known && part.known[0] === false && part.labels[0] !== null && h("p.soft", null, "The input contains nothing that the model knows; this is its default prediction."),
     part.label_sets && part.label_sets[0] && h("p", null, part.label_sets[0].join(" › ")),
     part.top && part.top[0] && shares(part.top[0], kind, view, Boolean(part.probabilities)));
-  return h("section", null, h("h2", null, `${answer.model} predicts`), h("div.cards.three", null, one("Together", answer),
+  return h("section", null, h("h2", null, `${answer.model} predicts`), h("div.cards.three", null, one(Object.keys(answer.by_view || {}).length ? "Together" : "Prediction", answer),
     Object.entries(answer.by_view || {}).filter(([, part]) => part.labels && part.known[0] !== null).map(([view, part]) => one(h("span", null, viewName(view), " alone"), part, view))));
 }
 

@@ -12,7 +12,8 @@ const NO_CLASSES = "-"; // in the address
 
 /** The kind of groups that the address means, else the first one; and links to the others. */
 async function chosen(params, path, more = {}) {
-  const kinds = (await groups()).filter((part) => part.kind in NAMES && !part.apart).map((part) => part.kind);
+  const shown = path === "prevalence" ? ["class", "cluster", "topic"] : ["cluster", "topic"]; // classes are judged by accuracy
+  const kinds = (await groups()).filter((part) => shown.includes(part.kind) && !part.apart).map((part) => part.kind);
   const kind = kinds.includes(params.get("of")) ? params.get("of") : kinds[0];
   const picker = kinds.length > 1 && h("div.picker", { role: "group", ariaLabel: "Groups" }, kinds.map((one) =>
     h("a.button", { href: hash(path, { of: one, ...more }), "aria-current": one === kind ? "true" : null, class: one === kind ? "on" : "" }, NAMES[one])));
@@ -181,8 +182,7 @@ export function tree(place, { params, page }) {
     draw();
     return h("div", null, picker,
       h("p.soft", null, `${NAMES[kind][0].toUpperCase()}${NAMES[kind].slice(1)} are joined where their features are alike, in all views; further to the left, what differs more. Cut the tree into fewer, larger parts.`,
-        answer.matches && ` Beside each ${kind} and part is the class that its objects match best; F1 is 1 where they are exactly those of the class.${answer.ontology ? " The classes above that of an object in the ontology count too." : ""}`,
-        answer.note && ` ${answer.note}`),
+        answer.matches && ` Beside each ${kind} and part is the class that its objects match best; F1 is 1 where they are exactly those of the class.${answer.ontology ? " The classes above that of an object in the ontology count too." : ""}`),
       h("div.row", null, h("label", { htmlFor: "parts" }, "Cut into"), slider, says, column),
       h("div.card.scrolling", null, drawing.element), h("section", null, h("h2", null, "Parts"), parts));
   }, "Comparing the groups ...");

@@ -59,7 +59,7 @@ export function objectPage(place, { model, page }, id) {
     return h("div", null,
       heading(String(object.id), h("p.lead", null, `Object ${count(object.row + 1)} of ${count(model.objects)}`), steps(page)),
       object.columns.length > 0 && record(object.columns, object.id),
-      object.opinions.map((one) => opinions(one, model, object.id)),
+      object.opinions.map((one) => opinions(one, model)),
       object.views.length
         ? h("section", null, h("h2", null, "Views"), h("div.cards", null, object.views.map((view) => viewCard(view, object.columns.length > 0))))
         : empty("Only predictions", "The model file holds no features of its objects. Start the explorer with the data to see them."),
@@ -104,17 +104,16 @@ function viewCard(view, recorded) {
     text ? h("details", null, h("summary", null, "Features"), chips(view.features, view.name)) : chips(view.features, view.name));
 }
 
-function opinions(predicted, model, id) {
+function opinions(predicted, model) {
   const names = Object.keys(predicted.by_view);
   const kind = predicted.pages ? predicted.kind : null;
   const tops = new Set(names.map((view) => predicted.by_view[view].length ? predicted.by_view[view][0][1] : null).filter((top) => top !== null));
   return h("section.opinion", null,
     h("h2", null, predicted.model, h("span.soft", null, ` predicts the ${predicted.kind}`),
-      tops.size > 1 ? h("span.badge.warn", null, "views differ") : names.length > 1 && h("span.badge.good", null, "views agree"),
-      predicted.kind === "class" && model.can.includes("ontology") && h("a.side-link", { href: hash("labels", { id }) }, "Try a label set")),
+      tops.size > 1 ? h("span.badge.warn", null, "views differ") : names.length > 1 && h("span.badge.good", null, "views agree")),
     unusedViews(predicted.unused),
     h("div.cards.three", null,
-      predicted.together && h("div.card", null, h("h3", null, "Together"), shares(predicted.together, kind, null, predicted.probabilities)),
+      predicted.together && h("div.card", null, h("h3", null, names.length ? "Together" : "Prediction"), shares(predicted.together, kind, null, predicted.probabilities)),
       names.map((view) => h("div.card", { class: viewClass(view) }, h("h3", null, viewName(view), " alone"),
         predicted.by_view[view].length ? shares(predicted.by_view[view], kind, view, predicted.probabilities) : h("p.soft", null, "No prediction.")))));
 }

@@ -119,12 +119,9 @@ function explain(place, ask, hit, known, model, page) {
     return h("div", null,
       h("h2", null, known.known ? h("a", { href: objectHref(hit.id) }, objectName(hit.id)) : objectName(hit.id)),
       h("h3", null, "Why it matched"),
-      h("p.soft", null, !reasons.features.length ? "By topics, not by words." : reasons.drops ? "How much the score drops when a word is left out."
-        : reasons.theirs.length ? "What each word of the query adds to the score, and how much it drops without a word of the object." : "What each word adds to the score."),
-      h("div.pairing", null,
-        reasons.features.length > 0 && h("div", null, ask.source && h("p", null, viewName(ask.source), h("span.soft", null, " of your query")), parts(reasons.features.slice(0, 7), ask.source)),
-        reasons.theirs.length > 0 && h("div", null, h("p", null, viewName(ask.target), h("span.soft", null, " of the object")), parts(reasons.theirs.slice(0, 7), ask.target))),
-      reasons.parts.length > 0 && h("details", { open: !reasons.features.length && !reasons.theirs.length }, h("summary", null, "What the two have in common, according to the model"),
+      h("p.soft", null, reasons.features.length ? "How much the score drops when a word is left out." : "By topics, not by words."),
+      reasons.features.length > 0 && h("div", null, ask.source && h("p", null, viewName(ask.source), h("span.soft", null, " of your query")), parts(reasons.features.slice(0, 7), ask.source)),
+      reasons.parts.length > 0 && h("details", { open: !reasons.features.length }, h("summary", null, "What the two have in common, according to the model"),
         parts(reasons.parts, null, (part) => names(part, ask.target))),
       shown && shown.views.filter((view) => view.present).sort((a, b) => (b.name === ask.target) - (a.name === ask.target)).map((view) =>
         h("div.viewbox", { class: viewClass(view.name) }, h("h3", null, viewName(view.name)),
@@ -143,7 +140,6 @@ async function partNames() {
     const match = /component (\d+)$/.exec(part.name);
     const group = match && about[Number(match[1])];
     const list = group && group.views[view];
-    if (!list && part.about) return h("span", { title: part.name }, part.about.join(", "));
     if (!list || !part.side) return part.name.replace(/^word /, "shared word ");
     const end = part.side > 0 ? list.slice(0, 4) : list.slice(-4).reverse();
     return h("span", { title: part.name }, end.map(([word]) => word).join(", "));
