@@ -37,7 +37,7 @@ from coview import (
 )
 from coview.auto.votes import N_CLUSTERINGS, SCALES
 from coview.cli.files import table_front
-from coview.cli.options import TableOptions
+from coview.cli.options import Objects, TableOptions
 from coview.cli.settings import build_model
 from coview.report.model import _wrapped, describe_model, describe_reproduction, written
 
@@ -133,7 +133,8 @@ def test_the_command_makes_the_same_views_of_a_table():
     typed = {flag: [words[i + 1] for i, word in enumerate(words) if word == flag] for flag in words if flag[:2] == "--"}
     single = {name: typed[f"--{name.replace('_', '-')}"][0] for name in ("stop_words", "min_df")}
     again = table_front(
-        TableOptions(Path("t.csv"), typed["--text"], typed["--tokens"], typed["--columns"], typed["--id"][0], **single)
+        TableOptions(typed["--text"], typed["--tokens"], typed["--columns"], typed["--id"][0], **single),
+        Objects(table=Path("t.csv")),
     )
     assert str(again.get_params(deep=False)) == str(front.get_params(deep=False))
     assert str(remade(found["code"])) == str(model)
