@@ -96,18 +96,18 @@ LINES = [
     "fit MultiViewNaiveBayes --view words=words.npz --labels labels.csv --step TfidfViews --seed 1 -o new.coview",
     "predict topics.coview --view words=words.npz --proba -o new.csv",
     "predict kinds.coview --table table.csv -o new.json",
-    "transform topics.coview --view words=words.npz -o new.csv",
-    "suggest kinds.coview --table table.csv --labels kind --count 3 -o new.csv",
+    "predict topics.coview --view words=words.npz --coordinates -o new.csv",
+    "label kinds.coview table.csv --labels kind --count 3 --caption body -o new.csv",
     "edit topics.coview --merge 0,1 --rename 2=a -o new.coview",
     "edit raw.coview --table table.csv --noise 1 --reduce 2 -o new.coview",
-    "name raw.coview --table table.csv --rename 0=mine -o new.csv",
-    "outliers raw.coview --table table.csv --false-alarm 0.05 -o new.csv",
+    "edit raw.coview table.csv --name --rename 0=mine -o new.coview",
+    "predict raw.coview table.csv --outliers --false-alarm 0.05 -o new.csv",
     "compare --view words=words.npz --labels labels.csv --methods MultiViewNaiveBayes --folds 2",
     "report raw.coview --table table.csv --by when,kind --map pca --no-held-out -o new.html",
     "report classes.coview --view words=words.npz --map pca --no-held-out -o new.html",
     "stream mail.jsonl --labels kind --every 10 --save new.coview",
     "info topics.coview --json",
-    "datasets --json",
+    "fit SphericalKMeans table.csv --clusters 2 -o new.coview",
 ]  # fmt: skip
 
 

@@ -107,7 +107,7 @@ def test_the_readme_prints_what_it_shows(code, shown, tmp_path, monkeypatch):
 def test_the_readme_reports_the_same_topics_from_the_command_line(tmp_path, monkeypatch):
     text = README.read_text(encoding="utf-8")
     commands = [line.split()[1:] for line in text.splitlines() if line.startswith("    coview ") and "tickets" in line]
-    assert [command[0] for command in commands] == ["fit", "name", "edit", "report"]
+    assert [command[0] for command in commands] == ["fit", "edit", "edit", "report"]
     (tmp_path / "examples").mkdir()
     shutil.copy(ROOT / "examples" / "tickets.csv", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)

@@ -54,9 +54,8 @@ def test_the_demo_as_people_see_it():
         assert part in text
 
 
-def test_info_and_datasets_as_json():
+def test_info_as_json():
     assert "PLSA" in json.loads(coview("info", "--json").stdout)["models"]
-    assert "load_python_packages" in json.loads(coview("datasets", "--json").stdout)
 
 
 def test_the_groups_of_a_model_are_shown_as_a_tree(tmp_path):

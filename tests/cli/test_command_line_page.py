@@ -73,7 +73,7 @@ def test_the_examples_of_the_help_follow_on_each_other(folder, monkeypatch, caps
     (folder / "y.csv").write_text("label\n" + "".join(f"{i % 3}\n" for i in range(60)))
     (folder / "mail.jsonl").write_text('{"words": "fox den", "kind": "a"}\n{"words": "sea", "kind": "b"}\n' * 20)
     shown = {command.__name__: shlex.split(example) for command, example in cli.EXAMPLES.items()}
-    for name in ("fit", "predict", "transform", "report", "info", "stream"):
+    for name in ("fit", "predict", "report", "info", "stream"):
         monkeypatch.setattr(sys, "argv", shown[name])
         with pytest.raises(SystemExit) as end:
             cli.main()
@@ -83,7 +83,7 @@ def test_the_examples_of_the_help_follow_on_each_other(folder, monkeypatch, caps
 def test_the_help_starts_with_commands_that_run(folder, monkeypatch, capsys):
     lines = cli.START.replace("\\\n", " ").splitlines()
     shown = [shlex.split(line) for line in lines if line.startswith("  coview")]
-    assert [words[1] for words in shown] == ["fit", "report", "explore", "fit", "predict", "suggest"]
+    assert [words[1] for words in shown] == ["fit", "report", "explore", "fit", "predict", "label"]
     for words in shown:
         if words[1] == "explore":  # it would serve until Ctrl-C
             continue

@@ -11,8 +11,10 @@ import pytest
 from scipy import io, sparse
 from typer.testing import CliRunner
 
+from coview.cli.compare import format_rows
 from coview.cli.main import app
 from coview.datasets import make_topic_views
+from coview.model_selection.table import Comparison
 
 # before click 8.2 standard error is kept apart only where that is asked for
 RUNNER = CliRunner(mix_stderr=False) if "mix_stderr" in signature(CliRunner).parameters else CliRunner()
@@ -97,3 +99,17 @@ def test_nothing_done_is_an_error(files, tmp_path):
     found = RUNNER.invoke(app, ["compare", *views,
                 "--methods", "MultiViewNaiveBayes", "--folds", "2", "--budget", "0", "--jobs", "1"])  # fmt: skip
     assert isinstance(found.exception, ValueError) and "No method finished" in str(found.exception)
+
+
+def test_ten_rows_that_differ_are_shown_and_all_on_request():
+    scores = [0.9, 0.9, *(0.8 - i / 100 for i in range(12))]
+    rows = [
+        {"method": f"m{i}", "group": "method", "status": "done", "accuracy": score, "accuracy_std": 0.0}
+        | {"fit_seconds": 0.1, "splits": 1, "note": ""}
+        for i, score in enumerate(scores)
+    ]
+    result = Comparison(rows, ["accuracy"], "classification")
+    shown = format_rows(result, every=False)
+    named = [row["method"] for row in rows if f"{row['method']} " in shown]
+    assert named == ["m0", *(f"m{i}" for i in range(2, 11))] and "4 more rows" in shown
+    assert format_rows(result, every=True) == str(result)

@@ -79,7 +79,7 @@ def test_objects_without_ids_are_shown_by_their_row(run, files, tmp_path):
     code, out, _ = run("edit", model, "--merge", "0,2")
     first = np.flatnonzero(load(model).predict(read_table(table)) == 2)[:5].tolist()
     assert code == 0 and f"2 to 0: 12 ({', '.join(map(str, first))}, ...)" in out
-    assert "by their row, from 0: pass --table" in out
+    assert "by their row, from 0: pass their table" in out
 
 
 def test_edits_are_shown_first_and_written_where_asked(run, files, tmp_path):
@@ -163,14 +163,14 @@ def test_other_commands_take_an_edited_model(run, files, tmp_path):
     with open(clusters) as stream:
         rows = list(csv.DictReader(stream))
     assert {(row["label"], row["name"]) for row in rows if row["label"] != "1"} == {("0", "Both"), ("-1", "")}
-    assert run("transform", path, "--table", table, "-o", clusters)[0] == 0
+    assert run("predict", "--coordinates", path, "--table", table, "-o", clusters)[0] == 0
     assert clusters.read_text().splitlines()[0] == "id,multiviewplsa0,multiviewplsa1"
     assert run("report", path, "--table", table, "-o", tmp_path / "r.html")[0] == 0
     assert "Both" in (tmp_path / "r.html").read_text()
     code, out, _ = run("info", path, "--json")
     assert code == 0 and json.loads(out)["fitted"]["edits_"][0]["edit"] == "merge"
     assert "Edited MultiViewPLSA " in run("info", path)[1]
-    assert run("name", path, "--rename", "1=One")[0] == 0
+    assert run("edit", path, "--rename", "1=One", "-o", path)[0] == 0
     assert load(path).log()[-1] == "rename 1 to 'One'"
 
 
@@ -187,7 +187,7 @@ def test_other_commands_take_an_edited_model(run, files, tmp_path):
         (("--reduce", "7"), "--reduce must be at most the number of groups, 4, got 7."),
         (("--undo",), "0 edits to undo, got 1."),
         (("--noise", "0", "--noise", "1", "--noise", "2", "--noise", "3"), "Group 3 is the last one"),
-        (("--drop", "0"), "--table, --view or --data is needed: where the objects of the fit are"),
+        (("--drop", "0"), "DATA is needed: where the objects of the fit are"),
         (("--drop", "0", "--moves", "moves.txt"), "moves.txt"),
     ],
 )

@@ -27,7 +27,7 @@ COMMANDS = {
         ["fit", "MultiViewPLSA", "--data", "views", "--set", "n_clusters=99", "-o", "m.coview"],
         "Choose fewer clusters.",
     ),
-    "no suggestion": (["suggest", "m.coview", "--count", "0"], "it must be at least 1. See: "),
+    "no suggestion": (["label", "m.coview", "--count", "0"], "it must be at least 1. See: "),
     "different rows": ([*FIT, "--view", "a=a.npy", "--view", "b=b.npy"], "Add an id column"),
     "negative values": ([*FIT, "--view", "a=negative.npy", "--set", "likelihood=multinomial"], "--step Codebook"),
     "no number": ([*FIT, "--view", "a=nan.npy"], "leave all cells of a row empty"),

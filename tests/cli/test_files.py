@@ -10,7 +10,7 @@ import pytest
 
 from coview import Views
 from coview.cli.files import check_table, read_target, table_front, write_table
-from coview.cli.options import TableOptions
+from coview.cli.options import Objects, TableOptions
 from coview.io.tables import read_table
 from coview.validation import encode_labels
 
@@ -184,6 +184,9 @@ def test_marks_of_missing_cells_are_no_labels_and_blanks_do_not_count():
 
 def test_a_name_of_a_column_may_have_commas(tmp_path):
     (tmp_path / "t.csv").write_text('"Created, UTC",year\n2024-01-01,3\n', encoding="utf-8")
-    raw = TableOptions(table=tmp_path / "t.csv", columns=["when=Created, UTC", "both=year,Created, UTC"])
-    check_table(raw)
-    assert table_front(raw).columns == {"when": ["Created, UTC"], "both": ["year", "Created, UTC"]}
+    raw, objects = TableOptions(columns=["when=Created, UTC", "both=year,Created, UTC"]), Objects(tmp_path / "t.csv")
+    check_table(raw, objects)
+    assert table_front(raw, objects, read_table(objects.table)).columns == {
+        "when": ["Created, UTC"],
+        "both": ["year", "Created, UTC"],
+    }

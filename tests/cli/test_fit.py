@@ -24,7 +24,7 @@ from coview import (
 )
 from coview.cli import main as cli
 from coview.cli.files import table_front
-from coview.cli.options import TableOptions
+from coview.cli.options import Objects, TableOptions
 from coview.cli.settings import build_model
 from coview.datasets import make_topic_views
 
@@ -77,9 +77,9 @@ def test_views_of_a_folder_are_clustered_and_scored_against_labels(run, folder, 
     found = json.loads(out)
     assert code == 0 and sum(found["clusters"].values()) == 60 and list(found["names"]) == ["0", "1", "2"]
     assert found["scores"]["nmi"] > 0.5 and found["objective"][1] > found["objective"][0]
-    code, out, _ = run("transform", model, "--data", folder, "--json")
+    code, out, _ = run("predict", "--coordinates", model, "--data", folder, "--json")
     columns = json.loads(out)
-    shares = np.array([columns[name] for name in columns if name != "id"])
+    shares = np.array([columns[name] for name in columns if name != "row"])
     assert np.allclose(shares.sum(axis=0), 1) and shares.shape == (3, 60)
 
 
@@ -119,7 +119,7 @@ def test_fit_auto_with_labels_says_how_far_to_trust_it_and_what_to_do_next(run, 
         measured = (LONE if n_labels == 3 else f"{model.accuracy_:.2f}") + interval
         share = np.bincount(data.target[:n_labels]).max() / n_labels
         assert f"accuracy {measured}; the largest class has {100 * share:.0f} % of the labels" in text
-    for command in ("suggest", "explore"):
+    for command in ("label", "explore"):
         line = next(line.split() for line in out.splitlines() if f"coview {command}" in line)
         assert line[-2:] == ["--labels", str(tmp_path / "y.csv")] and str(tmp_path / "views") in line
 
@@ -215,8 +215,59 @@ def test_a_config_records_a_run_and_repeats_it(run, folder, tmp_path):
     code, _, _ = run("fit", "--config", config, "--out", again)
     assert code == 0
     assert np.array_equal(load(first).memberships_, load(again).memberships_)
-    code, _, error = run("predict", "--config", config)
-    assert code == 2 and "coview fit" in error
+    config.write_text(config.read_text().replace('command = "fit"', 'command = "compare"'))
+    code, _, error = run("fit", "--config", config)
+    assert code == 2 and "coview compare" in error
+
+
+def test_a_table_alone_is_fitted_as_the_printed_options_say(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "400")
+    rng = np.random.default_rng(0)
+    rows = [["key", "body", "tags", "made", "size", "place", "cites", "kind", "nothing"]]
+    for i in range(40):
+        text, kind = TEXTS[i % 4]
+        tags, cites = f"{kind};{'new' if i % 3 else 'old'}", f"p{(i + 2) % 40} p{(i + 4) % 40}"
+        made, size = f"Jun {1 + i % 28} {1990 + i % 9}", "" if i % 5 == 0 else f"{rng.normal(i % 2, 0.1):.3f}"
+        rows.append(
+            [f"p{i}", f"the {text} of {i % 7} lands", tags, made, size, ["Rome", "Oslo"][i % 2], cites, kind, ""]
+        )
+    with open("pages.csv", "w", newline="") as stream:
+        csv.writer(stream).writerows(rows)
+    code, out, err = run("fit", "auto", "pages.csv", "--set", "n_clusters=2", "--json")
+    assert code == 0, err
+    told = " ".join(err.split())
+    assert "column 'kind' looks like a label and is not used" in told and "not used: 'nothing' (it is empty)" in told
+    words = json.loads(out)["options"]
+    assert shlex.join(words) in told and json.loads(out)["out"] == "pages.coview"
+    front = load("pages.coview")[0]
+    assert (front.id, front.text, front.columns) == (
+        "key",
+        {"body": "body"},
+        {"place": ["place"], "size": ["size"], "made": ["made"]},
+    )
+    assert list(front.tokens) == ["tags", "cites"] and front.medians_["made"] < 2000
+    typed = ["fit", "auto", "pages.csv", "--set", "n_clusters=2", *words[:-1], "typed.coview", "--quiet"]
+    assert run(*typed)[0] == 0
+    first, again = load("pages.coview"), load("typed.coview")
+    assert str(first.get_params()) == str(again.get_params()) and np.array_equal(first[-1].labels_, again[-1].labels_)
+    code, _, err = run("fit", "auto", "pages.csv")
+    assert code == 2 and "pages.coview is there already: pass -o pages.coview to replace it" in " ".join(err.split())
+
+
+def test_an_ontology_comes_from_edges_or_a_tree(run, pages, tmp_path):
+    (tmp_path / "edges.csv").write_text("child,parent\nland,place\nwater,place\n")
+    (tmp_path / "tree.json").write_text('{"place": ["land", "water"]}')
+    (tmp_path / "wrong.csv").write_text("land,place,world\n")
+    fit = ["fit", "SeededKMeansClassifier", pages, "--text", "words=body", "--labels", "kind", "-o", tmp_path / "m"]
+    for name in ("edges.csv", "tree.json"):
+        code, _, err = run(*fit, "--ontology", tmp_path / name)
+        assert code == 0, err
+        assert load(tmp_path / "m")[-1].ontology.subset == (("land", "place"), ("water", "place"))
+    code, _, err = run(*fit, "--ontology", tmp_path / "wrong.csv")
+    assert code == 2 and "a row must be child,parent, got 'land,place,world'" in " ".join(err.split())
+    code, _, err = run("fit", "auto", pages, "--ontology", tmp_path / "tree.json")
+    assert code == 2 and "pass these with --labels" in err
 
 
 def test_a_retriever_of_a_table_answers_raw_words(run, pages, tmp_path):
@@ -283,13 +334,13 @@ def test_clusters_are_predicted_with_their_names(run, pages, tmp_path):
     ("words", "sentence"),
     [
         (["fit", "MultiVewPLSA", "--data", "d", "-o", "m"], "MultiViewPLSA"),
-        (["fit", "PLSA", "--set", "n_components=3", "-o", "m"], "--table"),
+        (["fit", "PLSA", "--set", "n_components=3", "-o", "m"], "Pass the data: a table"),
         (["fit", "PLSA", "--set", "n_components=3", "--data", "absent", "-o", "m"], "absent does not exist"),
         (["fit", "PLSA", "--set", "n_component=3", "--data", ".", "-o", "m"], "'n_components'"),
-        (["fit", "PLSA", "--set", "n_components=3", "--data", "d"], "--out"),
+        (["fit", "PLSA", "--view", "a=d"], "--out"),
         (["fit", "PLSA", "--set", "n_components", "--data", "d", "-o", "m"], "NAME=VALUE"),
-        (["fit", "PLSA", "--text", "a=b", "--data", "d", "-o", "m"], "--table"),
-        (["fit", "PLSA", "--table", "pages.csv", "-o", "m"], "--text words=COLUMN"),
+        (["fit", "PLSA", "--text", "a=b", "--data", "d", "-o", "m"], "describe a raw table, but there is none"),
+        (["fit", "PLSA", "d", "--data", "d", "-o", "m"], "The data is given twice"),
         (["predict"], "coview predict model.coview"),
         (["predict", "absent.coview", "--data", "d"], "absent.coview does not exist."),
         (["fit", "PLSA", "--table", "absent.csv", "--text", "a=b", "-o", "m"], "There is no file absent.csv."),
@@ -338,7 +389,7 @@ def test_a_model_that_cannot_predict_says_what_can(run, folder, tmp_path):
     model = tmp_path / "m.coview"
     run("fit", "MultiViewCCA", "--data", folder, "--set", "n_components=2", "--out", model)
     code, _, error = run("predict", model, "--data", folder)
-    assert code == 2 and "coview transform" in error
+    assert code == 2 and "has no predict. Use: coview predict" in error and "--coordinates" in error
 
 
 def test_what_can_be_done_next_with_topics_is_to_predict(run, folder, tmp_path):
@@ -358,8 +409,8 @@ def test_a_classifier_asks_for_labels_and_a_model_of_tables_for_a_table(run, fol
     assert code == 2 and "--labels" in error
     model = tmp_path / "m.coview"
     run("fit", "MultiViewPLSA", "--table", pages, "--text", "words=body", "--set", "n_clusters=2", "--out", model)
-    code, _, error = run("predict", model, "--data", folder)
-    assert code == 2 and "--table" in error
+    code, _, error = run("predict", model, folder)
+    assert code == 2 and "fitted on a raw table: pass one" in error
 
 
 def test_a_retriever_is_reported_and_transformed_with_its_ids(run, pages, tmp_path):
@@ -367,7 +418,7 @@ def test_a_retriever_is_reported_and_transformed_with_its_ids(run, pages, tmp_pa
     words = ["--table", pages, "--text", "words=body", "--text", "title=title", "--id", "key"]
     code, out, _ = run("fit", "CrossModalRetriever", *words, "--out", model)
     assert code == 0 and "--source words --target title" in out
-    code, out, _ = run("transform", model, "--table", pages)
+    code, out, _ = run("predict", "--coordinates", model, "--table", pages)
     assert code == 0 and out.splitlines()[1].startswith("p0,")
     code, _, error = run("report", model, "--table", pages, "--out", tmp_path / "r.html")
     assert code == 0, error
@@ -422,7 +473,7 @@ def test_what_does_not_describe_a_table_is_refused(run, pages, tmp_path, words, 
     ],
 )
 def test_the_separator_of_lists_stands_after_a_colon(tmp_path, value, column):
-    assert table_front(TableOptions(tmp_path, tokens=[f"deps={value}"])).tokens == {"deps": column}
+    assert table_front(TableOptions(tokens=[f"deps={value}"]), Objects(table=tmp_path)).tokens == {"deps": column}
 
 
 def test_a_fit_shows_its_progress_unless_it_is_to_be_quiet(run, folder, tmp_path, monkeypatch):
@@ -495,7 +546,7 @@ def test_next_commands_have_the_table_and_can_be_run(run, pages, tmp_path):
     commands = [line.strip() for line in out.split("Next:")[1].splitlines() if line.strip()]
     assert code == 0 and "clusterings of graphs of nearest neighbors voted" in " ".join(out.split()), out
     assert f"coview explore '{model}' {pages}" in commands
-    assert f"coview report '{model}' --table {pages} --labels kind" in commands
+    assert f"coview report '{model}' {pages} --labels kind" in commands
     predict = next(command for command in commands if command.startswith("coview predict"))
     code, out, _ = run(*shlex.split(predict)[1:])
     assert code == 0 and out.startswith("id,")

@@ -128,9 +128,14 @@ def test_formulas_in_tables_are_text_and_numbers_stay_numbers(tmp_path, kind):
 
 def test_formulas_are_kept_where_that_is_asked_for(run, folder, views):
     save(MultiViewPLSA(3, 3, random_state=0).fit(views[0]), folder / "m.coview")
-    for command in ("predict", "transform"):
+    for command in ("predict", "predict --coordinates"):
         for option, start in ((), "'="), (("--keep-formulas",), "="):
-            assert run(command, folder / "m.coview", "--data", folder / "data", "-o", folder / "t.csv", *option)[0] == 0
+            assert (
+                run(*command.split(), folder / "m.coview", "--data", folder / "data", "-o", folder / "t.csv", *option)[
+                    0
+                ]
+                == 0
+            )
             with open(folder / "t.csv", newline="", encoding="utf-8") as stream:
                 ids = [row["id"] for row in csv.DictReader(stream)]
             assert ids[5].startswith(f"{start}cmd") and ids[0] == views[0].ids[0]

@@ -1,4 +1,4 @@
-"""`coview name`, `coview fit --seeds` and `coview outliers`."""
+"""`coview edit --name`, `coview fit --seeds` and `coview predict --outliers`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def files(tmp_path, run):
 
 
 def names(run, model, *more):
-    code, out, err = run("name", model, *more, "--json")
+    code, out, err = run("edit", model, *more, "-o", model, "--json")
     assert code == 0, err
-    return json.loads(out)["name"]
+    return [group["name"] for group in json.loads(out)["groups"]]
 
 
 def test_names_are_found_kept_and_shown_by_predict(run, files, tmp_path):
     table, model = files
-    assert sorted(names(run, model, "--table", table)) == ["ice hockey, team", "space shuttle, orbit"]
+    assert sorted(names(run, model, table, "--name")) == ["ice hockey, team", "space shuttle, orbit"]
     kept = names(run, model)
     assert sorted(kept) == ["ice hockey, team", "space shuttle, orbit"]
     run("predict", model, "--table", table, "--out", tmp_path / "p.csv")
@@ -38,38 +38,19 @@ def test_names_are_found_kept_and_shown_by_predict(run, files, tmp_path):
     assert len({row["name"] for row in rows}) == 2
 
 
-def test_names_by_hand_come_from_options_and_from_an_edited_table(run, files, tmp_path):
-    _, model = files
-    assert names(run, model, "--rename", "0=Rockets = fast")[0] == "Rockets = fast"
-    out = tmp_path / "names.csv"
-    assert run("name", model, "--out", out)[0] == 0
-    out.write_text(out.read_text().replace("Rockets = fast", "Space"))
-    assert names(run, model, "--names", out)[0] == "Space"
-
-
-def test_an_empty_cell_of_a_table_of_names_names_nothing(run, files, tmp_path):
-    _, model = files
-    before, out = names(run, model), tmp_path / "names.csv"
-    out.write_text("group,name\n0,\n1,Hockey\n")
-    assert names(run, model, "--names", out) == [before[0], "Hockey"]
-    out.write_text("group,name\n7,Nothing\n")
-    code, _, err = run("name", model, "--names", out)
-    assert code == 2 and "names.csv names the group '7'" in err and "--rename" not in err
-
-
 def test_names_by_hand_are_kept_unless_overwritten(run, files):
     table, model = files
-    found = names(run, model, "--table", table)
+    found = names(run, model, table, "--name")
     names(run, model, "--rename", "0=Mine")
-    assert names(run, model, "--table", table) == ["Mine", found[1]]
-    assert names(run, model, "--table", table, "--overwrite") == found
+    assert names(run, model, table, "--name") == ["Mine", found[1]]
+    assert names(run, model, table, "--name", "--overwrite") == found
 
 
 def test_a_function_of_a_module_in_this_folder_names_groups(run, files, tmp_path, monkeypatch):
     table, model = files
     (tmp_path / "my_own_names.py").write_text("def ask(group):\n    return f'About {group.phrases[0]}'\n")
     monkeypatch.chdir(tmp_path)
-    found = names(run, model, "--table", table, "--namer", "my_own_names:ask")
+    found = names(run, model, table, "--namer", "my_own_names:ask")
     assert sorted(found) == ["About ice hockey", "About space shuttle"]
 
 
@@ -94,14 +75,14 @@ def test_seeds_of_a_file_give_clusters_their_number_and_name(run, files, tmp_pat
     ("options", "message"),
     [
         (("--rename", "Rockets"), "--rename must be GROUP=NAME"),
-        (("--rename", "7=Rockets"), "--rename names the group '7'"),
+        (("--rename", "7=Rockets"), "There is no group 7"),
         (("--namer", "no_such_module:f"), "No module named 'no_such_module'"),
         (("--namer", "json"), "--namer must be MODULE:FUNCTION"),
         (("--namer", "json:nothing"), "has no function 'nothing'"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(run, files, options, message):
-    code, _, err = run("name", files[1], *options)
+    code, _, err = run("edit", files[1], *options)
     assert code == 2 and message in err
 
 
@@ -111,23 +92,23 @@ def test_outliers_are_listed_with_their_ids(run, files, tmp_path):
     with open(odd, "w", newline="") as stream:
         texts = [*BODY, *BODY, *BODY, "hockey orbit team shuttle orbit ice"]
         csv.writer(stream).writerows([["key", "body"], *([f"q{i}", text] for i, text in enumerate(texts))])
-    code, out, err = run("outliers", model, "--table", odd, "--json", "--false-alarm", "0.05")
+    code, out, err = run("predict", "--outliers", model, "--table", odd, "--json", "--false-alarm", "0.05")
     assert code == 0, err
     assert json.loads(out)["id"][0] == "q60"
-    code, out, _ = run("outliers", model, "--table", odd, "--json", "--all")
+    code, out, _ = run("predict", "--outliers", model, "--table", odd, "--json", "--all")
     columns = json.loads(out)
     assert len(columns["score"]) == 61 and min(columns["score"]) == columns["score"][60]
     few, usual = tmp_path / "few.csv", tmp_path / "usual.csv"
     for path, texts in ((few, [BODY[0], "hockey orbit team shuttle orbit ice"]), (usual, [*BODY, *BODY, *BODY])):
         with open(path, "w", newline="") as stream:
             csv.writer(stream).writerows([["key", "body"], *([f"r{i}", text] for i, text in enumerate(texts))])
-    code, out, err = run("outliers", model, "--table", few, "--json", "--all")
+    code, out, err = run("predict", "--outliers", model, "--table", few, "--json", "--all")
     assert code == 0 and "Pass usual objects as reference" in err
-    code, out, err = run("outliers", model, "--table", few, "--reference", usual, "--json", "--all")
+    code, out, err = run("predict", "--outliers", model, "--table", few, "--reference", usual, "--json", "--all")
     assert code == 0 and "usual objects" not in err
     low, high = sorted(json.loads(out)["score"])
     assert json.loads(out)["score"][1] == low < high
-    code, _, err = run("outliers", model, "--view", "words=x.npz", "--reference", usual)
+    code, _, err = run("predict", "--outliers", model, "--view", "words=x.npz", "--reference", usual)
     assert code == 2
-    code, _, err = run("outliers", model, "--table", odd, "--false-alarm", "2")
+    code, _, err = run("predict", "--outliers", model, "--table", odd, "--false-alarm", "2")
     assert code == 2 and "false_alarm" in err

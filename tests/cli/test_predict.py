@@ -29,7 +29,6 @@ from coview import (
     write_views,
 )
 from coview.cli import main as cli
-from coview.cli.predict import run_predict, run_transform
 from coview.datasets import make_topic_views
 from coview.inspection import inspect
 from coview.io.tables import read_table
@@ -63,6 +62,14 @@ def test_lazy_views_are_looked_at_in_parts():
     assert np.flatnonzero(~known).tolist() == [0, 8000]
 
 
+def predicted(run, *words):
+    """The columns that a command prints, without rounding."""
+    code, out, err = run("predict", *words, "--json")
+    if code:
+        raise ValueError(" ".join(err.split()))
+    return json.loads(out)
+
+
 def test_predict_tells_and_marks(model, tmp_path, monkeypatch, capsys):
     save(model, tmp_path / "m.coview")
     (tmp_path / "new.json").write_text(json.dumps([dict(zip(NEW, row)) for row in zip(*NEW.values())]))
@@ -76,63 +83,67 @@ def test_predict_tells_and_marks(model, tmp_path, monkeypatch, capsys):
     assert said.count("no feature known") == 1 and sentence in said
     with open(tmp_path / "p.csv") as stream:
         rows = list(csv.DictReader(stream))
-    assert list(rows[0]) == ["id", "label", "p_land", "p_water", "known"]
+    assert list(rows[0]) == ["row", "label", "p_land", "p_water", "known"]
     assert [row["known"] for row in rows] == ["True", "False", "True", "False"]
 
 
-def test_probabilities_of_clusters_are_headed_by_number_and_name(tmp_path):
+def test_probabilities_of_clusters_are_headed_by_number_and_name(run, tmp_path):
     counts = np.repeat([[5, 4, 0, 0], [0, 0, 4, 5]], 10, axis=0)
     X = Views(words=counts, feature_names={"words": ["photo", "image", "mail", "inbox"]})
     model = MultiViewPLSA(2, 2, random_state=0).fit(X)
     save(model, tmp_path / "m.coview")
     write_views(X, tmp_path / "views")
-    columns = run_predict(tmp_path / "m.coview", data=tmp_path / "views", proba=True)
+    columns = predicted(run, tmp_path / "m.coview", tmp_path / "views", "--proba")
     names = inspect(model).group_names
     assert {frozenset(name.split(", ")) for name in names} == {
         frozenset(["photo", "image"]),
         frozenset(["mail", "inbox"]),
     }
-    assert list(columns) == ["id", "label", "name", f"p_0: {names[0]}", f"p_1: {names[1]}", "known"]
+    assert list(columns) == ["row", "label", "name", f"p_0: {names[0]}", f"p_1: {names[1]}", "known"]
     assert_allclose(columns[f"p_1: {names[1]}"], model.transform(X)[:, 1])
     bare = MultiViewPLSA(2, 2, random_state=0).fit(Views(words=counts))
     save(bare, tmp_path / "bare.coview")
-    columns = run_predict(tmp_path / "bare.coview", data=tmp_path / "views", proba=True)
+    columns = predicted(run, tmp_path / "bare.coview", tmp_path / "views", "--proba")
     assert list(columns)[3:5] == ["p_0", "p_1"]
 
 
-def test_topics_are_predicted_by_their_largest_share_and_noise_is_none(tmp_path):
+def test_topics_are_predicted_by_their_largest_share_and_noise_is_none(run, tmp_path):
     X = make_topic_views(n_objects=40, n_clusters=3, random_state=0).views
     model = LinkPLSA(3, random_state=0, max_iter=20).fit(X)
     write_views(X, tmp_path / "views")
     save(model, tmp_path / "m")
-    columns = run_predict(tmp_path / "m", data=tmp_path / "views", proba=True)
+    columns = predicted(run, tmp_path / "m", tmp_path / "views", "--proba")
     shares = model.transform(X)
     assert_array_equal(columns["label"], shares.argmax(axis=1))
     assert columns["name"] == [f"topic {k}" for k in shares.argmax(axis=1)]
     assert_allclose(columns["p_2"], shares[:, 2])
     edited = edit(model).merge([0, 1], name="both").mark_noise(2)
     save(edited, tmp_path / "e")
-    columns = run_predict(tmp_path / "e", data=tmp_path / "views", proba=True)
+    columns = predicted(run, tmp_path / "e", tmp_path / "views", "--proba")
     assert_array_equal(columns["label"], edited.predict(X))
     assert set(zip(columns["label"], columns["name"])) == {(0, "both"), (-1, "")}
     assert_allclose(columns["p_0: both"], shares[:, :2].sum(axis=1))
 
 
-def test_a_model_without_predict_is_told_of_what_it_has(tmp_path):
+def test_a_model_without_predict_is_told_of_what_it_has(run, tmp_path):
     X = make_topic_views(n_objects=40, n_clusters=3, random_state=0).views
     save(MultiViewCCA(2).fit(X), tmp_path / "m")
     write_views(X, tmp_path / "views")
-    with pytest.raises(ValueError, match=r"m, MultiViewCCA, has no predict\. Use: coview transform"):
-        run_predict(tmp_path / "m", data=tmp_path / "views")
+    with pytest.raises(ValueError, match=r"m, MultiViewCCA, has no predict\. Use: coview predict .* --coordinates"):
+        predicted(run, tmp_path / "m", tmp_path / "views")
 
 
-def test_shares_that_are_no_probabilities_are_written_by_transform(tmp_path):
+def test_shares_that_are_no_probabilities_are_written_by_transform(run, tmp_path):
     X = make_topic_views(n_objects=40, n_clusters=2, random_state=0).views
     save(AutoClustering(2, random_state=0).fit(X), tmp_path / "m")
     write_views(X, tmp_path / "views")
-    with pytest.raises(ValueError, match=r"AutoClustering has no probabilities\. Leave out --proba\. coview transform"):
-        run_predict(tmp_path / "m", data=tmp_path / "views", proba=True)
-    shares = [column for name, column in run_transform(tmp_path / "m", data=tmp_path / "views").items() if name != "id"]
+    with pytest.raises(ValueError, match=r"AutoClustering has no probabilities\. Leave out --proba\. --coordinates"):
+        predicted(run, tmp_path / "m", tmp_path / "views", "--proba")
+    shares = [
+        column
+        for name, column in predicted(run, tmp_path / "m", tmp_path / "views", "--coordinates").items()
+        if name != "row"
+    ]
     assert_allclose(np.sum(shares, axis=0), 1)
 
 
@@ -145,12 +156,12 @@ def model_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("command", "done"), [("predict", "predicted"), ("transform", "transformed"), ("report", "reported")]
+    ("command", "done"), [("predict", "predicted"), ("predict --coordinates", "transformed"), ("report", "reported")]
 )
 def test_a_view_that_the_table_does_not_give_is_told(model_file, tmp_path, run, command, done):
     (tmp_path / "new.csv").write_text("size\n1.5\n2.5\n1.0\n2.0\n")
     out = tmp_path / ("out.html" if command == "report" else "out.csv")
-    code, _, err = run(command, model_file, "--table", tmp_path / "new.csv", "--out", out)
+    code, _, err = run(*command.split(), model_file, "--table", tmp_path / "new.csv", "--out", out)
     assert code == 0
     assert err.count(f"coview: {done} without view 'body': the table has no column 'body'.\n") == 1
     assert "Did you mean" not in err
@@ -195,5 +206,5 @@ def test_objects_without_the_column_of_ids_are_numbered_and_a_line_says_so(tmp_p
     save(make_pipeline(front, MultiViewNaiveBayes()).fit(table, [0, 1, 0, 1]), tmp_path / "m.coview")
     (tmp_path / "new.csv").write_text("body\nfox\nsea\n")
     code, out, err = run("predict", tmp_path / "m.coview", "--table", tmp_path / "new.csv")
-    assert code == 0 and [line.split(",")[0] for line in out.splitlines()] == ["id", "0", "1"]
+    assert code == 0 and [line.split(",")[0] for line in out.splitlines()] == ["row", "0", "1"]
     assert "has no column 'key', which names the objects: they are numbered from 0" in " ".join(err.split())

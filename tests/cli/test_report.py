@@ -58,7 +58,7 @@ def test_json_is_what_the_page_says(folder):
 
 def test_labels_need_the_objects(folder):
     with pytest.raises(ValueError, match="--labels requires the objects"):
-        report(folder / "m.coview", labels=str(folder / "y.csv"))
+        report(model=folder / "m.coview", labels=str(folder / "y.csv"))
 
 
 def test_a_failure_writes_nothing(folder):
@@ -72,7 +72,7 @@ def test_versions_that_the_model_was_saved_with_are_told(folder, monkeypatch):
 
     monkeypatch.setattr(persist, "__version__", "9.9.9")
     save(load(folder / "m.coview"), folder / "later.coview")
-    report(folder / "later.coview", out=folder / "later.html")
+    report(model=folder / "later.coview", out=folder / "later.html")
     assert "the model was saved with 9.9.9" in (folder / "later.html").read_text(encoding="utf-8")
 
 
@@ -109,7 +109,7 @@ def test_by_asks_for_columns_of_the_table(tmp_path):
     assert [(part["by"], part["kind"]) for part in found] == [("date", "time"), ("venue", "category")]
     assert max(found[1]["share"][0]) > 0.8
     with pytest.raises(ValueError, match="--by names columns of a raw table"):
-        report(tmp_path / "m.coview", by=["date"])
+        report(model=tmp_path / "m.coview", by=["date"])
     (tmp_path / "t.csv").write_text('id,body,"date, UTC",venue\n' + "\n".join(rows), encoding="utf-8")
     ran = coview(tmp_path / "m.coview", "--table", tmp_path / "t.csv", "--by", "date, UTC", "--by", "venue", "--json")
     assert [part["by"] for part in json.loads(ran.stdout)["prevalence"]] == ["date, UTC", "venue"]

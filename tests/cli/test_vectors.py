@@ -40,7 +40,7 @@ def test_vectors_beside_a_table(run, pages, tmp_path):
     assert code == 0, error
     assert json.loads(printed)["views"] == ["words", "meaning"]
     beside = [command.split()[1] for command in json.loads(printed)["next"] if f"--view {words[3]}" in command]
-    assert beside == ["report", "explore", "predict", "suggest"]
+    assert beside == ["report", "explore", "predict", "label"]
     assert run("predict", model, *options(pages), "--out", out)[0] == 0
     with open(out) as stream:
         assert [row["label"] for row in csv.DictReader(stream)] == LABELS
@@ -114,12 +114,12 @@ def test_compare_and_report_take_them_too(run, pages, tmp_path):
     ("words", "sentence"),
     [
         (["--view", "body=meaning.npy"], "has a column 'body' already. Name the view differently"),
-        (["--view", "v=v.npz"], "beside --table, a view is an .npy file with a row for each row of the table"),
+        (["--view", "v=v.npz"], "beside a table, a view is an .npy file with a row for each of its rows"),
         (["--view", "v=short.npy"], "short.npy has 3 rows, but pages.csv has 24"),
         (["--view", "v=flat.npy"], "flat.npy must hold a matrix of numbers, a row for each row of pages.csv"),
         (["--view", "v=nowhere.npy"], "nowhere.npy does not exist"),
         (["--view", "v=meaning.npy", "--columns", "v=body"], "--view and --columns both name 'v'"),
-        (["--view", "v=meaning.npy", "--data", "x"], "got more than one of them"),
+        (["--view", "v=meaning.npy", "--data", "x"], "got both a folder of views and other data"),
     ],
 )
 def test_what_does_not_fit_the_table_is_refused(run, pages, monkeypatch, words, sentence):

@@ -160,7 +160,7 @@ def test_vectors_beside_a_table_are_views_of_it_as_in_the_fit(tmp_path):
     assert_allclose(load_service(tmp_path / "m", tmp_path / "t.csv", add_vectors=add).data["meaning"], vectors)
     with pytest.raises(ValueError, match="--view requires a table"):
         commands.explore(tmp_path / "m", view=["meaning=meaning.npy"])
-    with pytest.raises(ValueError, match=r"beside --table, a view is an .npy file"):
+    with pytest.raises(ValueError, match=r"beside a table, a view is an .npy file"):
         commands.explore(tmp_path / "m", tmp_path / "t.csv", view=["meaning=t.csv"])
 
 

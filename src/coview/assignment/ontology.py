@@ -10,7 +10,9 @@ Subset pairs form any directed acyclic graph. What stands above all labels, and 
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
@@ -154,13 +156,17 @@ class Ontology:
 
     @classmethod
     def read(cls, path: str | Path) -> Ontology:
-        """Read an ontology from a JSON file: one that `write` wrote, or a nested tree as `from_tree` takes it.
+        """Read an ontology from a JSON file, one that `write` wrote or a nested tree, or from a table of edges.
 
-        Siblings exclude each other in a tree, and where the file has no "mutex".
+        The tree is as `from_tree` takes it. A table (.csv or .tsv) has a row child,parent for each edge, and may have
+        these words as its header; a child without a parent is on top. Siblings exclude each other in a tree, in a table
+        of edges, and where the file has no "mutex".
         """
         path = Path(path)
         if not path.is_file():
             raise DataFileError(f"File not found: {str(path)!r}.")
+        if path.suffix.lower() in (".csv", ".tsv"):
+            return cls._read_edges(path)
         with file_errors(f"{path.name!r} holds no ontology", "Mend it."):
             content = parse_json(path.read_text(encoding="utf-8"))
             # a tree may have a label "labels", but then no list of them on top
@@ -169,6 +175,22 @@ class Ontology:
             if "mutex" in content:
                 return cls(**content)
             return cls.from_edges(content["subset"], labels=content["labels"])
+
+    @classmethod
+    def _read_edges(cls, path: Path) -> Ontology:
+        """Read a table of edges; labels are whole numbers where all of them are."""
+        with file_errors(f"{path.name!r} holds no ontology", "Mend it."):
+            with open(path, encoding="utf-8-sig", newline="") as stream:
+                reader = csv.reader(stream, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+                rows = [[cell.strip() for cell in row] for row in reader if any(cell.strip() for cell in row)]
+            if rows and [cell.lower() for cell in rows[0]] == ["child", "parent"]:
+                del rows[0]
+            if wrong := next((row for row in rows if not row[0] or len(row) > 2), None):
+                raise ValueError(f"a row must be child,parent, got {','.join(wrong)!r}")
+            whole = all(re.fullmatch(r"-?\d+", cell) for row in rows for cell in row if cell)
+            edges = [[int(cell) if whole else cell for cell in row if cell] for row in rows]
+            above = [edge[0] for edge in edges if len(edge) == 1]
+            return cls.from_edges([edge for edge in edges if len(edge) == 2], labels=above)
 
     def write(self, path: str | Path) -> None:
         """Write a JSON file that `read` reads back; the file is written atomically."""

@@ -9,22 +9,31 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_input, check_table, check_writable, read_input, read_target, table_front, write_table
-from coview.cli.options import Data, EscapeFormulas, Json, Labels, TableOptions, View, takes_table
+from coview.cli.files import (
+    check_input,
+    check_table,
+    check_writable,
+    guess_views,
+    read_input,
+    read_target,
+    table_front,
+    write_table,
+)
+from coview.cli.options import EscapeFormulas, Json, Labels, Objects, TableOptions, spread
 from coview.exceptions import DataFileError, InterruptedFitWarning
-from coview.utils.messages import printable
+from coview.utils.messages import printable, quantity
 from coview.utils.progress import progress, tell
 
-__all__ = ["compare"]
+__all__ = ["compare", "format_rows"]
 
+_SHOWN = 10
 _FIGURES = (".png", ".svg", ".pdf")
 
 
-@takes_table
+@spread
 def compare(
     *,
-    view: View = None,
-    data: Data = None,
+    objects: Objects,
     raw: TableOptions,
     labels: Labels = None,
     task: Annotated[
@@ -50,18 +59,19 @@ def compare(
         Path | None, typer.Option("--out", "-o", help="Write the table to this file: .csv, .json, ...")
     ] = None,
     escape_formulas: EscapeFormulas = True,
+    every: Annotated[bool, typer.Option("--all", help="Show all rows, not only ten that differ.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Plot the scores to this file: .png, .svg or .pdf.")] = None,
     as_json: Json = False,
 ) -> None:
     """Compare every method and baseline on your data; methods that fail or run out of time are listed as such."""
     check_writable(out)
     _check_figure(plot)
-    check_table(raw, labels, view or [])
-    check_input(view or [], data, raw.table, raw.sep)
+    check_table(raw, objects, labels)
+    check_input(objects)
 
     from coview.model_selection.compare import compare as run
 
-    X, y = _read(view or [], data, raw, labels, as_json)
+    X, y = _read(objects, raw, labels, as_json)
     result = _uninterrupted(
         run,
         X,
@@ -79,19 +89,20 @@ def compare(
         verbose=0 if as_json else None,
     )
     _write(result, out, plot, escape_formulas)
-    _show(result, as_json)
+    print(result.to_json() if as_json else format_rows(result, every))
     if not any(row["status"] == "done" for row in result.rows):
         raise ValueError(f"No method finished; the first one reported: {result.rows[0]['note']}")
 
 
-def _read(view: list[str], data: Path | None, raw: TableOptions, labels: str | None, as_json: bool) -> tuple[Any, Any]:
+def _read(objects: Objects, raw: TableOptions, labels: str | None, as_json: bool) -> tuple[Any, Any]:
     """Views in memory, and the labels where there are any."""
     from coview.views.lazy import LazyViews
 
-    front = table_front(raw, view)
     with progress(verbose=0 if as_json else None):
         tell("reading")
-        X = read_input(view, data, raw.table, raw.sep)
+        X = read_input(objects)
+        raw, _ = guess_views(raw, objects, X, labels)
+        front = table_front(raw, objects, X)
         y = read_target(labels, X, raw.id)
         if front is not None:
             X = front.fit_transform(X)
@@ -108,12 +119,17 @@ def _write(result: Any, out: Path | None, plot: Path | None, escape_formulas: bo
         _draw(result, plot)
 
 
-def _show(result: Any, as_json: bool) -> None:
-    """Print the table, for a machine or for a person."""
-    if as_json:
-        print(result.to_json())
-    else:
-        print(result)
+def format_rows(result: Any, every: bool) -> str:
+    """Return the table with ten rows of different scores, or all of it."""
+    chosen: dict[Any, Any] = {}
+    for row in result.rows:
+        scores = tuple(round(row[name], 3) for name in result.metrics) if row["status"] == "done" else row["method"]
+        chosen.setdefault(scores, row)
+    rows = list(chosen.values())[:_SHOWN]
+    if every or len(result.rows) <= _SHOWN:
+        return str(result)
+    more = quantity(len(result.rows) - len(rows), "more row")
+    return f"{result.to_text(rows)}\n{more}, with the same scores or lower ones: --all"
 
 
 def _uninterrupted(run: Any, *args: Any, **options: Any) -> Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +21,7 @@ from coview.cli.files import (
     report_absent_views,
     write_table,
 )
-from coview.cli.options import Data, EscapeFormulas, Json, Sep, Table, View
+from coview.cli.options import EscapeFormulas, Json, Objects, spread
 from coview.utils.messages import cut, printable, quantity
 from coview.utils.progress import progress, tell
 
@@ -30,8 +33,11 @@ __all__ = ["edit"]
 SHOWN_MOVES, SHOWN_OBJECTS, NAME_LETTERS = 8, 5, 40
 
 
+@spread
 def edit(
+    *,
     model: Annotated[Path, typer.Argument(help="A model file of topics or clusters.")],
+    objects: Objects,
     merge: Annotated[
         list[str] | None,
         typer.Option("--merge", help="Groups to merge, by number or name: 3,7 or 3,7=Engines; names with ; between."),
@@ -54,10 +60,23 @@ def edit(
     rename: Annotated[list[str] | None, typer.Option("--rename", help="A name for a group: 2='steam engines'.")] = None,
     undo: Annotated[int, typer.Option("--undo", count=True, help="Take the last edit back; repeat for more.")] = 0,
     log: Annotated[bool, typer.Option("--log", help="Show all edits.")] = False,
-    view: View = None,
-    data: Data = None,
-    table: Table = None,
-    sep: Sep = None,
+    name: Annotated[
+        bool,
+        typer.Option(
+            "--name", help="Name the groups by the words and phrases that tell them apart; names by hand are kept."
+        ),
+    ] = False,
+    namer: Annotated[
+        str | None,
+        typer.Option(
+            "--namer",
+            help="Name them by a Python function, MODULE:FUNCTION, that takes a coview.GroupCard and returns a name, "
+            "such as by asking a language model. A module in this folder is found.",
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Find names also for groups that people have named, by hand or seeds.")
+    ] = False,
     moves: Annotated[
         Path | None, typer.Option("--moves", help="Table to write the objects that move to, with both groups.")
     ] = None,
@@ -67,11 +86,11 @@ def edit(
     escape_formulas: EscapeFormulas = True,
     as_json: Json = False,
 ) -> None:
-    """Merge, split, rename or drop topics or clusters of a model, or mark them as noise: a log of edits in its file.
+    """Name, merge, split, rename or drop topics or clusters of a model, or mark them as noise; its file keeps a log.
 
     Shows which objects move first, those of the fit or of the data that is given, and writes a model with --out alone,
     which may be the same file. Each option may be repeated. Edits are made in the order --undo, --merge, --split,
-    --drop, --noise, --reduce, --rename, whatever the order of the options; call the command again for another one.
+    --drop, --noise, --reduce, --rename, --name, whatever the order of the options; call the command again for another.
     Numbers of groups stay: a merged group has the lowest one, parts of a split get new ones.
     """
     check_there(model)
@@ -79,14 +98,16 @@ def edit(
     if out is not None and out.is_dir():
         raise ValueError(f"{out} is a folder; give the name of a file, such as {out / 'model.coview'}.")
     edits = _asked(undo, merge, split, drop, noise, reduce, rename)
-    has_objects = bool(view) or data is not None or table is not None
-    if has_objects:
-        check_input(view or [], data, table, sep)
-    if split and not has_objects:
-        raise ValueError("--split needs the objects of the fit: pass them with --table, --view or --data.")
+    if objects.given:
+        check_input(objects)
+    if split and not objects.given:
+        raise ValueError("--split needs the objects of the fit: pass their table, or the folder of their views.")
+    asked = None if namer is None else _function(namer)
+    names = name or namer is not None
 
     from coview.editing import edit as edited
     from coview.inspection import inspect
+    from coview.inspection.naming import name_groups
     from coview.io.models import load, save
 
     with progress(verbose=0 if as_json else None):
@@ -101,10 +122,10 @@ def edit(
         before = edited(fitted)
         shown = inspect(before)
         X = None
-        if has_objects:
+        if objects.given:
             tell("reading")
-            X = read_input(view or [], data, table, sep)
-            if table is not None:
+            X = read_input(objects)
+            if objects.table is not None:
                 report_absent_views(shown.front, X, "shown")
         tell("editing")
         now, steps = before, []
@@ -115,8 +136,13 @@ def edit(
             else:
                 now.apply(options.pop("edit"), X, **options)
             steps.append(now.moves_from(earlier, X))
-        if steps and out is not None:
-            save(now, out)
+        # a model that only gets names is no edited one
+        kept = now if now.edits_ or steps else fitted
+        if names:
+            name_groups(kept, X, asked, overwrite=overwrite)
+            now = edited(kept)
+        if (steps or names) and out is not None:
+            save(kept, out)
     known = None if X is None else ids_of(X, shown.id_column)
     ids = None if known is None else plain({"id": known})["id"]
     if moves is not None:
@@ -128,14 +154,14 @@ def edit(
     for step in steps:
         _echo(_told(step, ids))
     if X is None and any(step["row"] for step in steps) and shown.training.ids is None:
-        _echo("Objects are shown by their row, from 0: pass --table, --view or --data for their ids.")
+        _echo("Objects are shown by their row, from 0: pass their table or views for their ids.")
     if log:
         lines = [f"  {i}. {line}" for i, line in enumerate(now.log(), 1)]
         _echo("\n".join(["log:", *lines] if lines else ["No edits."]))
     if steps or not log:
         _echo(_groups(now, X))
-    if steps:
-        written = f"{out}: {quantity(len(now.edits_), 'edit')} in its log."
+    if steps or names:
+        written = f"{out}: {quantity(len(now.edits_), 'edit')} in its log{', and names' if names else ''}."
         _echo("Nothing was written: add --out FILE." if out is None else written)
 
 
@@ -170,6 +196,23 @@ def _asked(
             raise ValueError(f"--rename must be GROUP=NAME, such as 2='steam engines', got {value!r}.")
         edits.append({"edit": "rename", "group": group.strip(), "name": called.strip()})
     return edits
+
+
+def _function(path: str) -> Callable[[Any], str]:
+    """The function that MODULE:FUNCTION names."""
+    module, _, function = path.partition(":")
+    if not module or not function:
+        raise ValueError(f"--namer must be MODULE:FUNCTION, such as my_names:ask, got {path!r}.")
+    sys.path.insert(0, "")
+    try:
+        found = vars(importlib.import_module(module)).get(function)
+    except ImportError as error:
+        raise ValueError(f"--namer {path}: {error}.") from error
+    finally:
+        sys.path.remove("")
+    if not callable(found):
+        raise ValueError(f"--namer {path}: module {module!r} has no function {function!r}.")
+    return found
 
 
 def _echo(text: str) -> None:

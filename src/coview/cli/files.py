@@ -7,10 +7,11 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from coview.cli.options import TableOptions
+from coview.cli.options import Objects, TableOptions
 from coview.exceptions import DataFileError
 from coview.io.delimited import escape_cell, find_delimiter, unescape_cell
 from coview.utils.atomic import atomic_path
@@ -25,6 +26,7 @@ __all__ = [
     "check_there",
     "check_writable",
     "columns_of",
+    "guess_views",
     "ids_of",
     "named_paths",
     "plain",
@@ -43,39 +45,38 @@ KEYS = ("id", "row")  # what the column is called that says whose a label is
 WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 
 
-def read_input(views: Sequence[str], data: Path | None, table: Path | None, sep: str | None = None) -> Any:
+def read_input(objects: Objects) -> Any:
     """Return the views of ``--view name=file`` or of a folder or file, or the columns of a raw table.
 
     Beside a table, the vectors of ``--view name=file.npy`` are a column of it.
     """
-    check_input(views, data, table, sep)
-    if table is not None:
+    check_input(objects)
+    paths = named_paths(objects.view or [])
+    if objects.table is not None:
         from coview.io.tables import read_table
 
-        return with_vectors(read_table(table, None if sep is None else _sign(sep)), table, named_paths(views))
+        return with_vectors(read_table(objects.table, _sign(objects.sep)), objects.table, paths)
     from coview.io.views_folder import read_views
 
-    return read_views(named_paths(views) if data is None else data)
+    return read_views(paths if objects.data is None else objects.data)
 
 
-def check_input(views: Sequence[str], data: Path | None, table: Path | None, sep: str | None = None) -> None:
+def check_input(objects: Objects) -> None:
     """Refuse data that `read_input` could not read, as far as options and the names of files tell."""
-    sources = [bool(views), data is not None, table is not None]
-    if sum(sources) != 1 and (data is not None or not any(sources)):
-        what = "none of them" if not any(sources) else "more than one of them"
-        raise ValueError(
-            f"Pass the data with --view NAME=FILE (one per view), --data FOLDER or --table FILE; got {what}."
-        )
+    data, table, paths = objects.data, objects.table, named_paths(objects.view or [])
+    if not objects.given or (data is not None and (paths or table is not None)):
+        what = "both a folder of views and other data" if objects.given else "none"
+        raise ValueError(f"Pass the data: a table, a folder of views, or --view NAME=FILE for each view; got {what}.")
     if table is not None:
-        for name, path in named_paths(views).items():
+        check_there(table)
+        for name, path in paths.items():
             if path.suffix.lower() != ".npy":
                 raise ValueError(
-                    f"--view {name}={path}: beside --table, a view is an .npy file with a row for each row of the "
-                    "table."
+                    f"--view {name}={path}: beside a table, a view is an .npy file with a row for each of its rows."
                 )
-    if sep is not None and table is None:
-        raise ValueError("--sep describes a raw table: pass it with --table FILE.")
-    for path in [*named_paths(views).values(), *([] if data is None else [data])]:
+    if objects.sep is not None and table is None:
+        raise ValueError("--sep describes a raw table, but there is none: leave it out, or pass a table.")
+    for path in [*paths.values(), *([] if data is None else [data])]:
         check_there(path)
 
 
@@ -113,50 +114,70 @@ def with_vectors(table: Any, path: Path, views: Mapping[str, Path]) -> Any:
     return table.assign(**{name: list(matrix) for name, matrix in vectors.items()})
 
 
-def check_table(raw: TableOptions, labels: str | None = None, views: Sequence[str] = ()) -> None:
+def check_table(raw: TableOptions, objects: Objects, labels: str | None = None) -> None:
     """Refuse options that do not fit the table, by its header: before its rows are read and large libraries loaded."""
-    settings = {name: vars(raw)[name] for name in _SETTINGS}
-    if raw.table is None:
-        if raw.text or raw.tokens or raw.columns or raw.id or any(value is not None for value in settings.values()):
-            names = listed([f"--{name.replace('_', '-')}" for name in ("text", "tokens", "columns", "id", *settings)])
-            raise ValueError(f"{names} describe a raw table: pass it with --table FILE.")
+    if objects.table is None:
+        if any(vars(raw).values()):
+            names = listed([f"--{name.replace('_', '-')}" for name in vars(raw)])
+            raise ValueError(f"{names} describe a raw table, but there is none: leave them out, or pass a table.")
         return
-    if not (raw.text or raw.tokens or raw.columns or views):
-        raise ValueError(
-            "Specify the views of the table: --text words=COLUMN, --tokens tags=COLUMN or --columns meta=COLUMN,COLUMN."
-        )
     from coview.io.tables import read_header
 
-    text, tokens, groups = _sources(raw)
+    columns = read_header(objects.table, _sign(objects.sep))
+    text, tokens, groups = _sources(raw, columns or [])
     asked = [(f"--text {view}={name}", name) for view, name in text.items()]
     asked += [(f"--tokens {view}={name}", name) for view, source in tokens.items() for name in [_column(source)]]
     asked += [(f"--columns {view}={','.join(names)}", name) for view, names in groups.items() for name in names]
     asked += [] if raw.id is None else [(f"--id {raw.id}", raw.id)]
-    columns = read_header(raw.table, None if raw.sep is None else _sign(raw.sep))
     if columns is None:  # of JSON: known once it is read
         return
-    _check_free(named_paths(views), columns, raw.table)
+    _check_free(named_paths(objects.view or []), columns, objects.table)
     for option, name in asked:
         if name not in columns:
             raise ValueError(
-                f"{option}: {raw.table} has no column {short(name)}; its columns are {listed(columns)}."
+                f"{option}: {objects.table} has no column {short(name)}; its columns are {listed(columns)}."
                 f"{_other_separator(columns)}{did_you_mean(name, columns)}"
             )
     if labels and not Path(labels).exists():
         _check_label_column(labels, columns)
 
 
-def table_front(raw: TableOptions, views: Sequence[str] = ()) -> Any:
+def guess_views(raw: TableOptions, objects: Objects, X: Any, labels: str | None) -> tuple[TableOptions, list[str]]:
+    """Return the options of a table with those that say what its columns are, and these as they would be typed.
+
+    They are guessed where none is given; what is left out is told on standard error, with the reason.
+    """
+    if objects.table is None or raw.names_views or objects.view:
+        return raw, []
+    from coview.preprocessing.guess import guess_columns
+
+    found = guess_columns(X, raw.id, [] if labels is None else [labels])
+    guessed: dict[str, Any] = {
+        "text": [f"{view}={name}" for view, name in found.text.items()],
+        "tokens": [f"{view}={name}" for view, name in found.tokens.items()],
+        "columns": [f"{view}={','.join(names)}" for view, names in found.columns.items()],
+    }
+    words = [] if raw.id is not None or found.id is None else ["--id", str(found.id)]
+    words += [word for option, values in guessed.items() for value in values for word in (f"--{option}", value)]
+    for name in found.labels:
+        print_line(f"coview: column {short(name)} looks like a label and is not used: --labels {name} learns from it.")
+    if found.unused:
+        reasons = "; ".join(f"{short(name)} ({why})" for name, why in found.unused.items())
+        print_line(f"coview: not used: {reasons}.")
+    return replace(raw, id=found.id, **{name: values or None for name, values in guessed.items()}), words
+
+
+def table_front(raw: TableOptions, objects: Objects, X: Any = None, labels: str | None = None) -> Any:
     """Return the transformer that makes views of a raw table, or None where the data is no table.
 
     Each of the views beside it is a column of vectors.
     """
     from coview.preprocessing.tables import TableViews
 
-    if raw.table is None:
+    if objects.table is None:
         return None
-    text, tokens, groups = _sources(raw)
-    for name in named_paths(views):
+    text, tokens, groups = _sources(raw, [] if X is None else columns_of(X))
+    for name in named_paths(objects.view or []):
         if name in groups:
             raise ValueError(f"--view and --columns both name {name!r}. Rename one of them.")
         groups[name] = [name]
@@ -166,27 +187,19 @@ def table_front(raw: TableOptions, views: Sequence[str] = ()) -> Any:
         groups or None,
         tokens=tokens or None,
         id=raw.id,
+        label=None if labels is None or Path(labels).exists() else labels,
         **{name: _setting(name, value) for name, value in typed.items()},
     )
 
 
-def _sources(raw: TableOptions) -> tuple[dict[str, str], dict[str, Any], dict[str, list[str]]]:
+def _sources(raw: TableOptions, header: Sequence[str]) -> tuple[dict[str, str], dict[str, Any], dict[str, list[str]]]:
     """Return the columns of each view of words, of lists and of columns, as `TableViews` takes them."""
     groups = {
-        view: split_columns(names, _header(raw) if "," in names else [])
+        view: split_columns(names, header)
         for view, names in _pairs(raw.columns or [], "--columns", "place=venue,country").items()
     }
     lists = {view: _list_column(value) for view, value in _pairs(raw.tokens or [], "--tokens", "tags=tags").items()}
     return _pairs(raw.text or [], "--text", "words=body"), lists, groups
-
-
-def _header(raw: TableOptions) -> list[str]:
-    """Names of the columns of a table, as far as they are known before it is read."""
-    if raw.table is None:
-        return []
-    from coview.io.tables import read_header
-
-    return read_header(raw.table, None if raw.sep is None else _sign(raw.sep)) or []
 
 
 def split_columns(text: str, columns: Sequence[str]) -> list[str]:
@@ -237,7 +250,7 @@ def _list_column(value: str) -> Any:
     return value.removesuffix(":") if match is None else (match[1], _sign(match[2]))
 
 
-def _sign(text: str) -> str:
+def _sign(text: Any) -> Any:
     """A separator as it is typed; tabs and line breaks have names."""
     return {"\\t": "\t", "tab": "\t", "\\n": "\n"}.get(text, text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -14,35 +15,34 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_input, check_table, check_there, read_input, read_target, table_front
+from coview.cli.files import check_input, check_table, check_there, guess_views, read_input, read_target, table_front
 from coview.cli.options import (
     Config,
-    Data,
     Json,
     Labels,
+    Objects,
     TableOptions,
-    View,
+    fields_of,
     merge_config,
-    takes_table,
+    spread,
     write_config,
 )
 from coview.cli.settings import build_model, clusters_parameter, find_entry, parse_settings
 from coview.exceptions import DataFileError, InterruptedFitWarning
 from coview.utils.messages import make_text_error, printable
-from coview.utils.progress import progress, tell
+from coview.utils.progress import print_line, progress, tell
 
 __all__ = ["fit"]
 
 
-@takes_table
+@spread
 def fit(
     *,
     ctx: typer.Context,
     model: Annotated[
         str | None, typer.Argument(help="Name of the model, or auto: classes with --labels, else clusters.")
     ] = None,
-    view: View = None,
-    data: Data = None,
+    objects: Objects,
     raw: TableOptions,
     labels: Labels = None,
     clusters: Annotated[
@@ -65,6 +65,13 @@ def fit(
     links: Annotated[
         str | None, typer.Option("--links", help="A view of links among the objects: short for --set links=NAME.")
     ] = None,
+    ontology: Annotated[
+        Path | None,
+        typer.Option(
+            "--ontology",
+            help="What is above the labels, for models that learn from it: edges child,parent (.csv) or a JSON tree.",
+        ),
+    ] = None,
     set: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the model: n_clusters=7; can be repeated.")
     ] = None,
@@ -77,10 +84,13 @@ def fit(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Fit a model on views from files, or on a raw table, and write it to one file."""
-    options = merge_config(ctx, config, ("data", "table", "seeds", "out"))
+    """Fit a model on a raw table or on views from files, and write it to one file.
+
+    coview fit auto table.csv needs nothing else: what the columns are is found by their values and printed as options.
+    """
+    options = merge_config(ctx, config, ("source", "data", "table", "seeds", "ontology", "out"))
     with progress(verbose=0 if as_json else None):
-        summary = _fit(SimpleNamespace(**options), TableOptions.of(options))
+        summary = _fit(options)
     if config is not None:
         write_config(ctx, config, options)
     if as_json:
@@ -89,44 +99,60 @@ def fit(
         _show(summary)
 
 
-def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
-    """Fit and save by the options of the command; return what `coview fit --json` prints."""
-    out = options.out
-    if options.model is None:
-        raise ValueError("Name a model. Example: coview fit auto --data folder --clusters 7 -o m.coview")
-    if out is None:
-        raise ValueError("Specify where to write the model: --out model.coview")
+def _fit(options: dict[str, Any]) -> dict[str, Any]:
+    """Fit and save by the options of the command; return what `coview fit --json` prints.
+
+    What is chosen here is put into the options, so that --config repeats it.
+    """
+    asked, objects, raw = SimpleNamespace(**options), fields_of(Objects, options), fields_of(TableOptions, options)
+    if asked.model is None:
+        raise ValueError("Name a model. Example: coview fit auto table.csv")
+    out = options["out"] = _free_path(objects) if asked.out is None else asked.out
     if out.is_dir():
         raise ValueError(f"{out} is a folder; give the name of a file, such as {out / 'model.coview'}.")
-    auto = options.model.lower() == "auto"
-    options.model = _chosen_model(options)
-    find_entry(options.model)
-    settings = parse_settings(options.set or [])
-    if options.clusters is not None:
-        settings.setdefault(clusters_parameter(options.model, options.clusters), options.clusters)
-    if options.links is not None:
-        settings.setdefault("links", options.links)
-    if options.seeds is not None:
-        settings.setdefault("seeds", _read_seeds(options.seeds))
-    if auto and options.model == "AutoClustering":
+    auto = asked.model.lower() == "auto"
+    asked.model = _chosen_model(asked)
+    find_entry(asked.model)
+    settings = parse_settings(asked.set or [])
+    if asked.clusters is not None:
+        settings.setdefault(clusters_parameter(asked.model, asked.clusters), asked.clusters)
+    if asked.links is not None:
+        settings.setdefault("links", asked.links)
+    if asked.seeds is not None:
+        settings.setdefault("seeds", _read_seeds(asked.seeds))
+    if asked.ontology is not None:
+        if asked.labels is None:
+            raise ValueError("--ontology says what is above the labels: pass these with --labels.")
+        settings.setdefault("ontology", _read_ontology(asked.ontology))
+    if auto and asked.model == "AutoClustering":
         settings.setdefault("n_clusters", None)  # chosen by the data, and the summary says so
-    check_table(raw, options.labels, options.view or [])
-    check_input(options.view or [], options.data, raw.table, raw.sep)
+    check_table(raw, objects, asked.labels)
+    check_input(objects)
 
     from sklearn.utils import get_tags
 
     from coview.inspection import inspect
     from coview.io.models import save
 
+    X = None
+    if objects.table is not None and not (raw.names_views or objects.view):
+        tell("reading")
+        X = read_input(objects)
+    raw, guessed = guess_views(raw, objects, X, asked.labels)
+    words = [*guessed, *([] if asked.out is not None else ["-o", str(out)])]
+    options.update(vars(raw))
+    if guessed:
+        print_line("coview: the columns are read as if you had typed")
+        print_line(f"  {shlex.join(['coview', *sys.argv[1:], *words])}")
     estimator = build_model(
-        options.model, settings, options.step or [], table_front(raw, options.view or []), options.seed
+        asked.model, settings, asked.step or [], table_front(raw, objects, X, asked.labels), asked.seed
     )
-    if options.labels is None and get_tags(_last(estimator)).target_tags.required:
-        where = "FILE" if raw.table is None else "COLUMN or FILE"
-        raise ValueError(f"{options.model} needs labels: add --labels {where}.")
+    if asked.labels is None and get_tags(_last(estimator)).target_tags.required:
+        where = "FILE" if objects.table is None else "COLUMN or FILE"
+        raise ValueError(f"{asked.model} needs labels: add --labels {where}.")
     tell("reading")
-    X = read_input(options.view or [], options.data, raw.table, raw.sep)
-    y = read_target(options.labels, X, raw.id)
+    X = read_input(objects) if X is None else X
+    y = read_target(asked.labels, X, raw.id)
     tell("fitting")
     begun = time.perf_counter()
     with warnings.catch_warnings():
@@ -140,11 +166,29 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
     save(estimator, out)
     fitted = inspect(estimator)
     summary = _summary(fitted, y)
+    if guessed:
+        summary["options"] = words
     if "number" not in summary and (count := _default_number(fitted, settings)) is not None:
         summary["default_number"] = {f"{fitted.kind}s": count}
     if auto and "compared" in summary.get("labels", {}):
         summary["labels"]["compared"] += "; leave out --clusters to learn from them"
-    return {**summary, "seconds": round(seconds, 2), "out": str(out), "next": _next(fitted, options, raw)}
+    return {
+        **summary,
+        "seconds": round(seconds, 2),
+        "out": str(out),
+        "next": _next(fitted, str(out), asked.labels, objects),
+    }
+
+
+def _free_path(objects: Objects) -> Path:
+    """The model file of data whose name is not given: table.coview, which must not be there."""
+    data = objects.table or objects.data
+    if data is None:
+        raise ValueError("Specify where to write the model: --out model.coview")
+    path = Path(f"{data.resolve().name.split('.')[0] or 'model'}.coview")
+    if path.exists():
+        raise ValueError(f"{path} is there already: pass -o {path} to replace it, or -o with another name.")
+    return path
 
 
 def _read_seeds(path: Path) -> Any:
@@ -161,11 +205,18 @@ def _read_seeds(path: Path) -> Any:
     return seeds
 
 
-def _chosen_model(options: Any) -> str:
+def _read_ontology(path: Path) -> Any:
+    check_there(path)
+    from coview.assignment.ontology import Ontology
+
+    return Ontology.read(path)
+
+
+def _chosen_model(asked: Any) -> str:
     """Name of the model: `auto` is a classifier where there are labels and nobody asks for clusters."""
-    if options.model.lower() != "auto":
-        return str(options.model)
-    return "AutoClustering" if options.labels is None or options.clusters is not None else "AutoClassifier"
+    if asked.model.lower() != "auto":
+        return str(asked.model)
+    return "AutoClustering" if asked.labels is None or asked.clusters is not None else "AutoClassifier"
 
 
 def _default_number(model: Any, settings: dict[str, Any]) -> int | None:
@@ -177,31 +228,24 @@ def _default_number(model: Any, settings: dict[str, Any]) -> int | None:
     return parameters[name] if isinstance(parameters.get(name), int) and name not in settings else None
 
 
-def _next(model: Any, options: Any, raw: TableOptions) -> list[str]:
+def _next(model: Any, out: str, labels: str | None, objects: Objects) -> list[str]:
     """Return commands that put the model to use, on the data that it was fitted to."""
-    out = str(options.out)
-    vectors = [part for view in options.view or [] for part in ("--view", view)]
-    data = list(vectors)
-    for option, value in (("--data", options.data), ("--table", raw.table), ("--sep", raw.sep)):
-        data += [] if value is None else [option, str(value)]
-    labels = [] if options.labels is None else ["--labels", str(options.labels)]
-    whole = [str(part) for part in (raw.table or options.data,) if part is not None]
-    learned = model.kind == "class" and bool(labels)
-    commands = [
-        ["coview", "info", out],
-        ["coview", "report", out, *data, *labels],
-        ["coview", "explore", out, *whole, *(vectors if raw.table else []), *(labels if whole and learned else [])],
-    ]
+    data, known = objects.words(), [] if labels is None else ["--labels", labels]
+    whole = objects.data is not None or objects.table is not None
+    learned = model.kind == "class" and bool(known)
+    sep = 0 if objects.sep is None else 2  # the explorer reads it from the header
+    shown = [*data[: len(data) - sep], *(known if learned else [])] if whole else []
+    commands = [["info", out], ["report", out, *data, *known], ["explore", out, *shown]]
     if model.retriever is not None:
         views = [*model.inputs, *model.inputs]
-        commands.append(["coview", "search", "...", "--model", out, "--source", views[0], "--target", views[1]])
+        commands.append(["search", "...", "--model", out, "--source", views[0], "--target", views[1]])
     else:
-        if model.kind == "topic" and raw.table is not None:
-            commands.append(["coview", "name", out, *data])
-        commands.append(["coview", "predict" if model.predicts or model.kind == "topic" else "transform", out, *data])
+        commands += [["edit", out, *data, "--name"]] if model.kind == "topic" and objects.table is not None else []
+        coordinates = [] if model.predicts or model.kind == "topic" else ["--coordinates"]
+        commands.append(["predict", out, *data, *coordinates])
     if learned and len(model.groups) > 1:
-        commands.append(["coview", "suggest", out, *data, *labels])
-    return list(map(shlex.join, commands))
+        commands.append(["label", out, *data, *known])
+    return [shlex.join(["coview", *words]) for words in commands]
 
 
 def _last(estimator: Any) -> Any:
@@ -295,7 +339,9 @@ def _show(summary: dict[str, Any]) -> None:
 
     grid = Grid(title=f"{summary['model']} fitted", show_header=False)
     for key, value in summary.items():
-        if key in ("model", "out", "next", "without", "dropped", "sizes") or (key == "clusters" and "names" in summary):
+        if key in ("model", "options", "out", "next", "without", "dropped", "sizes") or (
+            key == "clusters" and "names" in summary
+        ):
             continue
         if key == "names":
             sizes = summary.get("clusters", summary.get("sizes", {}))

@@ -20,17 +20,14 @@ from rich.console import Console
 from coview.cli.compare import compare
 from coview.cli.edit import edit
 from coview.cli.fit import fit
-from coview.cli.info import grid, info
-from coview.cli.name import name
+from coview.cli.info import info
+from coview.cli.label import label
 from coview.cli.options import Json
-from coview.cli.outliers import outliers
-from coview.cli.predict import predict, transform
+from coview.cli.predict import predict
 from coview.cli.report import report
-from coview.cli.reproduce import reproduce
 from coview.cli.search import search
 from coview.cli.serve import explore, serve
 from coview.cli.stream import stream
-from coview.cli.suggest import suggest
 from coview.exceptions import CoviewError
 from coview.utils.messages import make_text_error, printable
 from coview.utils.progress import print_line, progress, show_progress
@@ -43,18 +40,16 @@ START = """Multi-view learning: several feature sets per object.
 [bold]Start with your own table[/bold]: cluster its rows, write a report, browse the result.
 
 \b
-  coview fit auto --table pages.csv --id key --clusters 8 \\
-    --text words=body --text title=title --tokens tags=tags -o pages.coview
-  coview report pages.coview --table pages.csv -o report.html
+  coview fit auto pages.csv
+  coview report pages.coview pages.csv -o report.html
   coview explore pages.coview pages.csv
 
 If a column holds classes for some of the rows, fill in the others.
 
 \b
-  coview fit auto --table pages.csv --id key --labels kind \\
-    --text words=body --text title=title --tokens tags=tags -o kinds.coview
-  coview predict kinds.coview --table pages.csv -o kinds.csv
-  coview suggest kinds.coview --table pages.csv --labels kind -o labels.csv
+  coview fit auto pages.csv --labels kind -o kinds.coview
+  coview predict kinds.coview pages.csv -o kinds.csv
+  coview label kinds.coview pages.csv -o labels.csv
 """
 
 app = typer.Typer(
@@ -68,20 +63,16 @@ app = typer.Typer(
 _Refused: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 
 EXAMPLES: dict[Any, str] = {
-    compare: "coview compare --view words=words.npz --view links=links.mtx --labels y.csv --plot scores.png",
-    fit: "coview fit MultiViewPLSA --view words=words.npz --view links=links.mtx --clusters 7 --out model.coview",
+    fit: "coview fit MultiViewPLSA folder --clusters 7 --out model.coview",
     predict: "coview predict model.coview --view words=words.npz --out clusters.csv",
-    suggest: "coview suggest kinds.coview --table pages.csv --labels kind --count 20 --out labels.csv",
-    edit: "coview edit model.coview --merge 3,7 --rename 2='steam engines' --noise 1 --out edited.coview",
-    name: "coview name model.coview --table pages.csv --rename 3='Mail clients'",
-    outliers: "coview outliers model.coview --table pages.csv --false-alarm 0.01 --out outliers.csv",
-    transform: "coview transform model.coview --data folder --out topics.parquet",
-    search: 'coview search "largest eigenvalues of a sparse matrix" -k 5',
+    report: "coview report model.coview folder --labels y.csv --out report.html",
     explore: "coview explore model.coview folder",
     serve: "coview serve model.coview --port 8000",
+    search: 'coview search "largest eigenvalues of a sparse matrix" -k 5',
+    compare: "coview compare pages.csv --labels kind --plot scores.png",
+    edit: "coview edit model.coview --merge 3,7 --rename 2='steam engines' --noise 1 --out edited.coview",
+    label: "coview label kinds.coview pages.csv --count 20 --out labels.csv",
     stream: "coview stream mail.jsonl --labels kind --every 500 --save mail.coview",
-    report: "coview report model.coview --data folder --labels y.csv --out report.html",
-    reproduce: "coview reproduce mvplsa_2012 --quick",
     info: "coview info model.coview",
 }
 
@@ -181,10 +172,9 @@ _OPTIONS = {
     "fit": {"y": "--labels", **_TABLE},
     "compare": {**_TABLE, "y": "--labels", "cv": "--folds", "n_clusters": "--clusters", "label_share": "--share"},
     "stream": _TABLE,
-    "suggest": {"y": "--labels", "n": "--count"},
+    "label": {"y": "--labels", "n": "--count"},
     "report": {"y": "--labels", "method": "--map"},
-    "edit": {"n": "--reduce", "X": "--table, --view or --data"},
-    "name": {"names": "--rename", "namer": "--namer"},
+    "edit": {"n": "--reduce", "X": "DATA", "names": "--rename", "namer": "--namer"},
     "search": {"source": "--source", "target": "--target"},
 }
 
@@ -211,6 +201,10 @@ def _end(sentence: Any, code: int, debug: bool) -> None:
     sys.exit(code)
 
 
+for _command, _example in EXAMPLES.items():
+    app.command(epilog=f"Example: {_example}")(_command)
+
+
 @app.command(epilog="Example: coview demo --out coview-demo")
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("coview-demo"),
@@ -226,23 +220,6 @@ def demo(
         print(json.dumps(results))
     else:
         show_demo(results, Console())
-
-
-for _command, _example in EXAMPLES.items():
-    app.command(epilog=f"Example: {_example}")(_command)
-
-
-@app.command(epilog="Example: coview datasets")
-def datasets(as_json: Json = False) -> None:
-    """List the data sets that coview can load or make."""
-    from coview import datasets as package
-
-    names = [name for name in package.__all__ if name.startswith(("load_", "make_"))]
-    about = {name: (getattr(package, name).__doc__ or "").strip().splitlines()[0] for name in names}
-    if as_json:
-        print(json.dumps(about))
-    else:
-        Console().print(grid("data sets", about))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import inspect
 import json
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,17 +22,22 @@ __all__ = [
     "Data",
     "Json",
     "Labels",
-    "Sep",
-    "Table",
+    "Objects",
     "TableOptions",
-    "View",
+    "fields_of",
     "merge_config",
-    "takes_table",
+    "spread",
     "write_config",
 ]
 
 _NEVER = ("config", "as_json")  # how a run is shown is not part of it
 
+Source = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[DATA]", help="The objects: a raw table (.csv .tsv .jsonl .json .parquet), or a folder of views."
+    ),
+]
 View = Annotated[
     list[str] | None,
     typer.Option(
@@ -41,8 +46,10 @@ View = Annotated[
         "meaning=meaning.npy.",
     ),
 ]
-Data = Annotated[Path | None, typer.Option("--data", help="A folder of views, or one file that holds several.")]
-Table = Annotated[Path | None, typer.Option("--table", help="A raw table: .csv .tsv .jsonl .json .parquet.")]
+Data = Annotated[
+    Path | None, typer.Option("--data", help="DATA, where it is a folder of views or one file of several.")
+]
+Table = Annotated[Path | None, typer.Option("--table", help="DATA, where it is a raw table.")]
 Sep = Annotated[
     str | None,
     typer.Option("--sep", help="Sign between the cells of a .csv table; by default the header tells (, ; | or tab)."),
@@ -65,11 +72,49 @@ EscapeFormulas = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+@dataclass
+class Objects:
+    """The objects of a command: a raw table, a folder of views, a file of several, or a file for each view."""
+
+    source: Source = None
+    view: View = None
+    data: Data = None
+    table: Table = None
+    sep: Sep = None
+
+    def __post_init__(self) -> None:
+        self.source, self.data, self.table = (
+            None if path is None else Path(path) for path in (self.source, self.data, self.table)
+        )
+        if self.source is None:
+            return
+        from coview.io.tables import is_table
+
+        if self.data is not None or self.table is not None:
+            other = "--data" if self.table is None else "--table"
+            raise ValueError(f"The data is given twice, as {self.source} and with {other}: leave out one of them.")
+        if is_table(self.source):
+            self.table = self.source
+        else:
+            self.data = self.source
+        self.source = None
+
+    @property
+    def given(self) -> bool:
+        """Whether there are any."""
+        return bool(self.view) or self.data is not None or self.table is not None
+
+    def words(self) -> list[str]:
+        """Return what is typed to give the same objects to another command."""
+        words = [str(path) for path in (self.data, self.table) if path is not None]
+        words += [part for view in self.view or [] for part in ("--view", view)]
+        return words if self.sep is None else [*words, "--sep", self.sep]
+
+
 @dataclass(frozen=True)
 class TableOptions:
-    """A raw table and how it becomes views, as the commands that build views take it."""
+    """How a raw table becomes views, as the commands that build views take it."""
 
-    table: Table = None
     text: Annotated[
         list[str] | None, typer.Option("--text", help="A view of the words in a column of the table: words=body.")
     ] = None
@@ -86,7 +131,6 @@ class TableOptions:
         typer.Option("--columns", help="A view of columns of one kind, numbers or categories: place=venue,country."),
     ] = None
     id: Annotated[str | None, typer.Option("--id", help="Column of the table that names the objects.")] = None
-    sep: Sep = None
     stop_words: Annotated[
         str | None,
         typer.Option(
@@ -104,28 +148,39 @@ class TableOptions:
         typer.Option("--max-df", help="Largest number (or share, such as 0.5) of texts that a word may be in."),
     ] = None
 
-    @classmethod
-    def of(cls, options: dict[str, Any]) -> TableOptions:
-        """Take those of a command's options that describe a raw table."""
-        return cls(**{each.name: options[each.name] for each in fields(cls)})
+    @property
+    def names_views(self) -> bool:
+        """Whether they say which columns are views; else that is guessed."""
+        return bool(self.text or self.tokens or self.columns)
 
 
-def takes_table(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of a raw table, where it has a parameter `raw` of `TableOptions`."""
-    options = inspect.signature(TableOptions, eval_str=True).parameters
+def fields_of(kind: type[Any], options: dict[str, Any]) -> Any:
+    """Make `Objects` or `TableOptions` of those of a command's options that they are."""
+    return kind(**{each.name: options[each.name] for each in fields(kind) if each.name in options})
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of each of its parameters that is a dataclass of options."""
+    groups: dict[str, Any] = {}
     parameters: list[inspect.Parameter] = []
-    for each in inspect.signature(command, eval_str=True).parameters.values():
-        parameters += options.values() if each.name == "raw" else [each]
+    for name, each in inspect.signature(command, eval_str=True).parameters.items():
+        if is_dataclass(each.annotation):
+            groups[name] = each.annotation
+            options: Any = each.annotation
+            parameters += inspect.signature(options, eval_str=True).parameters.values()
+        else:
+            parameters.append(each)
     parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
 
     @wraps(command)
-    def with_table(**values: Any) -> None:
-        own = {name: value for name, value in values.items() if name not in options}
-        command(raw=TableOptions.of(values), **own)
+    def with_groups(**values: Any) -> None:
+        made = {name: fields_of(kind, values) for name, kind in groups.items()}
+        inside = {each.name for kind in groups.values() for each in fields(kind)}
+        command(**made, **{name: value for name, value in values.items() if name not in inside})
 
-    with_table.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    with_table.__annotations__ = {each.name: each.annotation for each in parameters}
-    return with_table
+    with_groups.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    with_groups.__annotations__ = {each.name: each.annotation for each in parameters}
+    return with_groups
 
 
 def merge_config(ctx: Any, config: Path | None, paths: tuple[str, ...]) -> dict[str, Any]:

@@ -1,78 +1,63 @@
-"""`coview predict` and `coview transform`: a model file and data to a table."""
+"""`coview predict`: a model file and data to a table of groups, coordinates or outliers."""
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coview.cli.files import (
-    check_input,
-    check_there,
-    check_writable,
-    columns_of,
-    ids_of,
-    named_paths,
-    plain,
-    read_input,
-    report_absent_views,
-    write_table,
-)
-from coview.cli.options import Config, Data, EscapeFormulas, Json, Sep, Table, View, merge_config, write_config
-from coview.utils.messages import did_you_mean, listed, printable, quantity, short
-from coview.utils.progress import print_line, progress, tell
+from coview.cli.files import check_input, check_there, ids_of, named_paths, read_input, report_absent_views
+from coview.cli.options import Objects, spread
+from coview.cli.writing import Writing, find_captions, keys_of
+from coview.utils.messages import did_you_mean, listed, printable
+from coview.utils.progress import progress, tell
+from coview.utils.warn import warn_user
 
 if TYPE_CHECKING:
     from coview.inspection import Inspection
 
-__all__ = [
-    "AllDigits",
-    "Model",
-    "Out",
-    "load_objects",
-    "predict",
-    "run_predict",
-    "run_to_table",
-    "run_transform",
-    "tell_no_ids",
-    "transform",
-]
+__all__ = ["Model", "load_objects", "predict"]
 
 Model = Annotated[Path | None, typer.Argument(help="A model file that coview wrote.")]
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", help="Table to write: .csv .tsv .json .jsonl .parquet; else CSV is printed."),
-]
-AllDigits = Annotated[
-    bool, typer.Option("--all-digits", help="Write numbers in CSV with all digits, not rounded to six.")
-]
-DIGITS = 6
 
 
+@spread
 def predict(
-    ctx: typer.Context,
+    *,
     model: Model = None,
-    view: View = None,
-    data: Data = None,
-    table: Table = None,
-    sep: Sep = None,
+    objects: Objects,
     proba: Annotated[
         bool,
         typer.Option(
             "--proba",
             help="Add the probability of each class or topic, of models that have some; those of other clusters have "
-            "memberships, which coview transform writes.",
+            "memberships, which --coordinates writes.",
         ),
     ] = False,
-    out: Out = None,
-    all_digits: AllDigits = False,
-    escape_formulas: EscapeFormulas = True,
-    config: Config = None,
-    as_json: Json = False,
+    coordinates: Annotated[
+        bool, typer.Option("--coordinates", help="Write the topics, memberships or coordinates instead, a column each.")
+    ] = False,
+    outliers: Annotated[
+        bool, typer.Option("--outliers", help="List the objects that no topic or cluster explains instead.")
+    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="With --outliers: list every object with its score.")] = False,
+    false_alarm: Annotated[
+        float,
+        typer.Option("--false-alarm", help="With --outliers: share of usual objects that may be listed by chance."),
+    ] = 0.01,
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            "--reference",
+            help="With --outliers: usual objects that were not in the fit, a file like DATA; by default the bulk of "
+            "the objects tells what is usual.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed, of --outliers.")] = 0,
+    writing: Writing,
 ) -> None:
     """Give each object its class, cluster or first topic; any non-empty subset of the model's views will do.
 
@@ -81,73 +66,36 @@ def predict(
     group: "p_3: photo, image, raw". The column "known" is False for objects without anything that the model knows,
     such as a text of new words only.
 
+    With --outliers, one half of an object is predicted from the other half. "score" says how far the likelihood of an
+    object lies above that of usual objects of its length, in standard deviations; it is negative for outliers. A
+    warning says so where there are no more of them than by chance.
+
     Objects of the fit are predicted like new ones: a few may get another cluster than in the fit.
     """
-    run_to_table(ctx, config, as_json, run_predict)
+    if coordinates + outliers + proba > 1:
+        raise ValueError("--proba, --coordinates and --outliers write three different tables: choose one of them.")
+    with progress(verbose=0 if writing.as_json else None):
+        method = "transform" if coordinates else "outliers" if outliers else "predict"
+        fitted, X = load_objects(model, method, objects)
+        if coordinates:
+            columns = _transform(fitted, X)
+            rows = list(range(len(next(iter(columns.values())))))
+        elif outliers:
+            usual = None if reference is None else _read_usual(model, objects, reference)
+            rows, columns = _find_outliers(fitted, X, usual, false_alarm, seed, every)
+        else:
+            columns = _predict(fitted, X, proba)
+            rows = list(range(len(columns["label"])))
+        columns = {**keys_of(fitted, X, rows), **columns}
+        if writing.captioned and (captions := find_captions(fitted, X, writing.caption)) is not None:
+            columns["caption"] = [captions[row] for row in rows]
+    writing.write(columns)
 
 
-def transform(
-    ctx: typer.Context,
-    model: Model = None,
-    view: View = None,
-    data: Data = None,
-    table: Table = None,
-    sep: Sep = None,
-    out: Out = None,
-    all_digits: AllDigits = False,
-    escape_formulas: EscapeFormulas = True,
-    config: Config = None,
-    as_json: Json = False,
-) -> None:
-    """Give each object its topics or coordinates, a column each."""
-    run_to_table(ctx, config, as_json, run_transform)
-
-
-def run_to_table(
-    ctx: typer.Context,
-    config: Path | None,
-    as_json: bool,
-    work: Callable[..., Any],
-    in_file: Callable[[Any], tuple[dict[str, Any], str]] | None = None,
-) -> None:
-    """Do the work of a command by its options, and write its columns to a file, to standard output or as JSON.
-
-    `work` returns the columns. Where a file holds more than is printed, `work` returns the columns to print and what
-    else there is, and `in_file` turns both into the columns of the file, and a few words on what is in it.
-    """
-    options = merge_config(ctx, config, ("model", "data", "table", "out"))
-    out, escape, all_digits = options.pop("out"), options.pop("escape_formulas"), options.pop("all_digits")
-    digits = None if all_digits else DIGITS
-    check_writable(out)
-    with progress(verbose=0 if as_json else None):
-        answer = work(**options)
-    columns = answer if in_file is None else answer[0]
-    if out is not None:
-        rows = quantity(len(next(iter(columns.values()))), "row")
-        written, about = (columns, rows) if in_file is None else in_file(answer)
-        write_table(written, out, escape_formulas=escape, digits=digits)
-        if not as_json:
-            print(f"{printable(out)}: {about}", file=sys.stderr)
-    elif not as_json:
-        write_table(columns, digits=digits)
-    if config is not None:
-        write_config(ctx, config, {**options, "out": out, "escape_formulas": escape, "all_digits": all_digits})
-    if as_json:
-        print(json.dumps(plain(columns)))
-
-
-def run_predict(
-    model: Path | None,
-    view: Any = None,
-    data: Path | None = None,
-    table: Path | None = None,
-    sep: str | None = None,
-    proba: bool = False,
-) -> dict[str, Any]:
-    """Return the columns that `coview predict` writes; a warning counts the objects that the model knows nothing of."""
-    fitted, X = load_objects(model, "predict", view, data, table, sep)
+def _predict(fitted: Inspection, X: Any, proba: bool) -> dict[str, Any]:
+    """Return the groups of objects; a warning counts those that the model knows nothing of."""
     if proba and not fitted.probabilities:
-        other = f" coview transform {model} ... writes its memberships." if fitted.transforms else ""
+        other = " --coordinates writes its memberships." if fitted.transforms else ""
         raise ValueError(f"{fitted.name} has no probabilities. Leave out --proba.{other}")
 
     from coview.inspection import NAMED_BY_FEATURES
@@ -158,31 +106,23 @@ def run_predict(
     tell("predicting")
     prepared, known = fitted.prepare_known(X)
     labels = fitted.predict(prepared, prepared=True)
-    columns = {"id": _ids(fitted, X, len(labels)), "label": labels}
+    columns: dict[str, Any] = {"label": labels}
     if fitted.kind in NAMED_BY_FEATURES:
         columns["name"] = [fitted.group_names[code] if code >= 0 else "" for code in fitted.codes(labels)]
     if proba:
         shares = fitted.memberships(prepared, prepared=True)
         assert shares is not None  # they are what has probabilities
         columns.update({f"p_{name}": shares[:, j] for j, name in enumerate(fitted.keyed_names)})
-    columns["known"] = known
     given = prepared.present.any(axis=1) if isinstance(prepared, Views) else True
-    warning = describe_unknown(known, columns["id"], labels, given)
+    ids = ids_of(X, fitted.id_column)
+    warning = describe_unknown(known, range(len(labels)) if ids is None else ids, labels, given)
     if warning is not None:
         print(f"coview: {printable(warning)}", file=sys.stderr)
-    return columns
+    return {**columns, "known": known}
 
 
-def run_transform(
-    model: Path | None,
-    view: Any = None,
-    data: Path | None = None,
-    table: Path | None = None,
-    sep: str | None = None,
-) -> dict[str, Any]:
-    """Return the columns that `coview transform` writes."""
-    fitted, X = load_objects(model, "transform", view, data, table, sep)
-
+def _transform(fitted: Inspection, X: Any) -> dict[str, Any]:
+    """Return the coordinates of objects, a column each."""
     import numpy as np
     from scipy import sparse
 
@@ -197,21 +137,37 @@ def run_transform(
         dense = np.asarray(part.toarray() if sparse.issparse(part) else part)
         width = dense.shape[1]
         header = fitted.output_names(width) if name == "" else [f"{name}:{j}" for j in range(width)]
-        columns = columns or {"id": _ids(fitted, X, len(dense))}
         columns.update({each: dense[:, j] for j, each in enumerate(header)})
     return columns
 
 
-def load_objects(
-    path: Path | None, method: str, view: Any, data: Path | None, table: Path | None, sep: str | None
-) -> tuple[Inspection, Any]:
+def _read_usual(model: Path | None, objects: Objects, reference: Path) -> Any:
+    """The objects of --reference, a file of the kind that DATA is."""
+    if objects.view:
+        raise ValueError("--reference is one file: pass the objects as one, too, in place of --view.")
+    return load_objects(model, "outliers", Objects(reference, sep=objects.sep))[1]
+
+
+def _find_outliers(
+    fitted: Inspection, X: Any, usual: Any, false_alarm: float, seed: int, every: bool
+) -> tuple[list[int], dict[str, Any]]:
+    """Return rows, the clearest outliers first, or all objects in their order, and what is known of each."""
+    tell("finding outliers")
+    found = fitted.outliers(X, reference=usual, false_alarm=false_alarm, random_state=seed)
+    if every:
+        columns = {"outlier": found.scores < found.threshold, "score": found.scores, "p_value": found.p_values}
+        return list(range(len(found.scores))), columns
+    if not found.exceeds_chance:
+        warn_user(f"{found.describe()}.", UserWarning)
+    return list(found["row"]), {name: part for name, part in found.items() if name not in ("row", "id")}
+
+
+def load_objects(path: Path | None, method: str, objects: Objects) -> tuple[Inspection, Any]:
     """Return the model and the objects to ask it of; what is not there is refused before large libraries are loaded."""
     if path is None:
-        raise ValueError(f"Name a model file. Example: coview {method} model.coview --data folder --out table.csv")
+        raise ValueError("Name a model file. Example: coview predict model.coview table.csv --out answers.csv")
     check_there(path)
-    check_input(view or [], data, table, sep)
-    if table is not None:
-        check_there(table)
+    check_input(objects)
 
     from coview.inspection import inspect
     from coview.io.models import load
@@ -219,38 +175,27 @@ def load_objects(
     model = inspect(load(path))
     can = {"transform": model.transforms, "predict": model.predicts or _sorts(model)}
     if not can.get(method, True):
-        other = "predict" if method == "transform" else "transform"
-        use = f" Use: coview {other} {path} ..." if can[other] else ""
+        other = "" if method == "transform" else " --coordinates"
+        use = (
+            f" Use: coview predict {path} ...{other}"
+            if can["predict" if method == "transform" else "transform"]
+            else ""
+        )
         raise ValueError(f"The model of {path}, {model.name}, has no {method}.{use}")
-    if model.front is not None and table is None:
-        raise ValueError("The model was fitted on a raw table: pass --table FILE.")
-    if model.front is None and table is not None:
+    if model.front is not None and objects.table is None:
+        raise ValueError("The model was fitted on a raw table: pass one, a .csv, .tsv, .jsonl, .json or .parquet file.")
+    if model.front is None and objects.table is not None:
         rows = f" For rows of a stream: coview stream FILE --model {path} --labels '' --predictions OUT."
         stream = rows if hasattr(model.estimator, "predict_then_learn") else ""
-        raise ValueError(f"The model was fitted on views: pass --view NAME=FILE or --data FOLDER.{stream}")
-    for name in named_paths(view or []):
+        raise ValueError(f"The model was fitted on views: pass a folder of them, or --view NAME=FILE.{stream}")
+    for name in named_paths(objects.view or []):
         if name not in model.views:
             known = list(model.views)
             raise ValueError(f"The model has no view {name!r}, only {listed(known)}.{did_you_mean(name, known)}")
     tell("reading")
-    return model, read_input(view or [], data, table, sep)
+    return model, read_input(objects)
 
 
 def _sorts(model: Inspection) -> bool:
     """Tell whether it is a topic model, which gives each object the topic of its largest share."""
     return model.kind == "topic" and (model._memberships is not None or model._predict is not None)
-
-
-def _ids(model: Inspection, X: Any, n_rows: int) -> Any:
-    tell_no_ids(model, X)
-    ids = ids_of(X, model.id_column)
-    return range(n_rows) if ids is None else ids
-
-
-def tell_no_ids(model: Inspection, X: Any) -> None:
-    """Say in a line that a table lacks the column that names the objects."""
-    if model.id_column is not None and ids_of(X, model.id_column) is None:
-        print_line(
-            f"coview: the table has no column {short(model.id_column)}, which names the objects: they are numbered "
-            f"from 0.{did_you_mean(model.id_column, columns_of(X))}"
-        )

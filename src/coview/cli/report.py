@@ -17,19 +17,18 @@ from coview.cli.files import (
     report_absent_views,
     split_columns,
 )
-from coview.cli.options import Data, Labels, Sep, Table, View
+from coview.cli.options import Labels, Objects, spread
 from coview.utils.messages import printable
 from coview.utils.progress import progress, tell
 
 __all__ = ["report"]
 
 
+@spread
 def report(
+    *,
     model: Annotated[Path, typer.Argument(help="A model file.")],
-    view: View = None,
-    data: Data = None,
-    table: Table = None,
-    sep: Sep = None,
+    objects: Objects,
     labels: Labels = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write the page to.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
@@ -70,7 +69,7 @@ def report(
             "needs the objects of the fit.",
         ),
     ] = False,
-    objects: Annotated[int | None, typer.Option("--objects", min=1, help="Read at most this many objects.")] = None,
+    most: Annotated[int | None, typer.Option("--objects", min=1, help="Read at most this many objects.")] = None,
     map_method: Annotated[
         str, typer.Option("--map", help="How the map places objects: tsne, pca, umap or auto.")
     ] = "tsne",
@@ -84,18 +83,17 @@ def report(
     with progress(verbose=0 if as_json else None):
         tell("loading the model")
         fitted = inspect(load(model))
-        view = view or []
-        has_objects = bool(view) or data is not None or table is not None
-        if labels is not None and not has_objects:
-            raise ValueError("--labels requires the objects: pass --view, --data or --table too.")
+        table = objects.table
+        if labels is not None and not objects.given:
+            raise ValueError("--labels requires the objects: pass their table, or the folder of their views, too.")
         if ontology is not None:
             check_there(ontology)
             if labels is None:
                 raise ValueError("--ontology says what is above the labels: pass these with --labels.")
         if by and table is None:
-            raise ValueError("--by names columns of a raw table: pass it with --table FILE.")
+            raise ValueError("--by names columns of a raw table: pass the table, too.")
         tell("reading")
-        X = read_input(view, data, table, sep) if has_objects else None
+        X = read_input(objects) if objects.given else None
         y, y_fit = (read_target(source, X, fitted.id_column) for source in (labels, fitted_labels))
         names = [name for each in by or [] for name in split_columns(each, columns_of(X))]
         columns = table_columns(list(dict.fromkeys(names)), X, fitted) if names else None
@@ -103,9 +101,9 @@ def report(
             report_absent_views(fitted.front, X, "reported")
         if table is not None and fitted.retriever is not None and fitted.front is not None:  # it makes views itself
             X = fitted.front.transform(X)
-        source: Any = None if data is None else str(data)
-        if view:
-            source = {name: str(path) for name, path in named_paths(view).items()}
+        source: Any = None if objects.data is None else str(objects.data)
+        if objects.view:
+            source = {name: str(path) for name, path in named_paths(objects.view).items()}
         tell("")
         page = make_report(
             fitted.model,
@@ -116,7 +114,7 @@ def report(
             ontology=ontology,
             held_out="auto" if held_out is None else held_out,
             stability=stability,
-            max_objects=objects,
+            max_objects=most,
             map_method=map_method,
             title=title,
             model_path=str(model),

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.options import Json
+from coview.cli.files import read_input
+from coview.cli.options import Json, Objects
+from coview.cli.writing import Caption, find_captions, keys_of
 from coview.utils.messages import printable
 
 __all__ = ["run_search", "search"]
@@ -25,6 +27,10 @@ def search(
     source: Annotated[str | None, typer.Option(help="View of the query; by default all that read text.")] = None,
     target: Annotated[str | None, typer.Option(help="View to search in; by default all.")] = None,
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of hits.")] = 10,
+    table: Annotated[
+        Path | None, typer.Option("--table", help="The raw table of the objects, for their captions.")
+    ] = None,
+    caption: Caption = None,
     why: Annotated[bool, typer.Option("--why", help="Show what each word of the query is worth to each hit.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -34,7 +40,11 @@ def search(
     coview search "email client" --model packages.coview --why
     coview search --near gparted --model packages.coview
     """
+    if table is None and caption is not None:
+        raise ValueError("--caption names a column of the table of the objects: pass it with --table FILE.")
     result = run_search(query, model, source, target, k, near=near, why=why, quiet=as_json)
+    if table is not None and model is not None:
+        _add_captions(result["hits"], model, table, caption)
     if as_json:
         print(json.dumps(result))
         return
@@ -81,6 +91,20 @@ def run_search(
     return {**asked, **searched, "ignored": hits.ignored[0] if hits.ignored else [], "hits": rows}
 
 
+def _add_captions(hits: list[dict[str, Any]], path: Path, table: Path, column: str | None) -> None:
+    """Put a line on the object to each hit, of the table that holds them."""
+    from coview.inspection import inspect
+
+    model, X = inspect(_loaded(path)), read_input(Objects(table=table))
+    captions = find_captions(model, X, column)
+    if captions is None:
+        return
+    (keys,) = keys_of(model, X, range(len(captions))).values()
+    lines = dict(zip(map(str, keys), captions))
+    for hit in hits:
+        hit["caption"] = lines.get(str(hit["id"]), "")
+
+
 def _as_id(text: str, ids: Any) -> Any:
     """Return the id that was typed: a number where the ids are numbers."""
     return int(text) if ids.dtype.kind in "iu" and text.lstrip("-").isdigit() else text
@@ -109,7 +133,8 @@ def _show(result: dict[str, Any]) -> None:
     if result["ignored"]:
         console.print(printable(say_ignored(result["ignored"])))
     for row in result["hits"]:
-        name = row.get("group_name")
-        console.print(f"  {row['score']:.3f}  {printable(row['id'])}" + (f"  [{printable(name)}]" if name else ""))
+        name, line = row.get("group_name"), row.get("caption")
+        about = (f"  {printable(line)}" if line else "") + (f"  [{printable(name)}]" if name else "")
+        console.print(f"  {row['score']:.3f}  {printable(row['id'])}{about}")
         for name, value in row.get("why", {}).items():
             console.print(f"           {value:+.3f}  {printable(name)}", style="dim")

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from coview.cli.files import check_input, check_there, named_paths, read_target, split_columns, with_vectors
+from coview.cli.options import Objects
 from coview.utils.messages import printable
 from coview.utils.progress import progress
 
@@ -145,7 +146,7 @@ def _loaded(
     if view and data is None:
         raise ValueError(f"--view requires a table: coview {command} model.coview TABLE --view NAME=FILE.npy")
     if view:
-        check_input(view, None, data)
+        check_input(Objects(view=view, table=data))
     read = None if labels is None else partial(read_target, labels)
     add = partial(with_vectors, views=named_paths(view)) if view else None
     with progress("reading the model and its objects"):
@@ -161,9 +162,9 @@ def _ontology(path: Path) -> Any:
 
 def _columns(by: list[str], data: Path | None) -> list[str]:
     """Return the columns that are named, with commas between them; a name may have some itself."""
-    from coview.io.tables import TABLES, read_header
+    from coview.io.tables import is_table, read_header
 
-    has_header = data is not None and data.is_file() and data.suffix.lower() in TABLES
+    has_header = data is not None and data.is_file() and is_table(data)
     known = (read_header(data) or []) if has_header and data is not None and any("," in each for each in by) else []
     return list(dict.fromkeys(name for each in by for name in split_columns(each, known)))
 

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from coview.cli.files import check_table, check_there, read_input, read_target, table_front
-from coview.cli.options import EscapeFormulas, TableOptions, takes_table
+from coview.cli.files import check_table, check_there, guess_views, read_input, read_target, table_front
+from coview.cli.options import EscapeFormulas, Objects, Sep, TableOptions, spread
 from coview.io.delimited import escape_cell
 from coview.utils.atomic import atomic_path
 from coview.utils.messages import make_text_error, printable
@@ -23,10 +23,14 @@ from coview.utils.progress import progress, tell
 __all__ = ["stream"]
 
 
-@takes_table
+@spread
 def stream(
     *,
     source: Annotated[str | None, typer.Argument(help="A file (.svmlight .jsonl), or - for standard input.")] = None,
+    table: Annotated[
+        Path | None, typer.Option("--table", help="Rows of a raw table instead: .csv .tsv .jsonl .json .parquet.")
+    ] = None,
+    sep: Sep = None,
     raw: TableOptions,
     labels: Annotated[
         str | None,
@@ -56,13 +60,12 @@ def stream(
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON per line of the table.")] = False,
 ) -> None:
     """Predict each row before learning from it, and show how accurate that is."""
-    _check_rows(source, raw, labels, format, model)
+    objects = Objects(table=table, sep=sep)
+    _check_rows(source, objects, raw, labels, format, model)
 
     from coview.online.stream import evaluate_stream
 
     front, learner = _loaded(model) if model is not None else (None, _new_learner(C, coupling, update))
-    if raw.table is None or model is None:
-        front = table_front(raw)
     with ExitStack() as stack:
         watched: Any = learner
         if predictions is not None:
@@ -71,17 +74,26 @@ def stream(
             file = stack.enter_context(open(place, "w", encoding="utf-8"))
             watched = _PredictionWriter(learner, file, escape_formulas and predictions.suffix in (".csv", ".tsv"))
         stack.enter_context(progress(verbose=0 if as_json else None))
-        if raw.table is not None:
-            if front is None:
+        if table is not None:
+            if front is None and model is not None:
                 raise ValueError(f"{model} was not learned from a table: pass the rows as a file.")
-            batches = _table_batches(front, raw, labels, batch, fitted=model is not None)
+            tell("reading")
+            X = read_input(objects)
+            y = read_target(labels or None, X, raw.id)
+            if front is None:
+                raw, _ = guess_views(raw, objects, X, labels or None)
+                front = table_front(raw, objects, X, labels)
+                X = front.fit_transform(X)
+            else:
+                X = front.transform(X)
+            batches = _table_batches(X, y, batch)
         else:
             batches = _file_batches(str(source), format, labels, views, batch, n_features)
         count = _RowCount()
         watch = _print_json if as_json else count.line
         result = evaluate_stream(watched, _count_rows(batches, count, str(source)), every=every, watch=watch)
         if not count.count:
-            raise ValueError(f"{raw.table if source is None else source} has no rows: there is nothing to learn from.")
+            raise ValueError(f"{table if source is None else source} has no rows: there is nothing to learn from.")
     if save_to is not None:
         from sklearn.pipeline import make_pipeline
 
@@ -93,15 +105,15 @@ def stream(
 
 
 def _check_rows(
-    source: str | None, raw: TableOptions, labels: str | None, format: str | None, model: Path | None
+    source: str | None, objects: Objects, raw: TableOptions, labels: str | None, format: str | None, model: Path | None
 ) -> None:
     """Refuse options that do not fit the rows, before large libraries are loaded."""
-    if (source is None) == (raw.table is None):
+    if (source is None) == (objects.table is None):
         what = "neither" if source is None else "both"
         raise ValueError(f"Pass the rows as a file (or - for standard input), or as --table FILE; got {what}.")
-    if raw.table is None or model is None:  # a model knows itself how a table becomes views
-        check_table(raw, labels)
-    if raw.table is not None and labels is None:
+    if objects.table is None or model is None:  # a model knows itself how a table becomes views
+        check_table(raw, objects, labels)
+    if objects.table is not None and labels is None:
         raise ValueError("A table needs labels to learn from: add --labels COLUMN or FILE.")
     if source == "-" and format is None:
         raise ValueError("Standard input has no file extension: pass --format svmlight or jsonl.")
@@ -142,14 +154,10 @@ def _file_batches(
     return read_stream(sys.stdin if source == "-" else source, label=label, **settings)
 
 
-def _table_batches(front: Any, raw: TableOptions, labels: str | None, batch: int, *, fitted: bool) -> Iterator[Any]:
+def _table_batches(views: Any, y: Any, batch: int) -> Iterator[Any]:
     """Rows of a table, in order; the words are those of the whole table, the labels are seen one after the other."""
     from coview.online.readers import Batch
 
-    tell("reading")
-    X = read_input([], None, raw.table, raw.sep)
-    y = read_target(labels or None, X, raw.id)
-    views = front.transform(X) if fitted else front.fit_transform(X)
     for start in range(0, len(views), batch):
         rows = views[start : start + batch]
         yield Batch(rows, [None] * len(rows) if y is None else y[start : start + batch].tolist())

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.preprocessing.vectorizer import TextVectorizer, find_separators
+from coview.preprocessing.vectorizer import are_lists
 
 __all__ = ["LONGEST_LINE", "LOOKED_AT", "caption_column"]
 
@@ -61,7 +61,7 @@ def caption_column(
         read, short = name in texts, length <= LONGEST_LINE
         titled = bool(_TITLE.search(str(name)) or (short and _SUMMARY.search(str(name))))
         line = short and (read or titled or words >= LEAST_WORDS)
-        is_list = name in lists or (not read and _are_lists(own))
+        is_list = name in lists or (not read and are_lists(own))
         ranks[name] = (not is_list, titled, line, read, length if short else -length)
     return max(ranks, key=lambda name: ranks[name], default=None)
 
@@ -70,13 +70,3 @@ def _are_ids(texts: list[str], known: Collection[str]) -> bool:
     """Tell whether texts are names of objects, one or several each."""
     parts = [part for text in texts for part in _BETWEEN.split(text) if part]
     return all(text in known for text in texts) or 2 * sum(part in known for part in parts) > len(parts)
-
-
-def _are_lists(texts: list[str]) -> bool:
-    """Tell whether most texts are items with a sign between them that come again in others."""
-    sign = find_separators(texts)
-    lists = list(map(TextVectorizer(separator=sign).build_tokenizer(), texts))
-    if sign == " " or 2 * sum(len(items) > 1 for items in lists) < len(texts):
-        return False
-    items = [item for items in lists for item in items]
-    return 2 * len(set(items)) <= len(items)

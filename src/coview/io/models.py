@@ -10,7 +10,9 @@ scikit-learn that holds none of coview is stored by skops, whose list of trusted
 from __future__ import annotations
 
 import copy
+import importlib
 import inspect
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -339,7 +341,8 @@ def _list_given_again(model: BaseEstimator) -> list[tuple[BaseEstimator, str]]:
 
 def _dump(model: BaseEstimator, where: str) -> np.ndarray:
     """Return the bytes that skops makes of an estimator of scikit-learn; one that could not be read is refused."""
-    from skops.io import dumps, get_untrusted_types
+    skops = _import_skops()
+    dumps, get_untrusted_types = skops.dumps, skops.get_untrusted_types
 
     try:
         content = dumps(model)
@@ -349,6 +352,19 @@ def _dump(model: BaseEstimator, where: str) -> np.ndarray:
     if foreign:
         raise TypeError(f"Cannot store {where}: its {type(model).__name__} holds {foreign[0]}, which no file may name.")
     return np.frombuffer(content, dtype=np.uint8)
+
+
+def _import_skops() -> Any:
+    """Import skops, which walks through all packages of scikit-learn: one of them imports torch, for seconds."""
+    if "skops.io" in sys.modules:
+        return sys.modules["skops.io"]
+    hidden = [name for name in ("torch", "dask") if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: cannot be imported
+    try:
+        return importlib.import_module("skops.io")
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 def _is_ours(cls: type) -> bool:
@@ -442,7 +458,7 @@ class _Unpacker:
 
     def _build_sklearn(self, cls: type, tree: dict[str, Any]) -> Any:
         """Return what skops stored, which must be of the class that the file names."""
-        from skops.io import loads
+        loads = _import_skops().loads
 
         _warn_of_version(cls.__name__, tree["version"])
         try:

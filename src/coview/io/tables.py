@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
+import io
+import lzma
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -12,9 +17,10 @@ from coview.exceptions import DataFileError
 from coview.io.delimited import find_delimiter, unescape_cell
 from coview.utils.messages import file_errors, listed
 
-__all__ = ["DELIMITERS", "MISSING_CELLS", "TABLES", "read_frame", "read_header", "read_table"]
+__all__ = ["DELIMITERS", "MISSING_CELLS", "TABLES", "is_table", "read_frame", "read_header", "read_table"]
 
 DELIMITERS = {".csv": None, ".tsv": "\t"}  # None: the header tells
+_PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 TABLES = (*DELIMITERS, ".jsonl", ".json", ".parquet")
 # cells that hold no value, as pandas reads them by default
 MISSING_CELLS = (
@@ -32,7 +38,7 @@ def read_table(path: str | Path, sep: str | None = None) -> Any:
     Parameters
     ----------
     path : str or Path
-        A .csv, .tsv, .jsonl, .json or .parquet file.
+        A .csv, .tsv, .jsonl, .json or .parquet file, or one of them packed as .gz, .xz or .bz2.
     sep : str or None, default=None
         The sign between the cells of a .csv or .tsv file. By default the header of a .csv file tells: a comma,
         semicolon, tab or vertical bar.
@@ -54,7 +60,7 @@ def read_table(path: str | Path, sep: str | None = None) -> Any:
     import narwhals as nw
 
     path, frame = Path(path), nw.from_native(read_frame(path, sep))
-    if path.suffix.lower() in DELIMITERS:
+    if _extension(path) in DELIMITERS:
         for name, dtype in frame.schema.items():
             if dtype == nw.String and frame[name].str.starts_with("'").any():
                 cells = [unescape_cell(cell) if isinstance(cell, str) else None for cell in frame[name].to_list()]
@@ -79,7 +85,7 @@ def read_header(path: str | Path, sep: str | None = None) -> list[str] | None:
     kind = _check_file(Path(path), sep)
     if kind not in DELIMITERS:
         return None
-    with open(path, encoding="utf-8-sig", errors="replace", newline="") as stream:
+    with _open_text(Path(path)) as stream:
         names = next(csv.reader(stream, delimiter=_detect_separator(Path(path), kind, sep)), [])
     return [unescape_cell(name.strip()) for name in names]
 
@@ -120,7 +126,7 @@ def _read_by_any(path: Path, kind: str, sep: str | None) -> Any:
 
 def _find_long_row(path: Path, kind: str, sep: str | None) -> str | None:
     """Say which row of a text table has more cells than the header; None where none has."""
-    with suppress(csv.Error), open(path, encoding="utf-8-sig", errors="replace", newline="") as stream:
+    with suppress(csv.Error), _open_text(path) as stream:
         rows = csv.reader(stream, delimiter=_detect_separator(path, kind, sep))
         width = len(next(rows, []))
         for cells in rows:
@@ -129,9 +135,40 @@ def _find_long_row(path: Path, kind: str, sep: str | None) -> str | None:
     return None
 
 
+def is_table(path: Path) -> bool:
+    """Tell by its name whether a file is a table.
+
+    Examples
+    --------
+    >>> is_table(Path("a.csv.gz")), is_table(Path("a.npz")), is_table(Path("a.gz"))
+    (True, False, False)
+    """
+    return _extension(path) in TABLES
+
+
+def _extension(path: Path) -> str:
+    """The extension that says what a file holds: that before .gz and the like."""
+    return (path.with_suffix("") if path.suffix.lower() in _PACKED else path).suffix.lower()
+
+
+def _open_text(path: Path) -> Any:
+    """Open a table as text, for its header."""
+    unpack = _PACKED.get(path.suffix.lower(), open)
+    return unpack(path, "rt", encoding="utf-8-sig", errors="replace", newline="")
+
+
+def _source(path: Path) -> Any:
+    """What the libraries are to read: the path, or what a packed file holds."""
+    unpack = _PACKED.get(path.suffix.lower())
+    if unpack is None:
+        return path
+    with unpack(path) as stream:
+        return stream.read()
+
+
 def _check_file(path: Path, sep: str | None) -> str:
     """Return the extension of a table; refuse what cannot be read."""
-    kind = path.suffix.lower()
+    kind = _extension(path)
     if not path.is_file():
         raise DataFileError(f"There is no file {path}. Pass the path of a table.")
     if kind not in TABLES:
@@ -142,7 +179,7 @@ def _check_file(path: Path, sep: str | None) -> str:
 
 
 def _detect_separator(path: Path, kind: str, sep: str | None) -> str:
-    with open(path, encoding="utf-8-sig", errors="replace") as stream:
+    with _open_text(path) as stream:
         return sep or DELIMITERS[kind] or find_delimiter(stream.readline())
 
 
@@ -150,13 +187,15 @@ def _read_by_polars(path: Path, kind: str, sep: str | None) -> Any:
     import polars
 
     if kind == ".parquet":
-        return polars.read_parquet(path, glob=False)  # a name with [ ] or * is a name
+        return polars.read_parquet(_source(path), glob=False)  # a name with [ ] or * is a name
     if kind == ".json":
-        return polars.read_json(path, infer_schema_length=None)
+        return polars.read_json(_source(path), infer_schema_length=None)
     if kind == ".jsonl":
-        return polars.read_ndjson(path.read_bytes(), infer_schema_length=None)
+        # a path would be looked at for signs such as *
+        packed = path.suffix.lower() in _PACKED
+        return polars.read_ndjson(_source(path) if packed else path.read_bytes(), infer_schema_length=None)
     sign = _detect_separator(path, kind, sep)
-    read = partial(polars.read_csv, path, separator=sign, null_values=list(MISSING_CELLS), glob=False)
+    read = partial(polars.read_csv, _source(path), separator=sign, null_values=list(MISSING_CELLS), glob=False)
     frame = read(infer_schema_length=None)  # a column is one of numbers only if all of its cells are
     # looking for dates in all rows takes ten times as long
     head = read(n_rows=100, try_parse_dates=True, ignore_errors=True)
@@ -171,12 +210,14 @@ def _read_by_polars(path: Path, kind: str, sep: str | None) -> Any:
 def _read_by_pandas(path: Path, kind: str, sep: str | None) -> Any:
     import pandas
 
+    source = _source(path)
+    source = io.BytesIO(source) if isinstance(source, bytes) else source
     if kind == ".parquet":
-        return pandas.read_parquet(path)
+        return pandas.read_parquet(source)
     if kind in (".json", ".jsonl"):
-        return pandas.read_json(path, orient="records", lines=kind == ".jsonl", convert_dates=False, dtype=False)
+        return pandas.read_json(source, orient="records", lines=kind == ".jsonl", convert_dates=False, dtype=False)
     sign = _detect_separator(path, kind, sep)
-    frame = pandas.read_csv(path, sep=sign, skip_blank_lines=False, low_memory=False)
+    frame = pandas.read_csv(source, sep=sign, skip_blank_lines=False, low_memory=False)
     if not isinstance(frame.index, pandas.RangeIndex):  # it takes the cells that have no name for names of the rows
         raise ValueError("a row has more cells than the header")
     return frame

@@ -61,7 +61,11 @@ class ResultTable:
         return len(self.rows)
 
     def __str__(self) -> str:
-        cells = [self._head(), *map(self._cells, self.rows)]
+        return self.to_text()
+
+    def to_text(self, rows: Sequence[Mapping[str, Any]] | None = None) -> str:
+        """Return the table as text, with some of its rows or all."""
+        cells = [self._head(), *map(self._cells, self.rows if rows is None else rows)]
         lines = format_text_table(repr(self), cells, aligned=len(cells[0]) - 1).split("\n")
         return "\n".join([*(line.rstrip() for line in lines), "", fill(self._note(), 100)]).rstrip()
 

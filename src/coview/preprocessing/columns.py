@@ -4,6 +4,7 @@ lists of texts.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +29,9 @@ __all__ = [
     "as_years",
     "check_column_name",
     "find_missing",
+    "find_odd_cell",
     "is_missing",
+    "is_number_or_date",
     "is_rows",
     "read_columns",
     "read_dates",
@@ -37,6 +40,16 @@ __all__ = [
 
 # a time zone does not count
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?)(?:\.\d+)?(?:Z|[+-]\d{2}:?\d{2})?")
+
+# Jun 12 1998, June 12th, 1998, 12 June 1998
+_WRITTEN_DATE = re.compile(
+    r"(?:(?P<month>[A-Za-z]{3,9})\.? +(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+    r"|(?P<first>\d{1,2})(?:st|nd|rd|th|\.)? +(?P<then>[A-Za-z]{3,9})\.?),? +(?P<year>\d{4})"
+)
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
 
 
 class RawTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
@@ -242,18 +255,49 @@ def check_column_name(checker: rules.Checker, value: Any, where: str) -> None:
 
 
 def read_dates(cells: list[Any]) -> np.ndarray:
-    """Return dates, and texts that are dates as 2026-11-15 08:30, as an array; NaT for all else.
+    """Return dates, and texts that are dates as 2026-11-15 08:30 or Nov 15 2026, as an array; NaT for all else.
 
     Examples
     --------
-    >>> read_dates(["2026-11-15", None, "soon"]).astype("datetime64[D]").astype(str).tolist()
-    ['2026-11-15', 'NaT', 'NaT']
+    >>> read_dates(["2026-11-15", None, "soon", "Jun 12 1998"]).astype("datetime64[D]").astype(str).tolist()
+    ['2026-11-15', 'NaT', 'NaT', '1998-06-12']
     """
-    found = [_DATE.fullmatch(str(cell)) if isinstance(cell, (str, date, np.datetime64)) else None for cell in cells]
+    found = [_as_iso(str(cell)) if isinstance(cell, (str, date, np.datetime64)) else "NaT" for cell in cells]
     try:
-        return np.array(["NaT" if match is None else match[1] for match in found], dtype="datetime64[s]")
+        return np.array(found, dtype="datetime64[s]")
     except ValueError:  # such as the 31st of February
         return np.full(len(cells), "NaT", dtype="datetime64[s]")
+
+
+def _as_iso(text: str) -> str:
+    """A date as 2026-11-15, with the time where there is one; NaT of other texts."""
+    if (match := _DATE.fullmatch(text)) is not None:
+        return match[1]
+    if (match := _WRITTEN_DATE.fullmatch(text)) is None:
+        return "NaT"
+    name = (match["month"] or match["then"]).lower()
+    number = next((i for i, month in enumerate(_MONTHS, 1) if name in (month, month[:3], month[:4])), None)
+    return "NaT" if number is None else f"{match['year']}-{number:02}-{int(match['day'] or match['first']):02}"
+
+
+def find_odd_cell(cells: list[str]) -> str | None:
+    """Return the first text that is none of the numbers and dates that nearly all others are; None if they are not.
+
+    Examples
+    --------
+    >>> find_odd_cell([*map(str, range(30)), "many"]), find_odd_cell(["1", "many"])
+    ('many', None)
+    """
+    odd = [cell for cell in cells if not is_number_or_date(cell)]
+    return odd[0] if odd and 10 * len(odd) <= len(cells) else None
+
+
+def is_number_or_date(cell: Any) -> bool:
+    """Tell whether a cell is a number or a date, though it be a text: one word makes texts of a whole column."""
+    try:
+        return math.isfinite(float(cell))
+    except (TypeError, ValueError):
+        return not np.isnat(read_dates([cell])[0])
 
 
 def as_years(dates: np.ndarray) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
@@ -21,8 +20,8 @@ from coview.preprocessing.columns import (
     as_table,
     check_column_name,
     find_missing,
+    is_number_or_date,
     read_columns,
-    read_dates,
 )
 from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.text import TextViews
@@ -82,6 +81,8 @@ class TableViews(RawTransformer):
         loaded from a file, the encoder is set again: ``set_params(tableviews__embeddings__encoder=encode)``.
     id : str or None, default=None
         Column that names the objects. Without it a frame's own index does, where it has one.
+    label : str or None, default=None
+        Column of the labels, which is no view. A model file keeps it, so that `coview label` knows what is labeled.
 
     Attributes
     ----------
@@ -138,6 +139,7 @@ class TableViews(RawTransformer):
         "max_df": frequency() | one_of("auto"),
         "embeddings": instance(EmbeddingViews) | NONE,
         "id": instance(str, int) | NONE,
+        "label": instance(str, int) | NONE,
     }
 
     def __init__(
@@ -152,6 +154,7 @@ class TableViews(RawTransformer):
         max_df: Any = "auto",
         embeddings: EmbeddingViews | None = None,
         id: Any = None,
+        label: Any = None,
     ) -> None:
         self.text = text
         self.columns = columns
@@ -162,6 +165,7 @@ class TableViews(RawTransformer):
         self.max_df = max_df
         self.embeddings = embeddings
         self.id = id
+        self.label = label
 
     def fit(self, X: Any, y: Any = None) -> TableViews:
         """Learn the vocabularies and categories."""
@@ -341,7 +345,7 @@ class TableViews(RawTransformer):
         if name in self.categories_:
             return _make_indicators(values, missing, self.categories_[name])
         if values.dtype == object:
-            row = next(i for i, value in enumerate(values) if value is not None and not _is_number(value))
+            row = next(i for i, value in enumerate(values) if value is not None and not is_number_or_date(value))
             raise ViewsError(
                 f"Column {name!r} held numbers in fit, but row {row} (counting from 0) holds {short(values[row])}. "
                 "Write a number or a date as 2026-11-15, or leave the cell empty."
@@ -414,7 +418,7 @@ def read_column_groups(groups: Any) -> dict[str, list[Any]]:
 
 def _find_categories(name: Any, values: np.ndarray) -> list[str]:
     categories = sorted({str(value) for value in values})
-    words = [category for category in categories if not _is_number(category)]
+    words = [category for category in categories if not is_number_or_date(category)]
     if words and len(words) < len(categories) / 2:  # a column of numbers with a word in it, rather than categories
         warn_user(
             f"Column {name!r} is read as categories, because it holds {short(words[0])} among numbers. Leave such cells"
@@ -429,14 +433,6 @@ def _find_categories(name: Any, values: np.ndarray) -> list[str]:
             UserWarning,
         )
     return categories
-
-
-def _is_number(cell: Any) -> bool:
-    """Tell whether a cell is a number or a date, though it be a text: one word makes texts of a whole column."""
-    try:
-        return math.isfinite(float(cell))
-    except (TypeError, ValueError):
-        return not np.isnat(read_dates([cell])[0])
 
 
 def _make_indicators(values: np.ndarray, missing: np.ndarray, categories: list[str]) -> sparse.csr_array:

@@ -311,6 +311,27 @@ def find_separators(cells: Sequence[Any]) -> str | tuple[str, str]:
     return (first, _ALTERNATIVES) if divides else first
 
 
+def are_lists(texts: Sequence[str]) -> bool:
+    """Tell whether most texts are items with a sign between them that come again in others.
+
+    Examples
+    --------
+    >>> are_lists(["red;old", "old;new", "red;new"]), are_lists(["a fox, red", "the sea, blue"])
+    (True, False)
+    """
+    sign = find_separators(texts)
+    lists = list(map(TextVectorizer(separator=sign).build_tokenizer(), texts))
+    if sign == " " or 2 * sum(len(items) > 1 for items in lists) < len(texts):
+        return False
+    items = [item for items in lists for item in items]
+    return sign == "|" or 2 * len(set(items)) <= len(items)  # that sign is in no text
+
+
+def holds_ideographs(texts: Sequence[str]) -> bool:
+    """Tell whether most texts are in a script without spaces between the words."""
+    return 2 * sum(_IDEOGRAPHS.search(text) is not None for text in texts) > len(texts)
+
+
 def read_noted_list(text: str) -> list[str] | None:
     """Return the items of a list written as in Python, NumPy or JSON; None of other texts.
 

@@ -1,4 +1,4 @@
-"""`coview suggest`: objects to label, and the way of the labels back into the next fit."""
+"""`coview label`: objects to label, and the way of the labels back into the next fit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 from coview import MultiViewNaiveBayes, Views, load, save, write_views
 from coview.cli import main as cli
-from coview.cli.suggest import run_suggest
 
 WORDS = {"animal": ["fox", "den", "paw", "fur"], "water": ["sea", "salt", "wave", "tide"]}
 
@@ -45,7 +44,7 @@ def test_labels_that_are_filled_in_reach_the_next_fit_and_are_not_asked_for_agai
     table, model, labels = pages / "pages.csv", pages / "m.coview", pages / "labels.csv"
     views = ("--table", table, "--id", "key", "--text", "body=body", "--text", "title=title")
     run(monkeypatch, "fit", "MultiViewNaiveBayes", *views, "--labels", "kind", "-o", model)
-    run(monkeypatch, "suggest", model, "--table", table, "--labels", "kind", "--count", "5", "-o", labels)
+    run(monkeypatch, "label", model, "--table", table, "--labels", "kind", "--count", "5", "-o", labels)
     rows = read(labels)
     assert [row["label"] for row in rows[:5]] == [""] * 5 and all(row["coverage"] for row in rows[:5])
     assert [(row["id"], row["label"]) for row in rows[5:]] == [
@@ -59,8 +58,21 @@ def test_labels_that_are_filled_in_reach_the_next_fit_and_are_not_asked_for_agai
         writer.writerows(rows)
     run(monkeypatch, "fit", "MultiViewNaiveBayes", *views, "--labels", labels, "-o", model)
     assert load(model)[-1].class_count_.sum() == 9
-    again, _ = run_suggest(model, table=table, labels=str(labels), count=50)
-    assert len(again["id"]) <= 21 and not {row["id"] for row in rows} & set(again["id"])
+    run(monkeypatch, "label", model, table, "--labels", labels, "--count", "50", "-o", pages / "again.csv")
+    again = [row["id"] for row in read(pages / "again.csv") if not row["label"]]
+    assert len(again) <= 21 and not {row["id"] for row in rows} & set(again)
+
+
+def test_objects_with_a_label_in_the_table_of_the_fit_are_not_asked_for(pages, monkeypatch):
+    table, model, out = pages / "pages.csv", pages / "m.coview", pages / "out.csv"
+    run(monkeypatch, "fit", "auto", table, "--labels", "kind", "-o", model)
+    run(monkeypatch, "label", model, table, "--count", "50", "-o", out)
+    assert {row["id"] for row in read(out) if not row["label"]}.isdisjoint({"p0", "p1", "p2", "p3"})
+    assert "caption" not in read(out)[0]
+    run(monkeypatch, "label", model, table, "--caption", "title", "-o", out)
+    title = {row["key"]: row["title"] for row in read(table)}
+    first = read(out)[0]
+    assert list(first)[-1] == "caption" and first["caption"] == title[first["id"]]
 
 
 def test_objects_without_ids_are_named_by_row(tmp_path, monkeypatch):
@@ -70,12 +82,12 @@ def test_objects_without_ids_are_named_by_row(tmp_path, monkeypatch):
     write_views(X, tmp_path / "views")
     np.save(tmp_path / "y.npy", y)
     out = tmp_path / "out.csv"
-    command = ("suggest", tmp_path / "m.coview", "--data", tmp_path / "views", "--count", "3", "-o", out)
+    command = ("label", tmp_path / "m.coview", "--data", tmp_path / "views", "--count", "3", "-o", out)
     run(monkeypatch, *command, "--labels", tmp_path / "y.npy")
     rows = read(out)
     assert all(int(row["row"]) >= 4 for row in rows[:3]) and [row["row"] for row in rows[3:]] == ["0", "1", "2", "3"]
-    columns, given = run_suggest(tmp_path / "m.coview", data=tmp_path / "views", labels=str(out), count=3)
-    assert list(map(str, columns["row"])) == [row["row"] for row in rows[:3]] and given["label"] == ["a", "b", "a", "b"]
+    run(monkeypatch, *command, "--labels", out)
+    assert [(row["row"], row["label"]) for row in read(out)] == [(row["row"], row["label"]) for row in rows]
 
 
 def test_a_model_that_is_no_classifier_is_refused(tmp_path, monkeypatch, capsys):
@@ -84,10 +96,8 @@ def test_a_model_that_is_no_classifier_is_refused(tmp_path, monkeypatch, capsys)
     X = Views(words=np.eye(6))
     save(SphericalKMeans(2, random_state=0).fit(X), tmp_path / "m.coview")
     write_views(X, tmp_path / "views")
-    monkeypatch.setattr(
-        sys, "argv", ["coview", "suggest", str(tmp_path / "m.coview"), "--data", str(tmp_path / "views")]
-    )
+    monkeypatch.setattr(sys, "argv", ["coview", "label", str(tmp_path / "m.coview"), "--data", str(tmp_path / "views")])
     with pytest.raises(SystemExit) as end:
         cli.main()
-    told = f"coview suggest needs a classifier of at least two classes, but the model of {tmp_path / 'm.coview'} is Sph"
+    told = f"coview label needs a classifier of at least two classes, but the model of {tmp_path / 'm.coview'} is Sph"
     assert end.value.code == 2 and told in capsys.readouterr().err
