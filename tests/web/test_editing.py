@@ -81,20 +81,20 @@ def test_a_preview_names_what_moves_and_changes_nothing(editing, small, model, r
 
 def test_an_edit_shows_on_every_page_and_undo_takes_it_back(editing, small, model):
     X, _ = small
-    first = editing.explorer.groups.all(), editing.explorer.map.answer()["codes"]
+    first = editing.explorer.groups.all(), editing.explorer.map.answer["codes"]
     editing.apply(MERGE)
     edited = edit(model).apply(MERGE)
     names = {group["key"]: group["name"] for group in editing.explorer.groups.all()[0]["groups"]}
     assert names["0"] == "<b>animals</b>" and list(names) == ["0", "1", "2", "4"]
     assert editing.explorer.object("object 7")["opinions"][0]["together"][0][0] in names.values()
     assert (
-        len(editing.explorer.map.answer()["groups"]) == 4 and len(editing.explorer.insights.tree("topic")["joins"]) == 3
+        len(editing.explorer.map.answer["groups"]) == 4 and len(editing.explorer.insights.tree("topic")["joins"]) == 3
     )
     assert editing.service.predict(X)["labels"] == edited.predict(X).tolist()
     editing.apply({"edit": "noise", "group": 2})
     assert editing.state()["log"] == ["merge 0 and 3 into 0, '<b>animals</b>'", "mark 2 as noise"]
     assert editing.undo()["numbers"] == [0, 1, 2, 4] and editing.undo()["log"] == []
-    assert (editing.explorer.groups.all(), editing.explorer.map.answer()["codes"]) == first
+    assert (editing.explorer.groups.all(), editing.explorer.map.answer["codes"]) == first
     with pytest.raises(ViewsError, match="There is nothing to undo"):
         editing.undo()
 

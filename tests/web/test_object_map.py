@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-
 import httpx
 import numpy as np
 import pytest
@@ -44,10 +41,10 @@ def explorer(small, table):
 
 def test_every_object_is_placed_near_its_group(explorer, small):
     X, y = small
-    answer = explorer.map.answer()
+    answer = explorer.map.answer
     places, groups = unpacked(answer["places"], "<f4").reshape(-1, 2), unpacked(answer["codes"], "<i2")
     model = MultiViewNaiveBayes().fit(X, y)
-    assert answer["shown"] == answer["total"] == N and answer["how"] == "PCA of memberships"
+    assert answer["shown"] == answer["total"] == N and answer["how"] == "t-SNE of memberships and features"
     assert groups.tolist() == inspect(model).codes(model.predict(X)).tolist()
     assert places.min() == 0 and places.max() == 1
     assert [group["size"] for group in answer["groups"]] == np.bincount(groups, minlength=3).tolist()
@@ -59,16 +56,16 @@ def test_every_object_is_placed_near_its_group(explorer, small):
 
 def test_objects_without_groups_are_placed_by_the_space_of_the_model(small):
     X, _ = small
-    answer = Explorer(Service(MultiViewCCA(3, random_state=0).fit(X), X)).map.answer()
+    answer = Explorer(Service(MultiViewCCA(3, random_state=0).fit(X), X)).map.answer
     assert answer["shown"] == N and answer["groups"] == [] and set(unpacked(answer["codes"], "<i2")) == {-1}
-    assert Explorer(Service(MultiViewCCA(2, random_state=0).fit(X))).map.answer()["shown"] == 0
+    assert Explorer(Service(MultiViewCCA(2, random_state=0).fit(X))).map.answer["shown"] == 0
 
 
 def test_a_sample_is_shown_of_many_and_called_by_its_positions(small, table, monkeypatch):
     monkeypatch.setattr(object_map, "MOST_SHOWN", 20)
     X, y = small
     part = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X, table=table)).map
-    answer, rows = part.answer(), part.rows
+    answer, rows = part.answer, part.rows
     assert answer["shown"] == 20 and answer["total"] == N and len(unpacked(answer["places"], "<f4")) == 40
     assert sum(group["size"] for group in answer["groups"]) == N  # sizes are those of all
     assert [one["id"] for one in part.objects([0, 19])] == [X.ids[rows[0]], X.ids[rows[19]]]
@@ -78,7 +75,7 @@ def test_a_sample_is_shown_of_many_and_called_by_its_positions(small, table, mon
 
 
 def test_columns_color_by_category_by_time_and_by_number(explorer, table):
-    assert explorer.map.answer()["columns"] == ["date", "venue", "rare", "pages"]  # no texts, lists, or one value
+    assert explorer.map.answer["columns"] == ["date", "venue", "rare", "pages"]  # no texts, lists, or one value
     venue = explorer.map.column("venue")
     assert not venue["ordered"] and [value["name"] for value in venue["values"]] == ["v0", "v1", "v2"]
     assert unpacked(venue["codes"], "<i2").tolist() == [i % 3 for i in range(N)] and venue["rest"] is None
@@ -132,17 +129,8 @@ def test_objects_that_are_not_on_the_map_are_refused(explorer):
             explorer.map.objects(at)
 
 
-def test_methods_are_those_that_are_installed(explorer, monkeypatch):
-    assert explorer.map.answer("tsne")["how"] == "t-SNE of memberships and features"
-    with pytest.raises(ValueError, match="method must be"):
-        explorer.map.answer("magic")
-    umap = ModuleType("umap")
-    umap.__spec__ = object()
-    monkeypatch.setitem(sys.modules, "umap", umap)
-    assert explorer.map.methods == ["pca", "tsne", "umap"]
-    monkeypatch.setattr(object_map, "MOST_OF_UMAP", 50)
-    with pytest.raises(ViewsError, match="UMAP places at most 50 objects here, and there are 60"):
-        explorer.map.answer("umap")
+def test_objects_stand_beside_their_neighbors(explorer):
+    assert explorer.map.answer["how"] == "t-SNE of memberships and features"
 
 
 def test_the_map_answers_over_http(small, table):
@@ -154,6 +142,6 @@ def test_the_map_answers_over_http(small, table):
         assert client.get("/api/map/column", params={"name": "venue"}).json()["name"] == "venue"
         assert client.get("/api/map/search", params={"q": "story"}).json()["total"] == N
         assert client.get("/api/map/objects?at=3&at=5").json()[1]["id"] == "object 5"
-        for wrong in ("/api/map?method=magic", "/api/map/column?name=x", "/api/map/objects?at=60", "/api/map/objects"):
+        for wrong in ("/api/map/column?name=x", "/api/map/objects?at=60", "/api/map/objects"):
             assert client.get(wrong).status_code == 422
         assert client.get("/api/map/objects?" + "&".join(["at=1"] * 1001)).status_code == 422

@@ -56,7 +56,7 @@ def pages(service, views):
     yield from (info, answer, browser.groups.all(), browser.objects())
     if "objects" in info["can"]:
         yield browser.object(5)
-        yield browser.map.answer()
+        yield browser.map.answer
     if "disagreement" in info["can"]:
         yield browser.disagreement()
 

@@ -375,8 +375,8 @@ def _explorer_routes(current: Editing) -> APIRouter:
         return Answer(current.explorer.object(id))
 
     @routes.get("/map")
-    def placed(method: str = "pca") -> Response:
-        return Answer(current.explorer.map.answer(method))
+    def placed() -> Response:
+        return Answer(current.explorer.map.answer)
 
     @routes.get("/map/column")
     def colored(name: str) -> Response:

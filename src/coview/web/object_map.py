@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from coview.inspection.prevalence import Bins, make_bins
 from coview.utils.messages import listed
 from coview.utils.sampling import sample_positions
 from coview.utils.warn import unwarned
-from coview.validation import check_option
 from coview.web.groups import Groups
 from coview.web.service import Service, known_views
 
@@ -31,12 +29,10 @@ __all__ = ["MOST_SHOWN", "ObjectMap"]
 
 MOST_SHOWN = 100_000  # objects
 MOST_BY_VIEW = 20_000  # objects that are also placed by what each view says of them
-MOST_OF_UMAP = 20_000  # objects, which take it half a minute
 COLORS = 10  # values of a column that have a color of their own
 MOST_VALUES = 200  # different texts of a column by which objects can be colored
 FOUND = 6  # objects of a search that are named
 SHORTEST_PREFIX = 3  # letters of a word whose end is still to be typed
-METHODS = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
 
 
 class ObjectMap:
@@ -55,43 +51,26 @@ class ObjectMap:
     >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     >>> service = Service(LinkPLSA(3, random_state=0).fit(X), X)
-    >>> answer = ObjectMap(service, Groups(service)).answer()
-    >>> answer["shown"], answer["how"], unpacked(answer["places"], "<f4").shape
-    (60, 'PCA of memberships', (120,))
+    >>> answer = ObjectMap(service, Groups(service)).answer
+    >>> answer["shown"], answer["how"].split()[0], unpacked(answer["places"], "<f4").shape
+    (60, 't-SNE', (120,))
     """
 
     def __init__(self, service: Service, groups: Groups) -> None:
         self._service, self._groups = service, groups
-        self._placed: dict[str, dict[str, Any]] = {}
         self._bins: dict[str, Bins | None] = {}
-
-    @property
-    def methods(self) -> list[str]:
-        """How objects can be placed here; UMAP needs a package of its own."""
-        return [name for name in METHODS if name != "umap" or find_spec("umap") is not None]
 
     @cached_property
     def rows(self) -> np.ndarray:
         """Rows of the objects on the map."""
         return sample_positions(len(self._service.ids), MOST_SHOWN)
 
-    def answer(self, method: str = "pca") -> dict[str, Any]:
-        """Return the places of the objects, their groups with a name and a middle each, and what colors there are.
-
-        Parameters
-        ----------
-        method : {"pca", "tsne", "umap"}, default="pca"
-            How the objects are placed.
-        """
-        check_option("method", method, tuple(METHODS))
-        if method not in self._placed:
-            self._placed[method] = self._answer(method)
-        return self._placed[method]
-
-    def _answer(self, method: str) -> dict[str, Any]:
+    @cached_property
+    def answer(self) -> dict[str, Any]:
+        """The places of the objects, their groups with a name and a middle each, and what colors there are."""
         model, n = self._service.sorter, len(self._service.ids)
         reading = Reading(None, None) if model is None else self._groups.reading(model.kind)
-        placed = self._place(reading, method)
+        placed = self._place(reading)
         if placed is None:
             return {"shown": 0, "total": n, "groups": [], "columns": []}
         low, high = placed[0].min(axis=0), placed[0].max(axis=0)
@@ -104,8 +83,6 @@ class ObjectMap:
         return {
             "shown": len(self.rows),
             "total": n,
-            "method": method,
-            "methods": {name: METHODS[name] for name in self.methods},
             "how": placed[1],
             "kind": None if model is None else model.kind,
             "groups": [
@@ -122,7 +99,7 @@ class ObjectMap:
             "codes": packed(codes, "<i2"),
         }
 
-    def _place(self, reading: Reading, method: str) -> tuple[np.ndarray, str] | None:
+    def _place(self, reading: Reading) -> tuple[np.ndarray, str] | None:
         """Positions of the objects on the map, and how they were found."""
         model, data = self._service.sorter, self._service.data
         positions = reading.memberships
@@ -134,12 +111,7 @@ class ObjectMap:
         parts, shown = [positions[self.rows]], None if data is None else data[self.rows]
         if model is not None and shown is not None and len(self.rows) <= MOST_BY_VIEW:
             parts += model.memberships_by_view(known_views(model, shown)).values()
-        if method == "umap" and len(self.rows) > MOST_OF_UMAP:
-            raise ViewsError(
-                f"UMAP places at most {MOST_OF_UMAP:,} objects here, and there are {len(self.rows):,}. Choose PCA or "
-                "t-SNE."
-            )
-        return place(parts, shown, method)
+        return place(parts, shown, "tsne")
 
     # -- colors
 

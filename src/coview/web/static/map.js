@@ -23,9 +23,8 @@ const HELP = "Arrow keys move the map, + and − zoom, 0 shows all. Enter opens 
 export function mapPage(place, { params, page }) {
   page.up = "#/";
   const shown = h("div");
-  const method = params.get("by") || "pca";
   replace(place, heading("Map"), shown);
-  fill(shown, async () => map(await get(`/api/map?${new URLSearchParams({ method })}`), page.signal, { params }), "Placing the objects ...");
+  fill(shown, async () => map(await get("/api/map"), page.signal, { params }), "Placing the objects ...");
 }
 
 /** A map of an answer of the service until a signal; with parameters of an address it is a page of its own. */
@@ -58,13 +57,11 @@ export function map(answer, signal, { params = null } = {}) {
   const field = h("input", { type: "search", placeholder: "Find on the map ...", ariaLabel: "Find on the map", "data-search": own, autocomplete: "off" });
   const color = h("select", { ariaLabel: "Color by" }, h("option", { value: "" }, answer.kind ? `color by ${answer.kind}` : "one color"),
     answer.columns.map((name) => h("option", { value: name }, `color by ${name}`)));
-  const by = own && h("select", { ariaLabel: "Placed by", onchange: () => { location.hash = address({ by: by.value }); } },
-    Object.entries(answer.methods).map(([name, title]) => h("option", { value: name, selected: name === answer.method }, `placed by ${title}`)));
   const whole = h("div.map", { class: own ? "own" : "" },
-    h("div.row.tools", null, field, (answer.columns.length > 0 || answer.kind) && color, by && by.options.length > 1 && by),
+    h("div.row.tools", null, field, (answer.columns.length > 0 || answer.kind) && color),
     h("div.plane", null, h("figure", null, frame, says, help), h("div.beside", null, found, legend)));
 
-  const address = (change) => hash("map", { by: answer.method === "pca" ? "" : answer.method, color: color.value, q: state.query, ...change });
+  const address = (change) => hash("map", { color: color.value, q: state.query, ...change });
   const kept = () => { if (own) history.replaceState(null, "", address({})); };
 
   // -- where things are on the screen
