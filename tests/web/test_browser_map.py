@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from coview import MultiViewNaiveBayes, Views
+from coview.inspection.objects import place
+from coview.web import object_map
 from coview.web.api import make_app
 from coview.web.run import running
 from coview.web.service import Service
@@ -57,9 +60,9 @@ def address(kinds):
     names = np.array([f"a group with number {k}" for k in range(GROUPS)])
     service = Service(MultiViewNaiveBayes().fit(X, names[kinds]), X, table=table)
     # these tests are of the drawing: each group is one disc, which takes no time to place
-    with patch.object(object_map, "place", lambda parts, views, method: place(parts, views, "pca")):
-        with running(make_app(service, page=True)) as url:
-            yield url
+    by_components = patch.object(object_map, "place", lambda parts, views, method: place(parts, views, "pca"))
+    with by_components, running(make_app(service, page=True)) as url:
+        yield url
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ const ABOUT = {
   class: "What the model learned about each class, by view.",
   cluster: "Groups that the model found, by view.",
   topic: "Features that occur together, by view. The most typical come first.",
-  component: "Directions on which the views agree. Each has two ends.",
+  component: "Directions in which the views vary together: features of high values stand at one end, of low values at the other.",
 };
 
 export function groupList(place, { params, page }, kind) {

@@ -143,7 +143,7 @@ function changes(answer) {
     h("ul.agreement", null,
       fact(count(answer.changed), `of ${plural(answer.objects, "prediction")} changed`),
       after !== null && fact("Accuracy", `${after}; before: ${before}${base}`),
-      fact(`${count(answer.right)} of ${count(answer.given)}`, "new labels were predicted before")),
+      fact(`${count(answer.right)} of ${count(answer.given)}`, "of your new labels are what the model had predicted")),
     answer.changes.length > 0 && h("details", null, h("summary", null, "Changed predictions"),
       folded(answer.changes, (one) => entry(one.id, true, objectLine(one), h("span.soft", null, `${one.before} → ${one.after}`)), CHANGES, h("ul.list"))));
 }
