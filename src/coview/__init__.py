@@ -47,7 +47,7 @@ _MODULES = {
     "coview.inspection.naming": ("GroupCard", "name_groups", "set_group_names"),
     "coview.io.models": ("load", "save"),
     "coview.io.mudata": ("to_mudata",),
-    "coview.report.report": ("Report", "make_report"),
+    "coview.report.report": ("Report", "describe", "make_report"),
 }
 
 # rooms that are used as a whole, coview.datasets.make_topic_views
@@ -147,6 +147,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.preprocessing.weighting import TfidfViews as TfidfViews
     from coview.preprocessing.weighting import UnitRows as UnitRows
     from coview.report.report import Report as Report
+    from coview.report.report import describe as describe
     from coview.report.report import make_report as make_report
     from coview.retrieval.retriever import CrossModalRetriever as CrossModalRetriever
     from coview.retrieval.semantic import SemanticCorrelationMatching as SemanticCorrelationMatching

@@ -8,28 +8,19 @@ import numpy as np
 
 from coview.inspection.choice import describe_candidates, describe_choice
 
-TABLE = {
-    "name": ["graphs", "sphere", "topics"],
-    "method": ["SpectralClusteringViews", "SphericalKMeans", None],
-    "weight": [0.0, 1.0, 0.0],
-    "reliability": [0.4, 0.7, math.nan],
-    "accuracy": [0.9, 0.8, math.nan],
-}
+TABLE = {"name": ["graphs", "sphere", "topics"], "weight": [0.0, 1.0, 0.0], "accuracy": [0.9, 0.8, math.nan]}
 
 
 def test_one_that_was_chosen_is_told_with_its_evidence_and_the_next():
-    text = describe_choice(TABLE)
-    assert text.startswith(
-        "Of 3 methods, sphere (SphericalKMeans) was chosen: it has reliability 0.70 and accuracy 0.80. "
-        "The next best, graphs (SpectralClusteringViews), has reliability 0.40 and accuracy 0.90."
+    assert describe_choice(TABLE) == (
+        "Of 3 methods the answer is made by sphere (weight 1.00, finds 80 % of the held-out labels). "
+        "The best of the others is graphs, which finds 90 % of the held-out labels."
     )
-    assert "combined" not in text and "onsensus" not in text and "nan" not in text
 
 
 def test_several_are_told_with_their_weights_the_heaviest_first():
     text = describe_choice({**TABLE, "weight": [0.5, 1.0, 0.0]})
-    combined = "combined: sphere (SphericalKMeans), weight 1.00; graphs (SpectralClusteringViews), weight 0.50."
-    assert combined in text and "The next" not in text
+    assert text.index("sphere (weight 1.00") < text.index("graphs (weight 0.50") and "others" not in text
 
 
 def test_votes_and_what_the_views_share_are_told():
@@ -40,8 +31,8 @@ def test_votes_and_what_the_views_share_are_told():
 
 
 def test_no_evidence_and_no_choice_are_not_made_up():
-    bare = {"name": ["a", "b"], "weight": [1.0, 0.0], "reliability": [None, None]}
-    assert describe_choice(bare) == "Of 2 methods, a was chosen."
+    bare = {"name": ["a", "b"], "weight": [1.0, 0.0], "accuracy": [None, None]}
+    assert describe_choice(bare) == "Of 2 methods the answer is made by a (weight 1.00)."
     assert describe_choice({}) == ""
 
 

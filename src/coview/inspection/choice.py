@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from coview.utils.messages import listed, printable, quantity
 
 __all__ = [
@@ -32,10 +34,6 @@ SCALED = {
     "standard": "numbers, each column divided by its standard deviation",
     "pareto": "amounts, each column divided by the square root of its standard deviation",
     "centered": "vectors, all columns divided by one number",
-}
-EVIDENCE = {
-    "reliability": "how well the groups of a method are predicted from the views",
-    "accuracy": "the share of held-out labels that a method finds",
 }
 
 
@@ -182,7 +180,7 @@ def describe_choice(
     Parameters
     ----------
     candidates : dict of lists
-        The `candidates` of an inspection: a table with "name" and "weight", and with "method" and evidence where known.
+        The `candidates` of an inspection: a table with "name", "weight" and "accuracy".
     numbers : dict of lists, optional
         The `numbers` of an inspection: what speaks for each number of clusters, where the number was chosen too.
     relations : dict of lists, optional
@@ -196,12 +194,11 @@ def describe_choice(
 
     Examples
     --------
-    >>> table = {"name": ["graphs", "sphere"], "weight": [1.0, 0.0], "reliability": [0.71, 0.52]}
-    >>> describe_choice(table).split(" Reliability")[0]
-    'Of 2 methods, graphs was chosen: it has reliability 0.71. The next best, sphere, has reliability 0.52.'
-    >>> table["weight"] = [1.0, 0.6]
-    >>> describe_choice(table).split(":")[0]
-    'Of 2 methods, those with the best evidence are combined'
+    >>> table = {"name": ["graph", "centers", "topics"], "weight": [0.8, 0.2, 0.0], "accuracy": [0.71, 0.66, 0.52]}
+    >>> describe_choice(table).split("(")[0]
+    'Of 3 methods the answer is made by graph '
+    >>> describe_choice(table).split(". ")[1]
+    'The best of the others is topics, which finds 52 % of the held-out labels.'
     """
     sentences = [*([describe_votes(votes)] if votes else []), *_describe_methods(candidates)]
     if not sentences:
@@ -218,38 +215,22 @@ def describe_choice(
 
 
 def _describe_methods(candidates: Mapping[str, list[Any]]) -> list[str]:
-    """Sentences on the methods with a weight, and on the best of the others."""
-    names, weights = list(map(str, candidates.get("name", ()))), candidates.get("weight", [])
-    used = sorted((i for i, weight in enumerate(weights) if weight >= SHOWN), key=lambda i: -weights[i])
+    """Return a sentence on the methods with a weight, and one on the best of the others."""
+    rows = [dict(zip(candidates, cells)) for cells in zip(*candidates.values())]
+    used = sorted((row for row in rows if row["weight"] >= SHOWN), key=lambda row: -row["weight"])
     if not used:
         return []
-    kinds = [kind for kind in EVIDENCE if kind in candidates and _known(candidates[kind][used[0]])]
-    rest = [i for i in range(len(names)) if i not in used and kinds and _known(candidates[kinds[0]][i])]
-    rest.sort(key=lambda i: [-candidates[kind][i] if _known(candidates[kind][i]) else 0.0 for kind in kinds])
 
-    def called(i: int) -> str:
-        method = candidates.get("method", [None] * len(names))[i]
-        return names[i] if method is None or method == names[i] else f"{names[i]} ({method})"
+    def found(row: Mapping[str, Any], which: str) -> str:
+        share = row.get("accuracy")
+        return "" if share is None or np.isnan(share) else f", {which}finds {100 * share:.0f} % of the held-out labels"
 
-    def measured(i: int) -> str:
-        *first, last = [f"{kind} {candidates[kind][i]:.2f}" for kind in kinds if _known(candidates[kind][i])]
-        return f"{', '.join(first)} and {last}" if first else last
-
-    head = f"Of {len(names)} method{'' if len(names) == 1 else 's'}, "
-    if len(used) == 1:
-        head += f"{called(used[0])} was chosen"
-        if kinds:
-            head += f": it has {measured(used[0])}"
-    else:
-        parts = [f"{called(i)}, weight {weights[i]:.2f}" for i in used]
-        head += f"those with the best evidence are combined: {'; '.join(parts)}"
-    sentences = [f"{head}."]
-    if rest and kinds:
-        why = candidates.get("dropped", [None] * len(names))[rest[0]]
-        lost = f"; it was not used: {why}" if why else ""
-        sentences.append(f"The next best, {called(rest[0])}, has {measured(rest[0])}{lost}.")
-    if kinds:
-        sentences.append(f"{'; '.join(f'{kind} is {EVIDENCE[kind]}' for kind in kinds).capitalize()}.")
+    parts = [f"{row['name']} (weight {row['weight']:.2f}{found(row, '')})" for row in used]
+    sentences = [f"Of {quantity(len(rows), 'method')} the answer is made by {', '.join(parts)}."]
+    rest = [row for row in rows if row not in used and found(row, "")]
+    if rest:
+        best = max(rest, key=lambda row: row["accuracy"])
+        sentences.append(f"The best of the others is {best['name']}{found(best, 'which ')}.")
     return sentences
 
 
@@ -316,8 +297,8 @@ def describe_number(numbers: Mapping[str, list[Any]]) -> str:
     Examples
     --------
     >>> table = {"n_clusters": [2, 3, 4, 5], "stability": [0.9, 0.7, 0.9, 0.8], "information": [0.5, 0.1, 0.9, 0.5]}
-    >>> describe_number(table).split(" (")[1]
-    '0.90 nats). Also stable: 2.'
+    >>> describe_number(table).split(". ")[1]
+    'Also stable: 2.'
     """
     tried, told = numbers["n_clusters"], numbers["information"]
     best = max(range(len(tried)), key=lambda i: told[i])
@@ -330,7 +311,7 @@ def describe_number(numbers: Mapping[str, list[Any]]) -> str:
     also = f" Also stable: {', '.join(others)}." if others else ""
     return (
         f"Of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)}, {tried[best]} was chosen: its "
-        f"clusters carry the most information that is found again on other objects ({told[best]:.2f} nats).{also}"
+        f"clusters tell most that is found again on other objects.{also}"
     )
 
 

@@ -23,7 +23,7 @@ from coview.utils.messages import printable, quantity, short
 from coview.utils.progress import progress
 from coview.views.views import check_same_order
 
-__all__ = ["Report", "make_report", "table_columns"]
+__all__ = ["Report", "describe", "make_report", "table_columns"]
 
 FORMAT = 1  # of the summary
 
@@ -204,6 +204,52 @@ def make_report(
     return Report(
         to_jsonable({key: section for key, section in summary.items() if section is not None or key == "noun"})
     )
+
+
+def describe(model: Any, X: Any = None, y: Any = None, **settings: Any) -> dict[str, Any]:
+    """Describe a fitted model, and objects, as one dict of numbers, texts, lists and dicts.
+
+    It is what a report says, what ``coview report --json`` prints, and what `json.dumps` takes. Parts that do not apply
+    to the model, or that need data which is not given, are absent:
+
+    ================  ==================================================================================================
+    ``model``         class, parameters, steps, how it was made in a sentence, candidates, edits, versions
+    ``data``          number of objects, and of each view its features, how full it is and how many objects lack it
+    ``groups``        topics, clusters or classes: name, size, share, features by view
+    ``examples``      typical objects of each group, and objects on which the views disagree
+    ``quality``       coherence of each group, and how different the groups are
+    ``views``         how good each view is alone, and all without it
+    ``prevalence``    share of each group by date, number or category (with `by`)
+    ``hierarchy``     the tree of the groups
+    ``map``           a position in the plane for each object
+    ``scores``        agreement with the labels (with `y`)
+    ================  ==================================================================================================
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator of coview or scikit-learn, or a Pipeline or search that ends in one.
+    X : Views or what becomes Views, optional
+        Objects to describe it with.
+    y : array-like, optional
+        Labels of those objects.
+    **settings
+        Further parameters of `make_report`.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> from coview import AutoClustering, describe
+    >>> from coview.datasets import make_topic_views
+    >>> data = make_topic_views(n_objects=90, n_clusters=3, random_state=0)
+    >>> said = describe(AutoClustering(3, random_state=0).fit(data.views), data.views)
+    >>> said["data"]["n_objects"], sum(group["size"] for group in said["groups"]["items"])
+    (90, 90)
+    """
+    return make_report(model, X, y, **settings).summary
 
 
 def table_columns(by: Any, X: Any, inspection: Inspection) -> dict[str, Any]:
