@@ -21,7 +21,7 @@ from coview.cli.options import (
     Labels,
     Objects,
     TableOptions,
-    spread,
+    take_options,
 )
 from coview.cli.settings import build_model, clusters_parameter, find_entry, parse_settings
 from coview.exceptions import DataFileError, InterruptedFitWarning
@@ -31,7 +31,7 @@ from coview.utils.progress import print_line, progress, tell
 __all__ = ["fit"]
 
 
-@spread
+@take_options
 def fit(
     *,
     model: Annotated[

@@ -17,7 +17,7 @@ __all__ = [
     "Labels",
     "Objects",
     "TableOptions",
-    "spread",
+    "take_options",
 ]
 
 Source = Annotated[
@@ -69,12 +69,12 @@ class Objects:
     def __post_init__(self) -> None:
         if self.source is None:
             return
-        from coview.io.tables import is_table
+        from coview.io.tables import has_table_extension
 
         if self.data is not None or self.table is not None:
             other = "--data" if self.table is None else "--table"
             raise ValueError(f"The data is given twice, as {self.source} and with {other}: leave out one of them.")
-        if is_table(self.source):
+        if has_table_extension(self.source):
             self.table = self.source
         else:
             self.data = self.source
@@ -135,7 +135,7 @@ class TableOptions:
         return bool(self.text or self.tokens or self.columns)
 
 
-def spread(command: Callable[..., None]) -> Callable[..., None]:
+def take_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of each of its parameters that is a dataclass of options."""
     groups: dict[str, Any] = {}
     parameters: list[inspect.Parameter] = []
