@@ -32,7 +32,7 @@ MEMORY = 4 * 2**30  # bytes beyond what the process has at the start, that a cas
 ROWS = 40
 OPTIONS = [
     *("--view", "--data", "--table", "--text", "--tokens", "--columns", "--id", "--sep", "--stop-words", "--min-df"),
-    *("--max-df", "--labels", "--clusters", "--seeds", "--links", "--set", "--step", "--seed", "--config"),
+    *("--max-df", "--labels", "--clusters", "--seeds", "--links", "--set", "--step", "--seed"),
     *("--json", "--proba", "--all-digits", "--by", "--objects", "--map", "--title", "--count", "--folds", "--share"),
     *("--merge", "--split", "--rename", "--drop", "--noise", "--reduce", "--false-alarm", "--reference", "--every"),
     *("--out", "-o", "-k", "--source", "--target", "--namer", "--fitted-labels", "--no-such-option", "--help"),

@@ -169,8 +169,8 @@ def test_a_new_model_is_known_everywhere(model, data, tmp_path):
     path = tmp_path / "m.coview"
     fitted = json.loads(coview("fit", model.__name__, "--data", tmp_path / "views", *labels, "-o", path, "--json"))
     assert fitted["model"] == model.__name__ and fitted["views"] == ["words", "links"]
-    command = "transform" if kind == "topic" else "predict"
-    table = json.loads(coview(command, path, "--data", tmp_path / "views", "--json"))
+    more = ["--coordinates"] if kind == "topic" else []
+    table = json.loads(coview("predict", path, tmp_path / "views", *more, "--json"))
     assert all(len(column) == 60 for column in table.values())
     assert model.__name__ in json.loads(coview("info", "--json"))["models"]
 

@@ -47,9 +47,6 @@ def folder(tmp_path, monkeypatch):
     for name in ("words", "new_words"):
         sparse.save_npz(tmp_path / f"{name}.npz", sparse.csr_array(rng.poisson(0.5, (60, 30))))
     io.mmwrite(tmp_path / "links.mtx", sparse.coo_array(rng.poisson(0.2, (60, 60))))
-    (tmp_path / "run.toml").write_text(
-        'command = "fit"\nmodel = "PLSA"\nview = ["words=words.npz"]\nset = ["n_components=3"]\nout = "first.coview"\n'
-    )
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -62,7 +59,7 @@ def test_the_commands_of_the_page_run(folder, monkeypatch, capsys):
         with pytest.raises(SystemExit) as end:
             cli.main()
         assert not end.value.code, (words, capsys.readouterr().err)
-    for name in ("pages.coview", "clusters.csv", "report.html", "topics.parquet", "kinds.coview", "second.coview"):
+    for name in ("pages.coview", "clusters.csv", "report.html", "topics.parquet", "kinds.coview"):
         assert (folder / name).stat().st_size > 0
 
 

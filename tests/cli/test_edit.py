@@ -183,7 +183,7 @@ def test_other_commands_take_an_edited_model(run, files, tmp_path):
         (("--rename", "2"), "--rename must be GROUP=NAME"),
         (("--rename", "2="), "A name must be a text"),
         (("--split", "2"), "--split needs the objects of the fit"),
-        (("--reduce", "0"), "at least 1"),
+        (("--reduce", "0"), "greater than or equal to 1"),
         (("--reduce", "7"), "--reduce must be at most the number of groups, 4, got 7."),
         (("--undo",), "0 edits to undo, got 1."),
         (("--noise", "0", "--noise", "1", "--noise", "2", "--noise", "3"), "Group 3 is the last one"),

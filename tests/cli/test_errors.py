@@ -27,7 +27,7 @@ COMMANDS = {
         ["fit", "MultiViewPLSA", "--data", "views", "--set", "n_clusters=99", "-o", "m.coview"],
         "Choose fewer clusters.",
     ),
-    "no suggestion": (["label", "m.coview", "--count", "0"], "it must be at least 1. See: "),
+    "no suggestion": (["label", "m.coview", "--count", "0"], "Invalid value for '--count'"),
     "different rows": ([*FIT, "--view", "a=a.npy", "--view", "b=b.npy"], "Add an id column"),
     "negative values": ([*FIT, "--view", "a=negative.npy", "--set", "likelihood=multinomial"], "--step Codebook"),
     "no number": ([*FIT, "--view", "a=nan.npy"], "leave all cells of a row empty"),
@@ -114,15 +114,6 @@ def test_a_stream_in_another_encoding_is_told_of(files, tmp_path, monkeypatch, c
     with pytest.raises(SystemExit) as end:
         cli.main()
     assert end.value.code == 2 and "latin.jsonl is not text in UTF-8" in capsys.readouterr().err
-
-
-def test_a_model_file_is_no_record_of_a_run(files, tmp_path, monkeypatch, capsys):
-    (tmp_path / "m.coview").write_bytes(bytes(range(256)))
-    monkeypatch.setattr(sys, "argv", ["coview", *FIT, "--data", "views", "--config", "m.coview"])
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    error = capsys.readouterr().err
-    assert end.value.code == 2 and "m.coview is not text" in error and "codec" not in error
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of time and memory are of Unix")

@@ -208,18 +208,6 @@ def test_predicting_with_one_view_of_two(run, folder, tmp_path):
     assert code == 0 and len(out.splitlines()) == 61
 
 
-def test_a_config_records_a_run_and_repeats_it(run, folder, tmp_path):
-    first, again, config = tmp_path / "a 🦊.coview", tmp_path / "b.coview", tmp_path / "run.toml"
-    code, _, _ = run("fit", "PLSA", "--data", folder, "--set", "n_components=3", "--out", first, "--config", config)
-    assert code == 0
-    code, _, _ = run("fit", "--config", config, "--out", again)
-    assert code == 0
-    assert np.array_equal(load(first).memberships_, load(again).memberships_)
-    config.write_text(config.read_text().replace('command = "fit"', 'command = "compare"'))
-    code, _, error = run("fit", "--config", config)
-    assert code == 2 and "coview compare" in error
-
-
 def test_a_table_alone_is_fitted_as_the_printed_options_say(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "400")
@@ -346,11 +334,7 @@ def test_clusters_are_predicted_with_their_names(run, pages, tmp_path):
         (["fit", "PLSA", "--table", "absent.csv", "--text", "a=b", "-o", "m"], "There is no file absent.csv."),
         (["predict", "m.coview", "--data", "d", "--out", "x.docx"], ".csv"),
         (["fit", "--nonsense"], "coview fit --help"),
-        (["fit", "PLSA", "--set", "n_topics=3", "--data", ".", "-o", "m"], "topics or clusters is n_components."),
-        (["fit", "SphericalKMeans", "--set", "k=3", "--data", ".", "-o", "m"], "topics or clusters is n_clusters."),
-        (["fit", "PLSA", "--topics", "six"], "it must be a whole number. See:"),
-        (["fit", "auto", "--clusters", "auto"], "Leave --clusters out, and fit auto chooses it. See:"),
-        (["fit", "PLSA", "--max-iter", "6"], "If it is a parameter of the model: --set max_iter=VALUE."),
+        (["fit", "PLSA", "--topics", "six"], "Invalid value for '--clusters'"),
         (["nonsense"], "coview --help"),
     ],
 )

@@ -19,7 +19,7 @@ from coview.cli.files import (
     table_front,
     write_table,
 )
-from coview.cli.options import EscapeFormulas, Json, Labels, Objects, TableOptions, spread
+from coview.cli.options import EscapeFormulas, Json, Labels, Objects, TableOptions, take_options
 from coview.exceptions import DataFileError, InterruptedFitWarning
 from coview.utils.messages import printable, quantity
 from coview.utils.progress import progress, tell
@@ -30,7 +30,7 @@ _SHOWN = 10
 _FIGURES = (".png", ".svg", ".pdf")
 
 
-@spread
+@take_options
 def compare(
     *,
     objects: Objects,

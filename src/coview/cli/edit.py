@@ -21,7 +21,7 @@ from coview.cli.files import (
     report_absent_views,
     write_table,
 )
-from coview.cli.options import EscapeFormulas, Json, Objects, spread
+from coview.cli.options import EscapeFormulas, Json, Objects, take_options
 from coview.utils.messages import cut, printable, quantity
 from coview.utils.progress import progress, tell
 
@@ -33,7 +33,7 @@ __all__ = ["edit"]
 SHOWN_MOVES, SHOWN_OBJECTS, NAME_LETTERS = 8, 5, 40
 
 
-@spread
+@take_options
 def edit(
     *,
     model: Annotated[Path, typer.Argument(help="A model file of topics or clusters.")],

@@ -17,15 +17,11 @@ import typer
 
 from coview.cli.files import check_input, check_table, check_there, guess_views, read_input, read_target, table_front
 from coview.cli.options import (
-    Config,
     Json,
     Labels,
     Objects,
     TableOptions,
-    fields_of,
-    merge_config,
-    spread,
-    write_config,
+    take_options,
 )
 from coview.cli.settings import build_model, clusters_parameter, find_entry, parse_settings
 from coview.exceptions import DataFileError, InterruptedFitWarning
@@ -35,10 +31,9 @@ from coview.utils.progress import print_line, progress, tell
 __all__ = ["fit"]
 
 
-@spread
+@take_options
 def fit(
     *,
-    ctx: typer.Context,
     model: Annotated[
         str | None, typer.Argument(help="Name of the model, or auto: classes with --labels, else clusters.")
     ] = None,
@@ -81,33 +76,29 @@ def fit(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The model file to write.")] = None,
-    config: Config = None,
     as_json: Json = False,
 ) -> None:
     """Fit a model on a raw table or on views from files, and write it to one file.
 
     coview fit auto table.csv needs nothing else: what the columns are is found by their values and printed as options.
     """
-    options = merge_config(ctx, config, ("source", "data", "table", "seeds", "ontology", "out"))
+    asked = SimpleNamespace(
+        **{"model": model, "labels": labels, "clusters": clusters, "seeds": seeds, "links": links},
+        **{"ontology": ontology, "set": set, "step": step, "seed": seed, "out": out},
+    )
     with progress(verbose=0 if as_json else None):
-        summary = _fit(options)
-    if config is not None:
-        write_config(ctx, config, options)
+        summary = _fit(asked, objects, raw)
     if as_json:
         print(json.dumps(summary))
     else:
         _show(summary)
 
 
-def _fit(options: dict[str, Any]) -> dict[str, Any]:
-    """Fit and save by the options of the command; return what `coview fit --json` prints.
-
-    What is chosen here is put into the options, so that --config repeats it.
-    """
-    asked, objects, raw = SimpleNamespace(**options), fields_of(Objects, options), fields_of(TableOptions, options)
+def _fit(asked: Any, objects: Objects, raw: TableOptions) -> dict[str, Any]:
+    """Fit and save by the options of the command; return what `coview fit --json` prints."""
     if asked.model is None:
         raise ValueError("Name a model. Example: coview fit auto table.csv")
-    out = options["out"] = _free_path(objects) if asked.out is None else asked.out
+    out = _free_path(objects) if asked.out is None else asked.out
     if out.is_dir():
         raise ValueError(f"{out} is a folder; give the name of a file, such as {out / 'model.coview'}.")
     auto = asked.model.lower() == "auto"
@@ -140,7 +131,6 @@ def _fit(options: dict[str, Any]) -> dict[str, Any]:
         X = read_input(objects)
     raw, guessed = guess_views(raw, objects, X, asked.labels)
     words = [*guessed, *([] if asked.out is not None else ["-o", str(out)])]
-    options.update(vars(raw))
     if guessed:
         print_line("coview: the columns are read as if you had typed")
         print_line(f"  {shlex.join(['coview', *sys.argv[1:], *words])}")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from coview.cli.files import columns_of, plain, read_target, report_absent_views
-from coview.cli.options import Labels, Objects, spread
+from coview.cli.options import Labels, Objects, take_options
 from coview.cli.predict import Model, load_objects
 from coview.cli.writing import Writing, find_captions, keys_of
 from coview.utils.messages import quantity
@@ -16,7 +16,7 @@ from coview.utils.progress import progress, tell
 __all__ = ["label"]
 
 
-@spread
+@take_options
 def label(
     *,
     model: Model = None,

@@ -7,10 +7,8 @@ shows where. `--json` prints what a machine can read.
 from __future__ import annotations
 
 import json
-import re
 import sys
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -103,12 +101,7 @@ def main() -> None:
         code = app(["--quiet", *words] if "--quiet" in sys.argv else words, standalone_mode=False)
     except _Refused as error:
         command = getattr(getattr(error, "ctx", None), "command_path", "coview")
-        about = vars(error)  # of an option that is not there: its name, and what it may have been
-        hint = _parameter_hint(words[0], about.get("option_name") or "", about.get("possibilities") or [])
-        refusal = _plainly(error.format_message())
-        if "'--clusters'" in refusal and "auto" in words:
-            hint = " Leave --clusters out, and fit auto chooses it."
-        _end(f"{refusal}{hint} See: {command} --help", 2, debug)
+        _end(f"{error.format_message().rstrip('.')}. See: {command} --help", 2, debug)
     except UnicodeDecodeError as error:
         _end(make_text_error("What was given", error), 2, debug)
     except CoviewError as error:
@@ -123,42 +116,6 @@ def main() -> None:
         if code == 130:  # stopped by Ctrl-C
             _end("stopped; nothing was written.", 1, debug)
         sys.exit(code if isinstance(code, int) else 0)
-
-
-def _plainly(refusal: str) -> str:
-    """What an option was refused for, as a sentence of this house.
-
-    Examples
-    --------
-    >>> _plainly("Invalid value for '--count': Input should be greater than or equal to 1")
-    "Invalid value for '--count': it must be at least 1."
-    >>> _plainly("Invalid value for '--count' / '-n': 0 is not in the range x>=1.")
-    "Invalid value for '--count' / '-n': it must be at least 1."
-    >>> _plainly("Invalid value for '--topics': Input should be a valid integer, unable to parse string as an integer")
-    "Invalid value for '--topics': it must be a whole number."
-    """
-    for kind, plain in (("integer", "a whole number"), ("number", "a number")):
-        refusal = re.sub(rf"Input should be a valid {kind}\b.*", f"it must be {plain}", refusal)
-        refusal = re.sub(
-            rf"\S+ is not a valid {'float' if kind == 'number' else kind}\b", f"it must be {plain}", refusal
-        )
-    for words, sign, plain in (("greater", ">=", "at least"), ("less", "<=", "at most")):
-        refusal = refusal.replace(f"Input should be {words} than or equal to", f"it must be {plain}")
-        refusal = re.sub(rf"\S+ is not in the range x{sign}", f"it must be {plain} ", refusal)  # of older versions
-    return f"{refusal.rstrip('.')}." if refusal[-1:].isalnum() else refusal
-
-
-def _parameter_hint(command: str, option: str, near: Sequence[str]) -> str:
-    """Say how to pass what is no option, but may be a parameter of a model; empty where an option is cut short.
-
-    Examples
-    --------
-    >>> _parameter_hint("fit", "--max-iter", ["--min-df"]), _parameter_hint("fit", "--cluster", ["--clusters"])
-    (' If it is a parameter of the model: --set max_iter=VALUE.', '')
-    """
-    if command != "fit" or not option.startswith("--") or any(each.startswith(option) for each in near):
-        return ""
-    return f" If it is a parameter of the model: --set {option[2:].replace('-', '_')}=VALUE."
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coview.cli.files import check_input, check_there, ids_of, named_paths, read_input, report_absent_views
-from coview.cli.options import Objects, spread
+from coview.cli.options import Objects, take_options
 from coview.cli.writing import Writing, find_captions, keys_of
 from coview.utils.messages import did_you_mean, listed, printable
 from coview.utils.progress import progress, tell
@@ -24,7 +24,7 @@ __all__ = ["Model", "load_objects", "predict"]
 Model = Annotated[Path | None, typer.Argument(help="A model file that coview wrote.")]
 
 
-@spread
+@take_options
 def predict(
     *,
     model: Model = None,

@@ -17,14 +17,14 @@ from coview.cli.files import (
     report_absent_views,
     split_columns,
 )
-from coview.cli.options import Labels, Objects, spread
+from coview.cli.options import Labels, Objects, take_options
 from coview.utils.messages import printable
 from coview.utils.progress import progress, tell
 
 __all__ = ["report"]
 
 
-@spread
+@take_options
 def report(
     *,
     model: Annotated[Path, typer.Argument(help="A model file.")],

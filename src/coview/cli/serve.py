@@ -162,9 +162,9 @@ def _ontology(path: Path) -> Any:
 
 def _columns(by: list[str], data: Path | None) -> list[str]:
     """Return the columns that are named, with commas between them; a name may have some itself."""
-    from coview.io.tables import is_table, read_header
+    from coview.io.tables import has_table_extension, read_header
 
-    has_header = data is not None and data.is_file() and is_table(data)
+    has_header = data is not None and data.is_file() and has_table_extension(data)
     known = (read_header(data) or []) if has_header and data is not None and any("," in each for each in by) else []
     return list(dict.fromkeys(name for each in by for name in split_columns(each, known)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve, sklearn_class
@@ -105,7 +105,7 @@ def _construct(cls: type[Any], settings: dict[str, Any]) -> Any:
     known = {name: each for name, each in inspect.signature(cls).parameters.items() if each.kind != each.VAR_KEYWORD}
     for name in settings:
         if name not in known:
-            hint = _number_hint(name, known) or did_you_mean(name, known)
+            hint = did_you_mean(name, known)
             raise ValueError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(known)}.{hint}")
     for name, each in known.items():
         if each.default is inspect.Parameter.empty and name not in settings:
@@ -113,21 +113,6 @@ def _construct(cls: type[Any], settings: dict[str, Any]) -> Any:
                 f"{cls.__name__} needs {name}. Add: --set {name}={'10' if name.startswith('n_') else '...'}"
             )
     return cls(**settings)
-
-
-def _number_hint(name: str, known: Iterable[str]) -> str:
-    """Say how the number of groups is set, where it was asked for by a word that the model does not use.
-
-    Examples
-    --------
-    >>> _number_hint("num_topics", ["n_components", "tol"])
-    ' The number of topics or clusters is n_components.'
-    """
-    own = next((each for each in ("n_clusters", "n_components") if each in known), None)
-    asked = name.removeprefix("num_").removeprefix("n_")
-    if own is None or asked not in ("topics", "clusters", "components", "groups", "k"):
-        return ""
-    return f" The number of topics or clusters is {own}."
 
 
 def _step(text: str, seed: int | None) -> Any:

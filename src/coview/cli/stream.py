@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from coview.cli.files import check_table, check_there, guess_views, read_input, read_target, table_front
-from coview.cli.options import EscapeFormulas, Objects, Sep, TableOptions, spread
+from coview.cli.options import EscapeFormulas, Objects, Sep, TableOptions, take_options
 from coview.io.delimited import escape_cell
 from coview.utils.atomic import atomic_path
 from coview.utils.messages import make_text_error, printable
@@ -23,7 +23,7 @@ from coview.utils.progress import progress, tell
 __all__ = ["stream"]
 
 
-@spread
+@take_options
 def stream(
     *,
     source: Annotated[str | None, typer.Argument(help="A file (.svmlight .jsonl), or - for standard input.")] = None,

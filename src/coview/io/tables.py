@@ -17,7 +17,7 @@ from coview.exceptions import DataFileError
 from coview.io.delimited import find_delimiter, unescape_cell
 from coview.utils.messages import file_errors, listed
 
-__all__ = ["DELIMITERS", "MISSING_CELLS", "TABLES", "is_table", "read_frame", "read_header", "read_table"]
+__all__ = ["DELIMITERS", "MISSING_CELLS", "TABLES", "has_table_extension", "read_frame", "read_header", "read_table"]
 
 DELIMITERS = {".csv": None, ".tsv": "\t"}  # None: the header tells
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
@@ -135,12 +135,12 @@ def _find_long_row(path: Path, kind: str, sep: str | None) -> str | None:
     return None
 
 
-def is_table(path: Path) -> bool:
+def has_table_extension(path: Path) -> bool:
     """Tell by its name whether a file is a table.
 
     Examples
     --------
-    >>> is_table(Path("a.csv.gz")), is_table(Path("a.npz")), is_table(Path("a.gz"))
+    >>> has_table_extension(Path("a.csv.gz")), has_table_extension(Path("a.npz")), has_table_extension(Path("a.gz"))
     (True, False, False)
     """
     return _extension(path) in TABLES
