@@ -43,9 +43,9 @@ class GuessedColumns:
 def guess_columns(X: Any, id: Any = None, leave_out: Collection[Any] = ()) -> GuessedColumns:
     """Return what each column of a table is, by its values; its name decides only on ids and labels.
 
-    Texts, lists and vectors are a view each. Categories are one view, numbers one, and dates one. A column that is
-    called a label (label, class, category, target, kind, ...) and has few values is none, since a model would only find
-    it again.
+    Texts, lists and vectors are a view each. Categories are one view, and numbers one. A column that is called a label
+    (label, class, category, target, kind, ...) and has few values is none, since a model would only find it again; nor
+    are dates and years beside other columns: groups are looked at over time, but would be periods if they knew it.
 
     Parameters
     ----------
@@ -63,7 +63,9 @@ def guess_columns(X: Any, id: Any = None, leave_out: Collection[Any] = ()) -> Gu
     ...          "made": ["Jun 12 1998", None, "May 1 1999", "Jun 2 1998"]}
     >>> found = guess_columns(table)
     >>> found.id, found.text, found.tokens, found.columns
-    ('key', {'body': 'body'}, {'tags': 'tags'}, {'job': ['job'], 'made': ['made']})
+    ('key', {'body': 'body'}, {'tags': 'tags'}, {'job': ['job']})
+    >>> found.unused
+    {'made': 'it says when: see report --by'}
     """
     table = as_table(X)
     found = GuessedColumns(id=_find_id(table) if id is None else id)
@@ -86,6 +88,8 @@ def guess_columns(X: Any, id: Any = None, leave_out: Collection[Any] = ()) -> Gu
                 found.columns[view] = [name]
             else:
                 target[view] = name
+    if found.text or found.tokens or found.columns or groups["categories"] or groups["numbers"]:
+        found.unused |= dict.fromkeys(groups.pop("dates"), "it says when: see report --by")
     for kind, names in groups.items():
         if names:
             found.columns[_free_name(str(names[0]) if len(names) == 1 else kind, found)] = names
@@ -139,7 +143,8 @@ def _find_kind(table: Table, name: Any, ids: Collection[str] | None) -> tuple[st
     if values.dtype != object:
         if _ID.search(str(name)):
             return "unused", "its numbers are names"
-        return ("dates" if isinstance(cells[0], str) or hasattr(cells[0], "year") else "numbers"), ""
+        dates = isinstance(cells[0], str) or hasattr(cells[0], "year") or str(name).lower() == "year"
+        return ("dates" if dates else "numbers"), ""
     if ids is not None and _are_links(cells, ids):
         return "tokens", ""
     if not all(isinstance(cell, str) for cell in cells):
