@@ -308,7 +308,7 @@ def read_target(source: str | None, X: Any, id: str | None = None) -> Any:
     Nor have cells that mark missing ones ("NaN", "N/A", "null", ...). Blanks around a label are taken away.
 
     A file of ids and labels is joined by the ids of the views, or by the column `id` of the table; one of many columns
-    by those of its columns that are called "id" and "label", or "row" and "label", as `coview suggest` writes them. A
+    by those of its columns that are called "id" and "label", or "row" and "label", as `coview label` writes them. A
     column called "row" holds numbers of rows, from 0, unless it holds ids that are no such numbers; a column of another
     name does if the objects have no ids. A first line that names an object is no header. What was guessed is told on
     standard error.
