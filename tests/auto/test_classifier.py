@@ -25,6 +25,7 @@ from coview import (
     load,
     save,
 )
+from coview.auto import classifier as module
 from coview.auto.experts import propose_experts
 from coview.auto.held_out import PreparedViews, class_scores, fit_expert
 from coview.auto.pooling import sharpened
@@ -585,3 +586,25 @@ def test_a_narrow_sparse_view_with_negatives_is_heard(tmp_path):
     X = Views({"words": data.views["view0"], "shift": narrow})
     model = AutoClassifier(random_state=0).fit(X, np.where(np.arange(120) < 30, data.target, -1))
     assert not any(str(why).startswith("could not be fitted") for why in model.candidates_["dropped"])
+
+
+def test_those_that_are_left_are_as_sure_as_before_where_some_cannot_be_fitted_in_the_end(counts, monkeypatch):
+    names, y = ["margins", "latent", "centers"], few(counts.target, 12)
+    whole = module._fit_whole
+    for lost in ((), ("margins",), ("margins", "latent")):
+
+        def fit(expert, *given, lost=lost):
+            if expert.name in lost:
+                raise ValueError("lost")
+            return whole(expert, *given)
+
+        monkeypatch.setattr(module, "_fit_whole", fit)
+        monkeypatch.setattr(
+            module, "propose_experts", lambda *args: [each for each in propose_experts(*args) if each.name in names]
+        )
+        model = AutoClassifier(random_state=0).fit(counts.views, y)
+        assert set(model.estimators_) == set(names) - set(lost)
+        hidden = y < 0
+        sure = model.memberships_[hidden].max(axis=1).mean()
+        assert abs(sure - np.mean(model.transduction_[hidden] == counts.target[hidden])) < 0.12
+        assert sum(model.candidates_["weight"]) == pytest.approx(1)

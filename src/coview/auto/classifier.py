@@ -505,6 +505,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             answers.append(each.answer(views, scores))
         if not self.estimators_:
             _refuse(kept)
+        if len(answers) == 1:  # the others could not be fitted in the end
+            self.pool_temperature_, self.product_share_ = 1.0, 0.0
+        whole, left = sum(each.exponent for each in kept), sum(self.exponents_.values())
+        self.exponents_ = {name: exponent * whole / left for name, exponent in self.exponents_.items()}
         total = sum(each.weight for each in judged if each.expert.name in self.estimators_)
         for each in judged:
             each.weight = each.weight / total if each.expert.name in self.estimators_ else 0.0

@@ -3,8 +3,7 @@
 Scores s of a classifier become p = softmax(s / T). The temperature T minimizes the log loss of held-out labels; with
 few of them it stays near one at which the classifier is as sure as it is right. The weights w of the combination
 sum_c w_c p_c maximize its likelihood under a Dirichlet prior, whose counts stand for labels: with three labels the
-prior decides, with three hundred the labels do. Both problems have one dimension or are concave, and are solved by
-bisection and by EM.
+prior decides, with three hundred the labels do. Temperatures are found by a search in one dimension, weights by EM.
 
 Averaged probabilities are under-confident, since their parts err on different objects. So the combination has a
 temperature too: p to the power 1 / T, brought to sum one. Where no label can be held out, the combination is as sure as
@@ -12,7 +11,7 @@ its parts agree with it.
 
 The mean forgives a classifier that is sure and wrong, the product prod_c p_c ^ e_c adds up what several half know. So
 with few labels the mean is better, by far, and with many the product. The exponents have least log loss, near the
-weights as believed before, and the answer is a mean of the two: with n labels the product of k classifiers counts
+weights, and the answer is a mean of the two: with n labels the product of k classifiers counts
 n / (n + STRENGTH k), since each of its exponents wants to be learned.
 
 How good the whole is, held-out labels can say only if they have no part in it: temperatures and weights are settled
@@ -60,8 +59,8 @@ Answer = tuple[np.ndarray, np.ndarray, np.ndarray]
 class Pool:
     """How scores of several classifiers become one set of probabilities.
 
-    Each has a temperature, a weight in the mean and an exponent in the product, both 0 if it adds nothing to the
-    others; the mean has a temperature, and the product a share of the answer.
+    Each has a temperature, a weight in the mean, 0 if it adds nothing to the others, and an exponent in the product.
+    The mean has a temperature, and the product a share of the answer.
     """
 
     temperatures: np.ndarray

@@ -40,7 +40,7 @@ def label(
         if fitted.kind != "class" or len(fitted.groups) < 2:
             raise ValueError(
                 f"coview label needs a classifier of at least two classes, but the model of {model} is {fitted.title}. "
-                "Fit one with labels: coview fit auto --labels ..."
+                "Fit one with labels: coview fit auto TABLE --labels COLUMN"
             )
 
         from coview.model_selection.suggest import suggest_labels
@@ -58,7 +58,7 @@ def label(
         ((key, names),) = keys_of(fitted, X, [*rows, *known]).items()
         shown = {name: values for name, values in found.columns.items() if name not in ("row", "id")}
         columns: dict[str, Any] = {key: names[: len(rows)], "label": [None] * len(rows), **shown}
-        if writing.captioned and (captions := find_captions(fitted, X, writing.caption)) is not None:
+        if (captions := find_captions(fitted, X, writing.caption)) is not None:
             columns["caption"] = [captions[row] for row in rows]
     # below the objects to label those that are labeled, whose other cells are empty
     below = {key: names[len(rows) :], "label": plain({"": [y[row] for row in known]})[""]}

@@ -130,10 +130,11 @@ def _find_kind(table: Table, name: Any, ids: Collection[str] | None) -> tuple[st
     cells = [cell for cell in table.cells(name) if cell is not None and str(cell).strip()]
     if not cells:
         return "unused", "it is empty"
-    if not isinstance(cells[0], str) and np.ndim(cells[0]) == 1:
+    lists = [isinstance(cell, (list, tuple, np.ndarray)) for cell in cells]
+    if all(lists):
         return _find_kind_of_lists(table, name, cells)
-    if isinstance(cells[0], dict):
-        return "unused", "it holds records"
+    if any(lists) or any(isinstance(cell, dict) for cell in cells):
+        return "unused", "it holds records, or lists beside other things"
     different = len({str(cell) for cell in cells})
     if different == 1:
         return "unused", "it has one value"
@@ -155,10 +156,13 @@ def _find_kind(table: Table, name: Any, ids: Collection[str] | None) -> tuple[st
 
 
 def _find_kind_of_lists(table: Table, name: Any, cells: list[Any]) -> tuple[str, str]:
-    if len(cells[0]) and isinstance(cells[0][0], (float, np.floating)):
+    items = [item for cell in cells for item in cell]
+    numbers = all(isinstance(item, (int, float, np.number)) and not isinstance(item, bool) for item in items)
+    if items and numbers and any(isinstance(item, (float, np.floating)) for item in items):
+        if len({len(cell) for cell in cells}) > 1:
+            return "unused", "its lists of numbers have several lengths"
         values = read_vectors(name, table.sources[name])
         return ("vector", "") if values is not None and not find_missing(values).all() else ("unused", "it is empty")
-    items = [item for cell in cells for item in cell]
     if not all(isinstance(item, (str, int, np.integer)) for item in items):
         return "unused", "its lists hold neither texts nor numbers"
     return ("tokens", "") if items else ("unused", "it is empty")

@@ -176,21 +176,30 @@ def _parts(word: str, short: bool, known: np.ndarray | None) -> list[tuple[str, 
     >>> _parts("dog", True, None)
     [('dog', 1.0), ('do…', 1.0), ('…dog…', 1.0), ('…og', 1.0), ('dog…', 1.0), ('…dog', 1.0)]
     >>> known = np.zeros(BUCKETS, dtype=bool)
-    >>> known[hash_words(["dog"])] = True
+    >>> known[hash_words(["dog", *make_char_ngrams("dog")])] = True
     >>> _parts("dogs", True, known)
     [('dog', 1.0)]
     """
     whole, grams = [(word, 1.0)], [*make_char_ngrams(word)] if short else []
     if known is None:
         return [*whole, *((gram, 1.0) for gram in grams)]
-    stems = _stems(word)
-    like = np.flatnonzero(known[hash_words(stems)])
-    return [(stems[like[0]], 1.0)] if like.size else [*whole, *((gram, 1 / len(grams)) for gram in grams)]
+    for stem in _stems(word):
+        # of short texts the n-grams are known too; without them the bucket is that of another word
+        if known[hash_words([stem, *(make_char_ngrams(stem) if short else ())])].all():
+            return [(stem, 1.0)]
+    return [*whole, *((gram, 1 / len(grams)) for gram in grams)]
 
 
 def _stems(word: str) -> list[str]:
-    """Return a word and its beginnings, up to so many letters shorter."""
-    return [word[:end] for end in range(len(word), min(max(len(word) - ENDING, SHORTEST), len(word)) - 1, -1)]
+    """Return a word and its beginnings, up to so many letters shorter, of more than half of its letters.
+
+    Examples
+    --------
+    >>> _stems("dogs"), _stems("barking"), _stems("cat")
+    (['dogs', 'dog'], ['barking', 'barkin', 'barki', 'bark'], ['cat'])
+    """
+    least = max(len(word) - ENDING, SHORTEST, len(word) // 2 + 1)
+    return [word, *(word[:end] for end in range(len(word) - 1, least - 1, -1))]
 
 
 def weigh_query(counts: sparse.csr_array) -> sparse.csr_array:

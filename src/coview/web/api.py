@@ -150,7 +150,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp, most_bytes: int, token: str | None, open_paths: tuple[str, ...]) -> None:
         self.app, self._most_bytes, self._open = app, most_bytes, open_paths
-        self._header = None if token is None else f"Bearer {token}".encode()
+        self._token = None if token is None else token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         size = 0
@@ -160,20 +160,26 @@ class Gate:
             message = await receive()
             size += len(message.get("body", b""))
             if size > self._most_bytes:
-                sentence = f"A request may have at most {self._most_bytes} bytes. Send it in parts."
-                raise HTTPException(413, sentence, {"Connection": "close"})  # the rest is not read
+                raise HTTPException(413, large, {"Connection": "close"})  # the rest is not read
             return message
 
+        large = f"A request may have at most {self._most_bytes} bytes. Send it in parts."
+        if scope["type"] == "http":
+            told = Headers(scope=scope).get("content-length", "")
+            if told.isdecimal() and int(told) > self._most_bytes:
+                return await _refuse(413, large, {"Connection": "close"})(scope, receive, send)
         if scope["type"] != "http" or self._may_ask(scope):
             return await self.app(scope, receive_some, send)
         sentence = "A token is required: send the header 'Authorization: Bearer TOKEN'."
         await _refuse(401, sentence, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
 
     def _may_ask(self, scope: Scope) -> bool:
-        if self._header is None or scope["path"] in self._open or scope["path"].startswith("/static/"):
+        if self._token is None or scope["path"] in self._open or scope["path"].startswith("/static/"):
             return True
+        scheme, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
         # compared in full, so that the time taken tells nothing
-        return hmac.compare_digest(Headers(scope=scope).get("authorization", "").encode(), self._header)
+        same = hmac.compare_digest(secret.strip().encode("latin-1"), self._token)
+        return same and scheme.lower() == "bearer"
 
 
 def make_app(

@@ -1,7 +1,7 @@
 """Start the web service: in this process until Ctrl-C, or in a thread for as long as a block runs.
 
-uvicorn reads HTTP, limits the number of connections and the size of headers, and ends idle connections. What listens
-to more than this machine belongs behind a proxy, which adds TLS and limits for each client.
+uvicorn reads HTTP, limits the number of connections, and ends those that are idle after an answer. What listens to more
+than this machine belongs behind a proxy, which adds TLS, limits for each client and the size of headers.
 """
 
 from __future__ import annotations
@@ -91,6 +91,5 @@ def _config(app: Any) -> uvicorn.Config:
         timeout_keep_alive=15,
         timeout_graceful_shutdown=30,
         limit_concurrency=1000,
-        h11_max_incomplete_event_size=2**16,
         ws="none",
     )

@@ -99,7 +99,7 @@ export function prevalence(place, { params, page }) {
     order.addEventListener("change", draw);
     draw();
     return h("div", null, picker,
-      h("p.soft", null, `How much the objects of each value belong to each ${kind}, in the mean. Bars around a point are 95 % intervals. Each chart has a scale of its own.`,
+      h("p.soft", null, `How much the objects of each value belong to each ${kind}, in the mean. The band is a 95 % interval. Each chart has a scale of its own.`,
         answer.without > 0 && ` ${plural(answer.without, "object")} without a value of ${answer.by} ${answer.without === 1 ? "is" : "are"} left out.`),
       h("div.row", null, column, order, field), charts);
   }, "Comparing the objects ...");

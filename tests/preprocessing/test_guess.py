@@ -1,0 +1,58 @@
+"""What the columns of a table are taken for, by what is in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from coview.preprocessing.guess import guess_columns
+
+BODY = ["a red fox in the snow", "the blue sea at night", "an old fox den", "a salty sea and a boat"] * 5
+
+
+def guessed(cells, name="column"):
+    """Kind of a column beside a column of texts."""
+    found = guess_columns({"body": BODY, name: cells})
+    for kind in ("text", "tokens", "columns"):
+        views = {view: part for view, part in getattr(found, kind).items() if view != "body"}
+        if views:
+            return kind
+    return "label" if name in found.labels else "id" if found.id == name else found.unused.get(name, "nothing")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ([f"{word} story of {i} dogs" for i, word in enumerate("abcdefghijklmnopqrst")], "text"),
+        (["new;red", "sea;new", "red;old", "sea;red"] * 5, "tokens"),
+        ([["new", "red"], ["sea"], [], ["old"]] * 5, "tokens"),
+        ([[1, 2], [2, 3], [3], [1]] * 5, "tokens"),
+        ([[0.1, 0.2], [0.3, 0.4]] * 10, "columns"),
+        ([[0, 0.5], [1, 0]] * 10, "columns"),
+        (["Rome", "Oslo"] * 10, "columns"),
+        ([1.5, None, 2.5, 3.0] * 5, "columns"),
+        (["Jun 12 1998", None, "May 1 1999", "Jun 2 1998"] * 5, "it says when: see report --by"),
+        ([None] * 20, "it is empty"),
+        (["same"] * 20, "it has one value"),
+        ([{"a": 1}, {"b": 2}] * 10, "it holds records, or lists beside other things"),
+        ([["x"], 3, ["y"], "z"] * 5, "it holds records, or lists beside other things"),
+        ([[0.1], [0.2, 0.3]] * 10, "its lists of numbers have several lengths"),
+        ([[[1, 2], [3]], [[1]]] * 10, "its lists hold neither texts nor numbers"),
+    ],
+)
+def test_a_column_is_what_is_in_it(cells, kind):
+    assert guessed(cells) == kind
+
+
+def test_names_decide_on_labels_ids_and_years():
+    assert guessed(["land", "sea"] * 10, "kind") == "label"
+    assert guessed([f"k{i}" for i in range(20)], "key") == "id"
+    assert guessed([1990 + i % 7 for i in range(20)], "year") == "it says when: see report --by"
+
+
+def test_links_are_lists_of_ids():
+    table = {
+        "key": [f"p{i}" for i in range(20)],
+        "body": BODY,
+        "cites": [f"p{(i + 1) % 20} p{(i + 3) % 20}" for i in range(20)],
+    }
+    assert guess_columns(table).tokens == {"cites": "cites"}
