@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import permutations, repeat
 from typing import Any
 
 import numpy as np
@@ -156,7 +156,10 @@ def count_words(
             # no signs: sums of colliding words would cancel, and counts must not be negative
             hasher = FeatureHasher(BUCKETS, input_type="pair", alternate_sign=False, dtype=np.float32)
             words = map(TextVectorizer(languages.get(name)).build_analyzer(), texts[name])
-            parted = ((part for word in row for part in _parts(word, name in short, known)) for row in words)
+            if known is None and name not in short:  # of many long texts: each word is one
+                parted: Any = (zip(row, repeat(1.0)) for row in words)
+            else:
+                parted = ((part for word in row for part in _parts(word, name in short, known)) for row in words)
             counts[name] = sparse.csr_array(hasher.transform(parted))
         elif name in names:
             rows = sparse.coo_array(sparse.csr_array(views[name], dtype=np.float32))
