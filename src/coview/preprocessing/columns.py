@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -288,7 +289,7 @@ def find_odd_cell(cells: list[str]) -> str | None:
     >>> find_odd_cell([*map(str, range(30)), "many"]), find_odd_cell(["1", "many"])
     ('many', None)
     """
-    odd = [cell for cell in cells if not is_number_or_date(cell)]
+    odd = [*islice((cell for cell in cells if not is_number_or_date(cell)), len(cells) // 10 + 1)]
     return odd[0] if odd and 10 * len(odd) <= len(cells) else None
 
 
