@@ -608,3 +608,8 @@ def test_those_that_are_left_are_as_sure_as_before_where_some_cannot_be_fitted_i
         sure = model.memberships_[hidden].max(axis=1).mean()
         assert abs(sure - np.mean(model.transduction_[hidden] == counts.target[hidden])) < 0.12
         assert sum(model.candidates_["weight"]) == pytest.approx(1)
+
+
+def test_objects_that_no_candidate_sees_have_the_prior(counts, fit_auto):
+    model = fit_auto(["latent: view0"], counts.views, few(counts.target, 5))
+    assert_allclose(model.predict_proba(counts.views.select("view1")), np.tile(model.class_prior_, (150, 1)))

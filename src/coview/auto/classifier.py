@@ -334,7 +334,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             levels = self._levels()
             return in_type_of(views, levels.probabilities(levels.predict_shares(views)))
         weights = dict(zip(self.candidates_["name"], self.candidates_["weight"]))
-        filled, answers = objects_by_view(views), list[Answer]()
+        filled, nothing = objects_by_view(views), np.zeros(len(views))
+        # the prior, which is left where no candidate sees any view
+        answers: list[Answer] = [(nothing, nothing, np.tile(self.class_prior_, (len(views), 1)))]
         for name, model in self.estimators_.items():
             names = self.seen_views_[name]
             some = seen_views(views, names, needed_view(model))
