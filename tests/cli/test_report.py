@@ -113,17 +113,3 @@ def test_by_asks_for_columns_of_the_table(tmp_path):
     (tmp_path / "t.csv").write_text('id,body,"date, UTC",venue\n' + "\n".join(rows), encoding="utf-8")
     ran = coview(tmp_path / "m.coview", "--table", tmp_path / "t.csv", "--by", "date, UTC", "--by", "venue", "--json")
     assert [part["by"] for part in json.loads(ran.stdout)["prevalence"]] == ["date, UTC", "venue"]
-
-
-def test_an_ontology_of_the_labels_is_read_and_shown_on_the_tree(folder):
-    (folder / "kinds.json").write_text(
-        json.dumps({"labels": ["any", "kind 0", "kind 1", "kind 2"], "subset": [["kind 0", "any"], ["kind 1", "any"]]})
-    )
-    words = (folder / "m.coview", "--data", folder / "views", "--labels", folder / "y.csv", "--no-held-out", "--json")
-    found = [json.loads(coview(*words, *more).stdout) for more in ((), ("--ontology", folder / "kinds.json"))]
-    classes = [{line["class"] for line in each["hierarchy"]["lines"]} for each in found]
-    assert classes[0] <= {"kind 0", "kind 1", "kind 2"} and "any" in classes[1]
-    ran = coview(folder / "m.coview", "--data", folder / "views", "--ontology", folder / "kinds.json")
-    assert "pass these with --labels" in str(ran.exception)
-    ran = coview(*words, "--ontology", folder / "none.json")
-    assert "none.json does not exist" in str(ran.exception)

@@ -10,10 +10,9 @@ from scipy.spatial.distance import jensenshannon, squareform
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.pipeline import make_pipeline
 
-from coview import LinkPLSA, MultiViewCCA, Ontology, TableViews, TextViews, Views, inspect
+from coview import LinkPLSA, MultiViewCCA, TableViews, TextViews, Views, inspect
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError, ViewsError
-from coview.inspection.class_matches import match_classes
 from coview.inspection.hierarchy import GroupHierarchy, _divergences, group_distances
 from coview.plot import HierarchyDisplay
 
@@ -134,57 +133,6 @@ def test_bad_input_gets_a_sentence():
         tree.join(np.ones((3, 4)), 2)
 
 
-def test_nodes_match_the_classes_of_their_objects_by_f1_as_scikit_learns():
-    from sklearn.metrics import f1_score, jaccard_score
-
-    data = make_topic_views(n_objects=120, n_clusters=4, random_state=0)
-    model = LinkPLSA(4, random_state=0).fit(data.views)
-    classes = np.array(["red", "blue", "sea", "sky"])[data.target]
-    tree = inspect(model).hierarchy(data.views, classes=classes)
-    codes = model.transform(data.views).argmax(axis=1)
-    for node, groups, best, f1, jaccard in zip(
-        *(tree.matches[c] for c in ("node", "groups", "class", "f1", "jaccard"))
-    ):
-        below = np.isin(codes.astype(str), groups)
-        scores = {name: f1_score(classes == name, below) for name in np.unique(classes)}
-        assert f1 == pytest.approx(max(scores.values())) and scores[best] == pytest.approx(f1)
-        assert jaccard == pytest.approx(jaccard_score(classes == best, below))
-        assert tree.match(node) == f"{best} (F1 {f1:.2f})" and tree.match(node) in repr(tree)
-    assert len(tree.matches["node"]) == 7
-
-
-def test_classes_above_those_of_objects_match_nodes_above_their_groups():
-    linkage = np.array([[0, 1, 0.1, 2], [2, 3, 0.8, 3]])
-    animals = Ontology(["Animal", "Dog", "Cat", "Tax"], subset=[("Dog", "Animal"), ("Cat", "Animal")])
-    codes = np.array([0, 0, 1, 1, 2, -1, 2])
-    classes = [["Dog"], "Dog", "Cat", None, "Tax", "Dog", "Tax"]
-    found = match_classes(linkage, [0, 1, 2], codes, classes, animals)
-    assert found["class"][:4] == ["Dog", "Cat", "Tax", "Animal"] and found["f1"][:4] == [1.0] * 4
-    assert found["n_objects"] == [2, 1, 2, 3, 5]
-    with pytest.raises(ViewsError, match="'Fox', which is no label of the ontology"):
-        match_classes(linkage, [0, 1, 2], codes, ["Fox"] * 7, animals)
-    with pytest.raises(ViewsError, match="each of the 7 objects, got 2"):
-        match_classes(linkage, [0, 1, 2], codes, ["Dog"] * 2)
-
-
-def test_classes_need_objects():
-    X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
-    with pytest.raises(ViewsError, match="classes need X"):
-        inspect(LinkPLSA(3, random_state=0).fit(X)).hierarchy(classes=["a"] * 60)
-
-
-def test_missing_classes_are_none_whatever_marks_them_and_order_is_no_matter():
-    pd = pytest.importorskip("pandas")
-    codes, tree = np.array([0, 0, 1, 1]), np.array([[0, 1, 0.5, 4.0]])
-    for gap in (None, pd.NA, pd.NaT, np.float32("nan"), " ", []):
-        found = match_classes(tree, ["0", "1"], codes, [" cat", gap, np.str_("dog"), np.array(["dog", "pet"])])
-        assert found["class"] == ["cat", "dog", "dog"] and found["n_objects"] == [1, 2, 3]
-    for cell in (["a", "b", "c"], ["c", "b", "a"], {"b", "c", "a"}):
-        assert match_classes(tree, ["0", "1"], codes, [cell] * 4)["class"] == ["a", "a", "a"]
-    with pytest.raises(ViewsError, match="a list of classes for each object"):
-        match_classes(tree, ["0", "1"], codes, [[["a"]], "b", "c", "d"])
-
-
 def test_series_in_another_order_are_refused():
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"body": ["red fox", "red dog", "tax law", "tax rate"] * 5, "kind": ["a", "a", "b", "b"] * 5})
@@ -198,7 +146,6 @@ def test_series_in_another_order_are_refused():
     shuffled = table.kind.sample(frac=1, random_state=0)
     for ask in (
         lambda: inspect(model).prevalence(table, by=shuffled),
-        lambda: inspect(model).hierarchy(table, classes=shuffled),
         lambda: TextViews({"words": "body"}).fit(table, shuffled),
         lambda: TableViews(text={"words": "body"}).fit(table, shuffled),
         lambda: TableViews(columns={"kind": ["kind"]}).fit(table, shuffled),
@@ -223,26 +170,6 @@ def test_a_walk_goes_from_the_root_to_each_group_or_to_the_parts_of_a_cut():
         assert {tuple(sorted(tree.members[node])) for node in ends} == parts
 
 
-def test_an_ontology_is_asked_once_for_each_class(monkeypatch):
-    asked = []
-    close = Ontology.close
-    monkeypatch.setattr(Ontology, "close", lambda self, labels: asked.append(list(labels)) or close(self, labels))
-    animals = Ontology(["Animal", "Dog", "Cat"], subset=[("Dog", "Animal"), ("Cat", "Animal")])
-    codes = np.arange(500) % 2
-    found = match_classes(np.array([[0, 1, 0.5, 2]]), ["0", "1"], codes, [["Dog"], ["Cat", "Dog"]] * 250, animals)
-    assert asked == [["Dog"], ["Cat"]]
-    assert found["class"] == ["Animal", "Cat", "Animal"]
-    with pytest.raises(ViewsError, match=r"'Dgo', which is no label of the ontology. Did you mean 'Dog'\?"):
-        match_classes(np.array([[0, 1, 0.5, 2]]), ["0", "1"], codes, ["Dgo"] * 500, animals)
-
-
-def test_an_ontology_needs_classes():
-    animals = Ontology(["Animal", "Dog"], subset=[("Dog", "Animal")])
-    for X in (None, DATA.views):
-        with pytest.raises(ViewsError, match="ontology needs classes"):
-            inspect(MODEL).hierarchy(X, ontology=animals)
-
-
 def overlapping(texts):
     """Pairs of texts of a figure that cover each other."""
     boxes = [text.get_window_extent() for text in texts if text.get_text()]
@@ -251,23 +178,19 @@ def overlapping(texts):
 
 @pytest.mark.parametrize("n", [3, 20, 90])
 @pytest.mark.parametrize("given", [False, True])
-def test_names_and_classes_do_not_cover_each_other(n, given):
+def test_names_do_not_cover_each_other(n, given):
     from matplotlib import pyplot
 
     rng = np.random.default_rng(0)
     joined = linkage(rng.dirichlet(np.ones(30), n), "average")
-    keys, codes = [str(k) for k in range(n)], rng.integers(0, n, 500)
-    matches = match_classes(joined, keys, codes, [f"class of objects {i % 7}" for i in range(500)])
-    tree = GroupHierarchy(joined, keys, [f"word{k}, another{k}, third" for k in range(n)], matches)
+    keys = [str(k) for k in range(n)]
+    tree = GroupHierarchy(joined, keys, [f"word{k}, another{k}, third" for k in range(n)])
     ax = pyplot.subplots(figsize=(7, 4))[1] if given else None
     display = HierarchyDisplay(tree, n_parts=2).plot(ax)
     display.figure_.draw_without_rendering()
-    names, classes = display.ax_.get_yticklabels(), display.ax_.texts
-    assert not overlapping(names) and not overlapping(classes)
+    names = display.ax_.get_yticklabels()
+    assert not overlapping(names)
     assert len(names) == n or (given and n == 90 and len(names) > 20)  # all, where the figure is made for them
-    best = int(np.argmax(matches["f1"][n:])) + n
-    assert f" {tree.match(best)}" in [text.get_text() for text in classes]
-    assert all(text.get_window_extent().x1 <= display.figure_.bbox.x1 for text in classes)
     width = display.ax_.get_window_extent().width
     assert width > 0.3 * display.figure_.bbox.width  # the tree has room beside the names
     pyplot.close(display.figure_)
@@ -277,8 +200,8 @@ def test_a_part_of_a_figure_has_room_for_a_tree():
     from matplotlib import pyplot
 
     left, _ = pyplot.figure(figsize=(12, 4)).subfigures(1, 2)
-    display = HierarchyDisplay.from_estimator(MODEL, DATA.views, classes=DATA.target, ax=left.subplots())
-    assert len(display.ax_.texts) > 0 and len(display.ax_.get_yticklabels()) == 5
+    display = HierarchyDisplay.from_estimator(MODEL, DATA.views, ax=left.subplots())
+    assert len(display.ax_.get_yticklabels()) == 5
     pyplot.close("all")
 
 

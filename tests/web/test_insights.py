@@ -13,7 +13,6 @@ from coview import (
     LinkPLSA,
     MultiViewCCA,
     MultiViewNaiveBayes,
-    Ontology,
     TableViews,
     TextViews,
     Views,
@@ -25,7 +24,6 @@ from coview.exceptions import ViewsError
 from coview.inspection.hierarchy import GroupHierarchy
 from coview.web import insights
 from coview.web.api import make_app
-from coview.web.editing import Editing
 from coview.web.explorer import Explorer
 from coview.web.run import running
 from coview.web.service import Service
@@ -78,43 +76,6 @@ def test_the_tree_is_that_of_inspect(explorer, small, model):
     answer, expected = explorer.insights.tree("topic"), inspect(model).hierarchy(small[0])
     np.testing.assert_allclose(answer["joins"], expected.linkage[:, :3], atol=1e-4)
     assert answer["order"] == expected.order and sum(group["size"] for group in answer["groups"]) == N
-
-
-def test_classes_are_mapped_onto_the_tree_as_inspect_does(explorer, small, model, table):
-    answer = explorer.insights.tree("topic", "venue")
-    expected = inspect(model).hierarchy(small[0], classes=table["venue"]).matches
-    assert answer["classes"] == ["venue"] and answer["by"] == "venue" and not answer["ontology"]
-    found = [one or {"name": None, "f1": 0.0} for one in answer["matches"]]  # no class where there is no object
-    assert [one["name"] for one in found] == expected["class"]
-    np.testing.assert_allclose([one["f1"] for one in found], expected["f1"], rtol=1e-3)
-    assert explorer.insights.tree("topic")["matches"] is None
-    with pytest.raises(ViewsError, match="Classes for the tree are 'venue', not 'date'"):
-        explorer.insights.tree("topic", "date")
-
-
-def test_labels_are_the_classes_on_the_tree_with_those_above_them(small, model, table):
-    X, y = small
-    labels = [None if i == 3 else f"kind {label}" for i, label in enumerate(y)]
-    kinds = Ontology(["any", "kind 0", "kind 1", "kind 2"], subset=[("kind 0", "any"), ("kind 1", "any")])
-    service = Service(model, X, table=table, labels=labels, ontology=kinds)
-    answer = Explorer(service).insights.tree("topic")
-    assert answer["by"] == "labels" and answer["classes"] == ["labels", "venue"] and answer["ontology"]
-    expected = inspect(model).hierarchy(X, classes=labels, ontology=kinds).matches
-    assert [one and one["name"] for one in answer["matches"]] == expected["class"] and "any" in expected["class"]
-    assert Explorer(service).insights.tree("topic", "")["matches"] is None
-    own = Service(model, X, table={**table, "labels": table["venue"]}, labels=labels)
-    tree = Explorer(own).insights.tree
-    assert tree("topic")["by"] == "labels" and tree("topic")["classes"] == ["labels", "venue"]
-    assert tree("topic", "venue")["matches"] != tree("topic")["matches"]
-    edited = Editing(service)
-    edited.apply({"edit": "merge", "groups": [0, 1]})
-    after = edited.explorer.insights.tree("topic")
-    assert after["ontology"] and len(after["matches"]) == 7
-    with pytest.raises(ViewsError, match="The label 'kind 9' is none of the ontology"):
-        Service(model, X, labels=["kind 9"] * N, ontology=kinds)
-    with pytest.raises(ViewsError, match="give these too"):
-        Service(model, X, ontology=kinds)
-    assert Explorer(Service(model, X, labels=[None] * N)).insights.tree("topic")["classes"] == []
 
 
 def test_nothing_is_worked_out_twice(explorer, monkeypatch):
@@ -200,22 +161,6 @@ def test_columns_of_the_command_line_are_shown(tmp_path, table, monkeypatch):
         assert Explorer(shown.pop()).insights.columns == columns
 
 
-def test_an_ontology_on_the_command_line_is_that_of_the_labels(tmp_path, monkeypatch):
-    words = ["red fox runs", "blue sea waves", "green tree leaf"]
-    rows = {"body": [words[i % 3] for i in range(N)], "kind": ["fox", "sea", "leaf"] * (N // 3)}
-    save(make_pipeline(TextViews(columns=["body"], min_df=1), PLSA(3, random_state=0)).fit(rows), tmp_path / "m.coview")
-    pd.DataFrame(rows).to_csv(tmp_path / "rows.csv", index=False)
-    Ontology.from_tree({"life": ["fox", "leaf"], "sea": []}).write(tmp_path / "kinds.json")
-    shown = []
-    monkeypatch.setattr(commands, "_run", lambda service, *args, **kwargs: shown.append(service))
-    files = (tmp_path / "m.coview", tmp_path / "rows.csv")
-    commands.explore(*files, labels="kind", ontology=tmp_path / "kinds.json")
-    answer = Explorer(shown.pop()).insights.tree("topic")
-    assert answer["by"] == "labels" and {"fox", "sea", "leaf"} <= {one["name"] for one in answer["matches"]}
-    with pytest.raises(ValueError, match="pass these with --labels"):
-        commands.explore(*files, ontology=tmp_path / "kinds.json")
-
-
 # -- pages
 
 
@@ -285,17 +230,3 @@ def test_the_tree_is_cut_by_keys_as_python_cuts_it(page, address, explorer):
     for n in range(1, 6):
         script = "([answer, n]) => import('/static/insights.js').then((module) => module.cut(answer, n))"
         assert page.evaluate(script, [answer, n]) == tree.cut(n).tolist()
-
-
-def test_classes_on_the_tree_are_chosen_and_stay_in_the_address(page, address, explorer):
-    page.goto(f"{address}/#/tree?parts=1")
-    page.get_by_label("Classes").select_option("venue")
-    page.locator(".part .match").wait_for()
-    matches = explorer.insights.tree("topic", "venue")["matches"]
-    assert page.locator(".part .match").inner_text() == f"{matches[-1]['name']} F1 {matches[-1]['f1']:.2f}"
-    assert page.locator(".dendrogram .match").count() == sum(one is not None for one in matches[:5])
-    assert "classes=venue" in page.url
-    page.get_by_label("Classes").select_option("-")
-    page.get_by_text("1 part of 5 topics").wait_for()
-    page.locator(".dendrogram li").first.wait_for()
-    assert page.locator(".match").count() == 0

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from coview.cli.files import (
-    check_there,
     columns_of,
     named_paths,
     read_input,
@@ -53,14 +52,6 @@ def report(
             help="Columns of the table, such as date,venue: how prevalent the groups are by each; can be repeated.",
         ),
     ] = None,
-    ontology: Annotated[
-        Path | None,
-        typer.Option(
-            "--ontology",
-            help="Ontology of the labels (JSON): in the tree of topics or clusters the classes above "
-            "a label count too.",
-        ),
-    ] = None,
     stability: Annotated[
         bool,
         typer.Option(
@@ -86,10 +77,6 @@ def report(
         table = objects.table
         if labels is not None and not objects.given:
             raise ValueError("--labels requires the objects: pass their table, or the folder of their views, too.")
-        if ontology is not None:
-            check_there(ontology)
-            if labels is None:
-                raise ValueError("--ontology says what is above the labels: pass these with --labels.")
         if by and table is None:
             raise ValueError("--by names columns of a raw table: pass the table, too.")
         tell("reading")
@@ -111,7 +98,6 @@ def report(
             y,
             y_fit=y_fit,
             by=columns,
-            ontology=ontology,
             held_out="auto" if held_out is None else held_out,
             stability=stability,
             max_objects=most,

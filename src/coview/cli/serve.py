@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_input, check_there, named_paths, read_target, split_columns, with_vectors
+from coview.cli.files import check_input, named_paths, read_target, split_columns, with_vectors
 from coview.cli.options import Objects
 from coview.utils.messages import printable
 from coview.utils.progress import progress
@@ -79,15 +79,7 @@ def explore(
         str | None,
         typer.Option(
             "--labels",
-            help="Labels, as in coview fit: for a classifier those of the fit, which can be added to; for topics and "
-            "clusters the classes on their tree.",
-        ),
-    ] = None,
-    ontology: Annotated[
-        Path | None,
-        typer.Option(
-            "--ontology",
-            help="Ontology of the labels (JSON): on the tree the classes above a label count too.",
+            help="Labels, as in coview fit: for a classifier those of the fit, which can be added to.",
         ),
     ] = None,
     by: Annotated[
@@ -120,13 +112,9 @@ def explore(
         assert model is not None
         if labels is not None and data is None:
             raise ValueError("--labels requires the objects: coview explore model.coview DATA --labels ...")
-        if ontology is not None:
-            check_there(ontology)
-            if labels is None:
-                raise ValueError("--ontology says what is above the labels: pass these with --labels.")
         if by and data is None:
             raise ValueError("--by names columns of a raw table: coview explore model.coview TABLE --by date,venue")
-        service = _loaded("explore", model, data, view, also, labels, by, ontology)
+        service = _loaded("explore", model, data, view, also, labels, by)
     _run(service, host, port, token, {"seconds": timeout}, 2.0, page=True, browser=browser, save_edits=save_edits)
 
 
@@ -138,7 +126,6 @@ def _loaded(
     also: list[Path] | None,
     labels: str | None = None,
     by: list[str] | None = None,
-    ontology: Path | None = None,
 ) -> Any:
     """Service of a model file and objects, with the vectors that are kept beside their table."""
     from coview.web.service import load_service
@@ -150,14 +137,7 @@ def _loaded(
     read = None if labels is None else partial(read_target, labels)
     add = partial(with_vectors, views=named_paths(view)) if view else None
     with progress("reading the model and its objects"):
-        above = None if ontology is None else _ontology(ontology)
-        return load_service(model, data, also or (), read, add, _columns(by or [], data), above)
-
-
-def _ontology(path: Path) -> Any:
-    from coview.assignment.ontology import Ontology
-
-    return Ontology.read(path)
+        return load_service(model, data, also or (), read, add, _columns(by or [], data))
 
 
 def _columns(by: list[str], data: Path | None) -> list[str]:

@@ -957,7 +957,7 @@ class Inspection:
         needs = any(self.described_features(view) is None for view in self.views)
         return group_quality(self, views, self._codes_of(views, as_fitted=True) if needs else None, n_features)
 
-    def hierarchy(self, X: Any = None, *, classes: Any = None, ontology: Any = None) -> GroupHierarchy:
+    def hierarchy(self, X: Any = None) -> GroupHierarchy:
         """Join the groups into a tree by how alike their features are, in all views.
 
         Parameters
@@ -965,18 +965,11 @@ class Inspection:
         X : what the model takes, optional
             Objects, for models that say nothing of features: then the means of their groups count. For a clusterer
             without `predict` they must be those of the fit, in the same order.
-        classes : array-like (n_objects,) or str, optional
-            A class of each object of X, a list of several, or None; or, where X is a raw table, the name of the
-            column. Then `matches` says which class each node of the tree matches best, by F1 of their objects. For a
-            classifier give None to objects that it was fitted with the labels of: these are no test of it.
-        ontology : Ontology, optional
-            The classes above those of an object count for it too.
-
         Returns
         -------
         GroupHierarchy
-            With `cut(n_parts)`, the part that each group is in; `join(memberships, n_parts)`; `order`; `linkage`, as
-            scipy's; and `matches`.
+            With `cut(n_parts)`, the part that each group is in; `join(memberships, n_parts)`; `order`; and `linkage`,
+            as scipy's.
 
         Examples
         --------
@@ -989,11 +982,9 @@ class Inspection:
         """
         self._check_groups()
         if X is None:
-            return group_hierarchy(self, classes=classes, ontology=ontology)
-        check_same_order(X, classes, "classes")
+            return group_hierarchy(self)
         views = self.prepare_views(X)
-        classes = named_columns(X, [classes], "classes")[classes] if isinstance(classes, str) else classes
-        return group_hierarchy(self, views, self._codes_of(views, as_fitted=True), classes, ontology)
+        return group_hierarchy(self, views, self._codes_of(views, as_fitted=True))
 
     def prevalence(
         self, X: Any, by: Any, *, n_bins: int | None = None, confidence: float = 0.95, random_state: Any = 0

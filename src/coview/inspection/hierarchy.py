@@ -17,7 +17,6 @@ from scipy.cluster.hierarchy import cut_tree, leaves_list, linkage
 from scipy.spatial.distance import pdist, squareform
 
 from coview.exceptions import ViewsError
-from coview.inspection.class_matches import ClassMatches, match_classes
 from coview.inspection.features import holds_vectors, is_measured, readable_features, view_features
 from coview.utils.messages import cut, printable, quantity
 from coview.validation import check_count
@@ -41,12 +40,10 @@ class GroupHierarchy:
         Which two are joined at which distance, as in `scipy.cluster.hierarchy.linkage`.
     keys, names : list
         Keys and names of the groups.
-    matches : ClassMatches, optional
-        The class that each node matches best, where classes of objects are known.
 
     Attributes
     ----------
-    linkage, keys, names, matches
+    linkage, keys, names
         The same.
 
     Examples
@@ -62,23 +59,8 @@ class GroupHierarchy:
     [0, 0, 1]
     """
 
-    def __init__(
-        self, linkage: np.ndarray, keys: Sequence[Any], names: Sequence[str], matches: ClassMatches | None = None
-    ) -> None:
+    def __init__(self, linkage: np.ndarray, keys: Sequence[Any], names: Sequence[str]) -> None:
         self.linkage, self.keys, self.names = np.asarray(linkage), list(keys), list(names)
-        self.matches = matches
-
-    def match(self, node: int) -> str:
-        """Return the class that a node matches best and how well, in words; nothing where no classes are known.
-
-        Parameters
-        ----------
-        node : int
-            The groups are numbered first, then the joins from the bottom up, as in `linkage`.
-        """
-        if self.matches is None or self.matches["class"][node] is None:
-            return ""
-        return f"{cut(printable(str(self.matches['class'][node])), NAME_LETTERS)} (F1 {self.matches['f1'][node]:.2f})"
 
     def cut(self, n_parts: int) -> np.ndarray:
         """Return the part that each group is in when the tree is cut, numbered by their first group.
@@ -176,20 +158,16 @@ class GroupHierarchy:
                     yield f"{pad}{self._leaf(node)}"
                 continue
             pair, height = children[node - n], self.linkage[node - n, 2]
-            if max(pair) < n and self.matches is None:
+            if max(pair) < n:
                 told.update(pair)
                 yield f"{pad}{self._leaf(min(pair))} + {self._leaf(max(pair))} at {height:.2f}"
                 continue
-            yield f"{pad}{height:.2f}{self._matched(node)}"
+            yield f"{pad}{height:.2f}"
 
     def _leaf(self, group: int) -> str:
         key, name = str(self.keys[group]), str(self.names[group])
         called = "" if name == key else f": {cut(printable(name), NAME_LETTERS)}"
-        return f"{printable(key)}{called}{self._matched(group)}"
-
-    def _matched(self, node: int) -> str:
-        match = self.match(node)
-        return f" = {match}" if match else ""
+        return f"{printable(key)}{called}"
 
 
 def group_distances(inspection: Inspection, views: Views | None = None, codes: np.ndarray | None = None) -> np.ndarray:
@@ -230,21 +208,9 @@ def _lengths(inspection: Inspection, view: str, views: Views | None, codes: np.n
 
 
 def group_hierarchy(
-    inspection: Inspection,
-    views: Views | None = None,
-    codes: np.ndarray | None = None,
-    classes: Sequence[Any] | None = None,
-    ontology: Any = None,
+    inspection: Inspection, views: Views | None = None, codes: np.ndarray | None = None
 ) -> GroupHierarchy:
-    """Return the tree over the groups of a model, with the classes that its nodes match where some are given."""
-    if ontology is not None and classes is None:
-        raise ViewsError("ontology needs classes: which of its labels each object of X has.")
-    n = len(inspection.groups)
+    """Return the tree over the groups of a model."""
     distances = group_distances(inspection, views, codes)
-    joined = linkage(squareform(distances, checks=False), "average") if n > 1 else np.empty((0, 4))
-    matches = None
-    if classes is not None:
-        if codes is None:
-            raise ViewsError("classes need X: the objects that have them.")
-        matches = match_classes(joined, inspection.groups, codes, classes, ontology)
-    return GroupHierarchy(joined, inspection.groups, inspection.group_names, matches)
+    joined = linkage(squareform(distances, checks=False), "average") if len(inspection.groups) > 1 else np.empty((0, 4))
+    return GroupHierarchy(joined, inspection.groups, inspection.group_names)

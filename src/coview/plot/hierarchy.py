@@ -16,7 +16,6 @@ __all__ = ["HierarchyDisplay"]
 NAME_LETTERS = 40
 ROW, LETTER = 0.28, 0.075  # inches of a group, and of a letter of its name
 LARGEST, SMALLEST = 10.0, 5.0  # points of a name
-CLASS_SIZE = 7.0  # points of a class at a node
 
 
 class HierarchyDisplay:
@@ -57,8 +56,6 @@ class HierarchyDisplay:
         X: Any = None,
         *,
         n_parts: int | None = None,
-        classes: Any = None,
-        ontology: Any = None,
         ax: Any = None,
     ) -> HierarchyDisplay:
         """Draw the tree over the groups of a fitted model.
@@ -71,21 +68,16 @@ class HierarchyDisplay:
             Objects, for models that say nothing of features.
         n_parts : int, optional
             Where the tree is cut; by default it is not.
-        classes : array-like (n_objects,) or str, optional
-            A class of each object of X, or the name of a column: the best class of each node is written beside it.
-        ontology : Ontology, optional
-            The classes above those of an object count for it too.
         ax : matplotlib Axes, optional
             Where to draw.
         """
-        tree = inspect(model).hierarchy(X, classes=classes, ontology=ontology)
+        tree = inspect(model).hierarchy(X)
         return cls(tree, n_parts=n_parts).plot(ax)
 
     def plot(self, ax: Any = None) -> HierarchyDisplay:
         """Draw a line for each join, at the distance of what it joins.
 
-        The classes of the groups stand beside their names, those of the joins where there is room, the best matching
-        first. Names are smaller where axes are given that have little room, or every second one is left out, and so on.
+        Names are smaller where axes are given that have little room, or every second one is left out, and so on.
 
         Parameters
         ----------
@@ -95,27 +87,21 @@ class HierarchyDisplay:
         tree = self.hierarchy
         n, order = len(tree.keys), tree.order
         labels = [f"{tree.keys[group]}: {cut(tree.names[group], NAME_LETTERS)}" for group in order]
-        labels = [
-            f"{label} = {tree.match(group)}" if tree.match(group) else label for label, group in zip(labels, order)
-        ]
         self.figure_, self.ax_ = one_panel(ax, (4.5 + LETTER * max(map(len, labels)), 1.0 + ROW * n))
         parts = np.zeros(n, dtype=np.int64) if self.n_parts is None else tree.cut(self.n_parts)
         place = {group: float(row) for row, group in enumerate(order)}
         height, part = dict.fromkeys(range(n), 0.0), dict(enumerate(parts.tolist()))
-        colors = {}
         for step, (left, right, distance, _) in enumerate(tree.linkage.tolist()):
             a, b, node = int(left), int(right), n + step
             same = part[a] == part[b] and part[a] >= 0
             part[node] = part[a] if same else -1
-            colors[node] = PALETTE[part[a] % len(PALETTE)] if same else "#868e96"
+            color = PALETTE[part[a] % len(PALETTE)] if same else "#868e96"
             xs, ys = [height[a], distance, distance, height[b]], [place[a], place[a], place[b], place[b]]
-            self.ax_.plot(xs, ys, color=colors[node], linewidth=1.4)
+            self.ax_.plot(xs, ys, color=color, linewidth=1.4)
             height[node], place[node] = distance, (place[a] + place[b]) / 2
         self.ax_.set(xlabel="distance", title="Groups that are alike", ylim=(n - 0.5, -0.5))
         bare(self.ax_)
         self._write_names(labels)
-        if tree.matches is not None and colors:
-            self._write_classes({node: (height[node], place[node], color) for node, color in colors.items()})
         return self
 
     def _write_names(self, labels: list[str]) -> None:
@@ -125,27 +111,3 @@ class HierarchyDisplay:
         shown = range(0, len(labels), every)
         size = min(LARGEST, max(SMALLEST, room * every / 1.3))
         self.ax_.set_yticks(shown, [labels[row] for row in shown], fontsize=size)
-
-    def _write_classes(self, nodes: dict[int, tuple[float, float, str]]) -> None:
-        """Classes at the joins, on the line to the next one; none that would cover another or leave the figure."""
-        matches = self.hierarchy.matches
-        assert matches is not None
-        self.figure_.figure.draw_without_rendering()  # so that it is known what lies where
-        right = 0.98 * self.figure_.bbox.x1
-        taken: list[Any] = []
-        width = self.ax_.get_window_extent().width
-        room = 0.6 * CLASS_SIZE / 72.0 * self.figure_.dpi * max(len(self.hierarchy.match(node)) + 2 for node in nodes)
-        farthest = max(x for x, _, _ in nodes.values())
-        self.ax_.set_xlim(0.0, farthest * width / max(width - room, 0.5 * width) or 1.0)  # for that of the root
-        for node in sorted(nodes, key=lambda node: -matches["f1"][node]):
-            match = self.hierarchy.match(node)
-            if not match:
-                continue
-            x, y, color = nodes[node]
-            text = self.ax_.text(x, y, f" {match}", va="bottom", fontsize=CLASS_SIZE, color=color)
-            text.set_in_layout(False)
-            box = text.get_window_extent()
-            if box.x1 > right or any(box.overlaps(other) for other in taken):
-                text.remove()
-            else:
-                taken.append(box)

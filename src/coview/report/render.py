@@ -26,7 +26,6 @@ from coview.report.words import count, number, percent, plural, signed
 __all__ = ["list_sections", "render_page"]
 
 Summary = dict[str, Any]
-BEST_CLASSES = 3  # in the title of a tree
 
 
 def render_page(summary: Summary) -> str:
@@ -93,7 +92,6 @@ def _environment() -> Environment:
         value_of=lambda measures, name: {m["name"]: m["value"] for m in measures}.get(name),
         disputing_views=lambda things: list(dict.fromkeys(view for thing in things for view in thing["by_view"])),
         best_view=_best_view,
-        best_classes=_best_classes,
         candidate_heads=_candidate_heads,
         mean_agreement=_mean_agreement,
         searched=_searched,
@@ -115,15 +113,6 @@ def _short_name(key: str, summary: Summary) -> str:
 def _best_view(views: Mapping[str, Any]) -> dict[str, Any] | None:
     rows = [row for row in views["rows"] if row["alone"] is not None]
     return next((row for row in rows if row["name"] == views["best"]), rows[0] if rows else None)
-
-
-def _best_classes(tree: Mapping[str, Any]) -> list[tuple[str, float]]:
-    """The classes that nodes match best."""
-    best: dict[str, float] = {}
-    for line in tree["lines"] if tree["matched"] else ():
-        if line["class"] is not None:
-            best[line["class"]] = max(best.get(line["class"], 0.0), line["f1"])
-    return sorted(best.items(), key=lambda pair: -pair[1])[:BEST_CLASSES]
 
 
 def _candidate_heads(candidates: Mapping[str, list[Any]]) -> list[tuple[str, str]]:

@@ -10,8 +10,6 @@ from typing import Any
 
 from markupsafe import escape
 
-from coview.assignment.ontology import Ontology
-from coview.exceptions import ParameterError
 from coview.inspection import Inspection, inspect
 from coview.inspection.prevalence import named_columns
 from coview.report.model import describe_model
@@ -19,7 +17,7 @@ from coview.report.render import list_sections, render_page
 from coview.report.summary import summarize
 from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import to_jsonable
-from coview.utils.messages import printable, quantity, short
+from coview.utils.messages import printable, quantity
 from coview.utils.progress import progress
 from coview.views.views import check_same_order
 
@@ -109,7 +107,6 @@ def make_report(
     *,
     y_fit: Any = None,
     by: Any = None,
-    ontology: Any = None,
     held_out: bool | str = "auto",
     stability: bool = False,
     max_objects: int | None = None,
@@ -137,9 +134,6 @@ def make_report(
     by : {name: array-like}, or list of str, optional
         What is known of each object beside the views: dates, numbers or categories, or the columns of a raw table. The
         report shows how prevalent the topics, clusters or classes are by each of them.
-    ontology : Ontology or path, optional
-        What `y` are labels of, for a topic model or clusterer: in the tree of its groups, the classes above those of an
-        object count for it too. With labels alone, the tree says which of them each node matches best.
     held_out : bool or "auto", default="auto"
         Without `y_fit`: fit a copy of the model with a quarter of the labels hidden (of the objects, where it takes no
         labels), and judge its views, and a classifier itself, on those. "auto" does so where iterations of the fit took
@@ -187,10 +181,6 @@ def make_report(
     given = {"y": y, "y_fit": y_fit, **{f"by[{name!r}]": values for name, values in columns.items()}}
     for name, values in given.items():
         check_same_order(X, values, name)
-    ontology_path = str(ontology) if isinstance(ontology, (str, Path)) else None
-    known = ontology if ontology_path is None else Ontology.read(ontology_path)
-    if known is not None and not isinstance(known, Ontology):
-        raise ParameterError(f"must be an Ontology or the path of one, got {short(known)}.", parameter="ontology")
     made_from = {"model file": model_path, "data": data, "labels": labels, "table": table}
     with progress("report"):
         summary = {
@@ -199,7 +189,7 @@ def make_report(
             "title": title or f"{inspection.title} report",
             "model": describe_model(inspection, saved_with),
             "files": {name: str(path) for name, path in made_from.items() if path is not None} or None,
-            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns, stability, known),
+            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns, stability),
         }
     return Report(
         to_jsonable({key: section for key, section in summary.items() if section is not None or key == "noun"})

@@ -117,11 +117,8 @@ def summarize(
     map_method: str,
     by: Mapping[str, Any] | None = None,
     stability: bool = False,
-    ontology: Any = None,
 ) -> dict[str, Any]:
     """Return what a report says of a model and of objects; see `coview.make_report`."""
-    if ontology is not None:
-        _check_ontology(inspection, y)
     kept = inspection.training.codes
     if X is None and y is not None and (kept is None or len(kept) != len(y)):
         raise ValueError("y needs the objects that the labels belong to: pass X (--data, --view or --table) too.")
@@ -142,7 +139,7 @@ def summarize(
         _check_stability(inspection, objects)
     with unwarned():  # of views asked alone, of copies and of samples nobody asked
         summary = {
-            **_sections(inspection, objects, truth, y_fit, held_out, map_method, ontology),
+            **_sections(inspection, objects, truth, y_fit, held_out, map_method),
             "prevalence": _describe_prevalence(inspection, objects, by or {}),
         }
         return {**summary, "quality": _with_stability(inspection, X, summary["quality"])} if stability else summary
@@ -155,7 +152,6 @@ def _sections(
     y_fit: Any,
     held_out: bool | str,
     map_method: str,
-    ontology: Any,
 ) -> dict[str, Any]:
     """What the report says of objects that were read."""
     used = None if y_fit is None or objects.codes is None else _as_objects(y_fit)[objects.rows]
@@ -175,7 +171,7 @@ def _sections(
         "groups": _describe_groups(inspection, objects, names),
         "topics": _describe_topics(inspection),
         "quality": _describe_quality(inspection, objects) if sorts else None,
-        "hierarchy": _describe_hierarchy(inspection, objects, ontology) if sorts else None,
+        "hierarchy": _describe_hierarchy(inspection, objects) if sorts else None,
         "variance": _describe_variance(inspection),
         "outliers": _describe_outliers(inspection, objects) if sorts else None,
         "ontology": None if inspection.ontology is None else label_tree(inspection, objects.views),
@@ -509,38 +505,18 @@ def _describe_quality(inspection: Inspection, objects: _Objects) -> dict[str, An
     }
 
 
-def _check_ontology(inspection: Inspection, y: Any) -> None:
-    """Refuse an ontology where there is no tree of groups to put its classes on, or no object that has one."""
-    if inspection.kind not in ("cluster", "topic") or inspection.retriever is not None:
-        raise ViewsError(
-            f"ontology maps classes onto the tree of topics or clusters, but {inspection.name} finds neither."
-        )
-    if y is None:
-        raise ViewsError("ontology needs y (--labels): which of its labels each object has.")
+def _describe_hierarchy(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
+    """The groups as a tree from the root down; of many groups, parts of the tree.
 
-
-def _describe_hierarchy(inspection: Inspection, objects: _Objects, ontology: Any) -> dict[str, Any] | None:
-    """The groups as a tree from the root down, with the class that the objects below each node match best.
-
-    Of many groups, parts of the tree. None where there are too few groups, or no features to compare them by.
+    None where there are too few groups, or no features to compare them by.
     """
     n, codes = len(inspection.groups), objects.reading.codes
-    labeled = objects.codes is not None and objects.classes is not None and codes is not None
     width = sum(view.n_features for view in inspection.views.values())
-    if inspection.kind not in ("cluster", "topic") or n < (2 if labeled else 3):
+    if inspection.kind not in ("cluster", "topic") or n < 3 or n * (n - 1) / 2 * width > MOST_COMPARISONS:
         return None
-    if ontology is None and n * (n - 1) / 2 * width > MOST_COMPARISONS:
-        return None
-    classes: Any = None
-    if labeled and objects.codes is not None and objects.classes is not None:
-        named = [*objects.classes.tolist(), None]
-        classes = [named[code] for code in objects.codes.tolist()]
-        classes = classes if any(each is not None for each in classes) else None
     try:
-        tree = group_hierarchy(inspection, objects.views, codes, classes, None if classes is None else ontology)
+        tree = group_hierarchy(inspection, objects.views, codes)
     except ViewsError:
-        if ontology is not None:
-            raise
         return None  # nothing is known of the features
     members = tree.members
     sizes = None if codes is None else np.bincount(codes[codes >= 0], minlength=n)
@@ -549,17 +525,8 @@ def _describe_hierarchy(inspection: Inspection, objects: _Objects, ontology: Any
         line: dict[str, Any] = {"level": level, "groups": [inspection.groups[g] for g in sorted(members[node])]}
         line["distance"] = float(tree.linkage[node - n, 2]) if node >= n else None
         line["size"] = None if sizes is None else int(sizes[members[node]].sum())
-        if tree.matches is not None:
-            line |= {name: tree.matches[name][node] for name in ("class", "f1", "precision", "recall")}
         lines.append(line)
-    return {
-        "noun": inspection.kind,
-        "count": n,
-        "shown": min(n, MOST_GROUPS),
-        "matched": tree.matches is not None,
-        "ontology": ontology is not None,
-        "lines": lines,
-    }
+    return {"noun": inspection.kind, "count": n, "shown": min(n, MOST_GROUPS), "lines": lines}
 
 
 def _check_stability(inspection: Inspection, objects: _Objects) -> None:

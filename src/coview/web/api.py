@@ -405,8 +405,8 @@ def _explorer_routes(current: Editing) -> APIRouter:
         return Answer(current.explorer.insights.prevalence(kind, by))
 
     @routes.get("/tree/{kind}")
-    def tree(kind: str, classes: str | None = None) -> Response:
-        return Answer(current.explorer.insights.tree(kind, classes))
+    def tree(kind: str) -> Response:
+        return Answer(current.explorer.insights.tree(kind))
 
     @routes.post("/known")
     def known(ask: Keys) -> Response:

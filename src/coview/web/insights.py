@@ -13,13 +13,12 @@ import numpy as np
 
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection
-from coview.inspection.class_matches import ClassMatches
 from coview.inspection.hierarchy import group_hierarchy
 from coview.inspection.prevalence import group_prevalence
 from coview.inspection.quality import QualityTable, group_quality
 from coview.utils.messages import listed
 from coview.utils.warn import unwarned
-from coview.validation import base_seed, unlabeled_rows
+from coview.validation import base_seed
 from coview.views.views import Views
 from coview.web.groups import Groups
 from coview.web.object_map import ObjectMap
@@ -27,7 +26,6 @@ from coview.web.service import Service, known_views, sorts
 
 __all__ = ["Insights"]
 
-LABELS = "labels"  # that were given beside the table, also where a column of it is called so
 N_FEATURES = 10  # of each group, that its quality is judged by
 
 
@@ -146,41 +144,21 @@ class Insights:
             ],
         }
 
-    @property
-    def classes(self) -> list[str]:
-        """What can be mapped onto a tree: the labels, and columns of categories."""
-        return [LABELS] * self._labeled + [name for name in self._colors.categories if name != LABELS]
-
-    @cached_property
-    def _labeled(self) -> bool:
-        labels = self._service.labels
-        return labels is not None and not unlabeled_rows(labels).all()
-
-    def tree(self, kind: str, classes: str | None = None) -> dict[str, Any]:
+    def tree(self, kind: str) -> dict[str, Any]:
         """Return the groups as a tree: which two are joined at which distance, and in which order they stand.
-
-        With classes, also the one that the objects below each node match best, by F1.
 
         Parameters
         ----------
         kind : str
             Kind of the groups.
-        classes : str, optional
-            "labels" or a column of the table; by default the labels, where some are given; "" for none.
         """
-        model, offered = self._model(kind), self.classes
-        name = (LABELS if self._labeled else "") if classes is None else classes
-        if name and name not in offered:
-            known = listed(tuple(offered)) if offered else "none"
-            raise ViewsError(f"Classes for the tree are {known}, not {name!r:.60}.")
-        return self._once(("tree", kind, name), lambda: self._tree(model, kind, name))
+        model = self._model(kind)
+        return self._once(("tree", kind), lambda: self._tree(model, kind))
 
-    def _tree(self, model: Inspection, kind: str, classes: str) -> dict[str, Any]:
+    def _tree(self, model: Inspection, kind: str) -> dict[str, Any]:
         codes, objects = self._groups.reading(kind).codes, self._objects(model)
-        values, ontology = self._class_of_each(classes)
-        known = None if objects is None and values is None else codes
-        found = group_hierarchy(model, objects, known, values, ontology)
-        names, matches = self._groups.names(kind), found.matches
+        found = group_hierarchy(model, objects, None if objects is None else codes)
+        names = self._groups.names(kind)
         sizes = None if codes is None else np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
         return {
             "kind": kind,
@@ -189,21 +167,7 @@ class Insights:
             "groups": [
                 {"index": k, "name": name, "size": None if sizes is None else sizes[k]} for k, name in enumerate(names)
             ],
-            "classes": self.classes,
-            "by": classes,
-            "ontology": ontology is not None,
-            "matches": None if matches is None else _best_classes(matches),
         }
-
-    def _class_of_each(self, classes: str) -> tuple[list[Any] | None, Any]:
-        """The class of each object, and the ontology that it is of; None for each where there is none."""
-        service = self._service
-        if not classes:
-            return None, None
-        if classes == LABELS and self._labeled:
-            unlabeled = unlabeled_rows(service.labels)
-            return [None if gap else label for gap, label in zip(unlabeled, service.labels)], service.label_ontology
-        return list(service.column(classes)), None
 
     # -- pieces
 
@@ -221,15 +185,6 @@ class Insights:
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
-
-
-def _best_classes(matches: ClassMatches) -> list[dict[str, Any] | None]:
-    """The class that each node matches best, and how well, as they are sent; None where no object has a class."""
-    numbers = ("f1", "precision", "recall")
-    return [
-        None if name is None else {"name": str(name), **{key: _number(matches[key][node]) for key in numbers}}
-        for node, name in enumerate(matches["class"])
-    ]
 
 
 def _number(value: Any) -> float | None:

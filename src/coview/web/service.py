@@ -32,7 +32,6 @@ from coview.utils import messages
 from coview.utils.jsonable import to_jsonable
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.warn import warn_user
-from coview.validation import unlabeled_rows
 from coview.views.inputs import ViewInput, order_as_fitted
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
@@ -64,9 +63,7 @@ class Service:
         The table that the objects come from, to be shown.
     labels : array-like or None, default=None
         Labels, one per object: those that a classifier was fitted with, so that new ones can be added and the model
-        fitted again; of a topic model or clusterer, the classes that are shown on the tree of its groups.
-    ontology : Ontology or None, default=None
-        What is above these labels: on the tree, the classes above that of an object count for it too.
+        fitted again.
     by : sequence of str, default=()
         Columns of the table by which the prevalence of groups is shown; by default all that hold dates, numbers or
         categories.
@@ -82,7 +79,6 @@ class Service:
         texts: Any = None,
         table: Any = None,
         labels: Any = None,
-        ontology: Any = None,
         by: Sequence[str] = (),
     ) -> None:
         self.given = (model, *also)
@@ -101,9 +97,7 @@ class Service:
         self.predictor = next((each for each in self.models if sorts(each) or each.predicts), self.model)
         self.title = title or self.model.title
         self.data = data if data is None else order_as_fitted(self.model.name, data, self.model.inputs)
-        self.labels, self.label_ontology = labels, ontology
-        if ontology is not None:
-            _check_ontology(ontology, labels)
+        self.labels = labels
         self.texts = dict(texts or {})
         self._cells: dict[Any, list[Any]] = {}  # columns of the table that were asked for
         self.table = None if table is None else as_table(table)
@@ -128,7 +122,7 @@ class Service:
             The one that comes.
         """
         models = [*self.given[:at], model, *self.given[at + 1 :]]
-        shown = {"texts": self.texts, "table": self.table, "labels": self.labels, "ontology": self.label_ontology}
+        shown = {"texts": self.texts, "table": self.table, "labels": self.labels}
         other = Service(models[0], self.data, also=models[1:], title=self.title, by=self.by, **shown)
         other._cells = self._cells
         return other
@@ -528,16 +522,6 @@ def _check_reads_no_files(model: Inspection) -> None:
                 )
 
 
-def _check_ontology(ontology: Any, labels: Any) -> None:
-    """Refuse an ontology of other labels than those of the objects."""
-    if labels is None:
-        raise ViewsError("ontology says what is above the labels: give these too.")
-    known = zip(unlabeled_rows(labels), labels)
-    unknown = next((label for gap, label in known if not gap and label not in ontology), None)
-    if unknown is not None:
-        raise ViewsError(f"The label {unknown!r:.60} is none of the ontology.{did_you_mean(unknown, ontology.labels)}")
-
-
 def _spread(values: list[Any], rows: np.ndarray, n_rows: int) -> list[Any]:
     """Values at their rows, None elsewhere."""
     spread: list[Any] = [None] * n_rows
@@ -571,7 +555,6 @@ def load_service(
     read_labels: Callable[[Any, str | None], Any] | None = None,
     add_vectors: Callable[[Any, Path], Any] | None = None,
     by: Sequence[str] = (),
-    ontology: Any = None,
 ) -> Service:
     """Return a service of model files and objects; nothing in a file is executed.
 
@@ -589,8 +572,6 @@ def load_service(
         Returns the table with further columns, of vectors that are kept beside it.
     by : sequence of str, default=()
         Columns of the table by which the prevalence of groups is shown.
-    ontology : Ontology, optional
-        What is above the labels.
     """
     paths = [model, *also]
     loaded = [load(path) for path in paths]
@@ -623,7 +604,7 @@ def load_service(
     for each in models:
         if each.retriever is not None and not len(each.retriever.indexed_ids()):
             each.retriever.add(views if table is None or each.front is None else whole)  # the file stays as it is
-    about = {"texts": texts, "table": table, "labels": labels, "ontology": ontology}
+    about = {"texts": texts, "table": table, "labels": labels}
     return Service(loaded[0], views, also=loaded[1:], title=model.name, by=by, **about)
 
 

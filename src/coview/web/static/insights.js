@@ -8,15 +8,14 @@ const CHARTS = 24; // at a time
 const ROW = 26; // pixels of a group in the tree
 const LEFT = 8; // pixels beside the tree's root
 const NAME_LETTERS = 34;
-const NO_CLASSES = "-"; // in the address
 
 /** The kind of groups that the address means, else the first one; and links to the others. */
-async function chosen(params, path, more = {}) {
+async function chosen(params, path) {
   const shown = path === "prevalence" ? ["class", "cluster", "topic"] : ["cluster", "topic"]; // classes are judged by accuracy
   const kinds = (await groups()).filter((part) => shown.includes(part.kind) && !part.apart).map((part) => part.kind);
   const kind = kinds.includes(params.get("of")) ? params.get("of") : kinds[0];
   const picker = kinds.length > 1 && h("div.picker", { role: "group", ariaLabel: "Groups" }, kinds.map((one) =>
-    h("a.button", { href: hash(path, { of: one, ...more }), "aria-current": one === kind ? "true" : null, class: one === kind ? "on" : "" }, NAMES[one])));
+    h("a.button", { href: hash(path, { of: one }), "aria-current": one === kind ? "true" : null, class: one === kind ? "on" : "" }, NAMES[one])));
   return { kind, picker };
 }
 
@@ -157,41 +156,31 @@ export function tree(place, { params, page }) {
   const shown = h("div");
   replace(place, heading("Tree"), shown);
   fill(shown, async () => {
-    const classes = params.get("classes");
-    const { kind, picker } = await chosen(params, "tree", { classes });
-    const answer = await get(`/api/tree/${kind}${classes === null ? "" : `?${new URLSearchParams({ classes: classes === NO_CLASSES ? "" : classes })}`}`);
+    const { kind, picker } = await chosen(params, "tree");
+    const answer = await get(`/api/tree/${kind}`);
     const n = answer.groups.length;
     const slider = h("input", { type: "range", min: 1, max: n, step: 1, value: Math.min(Number(params.get("parts")) || Math.min(6, n), n), id: "parts", "data-entry": true });
     const says = h("output", { htmlFor: "parts" });
     const drawing = dendrogram(answer, kind);
     const parts = h("div");
-    const column = answer.classes.length > 0 && h("select", { ariaLabel: "Classes", onchange: () => { location.hash = hash("tree", { of: params.get("of"), parts: slider.value, classes: column.value }); } },
-      h("option", { value: NO_CLASSES, selected: !answer.by }, "no classes"), answer.classes.map((name) => h("option", { value: name, selected: name === answer.by }, `classes: ${name}`)));
     const draw = () => {
       const codes = cut(answer, Number(slider.value));
       const size = Number(slider.value);
       says.textContent = `${plural(size, "part")} of ${plural(n, kind, NAMES[kind])}`;
       slider.setAttribute("aria-valuetext", says.textContent);
       drawing.color(codes, size);
-      replace(parts, h("ul.list", null, partsOf(answer, codes).map((members) => h("li.part", null, matchLine(answer, drawing.nodeOf(members)), members.map((group) => h("a.badge", { href: `#/groups/${kind}/${group.index}` }, group.name)),
+      replace(parts, h("ul.list", null, partsOf(answer, codes).map((members) => h("li.part", null, members.map((group) => h("a.badge", { href: `#/groups/${kind}/${group.index}` }, group.name)),
         members[0].size !== null && h("span.soft", null, plural(members.reduce((sum, group) => sum + group.size, 0), "object"))))));
-      history.replaceState(null, "", hash("tree", { of: params.get("of"), parts: slider.value, classes }));
+      history.replaceState(null, "", hash("tree", { of: params.get("of"), parts: slider.value }));
     };
     slider.addEventListener("input", draw);
     slider.addEventListener("keydown", (event) => event.stopPropagation()); // the arrows are its own
     draw();
     return h("div", null, picker,
-      h("p.soft", null, `${NAMES[kind][0].toUpperCase()}${NAMES[kind].slice(1)} are joined where their features are alike, in all views; further to the left, what differs more. Cut the tree into fewer, larger parts.`,
-        answer.matches && ` Beside each ${kind} and part is the class that its objects match best; F1 is 1 where they are exactly those of the class.${answer.ontology ? " The classes above that of an object in the ontology count too." : ""}`),
-      h("div.row", null, h("label", { htmlFor: "parts" }, "Cut into"), slider, says, column),
+      h("p.soft", null, `${NAMES[kind][0].toUpperCase()}${NAMES[kind].slice(1)} are joined where their features are alike, in all views; further to the left, what differs more. Cut the tree into fewer, larger parts.`),
+      h("div.row", null, h("label", { htmlFor: "parts" }, "Cut into"), slider, says),
       h("div.card.scrolling", null, drawing.element), h("section", null, h("h2", null, "Parts"), parts));
   }, "Comparing the groups ...");
-}
-
-/** The class that a node matches best, where classes are known. */
-function matchLine(answer, node) {
-  const match = answer.matches && answer.matches[node];
-  return match && h("span.match", { title: `precision ${match.precision.toFixed(2)}, recall ${match.recall.toFixed(2)}` }, h("strong", null, match.name), ` F1 ${match.f1.toFixed(2)}`);
 }
 
 /** The part of each group when the tree is cut: all joins but the last ones are made. */
@@ -223,17 +212,13 @@ function dendrogram(answer, kind) {
     const [one, other] = [spots[a], spots[b]], here = x(at);
     spots[n + j] = { x: here, y: (one.y + other.y) / 2, members: [...one.members, ...other.members] };
     const line = svg("path", { d: `M${one.x},${one.y}H${here}V${other.y}H${other.x}` });
-    const match = answer.matches && answer.matches[n + j];
-    line.append(svg("title", {}, document.createTextNode(`Joined at ${at.toFixed(2)}: ${plural(spots[n + j].members.length, kind, NAMES[kind])}${match ? `; ${match.name}, F1 ${match.f1.toFixed(2)}` : ""}`)));
+    line.append(svg("title", {}, document.createTextNode(`Joined at ${at.toFixed(2)}: ${plural(spots[n + j].members.length, kind, NAMES[kind])}`)));
     return line;
   });
   const drawing = svg("svg", { viewBox: `0 0 ${width} ${ROW * n}`, width, height: ROW * n, role: "img", "aria-label": `Tree of ${plural(n, kind, NAMES[kind])}; the parts are listed below` }, ...lines);
   const short = (name) => (name.length > NAME_LETTERS ? `${name.slice(0, NAME_LETTERS - 2)} ...` : name);
   const leaves = answer.order.map((k) => h("li", null, h("a", { href: `#/groups/${kind}/${k}`, title: answer.groups[k].name }, h("span.dot"), short(answer.groups[k].name)),
-    answer.groups[k].size !== null && h("span.soft", null, count(answer.groups[k].size)), matchLine(answer, k)));
-  const key = (members) => [...members].sort((a, b) => a - b).join();
-  const nodes = new Map(spots.map((spot, node) => [key(spot.members), node]));
-  const nodeOf = (groups) => nodes.get(key(groups.map((group) => group.index)));
+    answer.groups[k].size !== null && h("span.soft", null, count(answer.groups[k].size))));
   const color = (codes, size) => {
     answer.joins.forEach((_, j) => {
       const { members } = spots[n + j], made = j < n - size;
@@ -241,5 +226,5 @@ function dendrogram(answer, kind) {
     });
     answer.order.forEach((k, row) => { leaves[row].className = `p${codes[k] % 10}`; });
   };
-  return { element: h("div.dendrogram", null, drawing, h("ul", null, leaves)), color, nodeOf };
+  return { element: h("div.dendrogram", null, drawing, h("ul", null, leaves)), color };
 }
