@@ -69,7 +69,7 @@ print(f"new objects, by one view:   {normalized_mutual_info(classes, model.predi
 
 # %%
 # Without a number of clusters that is chosen too: the one whose clusters tell most that comes back on other objects.
-model = AutoClustering(None, random_state=0).fit(data["texts"][0])
+model = AutoClustering(random_state=0).fit(data["texts"][0])
 table = model.n_clusters_evidence_
 fig, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 axis.plot(table["n_clusters"], table["information"], "o-")

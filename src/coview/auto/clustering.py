@@ -74,9 +74,9 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
 
     Parameters
     ----------
-    n_clusters : int or None, default=8
-        Number of clusters. None chooses it too, from 2 to 100: the number whose clusters tell most that comes back on
-        other objects (`n_clusters_evidence_`). Where no number is borne out, a warning says it.
+    n_clusters : int or None, default=None
+        Number of clusters. None chooses it, from 2 to 100: the number whose clusters are most informative and are still
+        found in resampled data (`n_clusters_evidence_`). A warning says where no number is.
     links : str, False or None, default=None
         A view of links among the objects, which the other views are smoothed over; the smoothed ones stand beside them.
         Its columns are the objects: named by their ids, or in the order of the rows. None looks for such a view, and
@@ -183,7 +183,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
 
     def __init__(
         self,
-        n_clusters: int | None = 8,
+        n_clusters: int | None = None,
         *,
         links: Any = None,
         time_budget: float | None = None,
@@ -350,10 +350,10 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self._log(f"{self.n_clusters_} clusters, of {len(tried)} numbers: {time.monotonic() - began:.1f} s")
         if max(told, default=0.0) <= 0:
             warn_user(
-                f"n_clusters=None takes {self.n_clusters_}, but none of the {len(tried)} numbers of clusters that "
-                "could be tried is borne out: more of the clusters is lost on other objects than comes back, or there "
-                "are too few objects, or too little time, to tell. Give the number that you need, and take the "
-                "clusters for no more than groups of objects that are near each other.",
+                f"n_clusters=None chose {self.n_clusters_}, but none of the {len(tried)} numbers that were tried gives "
+                "clusters that are found again in resampled data, or there are too few objects or too little time to "
+                "see it. Pass the n_clusters that you need, and do not read more into the clusters than that their "
+                "objects are similar.",
                 UserWarning,
             )
 
