@@ -69,7 +69,7 @@ html_title = "coview"
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["coview.css"]
-html_sidebars = {"getting_started": [], "house": [], "changelog": [], "contributing": []}
+html_sidebars = {"getting_started": []}
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,

@@ -8,6 +8,7 @@ import doctest
 import io
 import re
 import runpy
+import shlex
 import shutil
 import textwrap
 from inspect import signature
@@ -20,7 +21,7 @@ from sklearn.utils import Bunch
 from typer.testing import CliRunner
 
 import coview
-from coview import Views, datasets, inspect, load
+from coview import Views, datasets, inspect
 from coview.catalog import ESTIMATORS, Entry
 from coview.cli.main import app
 from coview.datasets import load_python_packages
@@ -31,6 +32,7 @@ README = ROOT / "README.md"
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts)
 SWEEPS = 9  # of a fit in an example
+SERVING = ("explore", "serve")
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 
 pytestmark = [
@@ -76,10 +78,22 @@ def test_the_stage_of_development_is_one_everywhere():
         assert re.search(r"coview is young \(\S+ (\w+)\)", (ROOT / page).read_text())[1] == stage
 
 
-def test_the_readme_opens_with_the_two_commands():
-    text = README.read_text(encoding="utf-8")
-    commands = [line.split("#")[0].strip() for line in text.splitlines() if line.startswith("    ")]
-    assert commands[:2] == ["make demo", "make test"]
+def prints_the_same(shown: str, found: str) -> bool:
+    """Whether two texts differ in nothing but blanks and the last digits of scores, which depend on the processor."""
+    numbers = [[float(number) for number in NUMBER.findall(text)] for text in (shown, found)]
+    same = NUMBER.sub("#", shown).split() == NUMBER.sub("#", found).split()
+    return same and numbers[1] == pytest.approx(numbers[0], abs=0.05, rel=0.05)
+
+
+class Checker(doctest.OutputChecker):
+    """Allows for differences in the last digits of scores, and for other versions of the packages of a corpus."""
+
+    def check_output(self, want, got, optionflags):
+        return super().check_output(want, got, optionflags) or prints_the_same(want, got)
+
+
+def test_the_readme_is_short():
+    assert len(README.read_text(encoding="utf-8").splitlines()) < 150
 
 
 def readme_snippets() -> list[tuple[str, str]]:
@@ -88,7 +102,7 @@ def readme_snippets() -> list[tuple[str, str]]:
     return list(zip(fences(text, "python"), fences(text, "text"), strict=True))
 
 
-@pytest.mark.parametrize(("code", "shown"), readme_snippets(), ids=["views", "topics"])
+@pytest.mark.parametrize(("code", "shown"), readme_snippets(), ids=["clusters"])
 def test_the_readme_prints_what_it_shows(code, shown, tmp_path, monkeypatch):
     (tmp_path / "examples").mkdir()
     shutil.copy(ROOT / "examples" / "tickets.csv", tmp_path / "examples")
@@ -96,42 +110,41 @@ def test_the_readme_prints_what_it_shows(code, shown, tmp_path, monkeypatch):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
-    found = printed.getvalue()
-    assert NUMBER.sub("#", found).split() == NUMBER.sub("#", shown).split()
-    # the last digit of a score may differ between processors
-    assert [float(n) for n in NUMBER.findall(found)] == pytest.approx(
-        [float(n) for n in NUMBER.findall(shown)], abs=0.05
-    )
+    assert prints_the_same(shown, printed.getvalue())
 
 
-def test_the_readme_reports_the_same_topics_from_the_command_line(tmp_path, monkeypatch):
-    text = README.read_text(encoding="utf-8")
-    commands = [line.split()[1:] for line in text.splitlines() if line.startswith("    coview ") and "tickets" in line]
-    assert [command[0] for command in commands] == ["fit", "edit", "edit", "report"]
+def commands_of(page: Path) -> list[list[str]]:
+    """Commands of a page on the table of the checkout, or on what they made of it; those that serve are left out."""
+    lines = "\n".join(fences(page.read_text(encoding="utf-8"), "console")).replace("\\\n", " ").splitlines()
+    commands = [shlex.split(line, comments=True)[2:] for line in lines if line.startswith("$ coview ")]
+    return [command for command in commands if command[0] not in SERVING and "tickets" in " ".join(command)]
+
+
+@pytest.mark.parametrize("page", [page for page in (README, *PAGES) if commands_of(page)], ids=lambda path: path.stem)
+def test_commands_run(page, tmp_path, monkeypatch):
     (tmp_path / "examples").mkdir()
     shutil.copy(ROOT / "examples" / "tickets.csv", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    for command in commands:
+    for command in commands_of(page):
         ran = CliRunner().invoke(app, command)
         assert ran.exit_code == 0, ran.output
-    assert inspect(load("tickets.coview")).group_names == ["payment", "battery", "sign-in", "delivery"]
-    assert "sign-in" in Path("tickets.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT / "docs")))
-def test_pages_print_what_they_show(page):
+def test_pages_print_what_they_show(page, monkeypatch):
+    monkeypatch.chdir(ROOT)  # pages read examples/tickets.csv
     blocks = [block for block in fences(page.read_text(encoding="utf-8"), "python") if ">>>" in block]
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page.name, str(page), 0)
     report = io.StringIO()
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    runner = doctest.DocTestRunner(Checker(), optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     runner.run(test, out=report.write)
     assert runner.failures == 0, report.getvalue()
 
 
-def test_the_guide_has_examples():
-    guide = [page for page in PAGES if page.parent.name == "guide" and page.name != "index.md"]
-    assert len(guide) >= 6
-    assert all(">>>" in page.read_text(encoding="utf-8") for page in guide)
+def test_links_between_pages_lead_somewhere():
+    for page in [README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *PAGES]:
+        for target in re.findall(r"\]\((?!https?:|#|/)([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
