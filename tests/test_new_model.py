@@ -13,11 +13,13 @@ import pytest
 
 from coview import CrossModalRetriever, catalog, compare, inspect, load, make_report, save, write_views
 from coview.datasets import make_topic_views
+from coview.testing import check_estimator
 
 CLUSTERER = '''
 """Clusters of the objects nearest to a few that are drawn at random; answers by scikit-learn's conventions alone."""
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClusterMixin
 
 from coview.base import MultiViewEstimator
@@ -33,7 +35,7 @@ class NearestDraws(ClusterMixin, MultiViewEstimator):
     def fit(self, X, y=None):
         views = self._fit_views(X)
         rows = np.random.default_rng(self.random_state).choice(len(views), self.n_clusters, replace=False)
-        self.cluster_centers_ = {view: matrix[rows].toarray() for view, matrix in views.items()}
+        self.cluster_centers_ = {view: sparse.csr_array(matrix)[rows].toarray() for view, matrix in views.items()}
         self.labels_ = self.predict(X)
         return self
 
@@ -58,7 +60,7 @@ class MeanClassifier(ClassifierMixin, MultiViewEstimator):
         views = self._fit_views(X)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.coef_ = {
-            view: np.vstack([matrix[codes == k].toarray().mean(axis=0) for k in range(len(self.classes_))])
+            view: np.vstack([np.asarray(matrix[codes == k].mean(axis=0)).ravel() for k in range(len(self.classes_))])
             for view, matrix in views.items()
         }
         return self
@@ -66,10 +68,12 @@ class MeanClassifier(ClassifierMixin, MultiViewEstimator):
     def predict_proba(self, X):
         views = self._new_views(X)
         scores = sum(matrix @ self.coef_[view].T for view, matrix in views.items())
-        return scores / np.maximum(scores.sum(axis=1, keepdims=True), 1e-12)
+        shares = scores / np.maximum(scores.sum(axis=1, keepdims=True), 1e-12)
+        return shares.astype(next(views.values()).dtype)
 
     def predict(self, X):
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        codes = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[codes]
 '''
 
 TOPICS = '''
@@ -102,7 +106,8 @@ class FactorTopics(TransformerMixin, MultiViewEstimator):
 
     def transform(self, X):
         views = self._new_views(X)
-        return shares_of(sum(matrix @ self.topic_feature_[view].T for view, matrix in views.items()))
+        shares = shares_of(sum(matrix @ self.topic_feature_[view].T for view, matrix in views.items()))
+        return shares.astype(next(views.values()).dtype)
 
     def _inspect(self):
         labels = list(range(self.n_components))
@@ -194,6 +199,10 @@ def test_a_new_model_is_known_everywhere(model, data, tmp_path):
     assert model.__name__ in page and "words" in page and "links" in page
     strongest = inspection.feature_names("words")[inspection.features("words")[0].argmax()]
     assert strongest in page
+
+
+def test_a_new_model_keeps_the_contract(model):
+    check_estimator(model(random_state=0) if "random_state" in model().get_params() else model())
 
 
 def test_a_new_model_is_explored_over_http(model, data):

@@ -135,7 +135,8 @@ def test_few_functions_share_a_name():
 
 def test_attributes_are_guessed_at_the_borders_only():
     # of foreign objects that come in; what a fitted model says is asked by `inspect`
-    calls = (node.func for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.Call))
+    trees = [tree for module, tree in TREES.items() if module != "coview.testing"]  # it checks models of others
+    calls = (node.func for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call))
     assert sum(isinstance(called, ast.Name) and called.id in ("hasattr", "getattr") for called in calls) < 100
 
 

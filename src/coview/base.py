@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier, is_clusterer
+from sklearn.exceptions import NotFittedError
 
 from coview.engines.protocol import floating_type
 from coview.exceptions import ViewsError
@@ -194,6 +195,8 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
 
     def _new_views(self, X: Any) -> Any:
         """Return the views to predict on, some or all of the fitted ones, with columns matched to those of the fit."""
+        if "view_names_" not in vars(self):
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet. Call fit first.")
         plain = is_plain(X)
         if plain:
             if len(self.view_names_) > 1:

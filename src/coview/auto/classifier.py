@@ -328,7 +328,6 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         call, too, where these link to each other. With an ontology the probabilities of its leaves sum to one, and
         every other label has the sum of the leaves below it.
         """
-        check_is_fitted(self, "estimators_")
         views = self._new_views(X)
         if self.ontology is not None:
             levels = self._levels()
@@ -363,7 +362,6 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 
         A view that no candidate looks at is not there.
         """
-        check_is_fitted(self, "estimators_")
         views = self._new_views(X)
         used = self._opinions(dict(views.items())) or views.names  # all where none is used
         return self._opinions({name: self.predict_labels(views.select(name)) for name in used})

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from coview.auto.number import COLUMNS, OBJECTS_PER_CLUSTER, compare_numbers
 from coview.auto.preparation import SCALING, join_tokens, preparation, prepared, token_weights, view_scalings
@@ -417,7 +416,6 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         return np.where(total > 0, placed / np.where(total > 0, total, 1.0), 1 / memberships.shape[1])
 
     def _memberships(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "voters_")
         views = self._new_views(X)
         ready = prepared(views, self._smoothing_steps())
         lost = views.present.any(axis=1)

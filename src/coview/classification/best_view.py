@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import silhouette_score
 from sklearn.model_selection import cross_val_score
-from sklearn.utils.validation import check_is_fitted
 
 from coview.classification.wrapper import SingleViewWrapper, in_type_of
 from coview.exceptions import ViewsError
@@ -182,7 +181,6 @@ class BestView(SingleViewWrapper):
     # -- predicting
 
     def _apply(self, method: str, X: Any) -> Any:
-        check_is_fitted(self, "estimators_")
         views = self._new_views(X)
         supervised = is_classifier(self) or is_regressor(self)
         ranked = (

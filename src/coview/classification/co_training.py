@@ -14,7 +14,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.classification.naive_bayes import average_posteriors, compute_class_probabilities
@@ -182,7 +181,6 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Compute the combined posteriors (n_objects, n_classes) from some or all of the fitted views."""
-        check_is_fitted(self, "estimators_")
         views = self._new_views(X)
         posteriors = self._posteriors(views)
         if not posteriors:
@@ -193,7 +191,6 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
 
     def predict_proba_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Compute the posterior from each view alone, but those of weight 0."""
-        check_is_fitted(self, "estimators_")
         views = self._new_views(X)
         return {name: in_type_of(views, part) for name, part in self._opinions(self._posteriors(views)).items()}
 

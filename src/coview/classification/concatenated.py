@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from coview.classification.wrapper import SingleViewWrapper, in_type_of
 from coview.inspection import Features, Inspection, describe
@@ -132,7 +131,6 @@ class ConcatenatedViews(SingleViewWrapper):
     # -- pieces
 
     def _apply(self, method: str, X: Any) -> Any:
-        check_is_fitted(self, "estimator_")
         views = self._new_views(X)
         rows = for_sklearn(self._concatenated(views), self.estimator_)
         return in_type_of(views, self._ask(self.estimator_, method, rows, "the views side by side"))

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from coview.classification.wrapper import in_type_of
 from coview.clustering.view_graphs import NeighborGraphEstimator, added_up
@@ -224,7 +223,6 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Compute class probabilities from some or all of the fitted views: those of the nearest training objects."""
-        check_is_fitted(self, "memberships_")
         views = self._new_views(X)
         if self.method_ == "concatenated":
             found = self._by_all(views, self.memberships_)

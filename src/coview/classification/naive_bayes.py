@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.engines.held import HeldViews
@@ -279,7 +278,6 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Compute the mean posterior (n_objects, n_classes) over some or all of the fitted views."""
-        check_is_fitted(self, "feature_count_")
         views = self._new_views(X)
         weights = np.array([self.view_weights_[name] for name in views.names])
         return average_posteriors(self._posteriors(views), views.present, weights, np.exp(self.class_log_prior_))
@@ -291,7 +289,6 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
 
     def predict_proba_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Compute the posterior from each view alone but those of weight 0; an object that lacks it has the prior."""
-        check_is_fitted(self, "feature_count_")
         return self._opinions(self._posteriors(self._new_views(X)))
 
     # -- pieces

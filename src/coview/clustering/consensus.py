@@ -20,7 +20,6 @@ from scipy.special import xlogy
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.engines.held import HeldViews
@@ -362,7 +361,6 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self.n_iter_ = len(pattern.objective) - 1
 
     def _memberships(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "cluster_mapping_")
         views = self._new_views(X)
         labels = self._new_labels(views)
         weights = [self._weights()[name] for name in labels]

@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans
-from sklearn.utils.validation import check_is_fitted
 
 from coview.clustering.affinity import Graph, drawn_vectors, leading_vectors, unit_length
 from coview.clustering.view_graphs import NeighborGraphEstimator, added_up
@@ -217,7 +216,6 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the cluster of each object from some or all of the fitted views."""
-        check_is_fitted(self, "cluster_centers_")
         return nearest_center(self._positions(self._new_views(X)), self.cluster_centers_, len(self.part_weights_))
 
     def _positions(self, views: Views) -> np.ndarray:

@@ -23,7 +23,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.cluster import kmeans_plusplus
-from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.exceptions import ParameterError
@@ -197,7 +196,6 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         return np.hstack(parts)
 
     def _cosines(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "cluster_centers_")
         views = self._new_views(X)
         # centers of length 1 over all views, whichever are given: an object has one answer, that of the fit
         centers = np.hstack([self.cluster_centers_[name] for name in views.names])

@@ -19,7 +19,6 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.exceptions import ViewsError
@@ -129,7 +128,6 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
 
     def project(self, X: Any) -> np.ndarray:
         """Project objects into the common space, independently of `transform` in a subclass."""
-        check_is_fitted(self, "projections_")
         return CommonSpace(self.projections_, self.offsets_, self.correlations_).project(self._new_views(X))
 
     def _inspect(self) -> Inspection:

@@ -330,7 +330,6 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         ndarray (n_objects,) for two classes, else (n_objects, n_classes)
             Above zero for ``classes_[1]``, or highest for the predicted class.
         """
-        check_is_fitted(self)
         views = self._new_views(X)
         weights, bias = compute_averages(self._memory)
         votes = np.add.reduce([matrix @ weights[name] for name, matrix in views.items()])
@@ -338,7 +337,6 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
 
     def decision_function_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Compute the scores from each view, in the shape of `decision_function`."""
-        check_is_fitted(self)
         return {name: _public(part) for name, part in score_rows(self._memory, self._new_views(X)).items()}
 
     def predict(self, X: Any) -> np.ndarray:

@@ -224,7 +224,6 @@ class ByView(FamilyMixin):
     @blockwise
     def _mixtures(self, X: Any) -> np.ndarray:
         """Weighted mean of an object's mixtures over the views that it has; even where it has none."""
-        check_is_fitted(self, "topic_feature_")
         views, engine, weights = self._new_views(X), self._engine(X), self._steps().weights
         table = self._tables(views, engine)
         parts = table.reshape(len(table), len(views.names), -1)

@@ -174,7 +174,6 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         values (without the constant -log(2 pi) / 2): it depends on the unit of measurement, and compares models of the
         same views.
         """
-        check_is_fitted(self, "topic_feature_")
         views = self._new_views(X)
         # tasks carry the model with them: without the training rows it is small
         on_cluster = isinstance(views, LazyViews) and views.is_dask
@@ -187,7 +186,6 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
 
         Densities have none: X must hold views of counts alone.
         """
-        check_is_fitted(self, "topic_feature_")
         vectors = [name for name in self._new_views(X).names if name in self._vector_views()]
         if vectors:
             raise ViewsError(
@@ -645,7 +643,6 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     @blockwise
     def _mixtures(self, X: Any) -> np.ndarray:
         """Mixtures of objects by fold-in, from some or all of the fitted views."""
-        check_is_fitted(self, "topic_feature_")
         views = self._new_views(X)
         engine, steps = self._engine(X), self._fitted_steps()
         mixtures = np.full((len(views), steps.width), 1.0 / steps.width, floating_type(views))

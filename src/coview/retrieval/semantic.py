@@ -14,7 +14,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.validation import check_is_fitted
 
 from coview.classification.naive_bayes import average_posteriors, compute_class_probabilities
 from coview.decomposition.cca import MultiViewCCA
@@ -132,7 +131,6 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Compute class probabilities from some or all of the fitted views, averaged over an object's views."""
-        check_is_fitted(self, "classifiers_")
         views, n_classes = self._new_views(X), len(self.classes_)
         by_view = {
             name: compute_class_probabilities(self.classifiers_[name], self._project_view(name, matrix), n_classes)
