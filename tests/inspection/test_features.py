@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -14,10 +15,14 @@ from numpy.testing import assert_allclose
 
 from coview import (
     AutoClassifier,
+    AutoClustering,
     ConsensusClustering,
+    LabelSpreadingClassifier,
     MultiViewPLSA,
+    SpectralClusteringViews,
     Views,
     inspect,
+    load,
     save,
 )
 from coview.inspection import Features
@@ -103,3 +108,24 @@ def test_rows_without_any_feature_do_not_hurt_in_single_precision(tmp_path):
     shares = words / np.maximum(words.sum(axis=1, keepdims=True), 1e-30)
     found = models[0].transduction_
     assert_allclose(means, [shares[found == code].mean(axis=0) for code in (0, 1)], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "model", [AutoClustering(3, random_state=0), SpectralClusteringViews(3, random_state=0), LabelSpreadingClassifier()]
+)
+def test_measurements_are_told_by_deviations_so_that_the_widest_column_does_not_win(model, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rng, target = np.random.default_rng(0), np.arange(90) % 3
+    age = np.array([20.0, 50.0, 80.0])[target] + rng.normal(size=90)
+    size = np.array([1.0, 3.0, 2.0])[target] + 0.05 * rng.normal(size=90)
+    table = pandas.DataFrame({"age": age, "salary": 5_000 + 300 * rng.normal(size=90), "size": size})
+    model.fit(Views(person=table), target)
+    save(model, tmp_path / "model.coview")
+    for each in (model, load(tmp_path / "model.coview")):
+        found = inspect(each)
+        codes = found.training_reading().codes
+        expected = [((table[codes == code] - table.mean()) / table.std(ddof=0)).mean().to_numpy() for code in range(3)]
+        assert_allclose(found.described_features("person").deviations, expected, rtol=1e-6, atol=1e-9)
+        if found.kind == "cluster":
+            young = found.group_names[int(codes[0])]
+            assert "low age" in young and "low size" in young and "salary" not in " ".join(found.group_names)

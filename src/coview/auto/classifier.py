@@ -46,7 +46,7 @@ from coview.exceptions import InterruptedFitWarning
 from coview.inspection import Inspection
 from coview.inspection.adapters import unused_views
 from coview.inspection.choice import describe_accuracy
-from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
+from coview.inspection.features import features_of_means, summarize_groups
 from coview.inspection.known import objects_by_view
 from coview.metrics import expected_calibration_error
 from coview.utils import fitted_state as rules
@@ -172,9 +172,12 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         sparse views are all empty. With an ontology, of the lowest labels with examples, and the answer is that of the
         levels.
     class_means_ : dict of ndarray (n_classes, n_features of the view)
-        Mean of each feature over the objects of a class, rows brought to sum one first: what the classes are about.
+        Mean of each feature over the objects of a class: what the classes are about. Rows are brought to sum one first,
+        but for those of measurements.
     class_frequencies_ : dict of ndarray (n_classes, n_features of the view)
         Share of a class's objects that have the feature.
+    column_moments_ : dict of ndarray (2, n_features of the view)
+        Mean and standard deviation of each column of measurements.
     <shared: fitted views>
 
     See Also
@@ -254,6 +257,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "links_": LINK_EVIDENCE,
         "class_means_": rules.by_view(rules.floats("classes", "features of {view}")),
         "class_frequencies_": rules.by_view(rules.floats("classes", "features of {view}")),
+        "column_moments_": rules.by_view(rules.floats(2, "features of {view}"), some=True),
     }
     _parameters = {
         "links": TEXT | TRUTH | NONE,
@@ -393,7 +397,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             scalings=dict(vars(self).get("scaling_", {})),
             held_out=held_out,
             training=training,
-            _features=lambda view: features_of_means(self.class_means_[view], self.class_frequencies_[view], "class"),
+            _features=lambda view: features_of_means(
+                self.class_means_[view], self.class_frequencies_[view], self.column_moments_.get(view), "class"
+            ),
         )
 
     def _unused_views(self) -> list[str]:
@@ -427,8 +433,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self._fill_table(judged, codes)
         own = self.memberships_.argmax(axis=1)
         self.transduction_ = self.classes_[own]
-        self.class_means_ = cluster_means(views, own, n_classes)
-        self.class_frequencies_ = cluster_frequencies(views, own, n_classes)
+        self.class_means_, self.class_frequencies_, self.column_moments_ = summarize_groups(views, own, n_classes)
         return told
 
     def _find_links(self, views: Views, seed: int) -> str | None:
@@ -595,6 +600,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self.transduction_ = named_labels(levels.lowest(self._training_sets()), self.classes_)
         self.class_means_ = levels.by_label(lambda model: model.class_means_)
         self.class_frequencies_ = levels.by_label(lambda model: model.class_frequencies_)
+        self.column_moments_ = lowest.column_moments_
         return self
 
     def _levels(self) -> LevelPool:

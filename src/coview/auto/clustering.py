@@ -35,7 +35,7 @@ from coview.engines.passes import blockwise
 from coview.engines.protocol import floating_type, over_rows
 from coview.exceptions import InterruptedFitWarning, ViewsError
 from coview.inspection import Inspection, Training, numbered
-from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
+from coview.inspection.features import features_of_means, summarize_groups
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, TEXT, TRUTH, integer
@@ -133,9 +133,12 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         says nothing of the other half, or there are no halves; where another view has structure, it counts little or
         nothing) or "unknown" (nothing shared, and why cannot be told: few objects, or no other view with structure).
     cluster_means_ : dict of ndarray (n_clusters, n_features of the view)
-        Mean of each feature over the objects of a cluster, rows brought to sum one first: what the clusters are about.
+        Mean of each feature over the objects of a cluster: what the clusters are about. Rows are brought to sum
+        one first, but for those of measurements.
     cluster_frequencies_ : dict of ndarray (n_clusters, n_features of the view)
         Share of a cluster's objects that have the feature, of all its objects: features that many have name it.
+    column_moments_ : dict of ndarray (2, n_features of the view)
+        Mean and standard deviation of each column of measurements.
     <shared: fitted views>
 
     See Also
@@ -177,6 +180,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         "preparation_": rules.sequence(rules.estimator(methods=["transform"])),
         "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
         "cluster_frequencies_": rules.by_view(rules.floats("clusters", "features of {view}")),
+        "column_moments_": rules.by_view(rules.floats(2, "features of {view}"), some=True),
     }
     _parameters = {"n_clusters": integer() | NONE, "links": TEXT | TRUTH | NONE}
 
@@ -263,7 +267,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             probabilities=False,  # shares of votes
             _memberships=self._memberships,
             _features=lambda view: features_of_means(
-                self.cluster_means_[view], self.cluster_frequencies_[view], "cluster"
+                self.cluster_means_[view], self.cluster_frequencies_[view], self.column_moments_.get(view), "cluster"
             ),
         )
 
@@ -435,8 +439,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     def _describe(self, some: Views) -> None:
         """Fill what is known of the clusters, by the views of the sample as they were given."""
         codes, k = self.labels_[self.sample_], self.n_clusters_
-        self.cluster_means_ = cluster_means(some, codes, k)
-        self.cluster_frequencies_ = cluster_frequencies(some, codes, k)
+        self.cluster_means_, self.cluster_frequencies_, self.column_moments_ = summarize_groups(some, codes, k)
         own = np.bincount(self.labels_, self.memberships_.max(axis=1), minlength=k)
         self.cluster_votes_ = own / np.maximum(np.bincount(self.labels_, minlength=k), 1)
 

@@ -24,7 +24,7 @@ from coview.classification.wrapper import in_type_of
 from coview.clustering.view_graphs import NeighborGraphEstimator, added_up
 from coview.engines.protocol import few_threads
 from coview.inspection import Inspection
-from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
+from coview.inspection.features import features_of_means, summarize_groups
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import integer, number, one_of
@@ -96,9 +96,12 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
     class_prior_ : ndarray (n_classes,)
         Share of each class among the labels: the answer where no label reaches.
     class_means_ : dict of ndarray (n_classes, n_features of the view)
-        Mean of each feature over the objects of a class, rows brought to sum one first: what the classes are about.
+        Mean of each feature over the objects of a class: what the classes are about. Rows are brought to sum one first,
+        but for those of measurements.
     class_frequencies_ : dict of ndarray (n_classes, n_features of the view)
         Share of a class's objects that have the feature.
+    column_moments_ : dict of ndarray (2, n_features of the view)
+        Mean and standard deviation of each column of measurements.
     n_unreached_ : int
         Training objects that no label reaches.
     method_ : str
@@ -154,6 +157,7 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
         "memberships_": rules.shares("objects", "classes"),
         "class_means_": rules.by_view(rules.floats("classes", "features of {view}")),
         "class_frequencies_": rules.by_view(rules.floats("classes", "features of {view}")),
+        "column_moments_": rules.by_view(rules.floats(2, "features of {view}"), some=True),
         "n_unreached_": rules.count(),
         "method_": rules.choice("concatenated", "sum"),
         "view_weights_": rules.by_view(rules.weight()),
@@ -212,8 +216,7 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
         self.memberships_[guessed] += CERTAIN * (self.class_prior_ - self.memberships_[guessed])
         own = self.memberships_.argmax(axis=1)
         self.transduction_ = self.classes_[own]
-        self.class_means_ = cluster_means(views, own, n_classes)
-        self.class_frequencies_ = cluster_frequencies(views, own, n_classes)
+        self.class_means_, self.class_frequencies_, self.column_moments_ = summarize_groups(views, own, n_classes)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -239,7 +242,9 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
             answer,
             training=replace(answer.training, memberships=self.memberships_),
             view_weights=dict(self.view_weights_),
-            _features=lambda view: features_of_means(self.class_means_[view], self.class_frequencies_[view], "class"),
+            _features=lambda view: features_of_means(
+                self.class_means_[view], self.class_frequencies_[view], self.column_moments_.get(view), "class"
+            ),
         )
 
     def _n_groups(self) -> int:

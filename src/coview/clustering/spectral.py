@@ -34,7 +34,7 @@ from coview.clustering.affinity import Graph, drawn_vectors, leading_vectors, un
 from coview.clustering.view_graphs import NeighborGraphEstimator, added_up
 from coview.engines.protocol import few_threads
 from coview.inspection import Inspection, numbered
-from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
+from coview.inspection.features import features_of_means, summarize_groups
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import number, one_of
@@ -98,9 +98,12 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
     cluster_centers_ : ndarray (n_clusters, columns of the embedding)
         Centers of k-means.
     cluster_means_ : dict of ndarray (n_clusters, n_features of the view)
-        Mean of each feature over the objects of a cluster, rows brought to sum one first: what the clusters are about.
+        Mean of each feature over the objects of a cluster: what the clusters are about. Rows are brought to sum
+        one first, but for those of measurements.
     cluster_frequencies_ : dict of ndarray (n_clusters, n_features of the view)
         Share of a cluster's objects that have the feature, of all its objects: features that many have name it.
+    column_moments_ : dict of ndarray (2, n_features of the view)
+        Mean and standard deviation of each column of measurements.
     part_weights_ : ndarray
         Squared length of each part of a row of the embedding.
     method_ : str
@@ -158,6 +161,7 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
         "cluster_centers_": rules.floats("clusters", "dimensions"),
         "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
         "cluster_frequencies_": rules.by_view(rules.floats("clusters", "features of {view}")),
+        "column_moments_": rules.by_view(rules.floats(2, "features of {view}"), some=True),
         "embedding_": rules.floats("objects", "dimensions"),
         "eigenvalues_": rules.mapping(rules.floats(None)),
         "labels_": rules.integers("objects", below="clusters"),
@@ -210,8 +214,9 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
         self.part_weights_ = np.ones(1)
         with few_threads(len(views), self.n_clusters):
             self._fit_graphs(views, weights, seed)
-        self.cluster_means_ = cluster_means(views, self.labels_, len(self.cluster_centers_))
-        self.cluster_frequencies_ = cluster_frequencies(views, self.labels_, len(self.cluster_centers_))
+        self.cluster_means_, self.cluster_frequencies_, self.column_moments_ = summarize_groups(
+            views, self.labels_, len(self.cluster_centers_)
+        )
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -235,7 +240,7 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
             view_weights=dict(self.view_weights_),
             history=self.history_,
             _features=lambda view: features_of_means(
-                self.cluster_means_[view], self.cluster_frequencies_[view], "cluster"
+                self.cluster_means_[view], self.cluster_frequencies_[view], self.column_moments_.get(view), "cluster"
             ),
         )
 

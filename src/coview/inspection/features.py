@@ -43,6 +43,7 @@ __all__ = [
     "mean_features",
     "rank_features",
     "readable_features",
+    "summarize_groups",
     "top_features",
     "view_features",
 ]
@@ -229,6 +230,8 @@ def is_measured(inspection: Inspection, view: str, views: Views | None) -> bool:
     if views is not None and view in views:
         return holds_measurements(views[view], int(views.present[:, views.names.index(view)].sum()))
     features = inspection.described_features(view)
+    if features is not None and features.deviations is not None:
+        return True
     if features is None or not features.origin.startswith(("center", "mean")):  # coefficients of counts have signs too
         return False
     return bool((features.weights < 0).any())
@@ -289,31 +292,47 @@ def mean_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) 
     return Features(_means(part, codes, n_groups), positive, "mean of the group's objects", frequencies)
 
 
-def _means(matrix: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Mean of every feature over the objects of each group, rows brought to sum one first."""
+def _means(matrix: Any, codes: np.ndarray, n_groups: int, scaled: bool = True) -> np.ndarray:
+    """Mean of every feature over the objects of each group, rows brought to sum one first where they are `scaled`."""
     known = np.flatnonzero(codes >= 0)
     belongs = sparse.csr_array((np.ones(len(known)), (codes[known], known)), shape=(n_groups, len(codes)))
     counts = np.maximum(np.asarray(belongs.sum(axis=1)).reshape(-1, 1), 1)
-    mass = np.asarray(abs(matrix).sum(axis=1)).reshape(-1)
-    scales = np.divide(1, mass, out=np.zeros(len(mass), np.result_type(mass, np.float32)), where=mass > 0)
-    scaled = sparse.dia_array((scales[None], [0]), shape=(len(mass), len(mass))) @ matrix
-    total = belongs @ scaled
+    if scaled:
+        mass = np.asarray(abs(matrix).sum(axis=1)).reshape(-1)
+        scales = np.divide(1, mass, out=np.zeros(len(mass), np.result_type(mass, np.float32)), where=mass > 0)
+        matrix = sparse.dia_array((scales[None], [0]), shape=(len(mass), len(mass))) @ matrix
+    total = belongs @ matrix
     return np.asarray(total.toarray() if sparse.issparse(total) else total) / counts
 
 
-def cluster_frequencies(views: Views, codes: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
-    """Return the share of each group's objects that have a feature, of all its objects, by view.
+def summarize_groups(views: Views, codes: np.ndarray, n_groups: int) -> tuple[dict[str, np.ndarray], ...]:
+    """Return what groups are about by view: means, shares of objects that have a feature, and moments of measurements.
+
+    Means are over the objects of a group that have the view, rows brought to sum one first; of measurements, as they
+    are. The moments of measurements are the mean and the standard deviation of each column over all objects that have
+    the view.
 
     Examples
     --------
-    >>> views = Views(a=np.array([[2, 0], [0, 0], [0, 3]]), present={"a": [True, False, True]})
-    >>> cluster_frequencies(views, np.array([0, 0, 1]), 2)["a"]
-    array([[0.5, 0. ],
-           [0. , 1. ]], dtype=float32)
+    >>> views = Views(a=np.array([[2, 0], [0, 0], [0, 3]]), age=np.array([[20.5], [30.5], [90.5]]))
+    >>> means, frequencies, moments = summarize_groups(views, np.array([0, 0, 1]), 2)
+    >>> means["a"].tolist(), means["age"].tolist(), frequencies["a"].tolist()
+    ([[0.5, 0.0], [0.0, 1.0]], [[25.5], [90.5]], [[0.5, 0.0], [0.0, 1.0]])
+    >>> moments["age"].round().tolist()
+    [[47.0], [31.0]]
     """
     rows = sample_positions(len(views), SAMPLED_OBJECTS)
     some, codes = views[rows], np.asarray(codes)[rows]
-    return {name: _frequencies(matrix, codes, n_groups) for name, matrix in some.items()}
+    means, frequencies, moments = {}, {}, {}
+    for v, (name, matrix) in enumerate(some.items()):
+        have = some.present[:, v]
+        measured = holds_measurements(matrix, int(have.sum()))
+        means[name] = _means(matrix, np.where(have, codes, -1), n_groups, scaled=not measured)
+        frequencies[name] = _frequencies(matrix, codes, n_groups)
+        if measured:
+            known = np.asarray(matrix[have], dtype=np.float64)
+            moments[name] = np.stack([known.mean(axis=0), known.std(axis=0)])
+    return means, frequencies, moments
 
 
 def _frequencies(matrix: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
@@ -343,8 +362,11 @@ def cluster_means(views: Views, codes: np.ndarray, n_groups: int) -> dict[str, n
     }
 
 
-def features_of_means(means: np.ndarray, frequencies: np.ndarray, group: str) -> Features:
-    """Features of groups by what `cluster_means` and `cluster_frequencies` found; `group` is the word for a group."""
+def features_of_means(means: np.ndarray, frequencies: np.ndarray, moments: np.ndarray | None, group: str) -> Features:
+    """Features of groups in a view by what `summarize_groups` found; `group` is the word for a group."""
+    if moments is not None:
+        means = np.where(frequencies.any(axis=1, keepdims=True), means, moments[0])  # of no object, the mean of all
+        return Features(means, False, DEVIATION, deviations=deviations_of(means, *moments))
     positive = bool(means.min(initial=0) >= 0)
     return Features(means, positive, f"mean of the {group}'s objects", frequencies if positive else None)
 
