@@ -37,7 +37,7 @@ def test_numbers_are_those_of_the_metrics():
         assert [table["npmi"][i] for i in rows] == topic_coherence(topics, X, n_features=7).tolist()
         assert [table["c_v"][i] for i in rows] == topic_coherence(topics, X, measure="c_v", n_features=7).tolist()
         assert [table["exclusivity"][i] for i in rows] == topic_exclusivity(topics, n_features=7).tolist()
-        assert table.diversity[view] == topic_diversity(topics, n_features=7)
+        assert table.means[view]["diversity"] == topic_diversity(topics, n_features=7)
         assert table.means[view]["npmi"] == pytest.approx(np.mean([table["npmi"][i] for i in rows]))
     assert table["group"] == ["0", "1", "2"] * 2
     assert "mean NPMI view0" in repr(table)

@@ -60,7 +60,7 @@ def test_quality_is_that_of_inspect(explorer, small, model):
             own = [value for value, each in zip(expected[name], expected["view"]) if each == view]
             np.testing.assert_allclose(rows, own, rtol=1e-3)
             assert means[name] == pytest.approx(np.mean(own), rel=1e-3)
-        assert means["diversity"] == pytest.approx(expected.diversity[view])
+        assert means["diversity"] == pytest.approx(expected.means[view]["diversity"])
 
 
 def test_prevalence_is_that_of_inspect(explorer, small, model, table):

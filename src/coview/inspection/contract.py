@@ -39,8 +39,8 @@ from coview.inspection.known import objects_by_view, rows_with_values, takes_cou
 from coview.inspection.memberships import dense, label_codes, one_hot, shares_of
 from coview.inspection.names import NAMED_BY_FEATURES, characteristic_names, keyed_name, measured_names, own_names
 from coview.inspection.outliers import OutlierTable, find_outliers
-from coview.inspection.prevalence import PrevalenceTable, check_one_column, group_prevalence, named_columns
-from coview.inspection.quality import QualityTable, group_quality
+from coview.inspection.prevalence import group_prevalence, named_columns
+from coview.inspection.quality import group_quality
 from coview.inspection.vectors import GroupExplanation, explain_groups, nearest_in_groups
 from coview.preprocessing.columns import RawTransformer
 from coview.preprocessing.embeddings import EmbeddingViews
@@ -48,7 +48,7 @@ from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed, printable, quantity, short
-from coview.utils.tables import format_html_table
+from coview.utils.tables import ResultTable, format_html_table
 from coview.utils.warn import unwarned
 from coview.validation import base_seed, check_count, check_number
 from coview.views.arrays import for_sklearn
@@ -922,7 +922,7 @@ class Inspection:
         views = self.prepare_views(X)
         return explain_groups(self, views, self._codes_of(views), n_features, n_objects)
 
-    def quality(self, X: Any, *, n_features: int = 10) -> QualityTable:
+    def quality(self, X: Any, *, n_features: int = 10) -> ResultTable:
         """Compute how good each group is to read, view by view: the coherence and exclusivity of its first features.
 
         Features are ranked by their weight, as other libraries do, so that numbers can be compared. Views of vectors
@@ -938,9 +938,9 @@ class Inspection:
 
         Returns
         -------
-        QualityTable
-            A dict of lists, "group", "name", "view", "npmi", "c_v" and "exclusivity", that prints as a table; with
-            the "diversity" of each view, and `means`. See `coview.metrics.topic_coherence`.
+        ResultTable
+            A dict of lists, "group", "name", "view", "npmi", "c_v" and "exclusivity", that prints as a table; `means`
+            has the mean of each number by view, with the "diversity". See `coview.metrics.topic_coherence`.
 
         Examples
         --------
@@ -986,9 +986,7 @@ class Inspection:
         views = self.prepare_views(X)
         return group_hierarchy(self, views, self._codes_of(views, as_fitted=True))
 
-    def prevalence(
-        self, X: Any, by: Any, *, n_bins: int | None = None, confidence: float = 0.95, random_state: Any = 0
-    ) -> PrevalenceTable:
+    def prevalence(self, X: Any, by: Any, *, n_bins: int | None = None) -> ResultTable:
         """Compute how prevalent each group is over time, by a number or by a category, with intervals.
 
         Parameters
@@ -1001,18 +999,15 @@ class Inspection:
         n_bins : int, optional
             Most bins: by default 24 periods of time (days, months, quarters, years, ... as it takes), 8 bins of
             numbers with equally many objects, or 30 categories, the rare ones together. Different dates are in two
-            periods at least, also where the shortest that are not a single one are more than `n_bins`.
-        confidence : float, default=0.95
-            Level of the intervals, by bootstrap over the objects; for more than 2,000 objects in a bin, by the normal
-            distribution of their mean.
-        random_state : int, RandomState or None, default=0
-            Seed of the bootstrap.
+            periods at least.
 
         Returns
         -------
-        PrevalenceTable
+        ResultTable
             A dict of lists that prints as a table: "value" (the bin), "group", "name", "share" (mean membership),
-            "low", "high" and "n_objects".
+            "low" and "high" (its interval at 95 %) and "n_objects". With the `bins` (`kind`, `labels` and `places` on
+            an axis), `shares`, `low` and `high` (bins x groups), the `counts` of objects in each bin, `n_objects` and
+            `n_missing`, those that have no value.
 
         Examples
         --------
@@ -1025,10 +1020,8 @@ class Inspection:
         >>> table.bins.labels, table.shares.shape
         (['2020-05-01', '2021-05-01', '2022-05-01'], (3, 3))
         """
-        check_number("confidence", confidence, least=0.01, most=0.9999)
         if n_bins is not None:
             check_count("n_bins", n_bins, 2)
-        check_one_column(by, X)
         check_same_order(X, by, "by")
         name, values = "value", by
         if isinstance(by, str):
@@ -1037,16 +1030,7 @@ class Inspection:
         memberships = self.memberships(X)
         if memberships is None:
             raise ViewsError(f"{self.name} cannot tell which groups these objects belong to: it has no predict.")
-        return group_prevalence(
-            self.groups,
-            self.group_names,
-            memberships,
-            values,
-            by=name,
-            n_bins=n_bins,
-            confidence=confidence,
-            seed=base_seed(random_state),
-        )
+        return group_prevalence(self.groups, self.group_names, memberships, values, by=name, n_bins=n_bins)
 
     def _check_view(self, view: Any) -> None:
         if not isinstance(view, str) or view not in self.views:

@@ -16,87 +16,49 @@ from coview.inspection.features import readable_features
 from coview.metrics.topics import topic_coherence, topic_diversity, topic_exclusivity
 from coview.utils.messages import quantity
 from coview.utils.sampling import sample_positions
-from coview.utils.tables import ColumnTable
+from coview.utils.tables import ResultTable
 from coview.views.arrays import take_rows
 from coview.views.views import Views
 
 if TYPE_CHECKING:
     from coview.inspection.contract import Inspection
 
-__all__ = ["QualityTable", "group_quality"]
+__all__ = ["NUMBERS", "group_quality"]
+
+NUMBERS = ("npmi", "c_v", "exclusivity")
 
 MOST_OBJECTS = 100_000  # that coherence is counted in
 FEWEST_TOGETHER = 3  # features of an object, of fewer it is no news which occur together
 
 
-class QualityTable(ColumnTable):
-    """Quality of groups: one row per group and view, as a dict of lists.
-
-    Parameters
-    ----------
-    columns : dict of lists
-        "group", "name", "view", "npmi", "c_v" and "exclusivity".
-    diversity : {view: float}
-        Share of distinct features among the first features of all groups.
-
-    Attributes
-    ----------
-    diversity : dict
-        The same.
-    means : dict of dict
-        Mean over the groups of each number, by view, with the diversity.
-
-    Examples
-    --------
-    >>> table = QualityTable({"group": ["0"], "view": ["words"], "npmi": [0.25]}, {"words": 1.0})
-    >>> table.means
-    {'words': {'npmi': 0.25, 'diversity': 1.0}}
-    """
-
-    NUMBERS = ("npmi", "c_v", "exclusivity")
-
-    def __init__(self, columns: dict[str, list[Any]], diversity: dict[str, float]) -> None:
-        super().__init__(columns)
-        self.diversity = diversity
-
-    @property
-    def means(self) -> dict[str, dict[str, float]]:
-        """Mean over the groups of each number, by view, with the diversity."""
-        views, found = np.array(self["view"]), {}
-        for view, diversity in self.diversity.items():
-            known = {name: np.array(self[name], dtype=float)[views == view] for name in self.NUMBERS if name in self}
-            found[view] = {
-                **{name: float(np.nanmean(part)) for name, part in known.items() if np.isfinite(part).any()},
-                "diversity": diversity,
-            }
-        return found
-
-    def _title(self) -> str:
-        parts = (f"{view} {mean['npmi']:.2f}" for view, mean in self.means.items() if "npmi" in mean)
-        coherence = ", ".join(parts)
-        return f"Quality of {quantity(len(set(self['group'])), 'group')}" + (
-            f": mean NPMI {coherence}" if coherence else ""
-        )
-
-
-def group_quality(inspection: Inspection, views: Views, codes: np.ndarray | None, n_features: int) -> QualityTable:
+def group_quality(inspection: Inspection, views: Views, codes: np.ndarray | None, n_features: int) -> ResultTable:
     """Return the quality of a model's groups in objects, as the estimator sees them."""
-    columns: dict[str, list[Any]] = {name: [] for name in ("group", "name", "view", *QualityTable.NUMBERS)}
-    diversity = {}
+    columns: dict[str, list[Any]] = {name: [] for name in ("group", "name", "view", *NUMBERS)}
+    means: dict[str, dict[str, float]] = {}
     for view, features in readable_features(inspection, views, codes).items():
         if view not in views or views.n_features[view] < n_features:
             continue
         weights, occurs = np.maximum(features.weights, 0.0), _occurrences(views, view)
         if _count_features(occurs) < FEWEST_TOGETHER or not len(weights):
             continue
-        columns["group"] += [str(key) for key in inspection.groups]
-        columns["name"] += inspection.group_names
+        found = {
+            name: topic_coherence(weights, occurs, measure=name, n_features=n_features) for name in ("npmi", "c_v")
+        }
+        found["exclusivity"] = topic_exclusivity(weights, n_features=n_features)
+        for name, values in {
+            "group": np.array(inspection.groups),
+            "name": np.array(inspection.group_names),
+            **found,
+        }.items():
+            columns[name] += values.tolist()
         columns["view"] += [view] * len(weights)
-        for measure in ("npmi", "c_v"):
-            columns[measure] += topic_coherence(weights, occurs, measure=measure, n_features=n_features).tolist()
-        columns["exclusivity"] += topic_exclusivity(weights, n_features=n_features).tolist()
-        diversity[view] = topic_diversity(weights, n_features=n_features)
-    return QualityTable(columns, diversity)
+        means[view] = {name: float(np.nanmean(part)) for name, part in found.items() if np.isfinite(part).any()}
+        means[view]["diversity"] = topic_diversity(weights, n_features=n_features)
+    coherence = ", ".join(f"{view} {mean['npmi']:.2f}" for view, mean in means.items() if "npmi" in mean)
+    title = f"Quality of {quantity(len(inspection.groups), 'group')}" + (
+        f": mean NPMI {coherence}" if coherence else ""
+    )
+    return ResultTable(columns, title, means=means)
 
 
 def _occurrences(views: Views, view: str) -> Any:

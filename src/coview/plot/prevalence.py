@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from coview.inspection import inspect
-from coview.inspection.prevalence import PrevalenceTable
 from coview.plot.style import PALETTE, bare, heat, one_panel
 from coview.utils.messages import cut
+from coview.utils.tables import ResultTable
 from coview.validation import check_count
 
 __all__ = ["PrevalenceDisplay"]
@@ -22,7 +22,7 @@ class PrevalenceDisplay:
 
     Parameters
     ----------
-    table : PrevalenceTable
+    table : ResultTable
         What `inspect(model).prevalence(X, by)` returns.
     n_groups : int, default=8
         Groups that are drawn: those whose prevalence differs most from bin to bin.
@@ -46,7 +46,7 @@ class PrevalenceDisplay:
     3
     """
 
-    def __init__(self, table: PrevalenceTable, *, n_groups: int = 8) -> None:
+    def __init__(self, table: ResultTable, *, n_groups: int = 8) -> None:
         self.table, self.n_groups = table, check_count("n_groups", n_groups)
         spread = np.ptp(table.shares, axis=0)
         self.drawn = sorted(np.argsort(-spread, kind="stable")[:n_groups].tolist())
@@ -59,7 +59,6 @@ class PrevalenceDisplay:
         by: Any,
         *,
         n_bins: int | None = None,
-        confidence: float = 0.95,
         n_groups: int = 8,
         ax: Any = None,
     ) -> PrevalenceDisplay:
@@ -75,14 +74,12 @@ class PrevalenceDisplay:
             A date, a number or a category of each object, or a column of the table.
         n_bins : int, optional
             Most bins.
-        confidence : float, default=0.95
-            Level of the intervals.
         n_groups : int, default=8
             Groups that are drawn: those whose prevalence differs most from bin to bin.
         ax : matplotlib Axes, optional
             Where to draw.
         """
-        return cls(inspect(model).prevalence(X, by, n_bins=n_bins, confidence=confidence), n_groups=n_groups).plot(ax)
+        return cls(inspect(model).prevalence(X, by, n_bins=n_bins), n_groups=n_groups).plot(ax)
 
     def plot(self, ax: Any = None) -> PrevalenceDisplay:
         """Draw lines with their intervals, or a heat map of categories.

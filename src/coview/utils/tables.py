@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from coview.utils.messages import cut, printable
 
-__all__ = ["ColumnTable", "format_html_table", "format_text_table"]
+__all__ = ["ColumnTable", "ResultTable", "format_html_table", "format_text_table"]
 
 WIDEST = 60  # letters of a cell as text
 FLOATING = (float, np.floating)
@@ -89,6 +89,48 @@ class ColumnTable(dict[str, list[Any]]):
         cells = {name: [_cell(value) for value in column] for name, column in self.items()}
         shown = {name: column for name, column in cells.items() if any(column)}
         return list(shown), [list(row) for row in zip(*shown.values())]
+
+
+class ResultTable(ColumnTable):
+    """Columns with a title, and facts about the whole as attributes.
+
+    Parameters
+    ----------
+    columns : dict of lists
+        The columns.
+    title : str
+        Title of the printed table.
+    shown : tuple of (names of columns, rows of texts), optional
+        What is printed; by default the columns.
+    **facts
+        Attributes.
+
+    Examples
+    --------
+    >>> table = ResultTable({"group": ["0", "1"]}, "2 groups", n_objects=5)
+    >>> table.n_objects
+    5
+    """
+
+    def __init__(
+        self,
+        columns: dict[str, list[Any]],
+        title: str,
+        shown: tuple[list[str], list[list[str]]] | None = None,
+        **facts: Any,
+    ) -> None:
+        super().__init__(columns)
+        vars(self).update(facts, title=title, shown=shown)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def _title(self) -> str:
+        return self.title
+
+    def _shown(self) -> tuple[list[str], list[list[str]]]:
+        return super()._shown() if self.shown is None else self.shown
 
 
 def _same(ours: Any, theirs: Any) -> bool:

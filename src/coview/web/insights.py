@@ -15,10 +15,9 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection
 from coview.inspection.hierarchy import group_hierarchy
 from coview.inspection.prevalence import group_prevalence
-from coview.inspection.quality import QualityTable, group_quality
+from coview.inspection.quality import NUMBERS, group_quality
 from coview.utils.messages import listed
 from coview.utils.warn import unwarned
-from coview.validation import base_seed
 from coview.views.views import Views
 from coview.web.groups import Groups
 from coview.web.object_map import ObjectMap
@@ -77,15 +76,15 @@ class Insights:
         if objects is None:
             raise ViewsError("The quality of groups is judged by objects. Start the explorer with data.")
         table = group_quality(model, objects, self._groups.reading(kind).codes, N_FEATURES)
-        names, numbers = self._groups.names(kind), QualityTable.NUMBERS
+        names = self._groups.names(kind)
         by_group: list[dict[str, Any]] = [{} for _ in names]
         for i, view in enumerate(table["view"]):
-            by_group[i % len(names)][view] = {name: _number(table[name][i]) for name in numbers}
+            by_group[i % len(names)][view] = {name: _number(table[name][i]) for name in NUMBERS}
         return {
             "kind": kind,
             "n_features": N_FEATURES,
             "views": [
-                {"name": view, **{name: _number(means.get(name)) for name in (*numbers, "diversity")}}
+                {"name": view, **{name: _number(means.get(name)) for name in (*NUMBERS, "diversity")}}
                 for view, means in table.means.items()
             ],
             "groups": [{"index": k, "name": name, "views": by_group[k]} for k, name in enumerate(names)],
@@ -122,7 +121,7 @@ class Insights:
         values = self._service.column(by, self._service.lists)
         names = self._groups.names(kind)
         with unwarned():  # what is left out is told on the page
-            found = group_prevalence(model.groups, names, memberships, values, by=by, seed=base_seed(0))
+            found = group_prevalence(model.groups, names, memberships, values, by=by)
         return {
             "kind": kind,
             "columns": self.columns,
