@@ -586,7 +586,7 @@ def test_a_view_of_noise_is_named(run, tmp_path):
     words += ["-o", tmp_path / "m"]
     code, out, error = run(*words)
     assert code == 0, error
-    assert "In view 'hum' no clear structure was found" in " ".join(out.replace("│", " ").split())
+    assert "No clear structure was found in 'hum'" in " ".join(out.replace("│", " ").split())
     found = json.loads(run(*words, "--json")[1])["relations"]
     assert found == {"view0": "shares", "view1": "shares", "hum": "noise"}
     assert "hum: numbers, each column divided by its standard deviation" in " ".join(out.replace("│", " ").split())

@@ -95,9 +95,7 @@ def test_a_fit_warns_of_rows_in_another_order_and_of_nothing_else(tmp_path):
     answer = inspect(model)
     assert "rows" not in describe_choice(answer.candidates, {}, answer.relations, votes=answer.votes)
     arrays["tags"] = arrays["tags"][rng.permutation(120)]
-    with pytest.warns(
-        UserWarning, match="View 'tags' has structure of its own, but shares nothing with the other"
-    ) as told:
+    with pytest.warns(UserWarning, match="View 'tags' has structure, but shares nothing with the other") as told:
         model = AutoClustering(4, random_state=0).fit(Views(arrays))
     assert [one.filename for one in told] == [__file__]
     assert str(told[0].message) in unescape(model.report().html)

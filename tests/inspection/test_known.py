@@ -49,16 +49,6 @@ def test_predict_warns_once_how_many_objects_are_unknown_and_what_they_get(model
     ]
 
 
-def test_empty_objects_are_told_from_those_of_unknown_words():
-    model = make_pipeline(TextViews(), MultiViewNaiveBayes()).fit(TEXTS, KINDS)
-    with pytest.warns(UnknownObjectsWarning, match="empty") as heard:
-        model.predict({"body": ["a fox", None, "zebra"], "title": ["zebra", None, None]})
-    assert [str(each.message) for each in heard] == [
-        "1 of 3 objects has no feature known to the model (2): it predicts 'land' for it, whatever it is. "
-        "1 of 3 objects is empty in all views (1): the model predicts 'land' for it, whatever it is."
-    ]
-
-
 def test_the_warning_names_objects_by_their_ids_and_stands_where_predict_is_called():
     X = Views(words=sparse.csr_array(np.eye(4, dtype=int)), ids=list("abcd"))
     model = SphericalKMeans(2, random_state=0).fit(X)

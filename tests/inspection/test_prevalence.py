@@ -203,9 +203,7 @@ def test_dates_of_one_month_are_days_and_those_of_one_day_one_bin():
     assert make_bins(["2025-03-01"] * 9, 9, n_bins=2).labels == ["2025-03-01"]
 
 
-@pytest.mark.parametrize(
-    ("n_groups", "words"), [(6, None), (7, "; 1 group not shown"), (8, "; 2 groups not shown")]
-)
+@pytest.mark.parametrize(("n_groups", "words"), [(6, None), (7, "; 1 group not shown"), (8, "; 2 groups not shown")])
 def test_a_printed_table_says_how_many_groups_it_leaves_out(n_groups, words):
     names = [f"topic {g}" for g in range(n_groups)]
     text = repr(group_prevalence(range(n_groups), names, np.eye(n_groups), ["a"] * n_groups))

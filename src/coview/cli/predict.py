@@ -100,7 +100,6 @@ def _predict(fitted: Inspection, X: Any, proba: bool) -> dict[str, Any]:
 
     from coview.inspection import NAMED_BY_FEATURES
     from coview.inspection.known import describe_unknown
-    from coview.views.views import Views
 
     report_absent_views(fitted.front, X, "predicted")
     tell("predicting")
@@ -113,9 +112,8 @@ def _predict(fitted: Inspection, X: Any, proba: bool) -> dict[str, Any]:
         shares = fitted.memberships(prepared, prepared=True)
         assert shares is not None  # they are what has probabilities
         columns.update({f"p_{name}": shares[:, j] for j, name in enumerate(fitted.keyed_names)})
-    given = prepared.present.any(axis=1) if isinstance(prepared, Views) else True
     ids = ids_of(X, fitted.id_column)
-    warning = describe_unknown(known, range(len(labels)) if ids is None else ids, labels, given)
+    warning = describe_unknown(known, range(len(labels)) if ids is None else ids, labels)
     if warning is not None:
         print(f"coview: {printable(warning)}", file=sys.stderr)
     return {**columns, "known": known}
@@ -158,7 +156,7 @@ def _find_outliers(
         columns = {"outlier": found.scores < found.threshold, "score": found.scores, "p_value": found.p_values}
         return list(range(len(found.scores))), columns
     if not found.exceeds_chance:
-        warn_user(f"{found.describe()}.", UserWarning)
+        warn_user(f"{found.about}.", UserWarning)
     return list(found["row"]), {name: part for name, part in found.items() if name not in ("row", "id")}
 
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from coview.utils.messages import listed, printable, quantity
 
 __all__ = [
@@ -19,7 +17,6 @@ __all__ = [
     "describe_number",
     "describe_relations",
     "describe_scaling",
-    "describe_views_alone",
     "describe_votes",
     "links_used",
     "of_lowest_level",
@@ -49,30 +46,23 @@ def describe_scaling(scaling: str) -> str:
 
 
 def describe_votes(votes: Mapping[str, Any]) -> str:
-    r"""Return what clusters were found by, and how sure they are.
+    """Return what clusters were found by, and how sure they are.
 
     Parameters
     ----------
     votes : dict
-        The `votes` of an inspection.
+        The votes of an inspection.
 
     Examples
     --------
-    >>> votes = {"by_views": 20, "by_tokens": 20, "share": 0.93, "by_cluster": [0.98, 0.71]}
-    >>> print(describe_votes(votes).replace(": ", ":\n").replace("; ", ";\n"))
-    40 clusterings of graphs of nearest neighbors voted, half of which count every view alike and half every token:
-    an object has its cluster by 93 % of the votes in the mean;
-    the surest cluster is 0 (98 %), the least sure 1 (71 %).
+    >>> votes = {"by_views": 20, "by_tokens": 20, "share": 0.93}
+    >>> describe_votes(votes)
+    '40 clusterings of graphs of nearest neighbors voted: an object has its cluster by 93 % of the votes in the mean.'
     """
-    count = votes["by_views"] + votes["by_tokens"]
-    halves = ", half of which count every view alike and half every token" if votes["by_tokens"] else ""
-    share = f"an object has its cluster by {100 * votes['share']:.0f} % of the votes in the mean"
-    text = f"{count} clusterings of graphs of nearest neighbors voted{halves}: {share}"
-    sure = votes["by_cluster"]
-    if max(sure) - min(sure) < SHOWN:
-        return f"{text}."
-    high, low = (f"{pick(range(len(sure)), key=sure.__getitem__)} ({100 * pick(sure):.0f} %)" for pick in (max, min))
-    return f"{text}; the surest cluster is {high}, the least sure {low}."
+    return (
+        f"{votes['by_views'] + votes['by_tokens']} clusterings of graphs of nearest neighbors voted: an object has its "
+        f"cluster by {_percent(votes['share'])} of the votes in the mean."
+    )
 
 
 def describe_links(links: Mapping[str, Any]) -> str:
@@ -104,31 +94,18 @@ def links_used(links: Mapping[str, Any]) -> bool:
 
 
 def describe_candidates(candidates: Mapping[str, list[Any]]) -> str:
-    """Return the methods with a weight in one line, the heaviest first, and how many have hardly any or none.
+    """Return the heaviest methods in one line, and how many have no weight.
 
     Examples
     --------
     >>> describe_candidates({"name": ["latent", "topics", "graph"], "weight": [0.2, 0.8, 0.0]})
     'topics 0.80, latent 0.20; 1 without weight'
-    >>> describe_candidates({"name": ["latent", "topics"], "weight": [1.0, 1e-6]})
-    'latent 1.00; 1 below 0.005'
-
-    Where all weights are small, the heaviest methods are named still:
-
-    >>> describe_candidates({"name": list(map(str, range(300))), "weight": [1 / 300] * 300})[-25:]
-    '9 0.0033; 290 below 0.005'
     """
-    weights = list(zip(candidates["name"], candidates["weight"]))
-    positive = sorted((each for each in weights if each[1] > 0), key=lambda each: -each[1])
-    used = [each for each in positive if each[1] >= SHOWN]
-    named = [f"{printable(name)} {weight:.2f}" for name, weight in used]
-    if not used:
-        used = positive[:MOST]
-        named = [f"{printable(name)} {weight:.2g}" for name, weight in used]
-    line = ", ".join([*named[:MOST], *(["..."] if len(named) > MOST else [])])
-    small, without = len(positive) - len(used), len(weights) - len(positive)
-    rest = [f"{small} below {SHOWN}"] * (small > 0) + [f"{without} without weight"] * (without > 0)
-    return "; ".join([*([line] if line else []), ", ".join(rest)] if rest else [line])
+    ranked = sorted(zip(candidates["weight"], candidates["name"]), key=lambda each: -each[0])
+    used = [f"{printable(name)} {weight:.2f}" for weight, name in ranked if weight > 0]
+    line = ", ".join([*used[:MOST], *(["..."] if len(used) > MOST else [])])
+    without = len(ranked) - len(used)
+    return "; ".join([part for part in (line, f"{without} without weight" if without else "") if part])
 
 
 def of_lowest_level(candidates: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
@@ -162,7 +139,7 @@ def describe_accuracy(held_out: Mapping[str, Any]) -> str:
     """
     share, n_labels = held_out["accuracy"], int(held_out["n_labels"])
     lone = "too many classes have one label, which cannot be held out" if n_labels else "too few labels to hold out"
-    said = f"{share:.2f}" if _known(share) else f"not known: {lone}"
+    said = f"not known: {lone}" if _unknown(share) else f"{share:.2f}"
     interval = f"{held_out['low']:.2f} to {held_out['high']:.2f} at 95 %, {quantity(n_labels, 'held-out label')}"
     return f"{said} ({interval})" if n_labels else said
 
@@ -195,56 +172,40 @@ def describe_choice(
     Examples
     --------
     >>> table = {"name": ["graph", "centers", "topics"], "weight": [0.8, 0.2, 0.0], "accuracy": [0.71, 0.66, 0.52]}
-    >>> describe_choice(table).split("(")[0]
-    'Of 3 methods the answer is made by graph '
-    >>> describe_choice(table).split(". ")[1]
-    'The best of the others is topics, which finds 52 % of the held-out labels.'
+    >>> describe_choice(table)
+    'Of 3 methods the answer is made by graph (weight 0.80, accuracy 71 %), centers (weight 0.20, accuracy 66 %).'
+    >>> describe_choice(table, accuracy_by_view={"words": 0.9, "image": 0.31})[-64:]
+    ' From one view alone the accuracy is 90 % (words), 31 % (image).'
     """
-    sentences = [*([describe_votes(votes)] if votes else []), *_describe_methods(candidates)]
-    if not sentences:
+    if not candidates and not votes:
         return ""
-    return " ".join(
-        [
-            *sentences,
-            *([describe_number(numbers)] if numbers and numbers.get("n_clusters") else []),
-            *describe_relations(relations or {}),
-            *([f"The accuracy of the whole is {describe_accuracy(held_out)}."] if held_out else []),
-            *([describe_views_alone(accuracy_by_view)] if accuracy_by_view else []),
-        ]
+    rows = (
+        sorted(zip(*(candidates[name] for name in ("weight", "name"))), key=lambda row: -row[0]) if candidates else []
     )
+    known = dict(zip(candidates.get("name", ()), candidates.get("accuracy", ())))
+    used = [
+        f"{name} (weight {weight:.2f}{'' if _unknown(known.get(name)) else f', accuracy {_percent(known[name])}'})"
+        for weight, name in rows
+        if weight >= SHOWN
+    ]
+    by_view = ", ".join(f"{_percent(share)} ({view})" for view, share in (accuracy_by_view or {}).items())
+    sentences = [
+        describe_votes(votes) if votes else "",
+        f"Of {quantity(len(rows), 'method')} the answer is made by {', '.join(used)}." if used else "",
+        describe_number(numbers) if numbers and numbers.get("n_clusters") else "",
+        *describe_relations(relations or {}),
+        f"The accuracy of the whole is {describe_accuracy(held_out)}." if held_out else "",
+        f"From one view alone the accuracy is {by_view}." if by_view else "",
+    ]
+    return " ".join(filter(None, sentences))
 
 
-def _describe_methods(candidates: Mapping[str, list[Any]]) -> list[str]:
-    """Return a sentence on the methods with a weight, and one on the best of the others."""
-    rows = [dict(zip(candidates, cells)) for cells in zip(*candidates.values())]
-    used = sorted((row for row in rows if row["weight"] >= SHOWN), key=lambda row: -row["weight"])
-    if not used:
-        return []
-
-    def found(row: Mapping[str, Any], which: str) -> str:
-        share = row.get("accuracy")
-        return "" if share is None or np.isnan(share) else f", {which}finds {100 * share:.0f} % of the held-out labels"
-
-    parts = [f"{row['name']} (weight {row['weight']:.2f}{found(row, '')})" for row in used]
-    sentences = [f"Of {quantity(len(rows), 'method')} the answer is made by {', '.join(parts)}."]
-    rest = [row for row in rows if row not in used and found(row, "")]
-    if rest:
-        best = max(rest, key=lambda row: row["accuracy"])
-        sentences.append(f"The best of the others is {best['name']}{found(best, 'which ')}.")
-    return sentences
+def _unknown(value: float | None) -> bool:
+    return value is None or value != value
 
 
-def describe_views_alone(accuracy_by_view: Mapping[str, float]) -> str:
-    """Return how many held-out labels are found from one view alone.
-
-    Examples
-    --------
-    >>> describe_views_alone({"words": 0.9, "image": 0.31})
-    'From one view alone 90 % of the held-out labels are found by words, 31 % by image.'
-    """
-    (first, share), *others = accuracy_by_view.items()
-    head = f"From one view alone {share:.0%} of the held-out labels are found by {first}".replace("%", " %")
-    return ", ".join([head, *(f"{100 * share:.0f} % by {name}" for name, share in others)]) + "."
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def describe_misaligned(relations: Mapping[str, list[Any]]) -> str:
@@ -254,18 +215,16 @@ def describe_misaligned(relations: Mapping[str, list[Any]]) -> str:
     --------
     >>> describe_misaligned({"view": ["a", "b", "c"], "verdict": ["shares", "shares", "noise"]})
     ''
-    >>> describe_misaligned({"view": ["a", "b", "c"], "verdict": ["shares", "shares", "alone"]}).split(":")[0]
-    "View 'c' has structure of its own, but shares nothing with the other views"
+    >>> describe_misaligned({"view": ["a", "b", "c"], "verdict": ["shares", "shares", "alone"]}).split(".")[0]
+    "View 'c' has structure, but shares nothing with the other views"
     """
     alone = _views_that(relations, "alone")
     if not alone:
         return ""
-    one = len(alone) == 1
+    has, shares = ("has", "shares") if len(alone) == 1 else ("have", "share")
     return (
-        f"View{'' if one else 's'} {listed(alone)} {'has' if one else 'have'} structure of "
-        f"{'its' if one else 'their'} own, but {'shares nothing with the other views' if one else 'share nothing'}: "
-        f"objects that are near each other in one view are not in another, beyond chance. Are the rows of "
-        f"{'this view' if one else 'these views'} in the same order as those of the others?"
+        f"View{'s' * (len(alone) > 1)} {listed(alone)} {has} structure, but {shares} nothing with the other views. "
+        "Are the rows in the same order as those of the others?"
     )
 
 
@@ -275,16 +234,13 @@ def describe_relations(relations: Mapping[str, list[Any]]) -> list[str]:
     Examples
     --------
     >>> describe_relations({"view": ["a", "b", "c"], "verdict": ["shares", "shares", "noise"]})
-    ["In view 'c' no clear structure was found: neither shared with another view nor between its columns."]
+    ["No clear structure was found in 'c', neither shared with another view nor between its columns."]
     """
     noise, sentence = _views_that(relations, "noise"), describe_misaligned(relations)
-    sentences = [sentence] if sentence else []
-    if noise:
-        which, its = (f"view {noise[0]!r}", "its") if len(noise) == 1 else (f"views {listed(noise)}", "their")
-        sentences.append(
-            f"In {which} no clear structure was found: neither shared with another view nor between {its} columns."
-        )
-    return sentences
+    nothing = (
+        f"No clear structure was found in {listed(noise)}, neither shared with another view nor between its columns."
+    )
+    return [*([sentence] if sentence else []), *([nothing] if noise else [])]
 
 
 def _views_that(relations: Mapping[str, list[Any]], verdict: str) -> list[str]:
@@ -301,17 +257,14 @@ def describe_number(numbers: Mapping[str, list[Any]]) -> str:
     'Also stable: 2.'
     """
     tried, told = numbers["n_clusters"], numbers["information"]
+    head = f"{len(tried)} numbers of clusters from {min(tried)} to {max(tried)}"
     best = max(range(len(tried)), key=lambda i: told[i])
     if told[best] <= 0:
-        return (
-            f"None of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)} is supported by the data: "
-            "more of the clusters is lost on other objects than found again."
-        )
+        return f"None of {head} is supported by the data: other objects do not fall into the same clusters."
     others = [str(number) for number in stable_numbers(numbers) if number != tried[best]]
     also = f" Also stable: {', '.join(others)}." if others else ""
     return (
-        f"Of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)}, {tried[best]} was chosen: its "
-        f"clusters tell most that is found again on other objects.{also}"
+        f"Of {head}, {tried[best]} was chosen: its clusters are the most informative that other objects have too.{also}"
     )
 
 
@@ -327,7 +280,3 @@ def stable_numbers(numbers: Mapping[str, list[Any]]) -> list[int]:
     around = [min(told), *told, min(told)]
     least = max(max(told) / 2, 0.0)
     return [n for i, n in enumerate(numbers["n_clusters"]) if told[i] > least and told[i] == max(around[i : i + 3])]
-
-
-def _known(value: Any) -> bool:
-    return value is not None and value == value

@@ -38,7 +38,7 @@ from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
 from coview.inspection.memberships import dense, label_codes, one_hot, shares_of
 from coview.inspection.names import NAMED_BY_FEATURES, characteristic_names, keyed_name, measured_names, own_names
-from coview.inspection.outliers import OutlierTable, find_outliers
+from coview.inspection.outliers import find_outliers
 from coview.inspection.prevalence import group_prevalence, named_columns
 from coview.inspection.quality import group_quality
 from coview.inspection.vectors import GroupExplanation, explain_groups, nearest_in_groups
@@ -1041,7 +1041,7 @@ class Inspection:
 
     def outliers(
         self, X: Any, *, reference: Any = None, false_alarm: float = 0.01, random_state: Any = 0
-    ) -> OutlierTable:
+    ) -> ResultTable:
         """Find the objects that no group explains: the likelihood of one half of an object, predicted from the other.
 
         Each object is compared with others of its length, and with objects of that length that the model makes itself
@@ -1054,9 +1054,8 @@ class Inspection:
         X : what the model takes
             The objects, new ones or those of the fit.
         reference : what the model takes, optional
-            Objects that are no outliers, and that the model was not fitted on. With n of them no p-value is below
-            1 / (n + 1): at a rate of 0.01 it takes 99 to call any object an outlier. By default, what is usual among
-            the objects of X themselves.
+            Objects that are no outliers, and that the model was not fitted on. By default, what is usual among the
+            objects of X themselves.
         false_alarm : float, default=0.01
             Share of usual objects that are called outliers by chance, at most.
         random_state : int, RandomState or None, default=0
@@ -1064,10 +1063,11 @@ class Inspection:
 
         Returns
         -------
-        OutlierTable
+        ResultTable
             A dict of lists, the clearest outlier first, that prints as a table: "row", "id", "score", "p_value",
-            "group" and "name" of the group that is nearest, and the score by view; with the `scores` and `p_values` of
-            all objects and the `threshold`.
+            "group" and "name" of the group that is nearest, and the score by view. With the `scores` and `p_values` of
+            all objects (NaN where too little is known), the `threshold`, `exceeds_chance`, `about`, a sentence on
+            that, and `n_noise`, the number of objects in groups that were marked as noise.
 
         Examples
         --------

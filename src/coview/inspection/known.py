@@ -1,8 +1,7 @@
 """Objects that a model knows nothing of, such as a text of new words only: which they are, and a sentence about them.
 
 An object is unknown where it lacks all views, as one of an empty row, and where all values of all its views are 0, in
-the columns that the model was fitted with, as of a text of new words, or the model does not use the views; the sentence
-tells the two apart. Zeros of a
+the columns that the model was fitted with, as of a text of new words, or the model does not use the views. Zeros of a
 sparse matrix are features that an object lacks, and so are all zeros for a model of counts; in a dense matrix of
 measurements 0 is a value like others. A model predicts something for an unknown object nevertheless, always the same:
 `predict` warns of it, the command line and the server say so in their own ways.
@@ -22,7 +21,7 @@ from sklearn.utils import get_tags
 
 from coview.exceptions import UnknownObjectsWarning
 from coview.utils.fitting import is_at_work
-from coview.utils.messages import short
+from coview.utils.messages import quantity, short
 from coview.utils.warn import unwarned, warn_user
 from coview.views.arrays import filled_rows, is_dask_collection
 from coview.views.coerce import as_views
@@ -103,40 +102,23 @@ def objects_by_view(
     return described
 
 
-def describe_unknown(known: Any, ids: Any, labels: Any, given: Any = True, most: int = 5) -> str | None:
+def describe_unknown(known: Any, ids: Any, labels: Any, most: int = 5) -> str | None:
     """Return a sentence about the objects that a model knows nothing of, or None where there are none.
-
-    Those that are not `given`, of which no view is there, have a sentence of their own.
 
     Examples
     --------
     >>> describe_unknown([True, False, True], ["a", "b", "c"], [0, 2, 1])
     "1 of 3 objects has no feature known to the model ('b'): it predicts 2 for it, whatever it is."
-    >>> describe_unknown([True, False, True], ["a", "b", "c"], [0, 2, 1], [True, False, True])
-    "1 of 3 objects is empty in all views ('b'): the model predicts 2 for it, whatever it is."
     """
-    unknown, given = ~np.asarray(known, dtype=bool), np.asarray(given, dtype=bool)
-    kinds = [
-        (np.flatnonzero(unknown & given), ("has", "have"), "no feature known to the model", "it"),
-        (np.flatnonzero(unknown & ~given), ("is", "are"), "empty in all views", "the model"),
-    ]
-    sentences = []
-    for rows, verbs, what, model in kinds:
-        if rows.size:
-            share = f"{len(rows):,} of {len(unknown):,} object{'' if len(unknown) == 1 else 's'}"
-            head = f"{share} {verbs[len(rows) > 1]} {what}"
-            sentences.append(f"{head} ({_named(rows, ids, most)}): {model} predicts {_given_to(rows, labels, most)}.")
-    return " ".join(sentences) or None
-
-
-def _named(rows: np.ndarray, ids: Any, most: int) -> str:
-    return ", ".join(short(ids[row]) for row in rows[:most].tolist()) + (", ..." if len(rows) > most else "")
-
-
-def _given_to(rows: np.ndarray, labels: Any, most: int) -> str:
+    rows = np.flatnonzero(~np.asarray(known, dtype=bool))
+    if not rows.size:
+        return None
+    share = f"{len(rows):,} of {quantity(len(known), 'object')} {'has' if len(rows) == 1 else 'have'}"
+    named = ", ".join(short(ids[row]) for row in rows[:most].tolist()) + (", ..." if len(rows) > most else "")
     values = sorted({short(labels[row]) for row in rows.tolist()})
     predicted = " or ".join(values[:most]) + (" or others" if len(values) > most else "")
-    return f"{predicted} for {'it, whatever it is' if len(rows) == 1 else 'them, whatever they are'}"
+    whom = "it, whatever it is" if len(rows) == 1 else "them, whatever they are"
+    return f"{share} no feature known to the model ({named}): it predicts {predicted} for {whom}."
 
 
 def note_views(views: Any) -> None:
@@ -167,7 +149,7 @@ def warns_of_unknown(predict: Callable[..., Any]) -> Callable[..., Any]:
         known = np.any(list(described.values()), axis=0)
         if not known.all():
             ids = range(len(known)) if views.ids is None else views.ids
-            warn_user(str(describe_unknown(known, ids, labels, views.present.any(axis=1))), UnknownObjectsWarning)
+            warn_user(str(describe_unknown(known, ids, labels)), UnknownObjectsWarning)
         return labels
 
     return predict_and_warn

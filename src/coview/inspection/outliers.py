@@ -23,25 +23,20 @@ model describes no more objects are called outliers than were asked for, of any 
 describes well, the other objects decide.
 
 Without a reference the objects are their own: what is usual is told by the median and the lower quartile of their
-scores, as of a normal distribution, so that outliers among them do not hide each other. With a reference of n objects
-the p-value is (1 + the number of them with a score at most as high) / (n + 1), so that none is below 1 / (n + 1). For
-that, reference objects are scored against the others of them (in folds), as new objects are. The objects of the fit are
-no good reference for others: the model knows them too well. Neither holds for objects much unlike the reference in
-length, nor, without a reference, for weights that are no counts, of which the model can make none.
+scores, as of a normal distribution, so that outliers among them do not hide each other. The objects of the fit are no
+good reference for others: the model knows them too well. p-values are those of a normal distribution. They do not hold
+for objects much unlike the others in length, nor for weights that are no counts, of which the model can make none.
 
 Posts of 20 newsgroups, header and body as views, LinkPLSA with 20 topics of the earlier posts of sci.*, and 10 % of
 posts of rec.* among the later posts of sci.*: area under the curve 0.915, by the largest membership 0.717; on comp.*
 with posts of talk.*, 0.978 and 0.750. With 5 and 10 topics it is 0.909 and 0.910, by the largest membership 0.665 and
 0.667; on comp.* 0.981 and 0.980, and 0.761 and 0.739. At a rate of 1 %, 27 % of the posts of rec.* and 63 % of those of
-talk.* are found, and 0.4 and 0.8 % of the others called outliers; with 500 other posts as the reference 34 and 63 %,
-and 0.7 and 0.5 %. At 5 %, 49 and 85 %, and 2.4 and 2.9 %; with the reference 64 and 92 %, and 5.4 and 5.6 %. All are
-means over three draws of the posts of rec.* and talk.*.
+talk.* are found, and 0.4 and 0.8 % of the others called outliers; at 5 %, 49 and 85 %, and 2.4 and 2.9 %. All are means
+over three draws of the posts of rec.* and talk.*.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -53,7 +48,8 @@ from scipy.stats import binom, norm
 from coview.exceptions import ViewsError
 from coview.inspection.features import Features, is_measured
 from coview.inspection.memberships import dense
-from coview.utils.tables import ColumnTable
+from coview.utils.messages import quantity
+from coview.utils.tables import ResultTable
 from coview.utils.warn import warn_user
 from coview.views.arrays import holds_tokens, split_counts
 from coview.views.views import Views
@@ -61,13 +57,12 @@ from coview.views.views import Views
 if TYPE_CHECKING:
     from coview.inspection.contract import Inspection
 
-__all__ = ["OutlierTable", "find_outliers"]
+__all__ = ["find_outliers"]
 
 SMOOTHING = 0.1  # share of the mean of all groups in what is expected of an object
 AGAINST = 0.5  # how much the likelihood of the mean of all groups counts against that of an object
 FLOOR = 1e-12
 MADE, LONGEST = 4000, 200  # objects that the model makes, and their most tokens
-FOLDS = 10  # of reference objects
 LEAST_OF_LENGTH = 50  # reference objects of like length
 LEAST_APART = 0.2  # of log lengths, for a slope between them
 QUARTILE = 0.6745  # standard deviations from the median of a normal distribution to its quartiles
@@ -79,129 +74,78 @@ SHOWN = 10
 CHANCE = 0.005  # that usual objects look like more outliers than by chance, at each of two levels
 
 
-class OutlierTable(ColumnTable):
-    """Objects that no group explains, the clearest first: one row per outlier, as a dict of lists.
-
-    Parameters
-    ----------
-    columns : dict of lists
-        "row", "id", "score", "p_value", "group", "name", and for each view "score: " and its name.
-    scores : ndarray (n_objects,)
-        Score of every object; low scores are outlying. NaN where too little is known.
-    p_values : ndarray (n_objects,)
-        At most how often a usual object has a score that is as low: of objects of a few tokens, without a reference,
-        it may be far less often. It is at most `false_alarm` where the score is below the threshold. With a reference
-        of n objects it is at least 1 / (n + 1).
-    threshold : float
-        Objects with a lower score are outliers; minus infinity where the reference is too small to tell any.
-    false_alarm : float
-        Share of usual objects that are called outliers by chance, at most.
-    n_noise : int, default=0
-        Objects of groups that were marked as noise, which have no score.
-
-    Attributes
-    ----------
-    scores, p_values, threshold, false_alarm, n_noise
-        The same.
-    exceeds_chance : bool
-        Whether there are more of them, or clearer ones, than among as many usual objects by chance.
-    """
-
-    def __init__(
-        self,
-        columns: dict[str, list[Any]],
-        scores: np.ndarray,
-        p_values: np.ndarray,
-        threshold: float,
-        false_alarm: float,
-        n_noise: int = 0,
-    ) -> None:
-        super().__init__(columns)
-        self.n_noise = n_noise
-        self.scores, self.p_values, self.threshold, self.false_alarm = scores, p_values, threshold, false_alarm
-
-    def _shown(self) -> tuple[list[str], list[list[str]]]:
-        head, rows = super()._shown()
-        return head, rows[:SHOWN]
-
-    @property
-    def exceeds_chance(self) -> bool:
-        """Whether there are more of them, or clearer ones, than among as many usual objects by chance.
-
-        Usual objects have a p-value of at most a in at most a share a of all cases: of n of them, a binomial number.
-        This is true where so many have one of at most `false_alarm`, or a tenth of it, only with a probability of
-        0.005.
-        """
-        known = self.p_values[np.isfinite(self.p_values)]
-        levels = (self.false_alarm, self.false_alarm / 10)
-        return any(binom.sf(np.sum(known <= level) - 1, len(known), level) <= CHANCE for level in levels)
-
-    def describe(self) -> str:
-        """Return how many there are and whether they are more than chance gives, in a sentence."""
-        count, judged = len(self["row"]), int(np.isfinite(self.scores).sum())
-        noun = "outlier" if count == 1 else "outliers"
-        usual = f"chance alone gives {100 * self.false_alarm:.3g} %, about {self.false_alarm * judged:,.0f}"
-        if self.exceeds_chance:
-            return f"{count:,} {noun} among {judged:,} objects; {usual}"
-        return f"No more outliers than by chance: {count:,} of {judged:,} objects are below the threshold; {usual}"
-
-    def _title(self) -> str:
-        unknown = int((~np.isfinite(self.scores)).sum()) - self.n_noise
-        rest = f"; of {unknown:,} more too little is known" if unknown else ""
-        rest += f"; {self.n_noise:,} more are noise" if self.n_noise else ""
-        return f"{self.describe()} (score below {self.threshold:.2f}){rest}"
-
-
 def find_outliers(
     inspection: Inspection, views: Views, reference: Views | None, false_alarm: float, seed: int
-) -> OutlierTable:
+) -> ResultTable:
     """Return the objects that no group of a model explains; see `Inspection.outliers`."""
     profiles = _profiles(inspection, views)
     before, sizes = _fits(inspection, views, profiles, seed)
     fits = _without_noise(inspection, views, before)
-    made = _make_objects(inspection, views, profiles, sizes, seed + 2)
-    made_fits, made_sizes = ({}, {}) if made is None else _fits(inspection, made, profiles, seed + 2)
-    score = partial(_scores, made={view: _describe_made(part, made_sizes[view]) for view, part in made_fits.items()})
-    if reference is None:
-        others, lengths = fits, sizes
-    else:
+    others, lengths = fits, sizes
+    if reference is not None:
         others, lengths = _fits(inspection, reference, profiles, seed + 1)
         others = _without_noise(inspection, reference, others)
     n_known = int(np.isfinite(_mean(others)).sum())
     if not n_known:
         raise ViewsError("No object has enough features to tell outliers: at least two tokens are needed in a view.")
-    if reference is None:
-        if n_known < FEWEST:
-            warn_user(
-                f"{n_known} object{'' if n_known == 1 else 's'} cannot say what is usual, so that outliers among "
-                "them are hardly found. Pass usual objects as reference.",
-                UserWarning,
-            )
-        by_view = score(fits, sizes, fits, sizes)
-        totals, same = _mean(by_view), np.ones(len(views))  # lengths are allowed for
-        scores = _standardized(totals, same, totals, same)
-        if made_fits.keys() == fits.keys():
-            alike = _mean(score(made_fits, made_sizes, made_fits, made_sizes))
-            scores = _describe_made(alike, np.ones(len(alike))).shorten_tail(scores, same)
-        threshold, p_values = float(norm.ppf(false_alarm)), norm.cdf(scores)
-    else:
-        by_view, usual = _cross_scores(score, fits, sizes, others, lengths)
-        scores = _mean(by_view)
-        threshold, p_values = _compare(scores, usual, false_alarm)
-    noise = int((np.isfinite(_mean(before)) & ~np.isfinite(scores)).sum())
+    if n_known < FEWEST:
+        warn_user(
+            f"{quantity(n_known, 'object')} cannot say what is usual, so that outliers are hardly found. Pass more "
+            "usual objects as reference.",
+            UserWarning,
+        )
+    made = _make_objects(inspection, views, profiles, sizes, seed + 2)
+    made_fits, made_sizes = ({}, {}) if made is None else _fits(inspection, made, profiles, seed + 2)
+    score = partial(_scores, made={view: _describe_made(part, made_sizes[view]) for view, part in made_fits.items()})
+    by_view = score(fits, sizes, others, lengths)
+    usual = _mean(by_view if reference is None else score(others, lengths, others, lengths))
+    same = np.ones(len(views))  # lengths are allowed for
+    scores = _standardized(_mean(by_view), same, usual, np.ones(len(usual)))
+    if made_fits.keys() == fits.keys():
+        alike = _mean(score(made_fits, made_sizes, made_fits, made_sizes))
+        scores = _describe_made(alike, np.ones(len(alike))).shorten_tail(scores, same)
+    threshold, p_values = float(norm.ppf(false_alarm)), norm.cdf(scores)
     rows = np.flatnonzero(scores < threshold)
     rows = rows[np.argsort(scores[rows], kind="stable")]
-    columns: dict[str, list[Any]] = {"row": rows.tolist()}
-    if views.ids is not None:
-        columns["id"] = views.ids[rows].tolist()
-    columns |= {"score": scores[rows].tolist(), "p_value": p_values[rows].tolist()}
+    ids = {} if views.ids is None else {"id": views.ids[rows].tolist()}
     codes = inspection.read(views[rows], prepared=True).codes if len(rows) else None
     codes = np.full(len(rows), -1) if codes is None else codes
-    columns["group"] = [inspection.groups[code] if code >= 0 else None for code in codes]
-    columns["name"] = [inspection.group_names[code] if code >= 0 else None for code in codes]
-    if len(by_view) > 1:
-        columns |= {f"score: {view}": part[rows].tolist() for view, part in by_view.items()}
-    return OutlierTable(columns, scores, p_values, threshold, false_alarm, noise)
+    columns: dict[str, list[Any]] = {
+        "row": rows.tolist(),
+        **ids,
+        "score": scores[rows].tolist(),
+        "p_value": p_values[rows].tolist(),
+        **{
+            name: [known[code] if code >= 0 else None for code in codes]
+            for name, known in (("group", inspection.groups), ("name", inspection.group_names))
+        },
+        **({f"score: {view}": part[rows].tolist() for view, part in by_view.items()} if len(by_view) > 1 else {}),
+    }
+    exceeds, about = _judge(p_values, false_alarm)
+    judged = np.isfinite(scores)
+    n_noise = int((np.isfinite(_mean(before)) & ~judged).sum())
+    unknown = int((~judged).sum()) - n_noise
+    title = f"{about} (score below {threshold:.2f})"
+    title += f"; of {unknown:,} more too little is known" if unknown else ""
+    title += f"; {n_noise:,} more are noise" if n_noise else ""
+    table = ResultTable({name: column[:SHOWN] for name, column in columns.items()}, title)
+    facts = {"scores": scores, "p_values": p_values, "threshold": threshold, "n_noise": n_noise}
+    return ResultTable(columns, title, table._shown(), exceeds_chance=exceeds, about=about, **facts)
+
+
+def _judge(p_values: np.ndarray, false_alarm: float) -> tuple[bool, str]:
+    """Whether there are more outliers, or clearer ones, than among as many usual objects by chance; and a sentence.
+
+    Usual objects have a p-value of at most a in at most a share a of all cases: of n of them, a binomial number.
+    """
+    known = p_values[np.isfinite(p_values)]
+    n, count = len(known), int((known < false_alarm).sum())
+    levels = (false_alarm, false_alarm / 10)
+    exceeds = any(binom.sf(np.sum(known <= level) - 1, n, level) <= CHANCE for level in levels)
+    usual = f"chance alone gives {100 * false_alarm:.3g} %, about {false_alarm * n:,.0f}"
+    if exceeds:
+        return exceeds, f"{quantity(count, 'outlier')} among {n:,} objects; {usual}"
+    return exceeds, f"No more outliers than by chance: {count:,} of {n:,} objects are below the threshold; {usual}"
 
 
 def _profiles(inspection: Inspection, views: Views) -> dict[str, Features]:
@@ -336,47 +280,6 @@ def _scores(
     return found
 
 
-def _cross_scores(
-    score: Callable[..., dict[str, np.ndarray]],
-    fits: dict[str, np.ndarray],
-    sizes: dict[str, np.ndarray],
-    others: dict[str, np.ndarray],
-    lengths: dict[str, np.ndarray],
-) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Scores of objects by view and of a reference, both against reference objects of other folds."""
-    fold = np.arange(len(next(iter(others.values())))) % FOLDS
-    usual = np.full(len(fold), np.nan)
-    rounds = []
-    for number in range(FOLDS):
-        mine, rest = (
-            [{view: part[rows] for view, part in parts.items()} for parts in (others, lengths)]
-            for rows in (fold == number, fold != number)
-        )
-        usual[fold == number] = _mean(score(*mine, *rest))
-        rounds.append(score(fits, sizes, *rest))
-    return {view: _mean({number: parts[view] for number, parts in enumerate(rounds)}) for view in fits}, usual
-
-
-def _compare(scores: np.ndarray, reference: np.ndarray, false_alarm: float) -> tuple[float, np.ndarray]:
-    """Threshold and p-values by the ranks of scores among n of a reference: (1 + those at most as high) / (n + 1).
-
-    A new object of the same kind has each of the n + 1 ranks equally often, so that its p-value is at most a in a
-    share a of all cases or fewer (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2005).
-    """
-    reference = np.sort(reference[np.isfinite(reference)])
-    n = len(reference)
-    rank = math.floor(false_alarm * (n + 1) + 1e-9)
-    if not rank:
-        warn_user(
-            f"With {n:,} reference object{'' if n == 1 else 's'} no p-value is below {1 / (n + 1):.2g}, so that no "
-            f"object can be called an outlier at a rate of {false_alarm:g}: this takes "
-            f"{math.ceil(1 / false_alarm) - 1:,} reference objects or more.",
-            UserWarning,
-        )
-    p_values = np.where(np.isfinite(scores), (1 + np.searchsorted(reference, scores, side="right")) / (n + 1), np.nan)
-    return float(reference[rank - 1]) if rank else -np.inf, p_values
-
-
 # -- the tails of short objects
 
 
@@ -419,17 +322,14 @@ def _make_objects(
 ) -> Views | None:
     """Objects that the model makes, of the lengths of some objects and with the memberships of others."""
     can = [view for view in sizes if not profiles[view].probabilities or holds_tokens(sparse.csr_array(views[view]))]
-    if not any(profiles[view].probabilities for view in can):
-        return None
-    total = np.sum([sizes[view] for view in can], axis=0)
+    total = np.sum([np.zeros(len(views)), *(sizes[view] for view in can)], axis=0)
     usable = np.flatnonzero(total > 0)
-    if not len(usable):
+    if not any(profiles[view].probabilities for view in can) or not len(usable):
         return None
     rng = np.random.default_rng(seed)
     # as many of each class of lengths, so that the few short ones among long ones have enough of their kind
-    kinds = _length_class(total[usable])
-    classes, kinds = np.unique(kinds, return_inverse=True)
-    odds = 1.0 / np.bincount(kinds)[kinds] / len(classes)
+    kinds = np.unique(_length_class(total[usable]), return_inverse=True)[1]
+    odds = 1.0 / np.bincount(kinds)[kinds]
     like = usable[rng.choice(len(usable), MADE, p=odds / odds.sum())]
     memberships = inspection.training.memberships
     if memberships is None:  # longer objects tell better how groups mix
@@ -437,46 +337,25 @@ def _make_objects(
         memberships = inspection.memberships(views[np.unique(rng.choice(long, MADE))], prepared=True)
     if memberships is None:
         return None
-    ends = np.cumsum(memberships[rng.integers(len(memberships), size=MADE)], axis=1)
+    shares = np.asarray(memberships[rng.integers(len(memberships), size=MADE)], dtype=np.float64)
+    shares = np.maximum(shares, FLOOR) / np.maximum(shares, FLOOR).sum(axis=1, keepdims=True)
     made: dict[str, Any] = {}
     for view in can:
-        lengths = np.minimum(sizes[view][like], LONGEST).astype(np.int64)
-        rows = np.repeat(np.arange(MADE), lengths)
-        at = rng.random(len(rows)) * ends[rows, -1]
-        groups = np.empty(len(rows), dtype=np.int64)
-        step = max(1, MOST_VALUES // ends.shape[1])
-        for start in range(0, len(rows), step):
-            part = slice(start, start + step)
-            groups[part] = (at[part, None] > ends[rows[part]]).sum(axis=1)
-        groups, weights = groups.clip(max=ends.shape[1] - 1), np.asarray(profiles[view].weights)
-        if not profiles[view].probabilities:
-            made[view] = np.zeros((MADE, weights.shape[1]))
-            expected = np.diff(ends[rows], axis=1, prepend=0.0) / ends[rows, -1:] @ weights
-            made[view][rows] = expected + _noise(inspection, views[like[rows]], view, weights, rng)
+        weights, lengths = np.asarray(profiles[view].weights), np.minimum(sizes[view][like], LONGEST).astype(np.int64)
+        if profiles[view].probabilities:
+            tokens = [np.repeat(np.arange(MADE), part) for part in rng.multinomial(lengths, shares).T]
+            columns = [rng.choice(len(p), len(rows), p=p / p.sum()) for p, rows in zip(weights, tokens)]
+            places = (np.concatenate(tokens), np.concatenate(columns))
+            made[view] = sparse.csr_array((np.ones(len(places[0])), places), shape=(MADE, weights.shape[1]))
             continue
-        columns = np.empty(len(rows), dtype=np.int64)
-        for k, chosen in enumerate(_by_code(groups, len(weights))):
-            sums = np.cumsum(weights[k])
-            columns[chosen] = np.searchsorted(sums, rng.random(len(chosen)) * sums[-1])
-        columns = columns.clip(max=weights.shape[1] - 1)
-        made[view] = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(MADE, weights.shape[1]))
+        # normal noise with the deviation of most objects from what all of their views expect, column by column
+        some = views[like]
+        off = dense(some[view]) - inspection.memberships(some, prepared=True) @ weights
+        low, high = np.quantile(off[lengths > 0], [0.25, 0.75], axis=0) if lengths.any() else np.zeros(2)
+        noise = rng.normal(size=off.shape) * (high - low) / (2 * QUARTILE)
+        made[view] = (shares @ weights + noise) * (lengths > 0)[:, None]
     names = {view: views.feature_names[view] for view in made if view in views.feature_names}
     return Views(made, present={view: sizes[view][like] > 0 for view in made}, feature_names=names)
-
-
-def _noise(
-    inspection: Inspection, views: Views, view: str, weights: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
-    """Normal noise with the deviation of most objects from what all of their views expect, column by column."""
-    off = dense(views[view]) - inspection.memberships(views, prepared=True) @ weights
-    low, high = np.quantile(off, [0.25, 0.75], axis=0)
-    return rng.normal(size=off.shape) * (high - low) / (2 * QUARTILE)
-
-
-def _by_code(codes: np.ndarray, n_codes: int) -> list[np.ndarray]:
-    """Positions of each code."""
-    order = np.argsort(codes, kind="stable")
-    return np.split(order, np.searchsorted(codes[order], np.arange(1, n_codes)))
 
 
 def _length_class(lengths: np.ndarray) -> np.ndarray:

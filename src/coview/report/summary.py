@@ -471,7 +471,7 @@ def _describe_outliers(inspection: Inspection, objects: _Objects) -> dict[str, A
         )
     ]
     judged = int(np.isfinite(found.scores).sum())
-    return {"objects": things, "count": len(found["row"]), "judged": judged, "about": found.describe()}
+    return {"objects": things, "count": len(found["row"]), "judged": judged, "about": found.about}
 
 
 def _describe_quality(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
