@@ -180,15 +180,6 @@ def test_rare_features_name_a_group_that_has_no_others():
     assert characteristic_names({"words": weights}, names, ["0", "1"], frequencies=shares) == ["cat", "eel"]
 
 
-def test_of_measurements_the_weights_count_though_every_object_has_each():
-    names = {"size": ["length", "width"]}
-    weights = np.array([[0.9, 0.1], [0.1, 0.9]])
-    assert characteristic_names({"size": weights}, names, ["0", "1"], frequencies={"size": np.ones((2, 2))}) == [
-        "length",
-        "width",
-    ]
-
-
 def test_a_view_of_noise_names_no_group():
     made = make_topic_views(60, {"words": 20}, n_clusters=2, random_state=0)
     hum = np.random.default_rng(0).poisson(0.3, (60, 20))

@@ -135,19 +135,12 @@ def test_equal_names_say_their_number(model):
     assert name_groups(model, TABLE, lambda card: "Sport") == {"0": "Sport (0)", "1": "Sport (1)"}
 
 
-@pytest.mark.parametrize("bad", [lambda: 1 / 0, lambda: None, lambda: 7, lambda: " \n"])
+@pytest.mark.parametrize("bad", [lambda: 1 / 0, lambda: None, lambda: 7])
 def test_a_group_for_which_a_function_fails_keeps_its_offline_name(model, bad):
     offline = name_groups(model, TABLE)
-    with pytest.warns(UserWarning, match=r"no name for 1 of 2 topics .topic 1: .*keep the names found offline"):
+    with pytest.warns(UserWarning, match=r"failed for 1 of 2 topics .topic 1: .*keep the names found offline"):
         names = name_groups(model, TABLE, lambda card: "Fine" if card.key == "0" else bad())
     assert names == {"0": "Fine", "1": offline["1"]}
-
-
-def test_a_function_that_always_fails_is_refused_and_the_names_stay(model):
-    set_group_names(model, ["one", "two"])
-    with pytest.raises(ValueError, match=r"no name for any of the 2 topics .topic 0: ZeroDivisionError"):
-        name_groups(model, TABLE, lambda card: 1 / 0, overwrite=True)
-    assert inspect(model).group_names == ["one", "two"]
 
 
 def test_names_are_saved_shown_in_reports_and_forgotten_by_a_new_fit(model, tmp_path):
@@ -207,10 +200,10 @@ def test_a_name_by_hand_can_be_taken_back_and_no_other_group_has_it(model):
     [
         ({5: "x"}, "names the group '5', but the groups are '0', '1'"),
         ({0: "x", 1: " x "}, "has the name 'x' for the groups '0', '1': names must differ"),
-        ({0: "a\x1bb"}, "control character"),
-        ({0: ""}, "must have a text for group '0'"),
-        ({0: 7}, "must have a text for group '0', got 7"),
-        ({0: "x" * 201}, "201 letters"),
+        ({0: "a\x1bb"}, "must have a text"),
+        ({0: ""}, "for group '0', got ''"),
+        ({0: 7}, "for group '0', got 7"),
+        ({0: "x" * 201}, "at most 200 letters"),
         (["x"], "a name for each of the 2 groups"),
         ("xy", "a name for each of the 2 groups"),
     ],

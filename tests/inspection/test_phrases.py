@@ -1,4 +1,4 @@
-"""Words and phrases that tell groups apart."""
+"""Phrases of texts, and the words and phrases that tell groups apart."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from coview.inspection.phrases import _RUN, count_phrases, log_odds, telling_features
+from coview.inspection.names import choose_words, log_odds
+from coview.inspection.phrases import _RUN, count_phrases
 
 
 def test_log_odds_are_those_of_the_formula_one_feature_at_a_time():
@@ -63,18 +63,7 @@ def test_texts_without_a_common_phrase_have_none():
 
 
 def test_a_phrase_takes_the_place_of_its_words_and_of_no_others():
-    texts = ["space shuttle launch"] * 5 + ["ice hockey game"] * 5
-    names = ["space", "shuttle", "launch", "ice", "hockey", "game"]
-    words = sparse.csr_array(np.kron(np.eye(2), np.ones((5, 3))))
-    codes = np.repeat([0, 1], 5)
-    found = telling_features({"words": (words, names)}, [count_phrases(texts)], codes, 2)
-    assert found == [["shuttle launch", "space"], ["hockey game", "ice"]]
-
-
-def test_a_word_of_two_views_counts_with_both():
-    codes = np.repeat([0, 1], 6)
-    one = np.zeros((12, 2))
-    one[:4, 0] = one[:5, 1] = 1
-    views = {"body": (one, ["fox", "den"]), "title": (one[:, :1], ["fox"])}
-    assert telling_features(views, [], codes, 2)[0] == ["fox", "den"]
-    assert telling_features({"body": views["body"]}, [], codes, 2)[0] == ["den", "fox"]
+    words = {"space": 3.0, "shuttle": 3.0, "launch": 3.0}
+    phrases = {"space shuttle": 3.0, "shuttle launch": 3.0, "ice hockey": 9.0}
+    assert choose_words(words, 3, phrases) == ["shuttle launch", "space"]
+    assert choose_words(words, 3, {"space shuttle": 1.0}) == ["launch", "shuttle", "space"]  # worth too little

@@ -86,12 +86,13 @@ def test_nearest_rows_may_be_sparse():
 def test_nearest_objects_have_the_view_and_the_group_and_lie_next_to_its_mean():
     inspection = inspect(MODEL)
     codes = inspection.read(X).codes
-    for group, rows in enumerate(inspection.nearest_objects(X, "vector", 4)):
+    for group, found in enumerate(inspection.explain(X, n_objects=4)):
+        rows = [int(key[1:]) for key in found.nearest["vector"]]
         own = np.flatnonzero(HAVE & (codes == group))
         distances = np.linalg.norm(VECTORS[own] - MODEL.group_means_["vector"][group], axis=1)
         assert_array_equal(rows, own[np.argsort(distances)[:4]])
     with pytest.raises(ViewsError, match=r"has no view 'image'; its views are 'words', 'vector', 'person'"):
-        inspection.nearest_objects(X, "image")
+        inspection.features("image")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,8 @@ def test_nearest_objects_have_the_view_and_the_group_and_lie_next_to_its_mean():
 def test_models_without_mean_vectors_take_those_of_the_objects(model):
     inspection = inspect(model.fit(X))
     codes = inspection.read(X).codes
-    for group, rows in enumerate(inspection.nearest_objects(X, "vector", 2)):
+    for group, found in enumerate(inspection.explain(X, n_objects=2)):
+        rows = [int(key[1:]) for key in found.nearest["vector"]]
         own = np.flatnonzero(HAVE & (codes == group))
         distances = np.linalg.norm(VECTORS[own] - VECTORS[own].mean(axis=0), axis=1)
         assert set(rows) == set(own[np.argsort(distances)[:2]])
@@ -158,9 +160,8 @@ def test_a_clusterer_without_predict_does_not_guess_whose_clusters_it_knows():
     dense = Views(vector=VECTORS, person=PERSON)
     inspection = inspect(ConcatenatedViews(AgglomerativeClustering(K)).fit(dense))
     for objects in (dense[::-1], dense):
-        for ask in (inspection.explain, lambda objects: inspection.nearest_objects(objects, "vector")):
-            with pytest.raises(ViewsError, match=r"has no predict, .* Pass no objects, or use a clusterer"):
-                ask(objects)
+        with pytest.raises(ViewsError, match=r"has no predict, .* Pass no objects, or use a clusterer"):
+            inspection.explain(objects)
     assert len(inspection.explain()) == K
 
 
@@ -171,8 +172,6 @@ def test_numbers_of_features_and_objects_are_checked(number):
         inspection.explain(X, n_features=number)
     with pytest.raises(ValueError, match=r"n_objects.* must be an int in the range"):
         inspection.explain(X, n_objects=number)
-    with pytest.raises(ValueError, match=r"n.* must be an int in the range"):
-        inspection.nearest_objects(X, "vector", number)
 
 
 def test_vectors_are_no_words():
@@ -231,8 +230,8 @@ def test_moments_are_of_the_objects_that_have_the_view(name, tmp_path):
 
 def test_each_view_of_co_plsa_has_its_own_means():
     model = CoPLSA(K, max_iter=5, random_state=0).fit(X)
-    rows = inspect(model).nearest_objects(X, "vector", 1)
-    assert len(rows) == K and all(HAVE[row] for own in rows for row in own)
+    found = [group.nearest["vector"] for group in inspect(model).explain(X, n_objects=1)]
+    assert len(found) == K and all(HAVE[int(key[1:])] for own in found for key in own)
 
 
 def test_columns_in_another_order_keep_their_names():

@@ -47,10 +47,10 @@ def test_columns_of_vectors_are_no_words(report):
 
 
 def test_groups_have_the_objects_nearest_to_their_mean_vectors(report):
-    rows = inspect(MODEL).nearest_objects(X, "vector", 3)
+    found = inspect(MODEL).explain(X, n_objects=3)
     shown = report.summary["examples"]["nearest"]["vector"]
     assert {key: [thing["id"] for thing in things] for key, things in shown.items()} == {
-        str(g): [f"o{row}" for row in own] for g, own in enumerate(rows)
+        group.key: group.nearest["vector"] for group in found
     }
     assert "vector, nearest objects" in text_of(report)
 

@@ -297,12 +297,12 @@ def test_vectors_are_shown_by_objects_and_not_by_columns(small):
     model = LinkPLSA(3, **FAST).fit(X)
     browser = Explorer(Service(model, X))
     (part,) = browser.groups.all()
-    nearest = inspect(model).nearest_objects(X, "vector", 6)
+    nearest = [group.nearest["vector"] for group in inspect(model).explain(X, n_objects=6)]
     assert part["deviations"] == ["size"]
     deviations = inspect(model).described_features("size").deviations
     for k, group in enumerate(part["groups"]):
         assert set(group["views"]) <= {"words", "size"}
-        assert [one["id"] for one in group["nearest"]["vector"]] == [X.ids[row] for row in nearest[k]]
+        assert [one["id"] for one in group["nearest"]["vector"]] == nearest[k]
         assert dict(group["views"]["size"]) == pytest.approx(dict(zip(["age", "price"], deviations[k])), rel=1e-3)
     shown = {view["name"]: view for view in browser.object(X.ids[0])["views"]}
     assert shown["vector"] | {"text": None} == {

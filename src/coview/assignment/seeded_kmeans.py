@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.assignment.decision_rules import COMBINATIONS, DecisionRule
 from coview.assignment.held_out import choose_max_iter, weigh_views
-from coview.assignment.label_program import Costs, label_objective, solve_with, team_of
+from coview.assignment.label_program import Costs, team_of
 from coview.assignment.label_sets import LabelTargets, check_ontology, make_consistent, named_labels, read_labels
 from coview.assignment.ontology import Ontology
 from coview.base import MultiViewEstimator
@@ -32,7 +32,7 @@ from coview.engines.checkpoint import Checkpoint
 from coview.engines.loop import NO_DEADLINE, START_SHARE, Deadline, Iteration, LoopMixin, Options, run, with_callbacks
 from coview.engines.protocol import Block, Engine, Holder, Tree, floating_type
 from coview.exceptions import ParameterError
-from coview.inspection import SHARPNESS, Features, Inspection, LabelVerdict, Training, describe, one_hot, shares_of
+from coview.inspection import SHARPNESS, Features, Inspection, Training, describe, one_hot, shares_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, TRUTH, instance, number, one_of, one_or_by_view
@@ -459,19 +459,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
             _memberships=lambda X: self._soft(np.add.reduce(list(self._scores_by_view(X).values()))),
             _memberships_by_view=self._soft_by_view,
             _label_sets=None if self.ontology is None else self.predict_labels,
-            _judge_labels=None if self.ontology is None else self._judge_labels,
         )
-
-    def _judge_labels(self, X: Any, labels: np.ndarray) -> LabelVerdict:
-        """How far a set of labels of one object is from the optimum of the label program."""
-        scores = {view: part[0] for view, part in self._scores_by_view(X).items()}
-        table = np.array([list(scores.values())])
-        costs = self._costs()
-        # one object: threads would take longer than the program
-        best, reached = solve_with(team_of(1), table, costs, self.ontology)
-        asked = label_objective(table, np.broadcast_to(labels, table.shape), costs, self.ontology)
-        chosen = dict(zip(scores, best[0]))
-        return LabelVerdict(self._opinions(scores), self._opinions(chosen), float(reached[0]), float(asked[0]))
 
     def _soft_by_view(self, X: Any) -> dict[str, np.ndarray]:
         return {view: self._soft(cosines) for view, cosines in self.decision_function_by_view(X).items()}

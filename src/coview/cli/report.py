@@ -61,9 +61,7 @@ def report(
         ),
     ] = False,
     most: Annotated[int | None, typer.Option("--objects", min=1, help="Read at most this many objects.")] = None,
-    map_method: Annotated[
-        str, typer.Option("--map", help="How the map places objects: tsne, pca, umap or auto.")
-    ] = "tsne",
+    map_method: Annotated[str, typer.Option("--map", help="How the map places objects: tsne or pca.")] = "tsne",
     as_json: Annotated[bool, typer.Option("--json", help="Print what the page says as JSON; write no page.")] = False,
 ) -> None:
     """Write a self-contained HTML page: what the model is, how well it did, what each view contributed."""

@@ -20,6 +20,7 @@ __all__ = [
     "describe_votes",
     "links_used",
     "of_lowest_level",
+    "views_that",
 ]
 
 SHOWN = 0.005  # least weight of a method that is named
@@ -218,7 +219,7 @@ def describe_misaligned(relations: Mapping[str, list[Any]]) -> str:
     >>> describe_misaligned({"view": ["a", "b", "c"], "verdict": ["shares", "shares", "alone"]}).split(".")[0]
     "View 'c' has structure, but shares nothing with the other views"
     """
-    alone = _views_that(relations, "alone")
+    alone = views_that(relations, "alone")
     if not alone:
         return ""
     has, shares = ("has", "shares") if len(alone) == 1 else ("have", "share")
@@ -236,14 +237,15 @@ def describe_relations(relations: Mapping[str, list[Any]]) -> list[str]:
     >>> describe_relations({"view": ["a", "b", "c"], "verdict": ["shares", "shares", "noise"]})
     ["No clear structure was found in 'c', neither shared with another view nor between its columns."]
     """
-    noise, sentence = _views_that(relations, "noise"), describe_misaligned(relations)
+    noise, sentence = views_that(relations, "noise"), describe_misaligned(relations)
     nothing = (
         f"No clear structure was found in {listed(noise)}, neither shared with another view nor between its columns."
     )
     return [*([sentence] if sentence else []), *([nothing] if noise else [])]
 
 
-def _views_that(relations: Mapping[str, list[Any]], verdict: str) -> list[str]:
+def views_that(relations: Mapping[str, list[Any]], verdict: str) -> list[str]:
+    """Return the views of which the relations have this verdict."""
     return [name for name, word in zip(relations.get("view", ()), relations.get("verdict", ())) if word == verdict]
 
 

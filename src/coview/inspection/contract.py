@@ -32,6 +32,7 @@ from coview.inspection.choice import (
     describe_scaling,
     describe_votes,
     of_lowest_level,
+    views_that,
 )
 from coview.inspection.features import Features, holds_categories
 from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
@@ -41,7 +42,7 @@ from coview.inspection.names import NAMED_BY_FEATURES, characteristic_names, key
 from coview.inspection.outliers import find_outliers
 from coview.inspection.prevalence import group_prevalence, named_columns
 from coview.inspection.quality import group_quality
-from coview.inspection.vectors import GroupExplanation, explain_groups, nearest_in_groups
+from coview.inspection.vectors import GroupExplanation, explain_groups
 from coview.preprocessing.columns import RawTransformer
 from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.tables import TableViews
@@ -63,7 +64,6 @@ __all__ = [
     "Features",
     "GroupExplanation",
     "Inspection",
-    "LabelVerdict",
     "Reading",
     "Topics",
     "Training",
@@ -144,16 +144,6 @@ class Reading:
             return None
         best = np.partition(self.memberships, -2, axis=1)
         return best[:, -1] - best[:, -2]
-
-
-@dataclass(frozen=True)
-class LabelVerdict:
-    """How well a set of labels fits an object, beside the best sets."""
-
-    scores: dict[str, np.ndarray]  # of each label, by view
-    best: dict[str, np.ndarray]  # the best set by view, one bool per label
-    best_objective: float
-    objective: float  # of the set that was asked about
 
 
 Answer = Callable[[Any], np.ndarray]
@@ -252,8 +242,6 @@ class Inspection:
         Returns the mean over objects, of a density.
     _label_sets : function of X or None
         Returns objects x labels, under an ontology.
-    _judge_labels : function of X and labels, or None
-        Returns a `LabelVerdict`.
     _takes_matrix : bool or None
         Whether the functions above take one matrix; by default those of an estimator that does not answer itself.
     _transform : function of X or None
@@ -325,7 +313,6 @@ class Inspection:
     _profiles: Callable[[], dict[str, np.ndarray]] | None = None
     _log_likelihood: Callable[[Any], float] | None = None
     _label_sets: Answer | None = None
-    _judge_labels: Callable[[Any, np.ndarray], LabelVerdict] | None = None
 
     _takes_matrix: bool | None = None
     _transform: Answer | None = None
@@ -747,18 +734,6 @@ class Inspection:
         """
         return None if self._label_sets is None else self._label_sets(self._prepared(X, prepared))
 
-    def judge_labels(self, X: Any, labels: np.ndarray) -> LabelVerdict | None:
-        """Return how well a set of labels (one bool per label) fits one object; None if the model cannot tell.
-
-        Parameters
-        ----------
-        X : what the model takes
-            The object.
-        labels : ndarray of bool
-            The set of labels.
-        """
-        return None if self._judge_labels is None else self._judge_labels(self.prepare(X), labels)
-
     def training_reading(self) -> Reading:
         """Return the stored memberships and groups of the training objects."""
         return Reading(self.training.memberships, self.training.codes)
@@ -829,8 +804,8 @@ class Inspection:
         features = {view: part for view, part in features.items() if self.views[view].feature_names is not None}
         words = {view: part for view, part in features.items() if part.deviations is None}
         features = words or features
-        judged = dict(zip(self.relations.get("view", ()), self.relations.get("verdict", ())))
-        told = {view: part for view, part in features.items() if judged.get(view) != "noise"}
+        noise = views_that(self.relations, "noise")
+        told = {view: part for view, part in features.items() if view not in noise}
         features = told or features  # a view of noise has words that go with a group by chance alone
         named = {view: self.feature_names(view) for view in features}
         fallback = [f"{self.kind} {key}" for key in self.groups]
@@ -1091,29 +1066,6 @@ class Inspection:
         """Refuse a model that sorts no objects into topics, clusters or classes."""
         if not self.groups or self.kind not in ("topic", "cluster", "class"):
             raise ViewsError(f"{self.name} has no topics, clusters or classes; it gives a {self.kind} of each object.")
-
-    def nearest_objects(self, X: Any, view: str, n: int = 5) -> list[list[int]]:
-        """Return for each group the rows of its objects that lie nearest to its mean vector in a view.
-
-        Only objects that have the group as their first one, and the view, are asked. Distances are Euclidean, from
-        the mean of the group's objects: at the fit of a model that has kept it, else of those given.
-
-        Parameters
-        ----------
-        X : what the model takes
-            The objects.
-        view : str
-            The view.
-        n : int, default=5
-            Most objects of a group.
-        """
-        self._check_view(view)
-        check_count("n", n, 0)
-        views = self.prepare_views(X)
-        codes = self._codes_of(views)
-        if codes is None or view not in views:
-            return [[] for _ in self.groups]
-        return nearest_in_groups(self, views, codes, view, n)
 
     def _codes_of(self, views: Views, as_fitted: bool = False) -> np.ndarray | None:
         """Positions of the groups of objects; None for a model without groups.

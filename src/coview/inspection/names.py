@@ -20,12 +20,23 @@ words taken for the group, the mean F1 is 0.545, beside 0.527 for p log lift, 0.
 Shares of objects were chosen for p on 3,050 manual pages, most without options, and confirmed once on 2,000 Debian
 packages (one model each): the mean F1 of both ways to take the group goes from 0.445 to 0.563, and from 0.584 to 0.616.
 With the weights for p, but only for features that a tenth have, it is 0.482 and 0.624.
+
+Where the objects are known, a feature is worth its weighted log-odds: what objects of a group contain more often than
+the others. With n objects in a group, y of which contain a feature, and a dash for all other objects, these are (after
+Monroe, Colaresi and Quinn 2008, "Fightin' Words", who count words in place of objects)
+
+    z = (log (y + a) / (n + A - y - a)  -  log (y' + a) / (n' + A - y' - a))  /  sqrt(1 / (y + a) + 1 / (y' + a))
+
+where a of all A objects contain the feature: the corpus itself is the informative Dirichlet prior, which draws rare
+features to what they are everywhere. On the functions of the Python packages (three models, 22 groups) the mean F1 of
+names is 0.51, 0.42 and 0.45 by log-odds, and 0.48, 0.38 and 0.41 by the weights of the models alone; confirmed once, on
+3,000 posts of 20 newsgroups: 0.35, 0.24 and 0.43 against 0.34, 0.22 and 0.41.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -36,25 +47,27 @@ __all__ = [
     "NAMED_BY_FEATURES",
     "WORDS",
     "characteristic_names",
+    "choose_words",
     "distinct_names",
-    "first_words",
     "keyed_name",
+    "log_odds",
     "measured_names",
     "own_names",
     "same_word",
+    "sum_worth",
 ]
 
 NAMED_BY_FEATURES = ("topic", "cluster")  # kinds of groups
 WORDS = 3  # of a name
 LEAST_DEVIATION = 0.5  # standard deviations, below which a group is about average in a measurement
-_CANDIDATES = 40  # features of a group and view that are looked at
+_CANDIDATES = 60  # features of a group and view that are looked at
 _FREQUENCY = 0.4  # how much the frequency counts beside the lift
 _LEAST_LIFT = 0.25  # as a power of the largest lift that there can be
 _AT_HOME = 0.5  # lift from which on a group has a feature
 _MOST_HOMES, _FEWEST_HOMES = 0.3, 2  # share of the groups, and how many at least, that may have a feature of a name
 _SHARED = 1e-6  # of the worth of others that a feature of more groups has
 _LEAST_SHARE = 0.1  # of a group's objects that have a feature of its name
-_MEASURED = 0.9  # share of the objects that have most features of a view, above which 0 is a value like others
+_PHRASE_WORTH = 0.5  # of a phrase, of that of its strongest word, from which on the phrase takes its place
 _LONGEST_ENDING = 3  # letters by which two forms of a word may differ
 _SHORTEST_STEM = 3
 
@@ -91,12 +104,103 @@ def characteristic_names(
     ['photo', 'mail']
     """
     usual = {view: part for view, part in weights.items() if view in names and len(part) == len(fallback)}
-    frequent = {view: part for view, part in (frequencies or {}).items() if view in usual and not _measured(part)}
-    ranked = _ranked({**usual, **frequent}, names, len(fallback), sizes, frequent)
-    if frequent and not all(ranked):
-        ranked = [first or second for first, second in zip(ranked, _ranked(usual, names, len(fallback), sizes))]
-    chosen = [first_words(each, n_words) for each in ranked]
-    return distinct_names([", ".join(each) or other for each, other in zip(chosen, fallback)], fallback)
+    frequent = {view: part for view, part in (frequencies or {}).items() if view in usual}
+
+    def ranked(shares: Mapping[str, np.ndarray]) -> list[dict[str, float]]:
+        parts = [
+            (_relevance(shares.get(view, part), sizes, view in shares), names[view]) for view, part in usual.items()
+        ]
+        return sum_worth(parts, len(fallback))
+
+    worth = ranked(frequent)
+    if frequent and not all(worth):  # of a group whose features are all rare
+        worth = [first or second for first, second in zip(worth, ranked({}))]
+    chosen = [", ".join(choose_words(each, n_words)) or other for each, other in zip(worth, fallback)]
+    return distinct_names(chosen, fallback)
+
+
+def log_odds(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the weighted log-odds of features in each group, from how many of its objects have them.
+
+    Parameters
+    ----------
+    counts : ndarray (n_groups, n_features)
+        Number of the group's objects that have the feature.
+    sizes : ndarray (n_groups,)
+        Number of objects of each group.
+
+    Examples
+    --------
+    >>> log_odds(np.array([[9, 5, 1], [0, 10, 18]]), np.array([10, 20])).round(1)
+    array([[ 3.2,  0. , -3.8],
+           [-3.2,  0. ,  3.8]])
+    """
+    counts, sizes = np.asarray(counts, dtype=np.float64), np.asarray(sizes, dtype=np.float64)[:, None]
+    everywhere, total = counts.sum(axis=0), sizes.sum()
+    here, there = counts + everywhere, 2 * everywhere - counts
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = np.log(here / (sizes + total - here)) - np.log(there / (2 * total - sizes - there))
+        return np.nan_to_num(odds / np.sqrt(1 / here + 1 / there), posinf=0.0, neginf=0.0)
+
+
+def sum_worth(parts: Iterable[tuple[np.ndarray, Sequence[str]]], n_groups: int) -> list[dict[str, float]]:
+    """Return for each group what its first features are worth, summed over views of (groups x features, names).
+
+    Character n-grams are left out.
+
+    Examples
+    --------
+    >>> sum_worth([(np.array([[2.0, 0.0]]), ["fox", "sea"]), (np.array([[1.0]]), ["fox"])], 1)
+    [{'fox': 3.0}]
+    """
+    worth: list[dict[str, float]] = [{} for _ in range(n_groups)]
+    for values, names in parts:
+        words = np.flatnonzero([not is_char_ngram(str(name)) for name in names])
+        for group, row in zip(worth, np.asarray(values, dtype=np.float64)):
+            for j in words[np.argsort(-row[words], kind="stable")[:_CANDIDATES]].tolist():
+                if row[j] > 0:
+                    group[str(names[j])] = group.get(str(names[j]), 0.0) + float(row[j])
+    return worth
+
+
+def choose_words(
+    worth: Mapping[str, float], n: int, phrases: Mapping[str, float] | None = None, least: float = 0.0
+) -> list[str]:
+    """Return the n features that are worth most, of which none is a form of another, each by its best phrase.
+
+    Parameters
+    ----------
+    worth : dict of float
+        What each feature is worth.
+    n : int
+        Most words.
+    phrases : dict of float, optional
+        The same of phrases: one takes the place of its strongest word where it is worth at least half as much.
+    least : float, default=0.0
+        Share of the worth of the first feature that others need.
+
+    Examples
+    --------
+    >>> choose_words({"fox": 3.0, "foxes": 2.0, "red": 1.5, "sea": 0.1}, 3, {"red fox": 2.0}, least=0.4)
+    ['red fox']
+    """
+    ranked = sorted(worth, key=lambda name: (-worth[name], name))
+    chosen: list[str] = []
+    for word in ranked:
+        if len(chosen) == n or worth[word] <= least * worth[ranked[0]]:
+            break
+        taken = [part for name in chosen for part in (name, *name.split())]
+        if any(same_word(word, part) for part in taken):
+            continue
+        around = [
+            (-z, phrase)
+            for phrase, z in (phrases or {}).items()
+            if z >= _PHRASE_WORTH * worth[word]
+            and any(same_word(word, part) for part in phrase.split())
+            and not any(same_word(part, other) for part in phrase.split() for other in taken)
+        ]
+        chosen.append(min(around)[1] if around else word)
+    return chosen
 
 
 def measured_names(
@@ -153,35 +257,7 @@ def keyed_name(key: str, names: Mapping[str, str]) -> str:
     return f"{key}: {names[key]}" if key in names else key
 
 
-def _measured(frequencies: np.ndarray) -> bool:
-    """Tell whether nearly all objects have nearly all features, as of measurements: then having one says nothing."""
-    return bool(frequencies.size and np.median(frequencies) > _MEASURED)
-
-
-def _ranked(
-    weights: Mapping[str, np.ndarray],
-    names: Mapping[str, Sequence[str]],
-    n_groups: int,
-    sizes: np.ndarray | None,
-    frequent: Mapping[str, np.ndarray] | None = None,
-) -> list[list[str]]:
-    """Features of all views by their worth, for each group; in views of `frequent`, those that enough objects have."""
-    worth: list[dict[str, float]] = [{} for _ in range(n_groups)]
-    for view, part in weights.items():
-        shares = frequent is not None and view in frequent
-        values = _worth(np.asarray(part, dtype=np.float64), sizes, frequencies=shares)
-        if shares:
-            values = np.where(part >= _LEAST_SHARE, values, 0.0)
-        values = np.where([is_char_ngram(str(name)) for name in names[view]], 0.0, values)
-        for group, row in enumerate(values):
-            best = np.argpartition(-row, min(_CANDIDATES, len(row)) - 1)[:_CANDIDATES]
-            for j in best[row[best] > 0]:
-                name = str(names[view][j])
-                worth[group][name] = worth[group].get(name, 0.0) + float(row[j])
-    return [[name for name, _ in sorted(each.items(), key=lambda pair: (-pair[1], pair[0]))] for each in worth]
-
-
-def _worth(weights: np.ndarray, sizes: np.ndarray | None, frequencies: bool = False) -> np.ndarray:
+def _relevance(weights: np.ndarray, sizes: np.ndarray | None, frequencies: bool) -> np.ndarray:
     """What each feature says of each group (groups x features), by weights or by frequencies."""
     weights = np.asarray(weights, dtype=np.float64)
     if len(weights) == 1:
@@ -196,19 +272,10 @@ def _worth(weights: np.ndarray, sizes: np.ndarray | None, frequencies: bool = Fa
     lift = rates / np.maximum(shares @ rates, 1e-300)
     least = np.maximum(shares, 1e-6) ** -_LEAST_LIFT
     worth = np.where(lift > least[:, None], rates**_FREQUENCY * lift ** (1 - _FREQUENCY), 0.0)
+    if frequencies:
+        worth = np.where(weights >= _LEAST_SHARE, worth, 0.0)
     at_home = (lift >= _AT_HOME).sum(axis=0)  # groups that have a feature
     return np.where(at_home > max(_MOST_HOMES * len(weights), _FEWEST_HOMES), _SHARED * worth, worth)
-
-
-def first_words(ranked: Sequence[str], n_words: int) -> list[str]:
-    """Return the first words of which none is a form of another, or a part of it."""
-    chosen: list[str] = []
-    for word in ranked:
-        if len(chosen) == n_words:
-            break
-        if not any(same_word(word, other) for other in chosen):
-            chosen.append(word)
-    return chosen
 
 
 def same_word(a: str, b: str) -> bool:

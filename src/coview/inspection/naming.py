@@ -9,19 +9,21 @@ it, and everything that asks `inspect` shows them. A new fit has other groups, a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection.adapters import inspect
-from coview.inspection.contract import GROUP_NOUNS, NAMED_BY_FEATURES, Inspection, Reading, answers
+from coview.inspection.contract import GROUP_NOUNS, NAMED_BY_FEATURES, Inspection, answers
 from coview.inspection.features import feature_names, group_names, is_measured
-from coview.inspection.names import WORDS, distinct_names
+from coview.inspection.names import WORDS, choose_words, distinct_names, log_odds, sum_worth
 from coview.inspection.objects import typical_objects
-from coview.inspection.phrases import count_phrases, telling_features
+from coview.inspection.phrases import count_phrases
 from coview.inspection.vectors import explain_groups
 from coview.utils.messages import cut, did_you_mean, listed, printable, short
 from coview.utils.progress import counted, progress
@@ -37,6 +39,8 @@ LONGEST_NAME = 80  # letters that a function may give
 LONGEST_BY_HAND = 200
 LONGEST_FOUND = 160  # letters, so that there is room for the number of the group
 SHOWN_LETTERS = 500  # of a text, in what a function is given
+N_FEATURES, N_OBJECTS = 10, 3  # the same
+LEAST_WORTH = 0.4  # log-odds of a feature, of those of the group's strongest
 
 
 @dataclass(frozen=True)
@@ -103,10 +107,7 @@ def name_groups(
     namer: Callable[[GroupCard], str] | None = None,
     *,
     n_words: int = WORDS,
-    n_features: int = 10,
-    n_objects: int = 3,
     overwrite: bool = False,
-    verbose: int | None = None,
 ) -> dict[str, str]:
     """Name the topics or clusters of a fitted model, and keep the names with it.
 
@@ -119,22 +120,18 @@ def name_groups(
         Its groups must be topics or clusters.
     X : what the model takes, optional
         Objects, such as those of the fit. With them groups are named by the words and phrases that their objects
-        contain more often than the others, by weighted log-odds (`coview.inspection.phrases`); without, by the weights
+        contain more often than the others, by weighted log-odds (`coview.inspection.names`); without, by the weights
         of the model alone. Phrases need the raw texts: a model that was fitted on a table. Of more than 20,000 objects
         a sample is taken.
     namer : function of a GroupCard that returns a str, optional
         Called once for each group whose name is not kept, one after the other; the card has what all views say of the
         group, typical objects with their texts, and ``prompt()``, all of it in words. White space, control characters
         and quotation marks around a name are taken out, and of what is longer than 80 letters the rest is cut. Where
-        the function fails for a group, or returns no text, the group keeps its offline name, with a warning.
+        the function fails for a group, or returns nothing, the group keeps its offline name.
     n_words : int, default=3
         Most words or phrases of an offline name.
-    n_features, n_objects : int, default=10, 3
-        Most features of a view, and typical objects, on a card.
     overwrite : bool, default=False
         Replace the names that people gave, too.
-    verbose : int or None, default=None
-        1 shows where it stands, 0 does not; None shows it in notebooks and on the command line.
 
     Returns
     -------
@@ -159,17 +156,35 @@ def name_groups(
     ['About deep sea', 'About red fox']
     """
     check_count("n_words", n_words, 1)
-    check_count("n_features", n_features, 1)
-    check_count("n_objects", n_objects, 0)
     if namer is not None and not callable(namer):
         raise ParameterError(
             f"must be a function of a GroupCard that returns a name, got {short(namer)}.", parameter="namer"
         )
     estimator = _named_estimator(model)
     kept = {} if overwrite else estimator._names_by_hand()
-    nameless = replace(inspect(model), given_names={})
-    with progress("names", verbose):
-        names = _found_names(nameless, X, namer, n_words, n_features, n_objects, kept)
+    inspection = replace(inspect(model), given_names={})
+    with progress("names"):
+        cards = _cards(inspection, X, n_words, kept)
+        names = {card.key: card.name for card in cards}
+        asked = [card for card in cards if card.key not in kept]
+        failures = {}
+        for card in counted(asked, inspection.kind, len(asked)):
+            if namer is None:
+                break
+            others = {key: name for key, name in names.items() if key != card.key}
+            try:
+                answer = namer(replace(card, siblings=others))
+                names[card.key] = _cleaned(answer) or card.name
+            except Exception as error:  # of one group of many, the answers for which may have been paid
+                failures[card.key] = cut(f"{type(error).__name__}: {error}")
+    if failures:
+        key, why = next(iter(failures.items()))
+        warn_user(
+            f"namer failed for {len(failures)} of {len(asked)} {GROUP_NOUNS[inspection.kind]} ({inspection.kind} "
+            f"{key}: {why.rstrip('.')}); they keep the names found offline.",
+            UserWarning,
+        )
+    names = dict(zip(names, distinct_names(list(names.values()), inspection.groups, kept)))
     if names != inspect(model).given_names:
         estimator._keep_names(names, False)
     return dict(names)
@@ -220,40 +235,25 @@ def set_group_names(model: Any, names: Mapping[Any, str | None] | Sequence[str] 
     given = {str(key): name for key, name in names.items()}
     for key, name in given.items():
         if key not in groups:
-            raise ParameterError(
-                f"names the group {key!r:.60}, but the groups are {listed(groups)}.{did_you_mean(key, groups)}",
-                parameter="names",
-            )
-        if name is not None:
-            given[key] = _checked_name(key, name)
+            problem = f"names the group {key!r:.60}, but the groups are {listed(groups)}.{did_you_mean(key, groups)}"
+        elif name is None or (
+            isinstance(name, str) and 0 < len(name.strip()) <= LONGEST_BY_HAND and name.isprintable()
+        ):
+            given[key] = None if name is None else " ".join(name.split())
+            continue
+        else:
+            problem = f"must have a text of at most {LONGEST_BY_HAND} letters for group {key!r}, got {short(name)}."
+        raise ParameterError(problem, parameter="names")
     together = {**inspection.given_names, **given}
     own = {key: name for key in groups if (name := together.get(key)) is not None}
-    called = list(own.values())
-    twice = next((name for name in called if called.count(name) > 1), None)
-    if twice is not None:
+    if len(set(own.values())) < len(own):
+        twice = next(name for name, count in Counter(own.values()).items() if count > 1)
         same = [key for key, name in own.items() if name == twice]
         raise ParameterError(
             f"has the name {short(twice)} for the groups {listed(same)}: names must differ.", parameter="names"
         )
     estimator._keep_names(own, True)
     return dict(own)
-
-
-def _checked_name(key: str, name: Any) -> str:
-    """A name that was given by hand."""
-    if not isinstance(name, str) or not name.strip():
-        raise ParameterError(f"must have a text for group {key!r}, got {short(name)}.", parameter="names")
-    name = " ".join(name.split())
-    if len(name) > LONGEST_BY_HAND:
-        raise ParameterError(
-            f"has a name of {len(name)} letters for group {key!r}: give at most {LONGEST_BY_HAND}.",
-            parameter="names",
-        )
-    if printable(name) != name:
-        raise ParameterError(
-            f"has a control character in {printable(name)!r:.60}, for group {key!r}.", parameter="names"
-        )
-    return name
 
 
 def _named_estimator(model: Any) -> Any:
@@ -273,129 +273,76 @@ def _named_estimator(model: Any) -> Any:
 # -- names that are found
 
 
-def _found_names(
-    inspection: Inspection,
-    X: Any,
-    namer: Callable[[GroupCard], str] | None,
-    n_words: int,
-    n_features: int,
-    n: int,
-    kept: Mapping[str, str],
-) -> dict[str, str]:
-    objects = None if X is None else _NamedObjects.read(inspection, X)
-    fallback = inspection.group_names
-    phrases: list[list[str]] = [[] for _ in inspection.groups]
-    if objects is not None:
-        fallback = group_names(inspection, objects.views, objects.reading.codes)
-        most = max(n_words, n_features) if namer is not None else n_words
-        phrases = objects.telling(inspection, most)
-    found = [", ".join(part[:n_words]) or other for part, other in zip(phrases, fallback)]
-    offline = [kept.get(key, cut(printable(name), LONGEST_FOUND)) for key, name in zip(inspection.groups, found)]
-    offline = distinct_names(offline, inspection.groups, kept)
-    if namer is None:
-        return dict(zip(inspection.groups, offline))
-    cards = [card for card in _cards(inspection, objects, offline, phrases, n_features, n) if card.key not in kept]
-    names, failures = list(offline), {}
-    for card in counted(cards, inspection.kind, len(cards)):
-        k = inspection.groups.index(card.key)
-        others = {key: names[j] for j, key in enumerate(inspection.groups) if j != k}
-        try:
-            answer = namer(GroupCard(**{**vars(card), "siblings": others}))
-        except Exception as error:
-            failures[card.key] = cut(f"{type(error).__name__}: {error}")
-            continue
-        name = _cleaned(answer) if isinstance(answer, str) else ""
-        if name:
-            names[k] = name
-        else:
-            failures[card.key] = f"it returned {short(answer)}"
-    if failures:
-        key, why = next(iter(failures.items()))
-        told = f"{inspection.kind} {key}: {why.rstrip('.')}"
-        if len(failures) == len(cards):
-            raise ViewsError(f"namer gave no name for any of the {len(cards)} {GROUP_NOUNS[inspection.kind]} ({told}).")
-        warn_user(
-            f"namer gave no name for {len(failures)} of {len(cards)} {GROUP_NOUNS[inspection.kind]} ({told}); they "
-            "keep the names found offline.",
-            UserWarning,
-        )
-    return dict(zip(inspection.groups, distinct_names(names, inspection.groups, kept)))
-
-
-def _cleaned(answer: str) -> str:
+def _cleaned(answer: Any) -> str:
     """What a function answered as a name: the first line that says something, without signs that are no letters."""
-    lines = ["".join(sign for sign in line if printable(sign) == sign or sign == "\t") for line in answer.splitlines()]
+    if not isinstance(answer, str):
+        raise TypeError(f"it returned {short(answer)}")
+    lines = ["".join(sign for sign in line if sign.isprintable() or sign == "\t") for line in answer.splitlines()]
     name = next((" ".join(line.split()).strip("\"'`“”„‘’*# ").rstrip(".") for line in lines if line.strip()), "")
-    if len(name) <= LONGEST_NAME:
-        return name
-    return f"{name[:LONGEST_NAME].rsplit(' ', 1)[0]}..."
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME].rsplit(' ', 1)[0]}..."
 
 
-@dataclass(frozen=True)
-class _NamedObjects:
-    """Objects, or a sample of them, as the estimator sees them, with their raw texts."""
-
-    views: Views
-    reading: Reading
-    texts: dict[str, list[str]]
-
-    @classmethod
-    def read(cls, inspection: Inspection, X: Any) -> _NamedObjects:
+def _cards(inspection: Inspection, X: Any, n_words: int, kept: Mapping[str, str]) -> list[GroupCard]:
+    """What is known of each group, by objects where there are any; names of `kept` groups are these."""
+    n_groups, views, ids = len(inspection.groups), None, None
+    reading, texts = inspection.training_reading(), dict[str, list[str]]()
+    if X is not None:
         views = inspection.prepare_views(X)
-        raw = inspection.front is not None and not isinstance(X, Views)
-        texts = inspection.raw_texts(X) if raw else {}
         rows = sample_positions(len(views), MOST_OBJECTS)
-        reading = inspection.read(views[rows], prepared=True)
+        if inspection.front is not None and not isinstance(X, Views):
+            texts = {view: [part[row] for row in rows] for view, part in inspection.raw_texts(X).items()}
+        views = views[rows]
+        ids, reading = views.ids, inspection.read(views, prepared=True)
         if reading.codes is None:
             raise ViewsError(f"{inspection.name} cannot tell which groups these objects are in: leave them out.")
-        return cls(views[rows], reading, {view: [part[row] for row in rows] for view, part in texts.items()})
-
-    def telling(self, inspection: Inspection, n: int) -> list[list[str]]:
-        """Telling words of all views, and phrases of the texts, of each group."""
-        parts, judged = {}, dict(zip(inspection.relations.get("view", ()), inspection.relations.get("verdict", ())))
-        for view in self.views.names:
-            named = view in self.views.feature_names or inspection.views[view].feature_names is not None
-            if named and not is_measured(inspection, view, self.views) and judged.get(view) != "noise":
-                parts[view] = (self.views[view], feature_names(inspection, view, self.views))
-        phrases = [found for view in self._prose(inspection) if (found := count_phrases(self.texts[view])) is not None]
-        codes, n_groups = np.asarray(self.reading.codes), len(inspection.groups)
-        return telling_features(parts, phrases, codes, n_groups, n)
-
-    def _prose(self, inspection: Inspection) -> list[str]:
-        """Views of texts that are no lists."""
-        vectorizers = {view: taken.vectorizer for view, taken in inspection.inputs.items()}
-        lists = {view for view, one in vectorizers.items() if one is not None and vars(one).get("separator")}
-        return [view for view in self.texts if view not in lists]
-
-
-def _cards(
-    inspection: Inspection,
-    objects: _NamedObjects | None,
-    names: list[str],
-    phrases: list[list[str]],
-    n_features: int,
-    n_objects: int,
-) -> list[GroupCard]:
-    """What is known of each group."""
-    n_groups = len(inspection.groups)
-    views, reading = (None, inspection.training_reading()) if objects is None else (objects.views, objects.reading)
-    told = explain_groups(inspection, views, None if objects is None else reading.codes, n_features, 0)
+    codes = None if X is None else reading.codes
+    names, typical = group_names(inspection, views, codes), [list[int]() for _ in range(n_groups)]
+    phrases: list[list[str]] = [[] for _ in range(n_groups)]
+    if views is not None and codes is not None:
+        phrases = _find_phrases(inspection, views, codes, texts, max(n_words, N_FEATURES))
+        names = [", ".join(part[:n_words]) or other for part, other in zip(phrases, names)]
+        typical = typical_objects(reading, n_groups, N_OBJECTS, views)
+    names = [kept.get(key, cut(printable(name), LONGEST_FOUND)) for key, name in zip(inspection.groups, names)]
+    told = explain_groups(inspection, views, codes, N_FEATURES, 0)
     sizes = None if reading.codes is None else np.bincount(reading.codes[reading.codes >= 0], minlength=n_groups)
-    rows: list[list[int]] = [[] for _ in names]
-    ids: Any = None
-    if objects is not None:
-        rows, ids = typical_objects(reading, n_groups, n_objects, objects.views), objects.views.ids
-    texts = {} if objects is None else objects.texts
     return [
         GroupCard(
             key,
             inspection.kind,
-            names[k],
+            name,
             None if sizes is None else int(sizes[k]),
             told[k].features,
             phrases[k],
-            [row if ids is None else ids[row] for row in rows[k]],
-            [{view: part[row][:SHOWN_LETTERS] for view, part in texts.items()} for row in rows[k]] if texts else [],
+            [row if ids is None else ids[row] for row in typical[k]],
+            [{view: part[row][:SHOWN_LETTERS] for view, part in texts.items()} for row in typical[k]] if texts else [],
         )
-        for k, key in enumerate(inspection.groups)
+        for k, (key, name) in enumerate(zip(inspection.groups, distinct_names(names, inspection.groups, kept)))
     ]
+
+
+def _find_phrases(
+    inspection: Inspection, views: Views, codes: np.ndarray, texts: Mapping[str, list[str]], n: int
+) -> list[list[str]]:
+    """Words of all views, and phrases of the texts, that tell each group from the other objects, by log-odds."""
+    noise = [
+        view for view, word in zip(*map(inspection.relations.get, ("view", "verdict"), ((), ()))) if word == "noise"
+    ]
+    words = [
+        (views[view], feature_names(inspection, view, views))
+        for view in views.names
+        if (view in views.feature_names or inspection.views[view].feature_names is not None)
+        and view not in noise
+        and not is_measured(inspection, view, views)
+    ]
+    lists = {view for view, part in inspection.inputs.items() if getattr(part.vectorizer, "separator", None)}
+    phrases = [found for view in texts if view not in lists and (found := count_phrases(texts[view])) is not None]
+    known = np.flatnonzero(codes >= 0)
+    shape = (len(inspection.groups), len(codes))
+    belongs = sparse.csr_array((np.ones(len(known)), (codes[known], known)), shape=shape)
+    sizes = belongs.sum(axis=1)
+
+    def worth(parts: list[tuple[Any, list[str]]]) -> list[dict[str, float]]:
+        present = [(sparse.csr_array(matrix != 0, dtype=np.float64), names) for matrix, names in parts]
+        return sum_worth([(log_odds((belongs @ part).toarray(), sizes), names) for part, names in present], len(sizes))
+
+    return [choose_words(*pair, LEAST_WORTH) for pair in zip(worth(words), [n] * len(sizes), worth(phrases))]

@@ -2,14 +2,13 @@
 
 The map is a principal component analysis, or t-SNE, of what all views, and each of them alone, say of an object.
 Memberships are put on the scale of their logarithms first, where near-certain ones still differ; positions stay as they
-are. Where most memberships are certain, and so the same for many objects, the features of the objects count as well in
-maps of neighbors (t-SNE, UMAP); what still has the same place stands around it.
+are. In t-SNE the features of the objects count as well. Every object is moved by a little, so that those at one place
+do not hide each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -31,17 +30,13 @@ from coview.views.views import Views
 __all__ = ["disputed_objects", "distinctive_features", "map_objects", "place", "typical_objects"]
 
 FLOOR = 1e-3  # memberships below are taken as equal
-FEWEST_OF_UMAP = 5  # objects; it cannot start from its spectrum with fewer
 LEAST_TYPICAL = 0.5  # of what the most typical object counts
 FEWEST_OF_TSNE, LANDMARKS = 30, 600  # objects; of more than the latter, a sample is placed and the rest beside it
 BESIDE = 5  # objects of the sample between which another one stands
-MOST_TIES = 0.5  # share of objects at the place of another, above which features tell them apart
 FEATURE_SHARE = 0.25  # of the variance, of features beside memberships
-DISC_AREA = 0.25  # of the map, at most, for the discs of objects at one place
-SPACING = 0.01  # of the map, at most, from one such object to the next
+JITTER = 0.005  # of the map
 TINY = float(np.finfo(np.float32).tiny)  # what may be divided by, in single precision too
-ROUNDED = 9  # decimals to which two objects are at one place: rounding errors alone tell them apart
-METHODS = ("pca", "tsne", "umap", "auto")
+METHODS = ("pca", "tsne")
 
 
 def map_objects(
@@ -68,37 +63,34 @@ def place(
     parts : list of ndarray
         Memberships or positions of the same objects: from all views, and from each alone where there are several.
     views : Views, optional
-        The objects; their features are used where the parts have too few columns to make a plane, and by t-SNE and UMAP
-        beside parts that are the same for most objects.
-    method : {"pca", "tsne", "umap", "auto"}, default="pca"
-        Principal components, t-SNE, or UMAP (the package umap-learn); "auto" is UMAP where it is installed. t-SNE
-        places 600 objects, and each other one between the 5 of them that are nearest. Fewer than 30 objects (5 with
-        UMAP) are placed by principal components.
+        The objects; their features are used where the parts have too few columns to make a plane, and by t-SNE.
+    method : {"pca", "tsne"}, default="pca"
+        Principal components, or t-SNE, which places 600 objects, and each other one between the 5 of them that are
+        nearest. Fewer than 30 objects are placed by principal components.
     seed : int, default=0
-        Seed of t-SNE and UMAP.
+        Seed of t-SNE.
     """
     check_option("method", method, METHODS)
-    if method == "umap" and not _has_umap():
-        raise ValueError("method='umap' needs the package umap-learn. Run: pip install umap-learn, or use 'pca'.")
     matrices = _filled([part for part in parts if part is not None])
     what = "memberships" if matrices and all(map(_are_shares, matrices)) else "scores"
     matrix = np.hstack([_scaled(part) for part in matrices]) if matrices else np.zeros((0, 0))
-    enough = views is not None and len(views) >= 3 and views.shape[1] >= 3
-    if matrix.shape[1] < 3 or len(matrix) < 3 or np.linalg.matrix_rank(matrix[:200] - matrix[:200].mean(axis=0)) < 2:
-        if views is None or not enough:
-            return None
-        matrix, what = _features(views, seed), "features"
-    by_tsne = method == "tsne" and len(matrix) >= FEWEST_OF_TSNE
-    by_umap = method in ("umap", "auto") and _has_umap() and len(matrix) >= FEWEST_OF_UMAP
-    if not by_tsne and not by_umap:
-        return _ties_spread(PCA(2, random_state=seed).fit_transform(matrix)), f"PCA of {what}"
-    if what != "features" and views is not None and enough and _share_of_ties(matrix) > MOST_TIES:
+    flat = matrix.shape[1] < 3 or len(matrix) < 3 or np.linalg.matrix_rank(matrix[:200] - matrix[:200].mean(axis=0)) < 2
+    by_tsne, features = method == "tsne" and len(matrix) >= FEWEST_OF_TSNE, None
+    if views is not None and len(views) >= 3 and views.shape[1] >= 3 and (flat or by_tsne):
         features = _features(views, seed)
+    if flat:
+        if features is None:
+            return None
+        matrix, what = features, "features"
+    elif features is not None:
         scale = np.sqrt(FEATURE_SHARE * matrix.var(axis=0).sum() / max(features.var(axis=0).sum(), TINY))
         matrix, what = np.hstack([matrix, scale * features]), f"{what} and features"
-    if by_umap:
-        return _ties_spread(_by_umap(matrix, seed)), f"UMAP of {what}"
-    return _ties_spread(_by_tsne(matrix, seed)), f"t-SNE of {what}"
+    if method == "tsne" and len(matrix) >= FEWEST_OF_TSNE:
+        positions, how = _by_tsne(matrix, seed), f"t-SNE of {what}"
+    else:
+        positions, how = PCA(2, random_state=seed).fit_transform(matrix), f"PCA of {what}"
+    moves = np.random.default_rng(seed).uniform(-JITTER, JITTER, positions.shape)
+    return positions + moves * np.ptp(positions, axis=0), how
 
 
 def typical_objects(reading: Reading, n_groups: int, n: int = 3, views: Views | None = None) -> list[list[int]]:
@@ -226,25 +218,6 @@ def _filled(parts: list[np.ndarray]) -> list[np.ndarray]:
     return [np.where(part.any(axis=1, keepdims=True), part, parts[0]) for part in parts]
 
 
-def _share_of_ties(matrix: np.ndarray) -> float:
-    """Share of rows that equal one before them, but for little."""
-    return 1 - len(np.unique(np.round(matrix, 1), axis=0)) / max(len(matrix), 1)
-
-
-def _ties_spread(positions: np.ndarray) -> np.ndarray:
-    """Positions in which objects of one place stand around it, as seeds of a sunflower do, in the order of the rows."""
-    low, extent = positions.min(axis=0), np.ptp(positions, axis=0)
-    extent = np.where(extent > 0, extent, 1.0)
-    cells = np.unique(np.round((positions - low) / extent, ROUNDED), axis=0, return_inverse=True)[1].reshape(-1)
-    order = np.argsort(cells, kind="stable")
-    first = np.searchsorted(cells[order], cells[order])  # where the cell of each begins
-    turn = np.empty(len(cells))
-    turn[order] = np.arange(len(cells)) - first
-    radius = np.sqrt(turn) * min(SPACING, np.sqrt(DISC_AREA / (np.pi * len(cells))))
-    angle = np.pi * (3 - np.sqrt(5)) * turn
-    return positions + extent * radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-
-
 def _are_shares(part: np.ndarray) -> bool:
     """Whether rows are not negative and sum to one."""
     return bool(part.size and (part >= 0).all() and np.allclose(part.sum(axis=1), 1, atol=1e-3))
@@ -270,18 +243,3 @@ def _by_tsne(matrix: np.ndarray, seed: int) -> np.ndarray:
     weights = np.exp(-4.5 * (distances / np.maximum(distances[:, -1:], TINY)) ** 2)  # the last is three sigma away
     weights /= weights.sum(axis=1, keepdims=True)
     return np.einsum("ij,ijk->ik", weights, placed[near]).astype(np.float64)
-
-
-def _by_umap(matrix: np.ndarray, seed: int) -> np.ndarray:
-    from umap import UMAP  # an optional package, slow to import
-
-    # one job and few neighbors are what UMAP would come to by itself, with a warning each
-    mapper = UMAP(n_neighbors=min(15, len(matrix) - 1), n_jobs=1, random_state=seed)
-    return np.asarray(mapper.fit_transform(matrix), dtype=np.float64)
-
-
-def _has_umap() -> bool:
-    try:
-        return find_spec("umap") is not None
-    except ValueError:  # it was taken out of the modules by hand
-        return False

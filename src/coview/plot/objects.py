@@ -77,12 +77,12 @@ class ObjectMapDisplay:
             The objects; by default those that the model remembers of its fit.
         y : array-like, optional
             Labels to color by; by default the model's own groups.
-        method : {"pca", "tsne", "umap", "auto"}, default="pca"
-            Principal components, or UMAP (the package umap-learn); "auto" is UMAP where it is installed.
+        method : {"pca", "tsne"}, default="pca"
+            Principal components or t-SNE.
         n_objects : int, default=5000
             Most objects drawn; of more a random sample.
         random_state : int, default=0
-            Seed of the sample and of UMAP.
+            Seed of the sample and of t-SNE.
         ax : matplotlib Axes, optional
             Where to draw.
         """

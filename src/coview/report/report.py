@@ -144,8 +144,8 @@ def make_report(
     max_objects : int, optional
         Most objects that are read; of more a random sample. By default 5,000 (3,000 of a raw table), or as many as
         have half a million values that are not zero, so that a report takes seconds.
-    map_method : {"tsne", "pca", "umap", "auto"}, default="tsne"
-        How objects are placed in the plane; UMAP needs the package umap-learn, "auto" uses it where it is installed.
+    map_method : {"tsne", "pca"}, default="tsne"
+        How objects are placed in the plane.
     title : str, optional
         Heading of the report.
     model_path : str, optional
