@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(C
 # a Python of some version: the newest of pyenv, or the one on the path
 python = $(or $(lastword $(sort $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python))),python$(1))
 
-.PHONY: help demo test test-lowest test-3.11 test-3.12 test-3.13 units coverage lint docs bench auto-check reproduce fuzz release-check clean
+.PHONY: help demo test mutants test-lowest test-3.11 test-3.12 test-3.13 units coverage lint docs bench auto-check reproduce fuzz release-check clean
 
 help:
 	@echo "make demo   set up and run the demonstration"
@@ -18,6 +18,7 @@ help:
 	@echo "make coverage   run the tests and say which lines they reach"
 	@echo "make docs   build the site into docs/_build/html, warnings are errors"
 	@echo "make reproduce PAPER=mvplsa_2012   run a paper's experiments again, ours beside theirs"
+	@echo "make mutants  change lines of the code one at a time and see whether the tests notice"
 	@echo "make fuzz MINUTES=10   try files, requests and inputs made to do harm"
 	@echo "make release-check   build, install and test what would be released, on every Python; publishes nothing"
 	@echo "make auto-check   see in ten minutes whether AutoClustering and AutoClassifier are as good as in the run that was kept"
@@ -82,6 +83,9 @@ MINUTES ?= 10
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m fuzz --minutes $(MINUTES)
+
+mutants: $(VENV)/.dev
+	$(BIN)/python tools/mutants.py
 
 release-check:
 	$(PYTHON) tools/release_check.py

@@ -128,7 +128,8 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
 
     def project(self, X: Any) -> np.ndarray:
         """Project objects into the common space, independently of `transform` in a subclass."""
-        return CommonSpace(self.projections_, self.offsets_, self.correlations_).project(self._new_views(X))
+        views = self._new_views(X)
+        return CommonSpace(self.projections_, self.offsets_, self.correlations_).project(views)
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: components of a space; memberships are coordinates."""
