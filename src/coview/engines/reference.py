@@ -176,7 +176,7 @@ class ReferenceEngine:
     def tied_shares(
         self, counts: Array, mixtures: Array, have: Array, weight: float, damping: float
     ) -> tuple[Array, Array]:
-        """Mixtures (views x rows x topics) that maximize counts log h - weight sum_(v<w) |h_v - h_w|, views jointly.
+        """Mixtures (views x rows x topics) that maximize counts log h - weight sum ``|h_v - h_w|``, views jointly.
 
         Rows whose views are not all tied get `damping` times their mass added to the counts where the old mixtures are.
         Second, what was added to each row, infinity where no solution was found and the row is as it was. Views that a
@@ -213,7 +213,7 @@ class ReferenceEngine:
         return PairField(self, partners, have, couplings, sigma, mixtures)
 
     def pair_similarities(self, mixture: Array, have: Array, partners: Array, sigma: float) -> Array:
-        """exp(-|P_i - P_j|^2 / sigma) of all pairs (float64); -1 where there is none, or where a row lacks the view."""
+        """``exp(-|P_i - P_j|^2 / sigma)`` of all pairs (float64); -1 where there is none, or where a row lacks the view."""
         near = np.maximum(partners, 0)  # -1 would be the last row
         squares = ((mixture[:, None] - mixture[near]) ** 2).sum(axis=2, dtype=np.float64)
         return np.where((partners < 0) | ~have[:, None] | ~have[near], -1.0, np.exp(-squares / sigma))
