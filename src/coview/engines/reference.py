@@ -213,7 +213,7 @@ class ReferenceEngine:
         return PairField(self, partners, have, couplings, sigma, mixtures)
 
     def pair_similarities(self, mixture: Array, have: Array, partners: Array, sigma: float) -> Array:
-        """``exp(-|P_i - P_j|^2 / sigma)`` of all pairs (float64); -1 where there is none, or where a row lacks the view."""
+        """``exp(-|P_i - P_j|^2 / sigma)`` of all pairs (float64); -1 where there is none or a row lacks the view."""
         near = np.maximum(partners, 0)  # -1 would be the last row
         squares = ((mixture[:, None] - mixture[near]) ** 2).sum(axis=2, dtype=np.float64)
         return np.where((partners < 0) | ~have[:, None] | ~have[near], -1.0, np.exp(-squares / sigma))

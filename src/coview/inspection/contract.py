@@ -940,6 +940,7 @@ class Inspection:
         X : what the model takes, optional
             Objects, for models that say nothing of features: then the means of their groups count. For a clusterer
             without `predict` they must be those of the fit, in the same order.
+
         Returns
         -------
         GroupHierarchy
