@@ -28,13 +28,13 @@ def guessed(cells, name="column"):
         ([[1, 2], [2, 3], [3], [1]] * 5, "tokens"),
         ([[0.1, 0.2], [0.3, 0.4]] * 10, "columns"),
         ([[0, 0.5], [1, 0]] * 10, "columns"),
-        (["Rome", "Oslo"] * 10, "columns"),
+        ([f"city {i // 2}" for i in range(20)], "columns"),
         ([1.5, None, 2.5, 3.0] * 5, "columns"),
         (["Jun 12 1998", None, "May 1 1999", "Jun 2 1998"] * 5, "it says when: see report --by"),
-        ([None] * 20, "it is empty"),
+        ([None] * 20, "it has hardly any values"),
         (["same"] * 20, "it has one value"),
-        ([{"a": 1}, {"b": 2}] * 10, "it holds records, or lists beside other things"),
-        ([["x"], 3, ["y"], "z"] * 5, "it holds records, or lists beside other things"),
+        ([{"a": 1}, {"b": 2}] * 10, "it holds records, or lists and other values"),
+        ([["x"], 3, ["y"], "z"] * 5, "it holds records, or lists and other values"),
         ([[0.1], [0.2, 0.3]] * 10, "its lists of numbers have several lengths"),
         ([[[1, 2], [3]], [[1]]] * 10, "its lists hold neither texts nor numbers"),
     ],
@@ -47,6 +47,24 @@ def test_names_decide_on_labels_ids_and_years():
     assert guessed(["land", "sea"] * 10, "kind") == "label"
     assert guessed([f"k{i}" for i in range(20)], "key") == "id"
     assert guessed([1990 + i % 7 for i in range(20)], "year") == "it says when: see report --by"
+
+
+def test_few_categories_of_any_name_are_labels_beside_texts_unless_labels_are_known():
+    body = [f"{text}, {i} times" for i, text in enumerate(BODY)]
+    table = {"body": body, "rubric": ["land", "sea"] * 10, "size": [0.5, 1.5] * 10}
+    assert guess_columns(table).labels == ["rubric"]
+    assert guess_columns(table, leave_out=["size"]).columns == {"rubric": ["rubric"]}
+    assert guess_columns({name: table[name] for name in ("rubric", "size")}).columns.keys() == {"rubric", "size"}
+
+
+def test_many_rows_are_guessed_by_a_sample(monkeypatch):
+    looked_at = []
+    monkeypatch.setattr("coview.preprocessing.guess.are_lists", lambda cells: looked_at.append(len(cells)))
+    assert guess_columns({"body": [f"an old fox den, {i} times" for i in range(20_000)]}).text and max(looked_at) == 5000
+
+
+def test_a_column_without_a_name_is_not_used():
+    assert guess_columns({"": list(range(20)), "body": BODY}).unused == {"": "its name is empty: give it one to use it"}
 
 
 def test_links_are_lists_of_ids():

@@ -17,11 +17,12 @@ from coview.utils.messages import listed
 __all__ = ["GuessedColumns", "guess_columns"]
 
 _ID = re.compile(r"(?:^|[^a-zA-Z])(?i:id|key|uid|uuid|guid|doi)$|[a-z](?:Id|ID|Key)$")
-# what people call what they want to predict; clusters that were told of it would only find it again
+# what people call what they want to predict
 _LABEL = re.compile(
     r"(?:^|[^a-zA-Z])(?i:y|labels?|class|classes|category|categories|target|kind|type|genre|section|topic|cluster"
     r"|(?:sub)?group|subcategory|subclass)$"
 )
+_SAMPLE = 5_000  # rows
 _FEW = 0.2  # of the rows: a label comes again and again
 _SHARED = 0.5  # of the rows: categories come again, texts do not
 _FEWEST_WORDS = 1.25  # of texts, in the mean
@@ -43,14 +44,15 @@ class GuessedColumns:
 def guess_columns(X: Any, id: Any = None, leave_out: Collection[Any] = ()) -> GuessedColumns:
     """Return what each column of a table is, by its values; its name decides only on ids and labels.
 
-    Texts, lists and vectors are a view each. Categories are one view, and numbers one. A column that is called a label
-    (label, class, category, target, kind, ...) and has few values is none, since a model would only find it again; nor
-    are dates and years beside other columns: groups are looked at over time, but would be periods if they knew it.
+    Texts, lists and vectors are a view each. Categories are one view, and numbers one. Labels are no view, since
+    clusters would only find them again: columns of few values that are called so (label, class, target, kind, ...), and
+    beside texts, lists or vectors all columns of few categories, unless the labels are known. Dates and years beside
+    other columns are no view either: groups are looked at over time, but would be periods if they knew it.
 
     Parameters
     ----------
     X : table
-        What `TableViews` takes.
+        What `TableViews` takes. Of many rows, a sample is looked at.
     id : str, optional
         Column that names the objects; else one of unique values without blanks that is called so, or the first column.
     leave_out : collection of columns, optional
@@ -62,15 +64,16 @@ def guess_columns(X: Any, id: Any = None, leave_out: Collection[Any] = ()) -> Gu
     ...          "tags": ["new;red", "sea;new", "red;new", "sea;new"], "job": ["cook", "cook", "maid", "maid"],
     ...          "made": ["Jun 12 1998", None, "May 1 1999", "Jun 2 1998"]}
     >>> found = guess_columns(table)
-    >>> found.id, found.text, found.tokens, found.columns
-    ('key', {'body': 'body'}, {'tags': 'tags'}, {'job': ['job']})
+    >>> found.id, found.text, found.tokens, found.labels
+    ('key', {'body': 'body'}, {'tags': 'tags'}, ['job'])
     >>> found.unused
     {'made': 'it says when: see report --by'}
     """
-    table = as_table(X)
-    found = GuessedColumns(id=_find_id(table) if id is None else id)
-    ids = None if found.id not in table.sources else {str(cell) for cell in table.cells(found.id)}
-    groups: dict[str, list[Any]] = {"categories": [], "numbers": [], "dates": []}
+    whole = as_table(X)
+    found = GuessedColumns(id=_find_id(whole) if id is None else id)
+    ids = None if found.id not in whole.sources else {str(cell) for cell in whole.cells(found.id)}
+    table = whole.take(np.unique(np.linspace(0, whole.n_rows - 1, _SAMPLE).astype(int)))
+    groups: dict[str, list[Any]] = {"few categories": [], "categories": [], "numbers": [], "dates": []}
     for name in table.names:
         if name == found.id or name in leave_out:
             continue
@@ -88,7 +91,12 @@ def guess_columns(X: Any, id: Any = None, leave_out: Collection[Any] = ()) -> Gu
                 found.columns[view] = [name]
             else:
                 target[view] = name
-    if found.text or found.tokens or found.columns or groups["categories"] or groups["numbers"]:
+    few, rich = groups.pop("few categories"), bool(found.text or found.tokens or found.columns)
+    if rich and not leave_out:
+        found.labels += few
+    else:
+        groups["categories"] = [*few, *groups["categories"]]
+    if rich or groups["categories"] or groups["numbers"]:
         found.unused |= dict.fromkeys(groups.pop("dates"), "it says when: see report --by")
     for kind, names in groups.items():
         if names:
@@ -104,7 +112,7 @@ def guess_columns(X: Any, id: Any = None, leave_out: Collection[Any] = ()) -> Gu
 
 def _free_name(name: str, found: GuessedColumns) -> str:
     """A name for a view that no other view has; what is typed as NAME=COLUMN has no = in NAME."""
-    name = name.replace("=", "_").strip() or "column"
+    name = name.replace("=", "_").strip()
     while name in (*found.text, *found.tokens, *found.columns):
         name += "_"
     return name
@@ -113,8 +121,8 @@ def _free_name(name: str, found: GuessedColumns) -> str:
 def _find_id(table: Table) -> Any:
     """The column that names the objects: unique values without blanks, and a name that says so or the first place."""
     for name in sorted(table.names, key=lambda name: not _ID.search(str(name))):
-        named = bool(_ID.search(str(name))) or not str(name).strip()  # as pandas writes the numbers of the rows
-        if not named and name != table.names[0]:
+        named = bool(_ID.search(str(name)))
+        if not str(name).strip() or not (named or name == table.names[0]):
             continue
         cells = table.cells(name)
         plain = all(isinstance(cell, (str, int)) and not isinstance(cell, bool) for cell in cells)
@@ -127,18 +135,21 @@ def _find_id(table: Table) -> Any:
 
 def _find_kind(table: Table, name: Any, ids: Collection[str] | None) -> tuple[str, str]:
     """What a column is: text, tokens, vector, categories, numbers, dates, label or unused; of unused ones also why."""
+    if not str(name).strip():
+        return "unused", "its name is empty: give it one to use it"
     cells = [cell for cell in table.cells(name) if cell is not None and str(cell).strip()]
     if not cells:
-        return "unused", "it is empty"
+        return "unused", "it has hardly any values"
     lists = [isinstance(cell, (list, tuple, np.ndarray)) for cell in cells]
     if all(lists):
         return _find_kind_of_lists(table, name, cells)
     if any(lists) or any(isinstance(cell, dict) for cell in cells):
-        return "unused", "it holds records, or lists beside other things"
+        return "unused", "it holds records, or lists and other values"
     different = len({str(cell) for cell in cells})
     if different == 1:
         return "unused", "it has one value"
-    if _LABEL.search(str(name)) and different <= max(2, _FEW * len(cells)) and not isinstance(cells[0], float):
+    few = different <= max(2, _FEW * len(cells))
+    if few and _LABEL.search(str(name)) and not isinstance(cells[0], float):
         return "label", ""
     values = table.column(name)
     if values.dtype != object:
@@ -149,10 +160,11 @@ def _find_kind(table: Table, name: Any, ids: Collection[str] | None) -> tuple[st
     if ids is not None and _are_links(cells, ids):
         return "tokens", ""
     if not all(isinstance(cell, str) for cell in cells):
-        return "categories", ""
+        return ("few categories" if few else "categories"), ""
     if odd := find_odd_cell(cells):
         return "unused", f"it holds {odd[:30]!r} among numbers or dates: leave such cells empty"
-    return _find_kind_of_texts(cells, different)
+    kind, why = _find_kind_of_texts(cells, different)
+    return ("few categories" if few and kind == "categories" else kind), why
 
 
 def _find_kind_of_lists(table: Table, name: Any, cells: list[Any]) -> tuple[str, str]:
@@ -162,10 +174,10 @@ def _find_kind_of_lists(table: Table, name: Any, cells: list[Any]) -> tuple[str,
         if len({len(cell) for cell in cells}) > 1:
             return "unused", "its lists of numbers have several lengths"
         values = read_vectors(name, table.sources[name])
-        return ("vector", "") if values is not None and not find_missing(values).all() else ("unused", "it is empty")
+        return ("vector", "") if values is not None and not find_missing(values).all() else ("unused", "it has hardly any values")
     if not all(isinstance(item, (str, int, np.integer)) for item in items):
         return "unused", "its lists hold neither texts nor numbers"
-    return ("tokens", "") if items else ("unused", "it is empty")
+    return ("tokens", "") if items else ("unused", "it has hardly any values")
 
 
 def _find_kind_of_texts(cells: list[str], different: int) -> tuple[str, str]:
