@@ -31,11 +31,11 @@ SECONDS = 30  # of the processor, that a case may take
 MEMORY = 4 * 2**30  # bytes beyond what the process has at the start, that a case may ask for
 ROWS = 40
 OPTIONS = [
-    *("--view", "--data", "--table", "--text", "--tokens", "--columns", "--id", "--sep", "--stop-words", "--min-df"),
-    *("--max-df", "--labels", "--clusters", "--seeds", "--links", "--set", "--step", "--seed"),
-    *("--json", "--proba", "--all-digits", "--by", "--objects", "--map", "--title", "--count", "--folds", "--share"),
-    *("--merge", "--split", "--rename", "--drop", "--noise", "--reduce", "--false-alarm", "--reference", "--every"),
-    *("--out", "-o", "-k", "--source", "--target", "--namer", "--fitted-labels", "--no-such-option", "--help"),
+    *("--view", "--text", "--tokens", "--columns", "--id"),
+    *("--labels", "--clusters", "--seeds", "--links", "--set", "--step", "--seed"),
+    *("--json", "--proba", "--by", "--count", "--folds", "--share"),
+    *("--merge", "--split", "--rename", "--drop", "--noise", "--reduce", "--every"),
+    *("--out", "-o", "-k", "--source", "--target", "--no-such-option", "--help"),
 ]
 WORDS = [
     *("", " ", "=", "a=", "=b", "a=b=c", ",", ":", ";", "words=", "words=body", "words=nothing", "=,=", "--", "-"),
@@ -80,8 +80,8 @@ def folder() -> Path:
     save(SphericalKMeans(3, random_state=0).fit(named), place / "clusters.coview")
     save(MultiViewNaiveBayes().fit(named, y), place / "classes.coview")
     for line in (
-        "fit LinkPLSA --table table.csv --id key --text words=body --set n_components=3 -o raw.coview",
-        "fit MultiViewNaiveBayes --table table.csv --id key --text words=body --labels kind -o kinds.coview",
+        "fit LinkPLSA table.csv --id key --text words=body --set n_components=3 -o raw.coview",
+        "fit MultiViewNaiveBayes table.csv --id key --text words=body --labels kind -o kinds.coview",
     ):
         code, wrong, printed = typed(line.split(), place)
         assert code == 0 and not wrong, f"{line}: {wrong or printed}"
@@ -90,21 +90,21 @@ def folder() -> Path:
 
 LINES = [
     "fit SphericalKMeans --view words=words.npz --clusters 3 -o new.coview",
-    "fit LinkPLSA --table table.csv --id key --text words=body --set n_components=3 --set max_iter=5 -o new.coview",
-    "fit LinkPLSA --table table.csv --text words=body --tokens tags=tags --seeds seeds.json -o new.coview",
-    "fit MultiViewNaiveBayes --table table.csv --id key --text words=body --columns p=price --labels kind -o n.coview",
+    "fit LinkPLSA table.csv --id key --text words=body --set n_components=3 --set max_iter=5 -o new.coview",
+    "fit LinkPLSA table.csv --text words=body --tokens tags=tags --seeds seeds.json -o new.coview",
+    "fit MultiViewNaiveBayes table.csv --id key --text words=body --columns p=price --labels kind -o n.coview",
     "fit MultiViewNaiveBayes --view words=words.npz --labels labels.csv --step TfidfViews --seed 1 -o new.coview",
     "predict topics.coview --view words=words.npz --proba -o new.csv",
-    "predict kinds.coview --table table.csv -o new.json",
+    "predict kinds.coview table.csv -o new.json",
     "predict topics.coview --view words=words.npz --coordinates -o new.csv",
-    "label kinds.coview table.csv --labels kind --count 3 --caption body -o new.csv",
+    "label kinds.coview table.csv --labels kind --count 3 -o new.csv",
     "edit topics.coview --merge 0,1 --rename 2=a -o new.coview",
-    "edit raw.coview --table table.csv --noise 1 --reduce 2 -o new.coview",
+    "edit raw.coview table.csv --noise 1 --reduce 2 -o new.coview",
     "edit raw.coview table.csv --name --rename 0=mine -o new.coview",
-    "predict raw.coview table.csv --outliers --false-alarm 0.05 -o new.csv",
+    "predict raw.coview table.csv --outliers -o new.csv",
     "compare --view words=words.npz --labels labels.csv --methods MultiViewNaiveBayes --folds 2",
-    "report raw.coview --table table.csv --by when,kind --map pca --no-held-out -o new.html",
-    "report classes.coview --view words=words.npz --map pca --no-held-out -o new.html",
+    "report raw.coview table.csv --by when,kind --no-held-out -o new.html",
+    "report classes.coview --view words=words.npz --no-held-out -o new.html",
     "stream mail.jsonl --labels kind --every 10 --save new.coview",
     "info topics.coview --json",
     "fit SphericalKMeans table.csv --clusters 2 -o new.coview",

@@ -172,8 +172,9 @@ def test_a_new_model_is_known_everywhere(model, data, tmp_path):
     (tmp_path / "y.txt").write_text("\n".join(y))
     labels = ["--labels", tmp_path / "y.txt"] if kind == "class" else []
     path = tmp_path / "m.coview"
-    fitted = json.loads(coview("fit", model.__name__, "--data", tmp_path / "views", *labels, "-o", path, "--json"))
-    assert fitted["model"] == model.__name__ and fitted["views"] == ["words", "links"]
+    fitted = json.loads(coview("fit", model.__name__, tmp_path / "views", *labels, "-o", path, "--json"))
+    assert fitted["model"]["name"] == model.__name__
+    assert [view["name"] for view in fitted["data"]["views"]] == ["words", "links"]
     more = ["--coordinates"] if kind == "topic" else []
     table = json.loads(coview("predict", path, tmp_path / "views", *more, "--json"))
     assert all(len(column) == 60 for column in table.values())

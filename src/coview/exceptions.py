@@ -144,5 +144,5 @@ class LoneLabelWarning(UserWarning):
 
 RAW_TABLE: dict[str, Any] = {  # advice where text or categories stand for numbers
     "python": "Turn text into counts with TextViews, and categories into indicators with TableViews.",
-    "cli": "Pass the table with --table, and use --text NAME=COLUMN for text and --columns NAME=COLUMN for categories.",
+    "cli": "Use --text NAME=COLUMN for text and --columns NAME=COLUMN for categories.",
 }

@@ -13,13 +13,13 @@ from coview import (
     UnitRows,
     Views,
     inspect,
+    load,
     make_report,
     save,
 )
 from coview.auto.experts import propose_experts
 from coview.auto.preparation import counted_views, measured_views
-from coview.cli.info import summarized
-from coview.io.models import outline
+from coview.cli.summary import describe_model
 from coview.plsa.mixture import choose_likelihoods
 
 FILLED, EMPTY = np.array([[0.3, 0.7], [0.2, 0.4]]), np.array([[2.0, 0.0], [0.0, 1.0]])
@@ -84,9 +84,9 @@ def test_what_each_view_was_taken_for_is_told_everywhere(tmp_path):
         shown = make_report(model, X)
         assert {view["name"]: view["scaling"] for view in shown.summary["data"]["views"]} == taken
         save(model, tmp_path / "m.coview")
-        told = summarized(outline(tmp_path / "m.coview"))["views"]
-        assert told["vector"] == "20 features, vectors, all columns divided by one number"
-        assert told["words"] == "30 features, counts, categories or shares, weighted by tf-idf"
+        told = describe_model(inspect(load(tmp_path / "m.coview")))
+        assert "  view 'vector': 20 features, vectors, all columns divided by one number" in told
+        assert "  view 'words': 30 features, counts, categories or shares, weighted by tf-idf" in told
 
 
 def test_candidates_that_see_counts_as_they_are_say_nothing_of_scaling(fit_auto):

@@ -1,4 +1,4 @@
-"""A line on each object beside its id: on a terminal always, in files where `--caption` asks for it."""
+"""A line on each object next to its id, on a terminal."""
 
 from __future__ import annotations
 
@@ -25,30 +25,17 @@ def files(tmp_path, run):
     return table, model
 
 
-@pytest.mark.parametrize("option", ["--proba", "--outliers"])
-def test_a_terminal_shows_a_caption_and_a_file_has_one_on_request(run, files, tmp_path, monkeypatch, option):
+def test_a_terminal_shows_a_caption_and_a_pipe_none(run, files, monkeypatch):
     table, model = files
-    words = ["predict", model, table, option, *(["--all"] if option == "--outliers" else [])]
+    words = ["predict", model, table, "--proba"]
     assert "caption" not in run(*words)[1].splitlines()[0]  # a pipe
-    out = tmp_path / "out.csv"
-    for more, last in ((), None), (("--caption", "body"), ["a red fox", "the blue sea"] * 12):
-        assert run(*words, *more, "-o", out)[0] == 0
-        with open(out, newline="") as stream:
-            rows = list(csv.DictReader(stream))
-        assert (last is None and "caption" not in rows[0]) or [row["caption"] for row in rows] == last
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda self: True, raising=False)
     head, *lines = run(*words)[1].splitlines()
     assert head.endswith(",caption") and [line.split(",")[-1] for line in lines] == TITLES
-    code, _, err = run(*words, "--caption", "titel")
-    assert code == 2 and "no such column" in err and "Did you mean 'title'?" in err
 
 
 def test_hits_have_captions_of_the_table(run, files, tmp_path):
     table, _ = files
     asked = ["search", "fox", "--model", tmp_path / "r.coview", "--source", "words", "-k", "3"]
-    _, out, _ = run(*asked, "--table", table, "--json")
-    assert [hit["caption"] for hit in json.loads(out)["hits"]] == [
-        TITLES[int(hit["id"][1:])] for hit in json.loads(out)["hits"]
-    ]
-    code, _, err = run(*asked, "--caption", "title")
-    assert code == 2 and "pass it with --table FILE" in err
+    hits = json.loads(run(*asked, "--table", table, "--json")[1])["hits"]
+    assert [hit["caption"] for hit in hits] == [TITLES[int(hit["id"][1:])] for hit in hits]

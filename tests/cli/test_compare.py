@@ -19,7 +19,7 @@ from coview.model_selection.table import Comparison
 # before click 8.2 standard error is kept apart only where that is asked for
 RUNNER = CliRunner(mix_stderr=False) if "mix_stderr" in signature(CliRunner).parameters else CliRunner()
 DATA = make_topic_views(40, {"words": 30, "links": 20}, n_clusters=2, random_state=0)
-FEW = ("--methods", "MultiViewNaiveBayes,words *", "--folds", "2", "--budget", "0", "--jobs", "1")
+FEW = ("--methods", "MultiViewNaiveBayes,words *", "--folds", "2", "--budget", "0")
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +51,11 @@ def test_json_is_all_that_is_printed(files):
     assert found.stderr == ""
 
 
-def test_the_table_and_the_figure_are_written(files, tmp_path):
-    found = run(files, *FEW, "--out", str(tmp_path / "t.csv"), "--plot", str(tmp_path / "t.png"))
+def test_the_table_is_written(files, tmp_path):
+    found = run(files, *FEW, "--out", str(tmp_path / "t.csv"))
     assert found.exit_code == 0, found.output
     rows = list(csv.DictReader((tmp_path / "t.csv").open()))
     assert len(rows) == 2 and float(rows[0]["accuracy"]) > 0.5
-    assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
     run(files, *FEW, "--out", str(tmp_path / "t.json"))
     assert json.loads((tmp_path / "t.json").read_text())["task"] == "classification"
 
@@ -64,7 +63,7 @@ def test_the_table_and_the_figure_are_written(files, tmp_path):
 def test_few_labels_and_clusters(files):
     found = run(files, *FEW, "--share", "0.2", "--json")
     assert json.loads(found.stdout)["task"] == "few_labels"
-    quick = ("--methods", "concatenated KMeans", "--repeats", "2", "--budget", "0", "--jobs", "1", "--json")
+    quick = ("--methods", "concatenated KMeans", "--budget", "0", "--json")
     found = run(files, *quick, "--task", "clustering")
     assert json.loads(found.stdout)["metrics"] == ["nmi", "accuracy", "pairwise_f1"]
 
@@ -73,7 +72,7 @@ def test_a_raw_table_is_taken(tmp_path):
     rows = [("red round sweet", "small", "apple"), ("yellow long sweet", "large", "banana")] * 6
     path = tmp_path / "fruit.csv"
     path.write_text("text,size,kind\n" + "\n".join(",".join(row) for row in rows) + "\n")
-    words = ["--table", str(path), "--text", "words=text", "--columns", "meta=size", "--labels", "kind"]
+    words = [str(path), "--text", "words=text", "--columns", "meta=size", "--labels", "kind"]
     found = RUNNER.invoke(app, ["compare", *words, *FEW, "--json"])
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["about"]["classes"] == 2
@@ -82,7 +81,6 @@ def test_a_raw_table_is_taken(tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--plot", "t.gif"), "figures can be written as"),
         (("--out", "t.xls"), "tables are written as"),
         (("--links", "cites"), "no view of links 'cites'"),
         (("--methods", "Nothing"), "no method 'Nothing'"),
@@ -97,19 +95,26 @@ def test_nothing_done_is_an_error(files, tmp_path):
     np.save(tmp_path / "words.npy", -DATA.views["words"].toarray())
     views = ["--view", f"words={tmp_path / 'words.npy'}", "--labels", str(files / "y.csv")]
     found = RUNNER.invoke(app, ["compare", *views,
-                "--methods", "MultiViewNaiveBayes", "--folds", "2", "--budget", "0", "--jobs", "1"])  # fmt: skip
+                "--methods", "MultiViewNaiveBayes", "--folds", "2", "--budget", "0"])  # fmt: skip
     assert isinstance(found.exception, ValueError) and "No method finished" in str(found.exception)
 
 
-def test_ten_rows_that_differ_are_shown_and_all_on_request():
-    scores = [0.9, 0.9, *(0.8 - i / 100 for i in range(12))]
-    rows = [
-        {"method": f"m{i}", "group": "method", "status": "done", "accuracy": score, "accuracy_std": 0.0}
-        | {"fit_seconds": 0.1, "splits": 1, "note": ""}
-        for i, score in enumerate(scores)
-    ]
-    result = Comparison(rows, ["accuracy"], "classification")
-    shown = format_rows(result, every=False)
-    named = [row["method"] for row in rows if f"{row['method']} " in shown]
-    assert named == ["m0", *(f"m{i}" for i in range(2, 11))] and "4 more rows" in shown
-    assert format_rows(result, every=True) == str(result)
+def test_the_ten_best_rows_and_all_that_tie_with_the_best_are_shown():
+    def row(name, score, status="done"):
+        figures = {"accuracy": score, "accuracy_std": 0.0, "fit_seconds": 0.1, "splits": 1, "note": "why"}
+        return {"method": name, "group": "method", "status": status, **figures}
+
+    lower, failed = [row(f"low{i}", 0.8 - i / 100) for i in range(12)], [row("bad", 0.0, "failed")]
+    ties = [row(f"tie{i}", 0.9) for i in range(11)]
+    for rows, shown, rest in (
+        ([*ties[:2], *lower, *failed], 10, "4 methods with lower scores and 1 method that did not finish"),
+        ([*ties, *lower], 11, "12 methods with lower scores"),
+        ([*ties, *failed], 11, "1 method that did not finish"),
+    ):
+        result = Comparison(rows, ["accuracy"], "classification")
+        text = format_rows(result, every=False)
+        assert [each["method"] for each in rows if f"  {each['method']} " in text] == [
+            r["method"] for r in rows[:shown]
+        ]
+        assert f"Not shown: {rest}; --all shows all." in text
+        assert format_rows(result, every=True) == str(result)

@@ -33,7 +33,7 @@ def files(folder, run):
         with open(table, "w", newline="") as stream:
             csv.writer(stream).writerows([["key", "body"], *rows])
         options = ("--id", "key", "--text", "words=body", "--clusters", "4", "--seed", "0", "--out", model)
-        assert run("fit", "MultiViewPLSA", "--table", table, *options)[0] == 0
+        assert run("fit", "MultiViewPLSA", table, *options)[0] == 0
     return table, model
 
 
@@ -45,7 +45,7 @@ def test_sizes_are_those_of_predict_and_the_report_with_objects_and_of_the_fit_w
     with open(table, "w", newline="") as stream:
         csv.writer(stream).writerows([["key", "body"], *rows])
     options = ("--id", "key", "--text", "words=body", "--clusters", "4", "--set", "max_iter=2", "--out", model)
-    assert run("fit", "LinkPLSA", "--table", table, *options)[0] == 0
+    assert run("fit", "LinkPLSA", table, *options)[0] == 0
     code, out, _ = run("edit", model, "--merge", "0,1", "--out", model)
     assert code == 0 and "3 groups of the 60 objects of the fit" in out and "m.coview: 1 edit in its log." in out
     edited, X = load(model), read_table(table)
@@ -57,17 +57,17 @@ def test_sizes_are_those_of_predict_and_the_report_with_objects_and_of_the_fit_w
     found = edited.predict(X)
     moved = int((found != edited.labels_).sum())
     assert moved  # the fit was ended early: its memberships are not those that predict finds
-    _, told, _ = run("edit", model, "--table", table, "--json", "--rename", "0=zero")
+    _, told, _ = run("edit", model, table, "--json", "--rename", "0=zero")
     given = {group["group"]: group["objects"] for group in json.loads(told)["groups"]}
     assert given == {k: int((found == k).sum()) for k in edited.numbers_}
-    _, told, _ = run("report", model, "--table", table, "--json", "--no-held-out", "--map", "pca")
+    _, told, _ = run("report", model, table, "--json", "--no-held-out")
     groups = json.loads(told)["groups"]
     assert {int(item["name"]): item["size"] for item in groups["items"]} == given and groups["moved"] == moved
     _, told, _ = run("report", model, "--json")
     assert {int(item["name"]): item["size"] for item in json.loads(told)["groups"]["items"]} == {
         k: int((edited.labels_ == k).sum()) for k in edited.numbers_
     }
-    out = run("edit", model, "--table", table, "--rename", "0=zero")[1]
+    out = run("edit", model, table, "--rename", "0=zero")[1]
     assert "3 groups of the 60 objects that were given" in out
 
 
@@ -75,11 +75,10 @@ def test_objects_without_ids_are_shown_by_their_row(run, files, tmp_path):
     table, _ = files
     model = tmp_path / "m.coview"
     options = ("--text", "words=body", "--clusters", "4", "--seed", "0", "--out", model)
-    assert run("fit", "MultiViewPLSA", "--table", table, *options)[0] == 0
+    assert run("fit", "MultiViewPLSA", table, *options)[0] == 0
     code, out, _ = run("edit", model, "--merge", "0,2")
     first = np.flatnonzero(load(model).predict(read_table(table)) == 2)[:5].tolist()
     assert code == 0 and f"2 to 0: 12 ({', '.join(map(str, first))}, ...)" in out
-    assert "by their row, from 0: pass their table" in out
 
 
 def test_edits_are_shown_first_and_written_where_asked(run, files, tmp_path):
@@ -90,9 +89,9 @@ def test_edits_are_shown_first_and_written_where_asked(run, files, tmp_path):
     code, out, _ = run("edit", model, *edits)
     assert code == 0 and "merge 0 and 2 into 0, 'Both': 12 of 48 objects move" in out and "Nothing was written" in out
     named = f"2 to 0: 12 ({', '.join(f'p{row}' for row in np.flatnonzero(before == 2)[:5])}, ...)"
-    assert named in out and "by their row" not in out  # the model knows the ids of its objects
-    code, out, _ = run("edit", model, *edits, "--table", table)
-    assert code == 0 and named in out and "by their row" not in out
+    assert named in out  # the model knows the ids of its objects
+    code, out, _ = run("edit", model, *edits, table)
+    assert code == 0 and named in out
     assert model.read_bytes() == kept
     path = tmp_path / "edited.coview"
     assert run("edit", model, *edits, "--out", path)[0] == 0
@@ -100,27 +99,16 @@ def test_edits_are_shown_first_and_written_where_asked(run, files, tmp_path):
     np.testing.assert_array_equal(load(path).predict(X), expected)
     assert inspect(load(path)).group_names == ["Both", "Other one"]
     # on from there, in the same file, then all taken back
-    assert run("edit", path, "--undo", "--undo", "--drop", "both", "--table", table, "-o", path)[0] == 0
+    assert run("edit", path, "--undo", "--undo", "--drop", "both", table, "-o", path)[0] == 0
     assert load(path).log() == ["merge 0 and 2 into 0, 'Both'", "drop 0"]
-    assert run("edit", path, "--undo", "--undo", "--table", table, "-o", path)[0] == 0
+    assert run("edit", path, "--undo", "--undo", table, "-o", path)[0] == 0
     np.testing.assert_array_equal(load(path).predict(X), before)
-
-
-def test_the_objects_that_move_are_written_with_their_ids(run, files, tmp_path):
-    table, model = files
-    labels = load(model).predict(read_table(table))
-    moved = tmp_path / "moves.csv"
-    assert run("edit", model, "--merge", "1,3", "--table", table, "--moves", moved)[0] == 0
-    with open(moved) as stream:
-        rows = list(csv.DictReader(stream))
-    assert [row["id"] for row in rows] == [f"p{i}" for i in np.flatnonzero(labels == 3)]
-    assert {(row["before"], row["after"]) for row in rows} == {("3", "1")}
 
 
 def test_a_split_and_a_reduction_with_the_table(run, files, tmp_path):
     table, model = files
     path = tmp_path / "edited.coview"
-    code, out, err = run("edit", model, "--reduce", "2", "--split", "0=3", "--table", table, "--json", "-o", path)
+    code, out, err = run("edit", model, "--reduce", "2", "--split", "0=3", table, "--json", "-o", path)
     assert code == 0, err
     told = json.loads(out)
     assert [step["edit"].split(" ")[0] for step in told["steps"]] == ["split", "reduce"]
@@ -136,8 +124,8 @@ def test_ids_that_are_numbers_are_written_as_json(run, tmp_path):
     table, model = tmp_path / "t.csv", tmp_path / "m.coview"
     table.write_text("key,body\n" + "".join(f"{i + 70},{list(WORDS.values())[i % 4]}\n" for i in range(24)))
     options = ("--id", "key", "--text", "words=body", "--clusters", "4", "--seed", "0", "--out", model)
-    assert run("fit", "MultiViewPLSA", "--table", table, *options)[0] == 0
-    code, out, err = run("edit", model, "--merge", "0,1", "--table", table, "--json")
+    assert run("fit", "MultiViewPLSA", table, *options)[0] == 0
+    code, out, err = run("edit", model, "--merge", "0,1", table, "--json")
     assert code == 0, err
     moved = json.loads(out)["steps"][0]["moves"]["id"]
     assert moved and all(isinstance(each, int) and each >= 70 for each in moved)
@@ -146,7 +134,7 @@ def test_ids_that_are_numbers_are_written_as_json(run, tmp_path):
 def test_the_log_and_the_groups_are_shown_without_an_edit(run, files, tmp_path):
     table, model = files
     path = tmp_path / "edited.coview"
-    run("edit", model, "--merge", "0,1", "--drop", "2", "--table", table, "-o", path)
+    run("edit", model, "--merge", "0,1", "--drop", "2", table, "-o", path)
     code, out, _ = run("edit", path, "--log")
     assert code == 0
     assert "1. merge 0 and 1 into 0" in out and "2. drop 2" in out
@@ -159,17 +147,17 @@ def test_other_commands_take_an_edited_model(run, files, tmp_path):
     table, model = files
     path, clusters = tmp_path / "edited.coview", tmp_path / "c.csv"
     run("edit", model, "--merge", "0,2=Both", "--noise", "3", "-o", path)
-    assert run("predict", path, "--table", table, "-o", clusters)[0] == 0
+    assert run("predict", path, table, "-o", clusters)[0] == 0
     with open(clusters) as stream:
         rows = list(csv.DictReader(stream))
     assert {(row["label"], row["name"]) for row in rows if row["label"] != "1"} == {("0", "Both"), ("-1", "")}
-    assert run("predict", "--coordinates", path, "--table", table, "-o", clusters)[0] == 0
+    assert run("predict", "--coordinates", path, table, "-o", clusters)[0] == 0
     assert clusters.read_text().splitlines()[0] == "id,multiviewplsa0,multiviewplsa1"
-    assert run("report", path, "--table", table, "-o", tmp_path / "r.html")[0] == 0
+    assert run("report", path, table, "-o", tmp_path / "r.html")[0] == 0
     assert "Both" in (tmp_path / "r.html").read_text()
     code, out, _ = run("info", path, "--json")
-    assert code == 0 and json.loads(out)["fitted"]["edits_"][0]["edit"] == "merge"
-    assert "Edited MultiViewPLSA " in run("info", path)[1]
+    assert code == 0 and json.loads(out)["model"]["edits"]
+    assert "Edited MultiViewPLSA: " in run("info", path)[1]
     assert run("edit", path, "--rename", "1=One", "-o", path)[0] == 0
     assert load(path).log()[-1] == "rename 1 to 'One'"
 
@@ -188,7 +176,6 @@ def test_other_commands_take_an_edited_model(run, files, tmp_path):
         (("--undo",), "0 edits to undo, got 1."),
         (("--noise", "0", "--noise", "1", "--noise", "2", "--noise", "3"), "Group 3 is the last one"),
         (("--drop", "0"), "DATA is needed: where the objects of the fit are"),
-        (("--drop", "0", "--moves", "moves.txt"), "moves.txt"),
     ],
 )
 def test_what_cannot_be_is_one_sentence_and_writes_nothing(run, files, tmp_path, options, message):
@@ -200,7 +187,7 @@ def test_what_cannot_be_is_one_sentence_and_writes_nothing(run, files, tmp_path,
 def test_a_classifier_is_refused(run, files, tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("body,kind\n" + "fox den,a\nsea salt,b\n" * 6)
-    options = ("--table", table, "--text", "words=body", "--labels", "kind", "-o", tmp_path / "c.coview")
+    options = (table, "--text", "words=body", "--labels", "kind", "-o", tmp_path / "c.coview")
     assert run("fit", "MultiViewNaiveBayes", *options)[0] == 0
     code, _, err = run("edit", tmp_path / "c.coview", "--drop", "a")
     told = (

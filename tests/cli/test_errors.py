@@ -16,52 +16,54 @@ from coview.exceptions import ParameterError, ViewsError
 FIT = ["fit", "PLSA", "--set", "n_components=2", "--out", "m.coview"]
 COMMANDS = {
     "labels that are none": (
-        ["fit", "SeededKMeansClassifier", "--data", "views", "--labels", "none.txt", "-o", "m.coview"],
+        ["fit", "SeededKMeansClassifier", "views", "--labels", "none.txt", "-o", "m.coview"],
         "--labels has no label",
     ),
     "too many clusters": (
-        ["fit", "CCAClustering", "--data", "views", "--set", "n_clusters=99", "-o", "m.coview"],
+        ["fit", "CCAClustering", "views", "--set", "n_clusters=99", "-o", "m.coview"],
         "Choose fewer clusters.",
     ),
     "most clusters": (
-        ["fit", "MultiViewPLSA", "--data", "views", "--set", "n_clusters=99", "-o", "m.coview"],
+        ["fit", "MultiViewPLSA", "views", "--set", "n_clusters=99", "-o", "m.coview"],
         "Choose fewer clusters.",
     ),
     "no suggestion": (["label", "m.coview", "--count", "0"], "Invalid value for '--count'"),
     "different rows": ([*FIT, "--view", "a=a.npy", "--view", "b=b.npy"], "Add an id column"),
     "negative values": ([*FIT, "--view", "a=negative.npy", "--set", "likelihood=multinomial"], "--step Codebook"),
     "no number": ([*FIT, "--view", "a=nan.npy"], "leave all cells of a row empty"),
-    "two views in a file": ([*FIT, "--view", "a=two.npz"], "Give it alone, by --data"),
+    "two views in a file": ([*FIT, "--view", "a=two.npz"], "Give it alone, without --view"),
     "text in a matrix": ([*FIT, "--view", "a=text.csv"], "has column 'body' of type String"),
     "no such column": (
-        [*FIT, "--table", "text.csv", "--text", "w=bdy"],
-        "--text w=bdy: text.csv has no column 'bdy'; its columns are 'id', 'body', 'year'. Did you mean 'body'?",
+        [*FIT, "text.csv", "--text", "w=bdy"],
+        "The table has no column 'bdy' for view 'w'; its columns are 'id', 'body', 'year'. Did you mean 'body'?",
     ),
     "no such column of lists": (
-        [*FIT, "--table", "text.csv", "--text", "w=body", "--tokens", "t=yaer:;"],
-        "--tokens t=yaer: text.csv has no column 'yaer'; its columns are 'id', 'body', 'year'. Did you mean 'year'?",
+        [*FIT, "text.csv", "--text", "w=body", "--tokens", "t=yaer"],
+        "The table has no column 'yaer' for view 't'; its columns are 'id', 'body', 'year'. Did you mean 'year'?",
     ),
     "no such column of columns": (
-        ["compare", "--table", "text.csv", "--columns", "w=year,yer"],
-        "--columns w=year,yer: text.csv has no column 'yer'",
+        ["compare", "text.csv", "--columns", "w=year,yer"],
+        "The table has no column 'yer' for view 'w'",
     ),
     "no such column of ids": (
-        ["stream", "--table", "text.csv", "--text", "w=body", "--id", "ids", "--labels", "year"],
-        "--id ids: text.csv has no column 'ids'; its columns are 'id', 'body', 'year'. Did you mean 'id'?",
+        ["stream", "text.csv", "--text", "w=body", "--id", "ids", "--labels", "year"],
+        "The table has no column 'ids' to name the objects; its columns are 'id', 'body', 'year'. Did you mean 'id'?",
     ),
     "no such column of labels": (
-        ["compare", "--table", "text.csv", "--text", "w=body", "--labels", "yeer"],
+        ["compare", "text.csv", "--text", "w=body", "--labels", "yeer"],
         "--labels 'yeer' is neither a file nor a column of the table, which has 'id', 'body', 'year'. Did you mean",
     ),
     "no such column of objects": (
-        [*FIT, "--table", "rows.jsonl", "--text", "w=wrds"],
+        [*FIT, "rows.jsonl", "--text", "w=wrds"],
         "The table has no column 'wrds' for view 'w'; its columns are 'words', 'kind'. Did you mean 'words'?",
     ),
-    "another separator": ([*FIT, "--table", "text.csv", "--sep", ";", "--text", "w=body"], "--sep SIGN"),
-    "numbers for text": ([*FIT, "--table", "text.csv", "--text", "w=year"], "use --columns in place of --text"),
-    "labels to compare": (["compare", "--data", "views", "--task", "few_labels"], "Give --labels"),
+    "numbers for text": ([*FIT, "text.csv", "--text", "w=year"], "use --columns in place of --text"),
+    "labels to compare": (["compare", "views", "--task", "few_labels"], "Give --labels"),
     "label of a stream": (["stream", "rows.jsonl", "--labels", "x"], '--labels, or pass --labels ""'),
-    "update of a stream": (["stream", "rows.jsonl", "--labels", "kind", "--update", "paper"], "Use --update exact"),
+    "update of a stream": (
+        ["stream", "rows.jsonl", "--labels", "kind", "--set", "update=paper"],
+        "Use --set update=exact",
+    ),
 }
 
 
@@ -102,7 +104,7 @@ def test_an_error_is_worded_by_each_front_and_survives_a_process():
 @pytest.mark.parametrize("name", ["latin.csv", "latin.txt"])
 def test_labels_in_another_encoding_are_told_of(name, files, tmp_path, monkeypatch, capsys):
     (tmp_path / name).write_text("café\n" * 20, encoding="latin-1")
-    monkeypatch.setattr(sys, "argv", ["coview", *FIT, "--data", "views", "--labels", name])
+    monkeypatch.setattr(sys, "argv", ["coview", *FIT, "views", "--labels", name])
     with pytest.raises(SystemExit):
         cli.main()
     assert f"{name} is not text in UTF-8" in capsys.readouterr().err

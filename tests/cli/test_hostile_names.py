@@ -19,8 +19,9 @@ from coview import (
     save,
     write_views,
 )
-from coview.cli.files import read_target, write_table
+from coview.cli.labels import read_target
 from coview.cli.main import main
+from coview.cli.writing import write_table
 from coview.io.delimited import escape_cell
 from coview.io.tables import read_table
 from coview.model_selection.table import Comparison
@@ -67,10 +68,10 @@ def test_every_command_writes_control_characters_out(run, folder, views):
     save(CrossModalRetriever(LinkPLSA(2, random_state=0)).fit(views[0]), folder / "r.coview")
     model, data, labels = folder / "m.coview", folder / "data", folder / "y.csv"
     commands = [
-        ("fit", "MultiViewPLSA", "--data", data, "--set", "n_clusters=3", "-o", model),
-        ("fit", "MultiViewNaiveBayes", "--data", data, "--labels", labels, "-o", folder / "n.coview"),
+        ("fit", "MultiViewPLSA", data, "--set", "n_clusters=3", "-o", model),
+        ("fit", "MultiViewNaiveBayes", data, "--labels", labels, "-o", folder / "n.coview"),
         ("info", folder / "n.coview"),
-        ("predict", model, "--data", data, "-o", folder / "p.csv"),
+        ("predict", model, data, "-o", folder / "p.csv"),
         ("search", NASTY[1], "--model", folder / "r.coview", "--source", "words", "--target", "links", "--why"),
     ]
     printed = {}
@@ -80,14 +81,12 @@ def test_every_command_writes_control_characters_out(run, folder, views):
         assert is_safe(out.out + out.err), words
         printed[words[0]] = out.out
     assert "\\x1b[31m" in printed["fit"] and "[/bold]sea" in printed["search"]
-    code, out = run("predict", folder / f"{ESCAPE}.coview", "--data", data)
+    code, out = run("predict", folder / f"{ESCAPE}.coview", data)
     assert code == 2 and is_safe(out.err) and "\\x1b[31m.coview" in out.err
 
 
 def test_names_are_no_markup(run, folder):
-    code, out = run(
-        "fit", "MultiViewPLSA", "--data", folder / "data", "--set", "n_clusters=3", "-o", folder / "m.coview"
-    )
+    code, out = run("fit", "MultiViewPLSA", folder / "data", "--set", "n_clusters=3", "-o", folder / "m.coview")
     assert code == 0 and "[/bold]sea" in out.out
 
 
@@ -121,26 +120,6 @@ def test_formulas_in_tables_are_text_and_numbers_stay_numbers(tmp_path, kind):
     escaped = ["'=1+2", "'+cmd", "'-cmd", "'@sum", "'\t=1", "' =1", "'\rx", "-3", "+2.5e3", "fox", "", "'＝1", "'-inf"]
     assert [row[0] for row in rows] == escaped
     assert rows[0][1] == "-1.5" and rows[0][2] == "-1" and rows[1][2] == "+1"
-    write_table(columns, tmp_path / f"u.{kind}", escape_formulas=False)
-    with open(tmp_path / f"u.{kind}", newline="", encoding="utf-8") as stream:
-        assert [row[0] for row in csv.reader(stream, delimiter="," if kind == "csv" else "\t")] == ["=id", *cells]
-
-
-def test_formulas_are_kept_where_that_is_asked_for(run, folder, views):
-    save(MultiViewPLSA(3, 3, random_state=0).fit(views[0]), folder / "m.coview")
-    for command in ("predict", "predict --coordinates"):
-        for option, start in ((), "'="), (("--keep-formulas",), "="):
-            assert (
-                run(*command.split(), folder / "m.coview", "--data", folder / "data", "-o", folder / "t.csv", *option)[
-                    0
-                ]
-                == 0
-            )
-            with open(folder / "t.csv", newline="", encoding="utf-8") as stream:
-                ids = [row["id"] for row in csv.DictReader(stream)]
-            assert ids[5].startswith(f"{start}cmd") and ids[0] == views[0].ids[0]
-    code, out = run("predict", folder / "m.coview", "--data", folder / "data")  # a pipe
-    assert code == 0 and "\n=cmd" in out.out and "'=cmd" not in out.out
 
 
 def test_a_table_on_a_terminal_obeys_nothing(capsys, monkeypatch):
@@ -175,7 +154,7 @@ def test_predictions_of_a_stream_are_no_formulas(run, tmp_path):
     lines = [f'{{"label": "{"=up" if i % 2 else "down"}", "words": {{"w{i % 2}": 1}}}}' for i in range(40)]
     (tmp_path / "s.jsonl").write_text("\n".join(lines))
     for name, start in (("p.csv", "'="), ("p.txt", "=")):
-        assert run("stream", tmp_path / "s.jsonl", "--features", "64", "--predictions", tmp_path / name)[0] == 0
+        assert run("stream", tmp_path / "s.jsonl", "--predictions", tmp_path / name)[0] == 0
         assert f"{start}up" in (tmp_path / name).read_text().splitlines()
 
 

@@ -42,9 +42,9 @@ def pages(tmp_path):
 
 def test_labels_that_are_filled_in_reach_the_next_fit_and_are_not_asked_for_again(pages, monkeypatch):
     table, model, labels = pages / "pages.csv", pages / "m.coview", pages / "labels.csv"
-    views = ("--table", table, "--id", "key", "--text", "body=body", "--text", "title=title")
+    views = (table, "--id", "key", "--text", "body=body", "--text", "title=title")
     run(monkeypatch, "fit", "MultiViewNaiveBayes", *views, "--labels", "kind", "-o", model)
-    run(monkeypatch, "label", model, "--table", table, "--labels", "kind", "--count", "5", "-o", labels)
+    run(monkeypatch, "label", model, table, "--labels", "kind", "--count", "5", "-o", labels)
     rows = read(labels)
     assert [row["label"] for row in rows[:5]] == [""] * 5 and all(row["coverage"] for row in rows[:5])
     assert [(row["id"], row["label"]) for row in rows[5:]] == [
@@ -68,8 +68,6 @@ def test_objects_with_a_label_in_the_table_of_the_fit_are_not_asked_for(pages, m
     run(monkeypatch, "fit", "auto", table, "--labels", "kind", "-o", model)
     run(monkeypatch, "label", model, table, "--count", "50", "-o", out)
     assert {row["id"] for row in read(out) if not row["label"]}.isdisjoint({"p0", "p1", "p2", "p3"})
-    assert read(out)[0]["caption"]  # which a person who labels needs
-    run(monkeypatch, "label", model, table, "--caption", "title", "-o", out)
     title = {row["key"]: row["title"] for row in read(table)}
     first = read(out)[0]
     assert list(first)[-1] == "caption" and first["caption"] == title[first["id"]]
@@ -82,7 +80,7 @@ def test_objects_without_ids_are_named_by_row(tmp_path, monkeypatch):
     write_views(X, tmp_path / "views")
     np.save(tmp_path / "y.npy", y)
     out = tmp_path / "out.csv"
-    command = ("label", tmp_path / "m.coview", "--data", tmp_path / "views", "--count", "3", "-o", out)
+    command = ("label", tmp_path / "m.coview", tmp_path / "views", "--count", "3", "-o", out)
     run(monkeypatch, *command, "--labels", tmp_path / "y.npy")
     rows = read(out)
     assert all(int(row["row"]) >= 4 for row in rows[:3]) and [row["row"] for row in rows[3:]] == ["0", "1", "2", "3"]
@@ -96,7 +94,7 @@ def test_a_model_that_is_no_classifier_is_refused(tmp_path, monkeypatch, capsys)
     X = Views(words=np.eye(6))
     save(SphericalKMeans(2, random_state=0).fit(X), tmp_path / "m.coview")
     write_views(X, tmp_path / "views")
-    monkeypatch.setattr(sys, "argv", ["coview", "label", str(tmp_path / "m.coview"), "--data", str(tmp_path / "views")])
+    monkeypatch.setattr(sys, "argv", ["coview", "label", str(tmp_path / "m.coview"), str(tmp_path / "views")])
     with pytest.raises(SystemExit) as end:
         cli.main()
     told = f"coview label needs a classifier of at least two classes, but the model of {tmp_path / 'm.coview'} is Sph"

@@ -16,7 +16,7 @@ def files(tmp_path, run):
     with open(table, "w", newline="") as stream:
         csv.writer(stream).writerows([["key", "body"], *([f"p{i}", text] for i, text in enumerate(BODY))])
     options = ("--id", "key", "--text", "words=body", "--clusters", "2", "--seed", "0", "--out", model)
-    assert run("fit", "MultiViewPLSA", "--table", table, *options)[0] == 0
+    assert run("fit", "MultiViewPLSA", table, *options)[0] == 0
     return table, model
 
 
@@ -31,37 +31,28 @@ def test_names_are_found_kept_and_shown_by_predict(run, files, tmp_path):
     assert sorted(names(run, model, table, "--name")) == ["ice hockey, team", "space shuttle, orbit"]
     kept = names(run, model)
     assert sorted(kept) == ["ice hockey, team", "space shuttle, orbit"]
-    run("predict", model, "--table", table, "--out", tmp_path / "p.csv")
+    run("predict", model, table, "--out", tmp_path / "p.csv")
     with open(tmp_path / "p.csv") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["name"] for row in rows] == [kept[int(row["label"])] for row in rows]
     assert len({row["name"] for row in rows}) == 2
 
 
-def test_names_by_hand_are_kept_unless_overwritten(run, files):
+def test_names_by_hand_are_kept(run, files):
     table, model = files
     found = names(run, model, table, "--name")
     names(run, model, "--rename", "0=Mine")
     assert names(run, model, table, "--name") == ["Mine", found[1]]
-    assert names(run, model, table, "--name", "--overwrite") == found
-
-
-def test_a_function_of_a_module_in_this_folder_names_groups(run, files, tmp_path, monkeypatch):
-    table, model = files
-    (tmp_path / "my_own_names.py").write_text("def ask(group):\n    return f'About {group.phrases[0]}'\n")
-    monkeypatch.chdir(tmp_path)
-    found = names(run, model, table, "--namer", "my_own_names:ask")
-    assert sorted(found) == ["About ice hockey", "About space shuttle"]
 
 
 def test_seeds_of_a_file_give_clusters_their_number_and_name(run, files, tmp_path):
     table, _ = files
     seeds, model = tmp_path / "seeds.json", tmp_path / "seeded.coview"
-    fit = ("fit", "MultiViewPLSA", "--table", table, "--text", "words=body", "--clusters", "2", "--seeds", seeds)
+    fit = ("fit", "MultiViewPLSA", table, "--text", "words=body", "--clusters", "2", "--seeds", seeds)
     for given in ('{"sport": ["hockey"], "space": ["orbit"]}', '["hockey", "orbit"]'):
         seeds.write_text(given)
         assert run(*fit, "--out", model)[0] == 0
-        code, out, _ = run("predict", model, "--table", table, "--json")
+        code, out, _ = run("predict", model, table, "--json")
         assert code == 0 and json.loads(out)["label"] == [1] * 10 + [0] * 10
         assert names(run, model) == (["sport", "space"] if "sport" in given else ["hockey", "orbit"])
     seeds.write_text('{"0": ["hocky"]}')
@@ -76,9 +67,6 @@ def test_seeds_of_a_file_give_clusters_their_number_and_name(run, files, tmp_pat
     [
         (("--rename", "Rockets"), "--rename must be GROUP=NAME"),
         (("--rename", "7=Rockets"), "There is no group 7"),
-        (("--namer", "no_such_module:f"), "No module named 'no_such_module'"),
-        (("--namer", "json"), "--namer must be MODULE:FUNCTION"),
-        (("--namer", "json:nothing"), "has no function 'nothing'"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(run, files, options, message):
@@ -88,27 +76,14 @@ def test_what_cannot_be_is_one_sentence(run, files, options, message):
 
 def test_outliers_are_listed_with_their_ids(run, files, tmp_path):
     _, model = files
-    odd = tmp_path / "odd.csv"
-    with open(odd, "w", newline="") as stream:
-        texts = [*BODY, *BODY, *BODY, "hockey orbit team shuttle orbit ice"]
-        csv.writer(stream).writerows([["key", "body"], *([f"q{i}", text] for i, text in enumerate(texts))])
-    code, out, err = run("predict", "--outliers", model, "--table", odd, "--json", "--false-alarm", "0.05")
-    assert code == 0, err
-    assert json.loads(out)["id"][0] == "q60"
-    code, out, _ = run("predict", "--outliers", model, "--table", odd, "--json", "--all")
-    columns = json.loads(out)
-    assert len(columns["score"]) == 61 and min(columns["score"]) == columns["score"][60]
-    few, usual = tmp_path / "few.csv", tmp_path / "usual.csv"
-    for path, texts in ((few, [BODY[0], "hockey orbit team shuttle orbit ice"]), (usual, [*BODY, *BODY, *BODY])):
+    odd, few, usual = (tmp_path / name for name in ("odd.csv", "few.csv", "usual.csv"))
+    strange = "hockey orbit team shuttle orbit ice"
+    for path, texts in ((odd, [*BODY, *BODY, *BODY, strange]), (few, [BODY[0], strange]), (usual, BODY * 3)):
         with open(path, "w", newline="") as stream:
-            csv.writer(stream).writerows([["key", "body"], *([f"r{i}", text] for i, text in enumerate(texts))])
-    code, out, err = run("predict", "--outliers", model, "--table", few, "--json", "--all")
-    assert code == 0 and "Pass usual objects as reference" in err
-    code, out, err = run("predict", "--outliers", model, "--table", few, "--reference", usual, "--json", "--all")
+            csv.writer(stream).writerows([["key", "body"], *([f"q{i}", text] for i, text in enumerate(texts))])
+    code, out, err = run("predict", "--outliers", model, odd, "--json")
+    assert code == 0 and json.loads(out)["id"] == ["q60"], err
+    code, out, err = run("predict", "--outliers", model, few, "--json")
+    assert code == 0 and "usual objects as reference" in err
+    code, out, err = run("predict", "--outliers", model, few, "--reference", usual, "--json")
     assert code == 0 and "usual objects" not in err
-    low, high = sorted(json.loads(out)["score"])
-    assert json.loads(out)["score"][1] == low < high
-    code, _, err = run("predict", "--outliers", model, "--view", "words=x.npz", "--reference", usual)
-    assert code == 2
-    code, _, err = run("predict", "--outliers", model, "--table", odd, "--false-alarm", "2")
-    assert code == 2 and "false_alarm" in err

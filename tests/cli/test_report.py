@@ -36,7 +36,7 @@ def coview(*words: object):
 
 def test_it_writes_one_file_and_says_where(folder):
     out = folder / "out.html"
-    ran = coview(folder / "m.coview", "--data", folder / "views", "--labels", folder / "y.csv", "--out", out)
+    ran = coview(folder / "m.coview", folder / "views", "--labels", folder / "y.csv", "--out", out)
     assert ran.exit_code == 0, ran.output
     (line,) = ran.stdout.splitlines()
     assert line.startswith(f"{out} (") and line.endswith("MB): Report of MultiViewPLSA: 60 objects, 2 views")
@@ -45,8 +45,10 @@ def test_it_writes_one_file_and_says_where(folder):
 
 
 def test_it_works_from_the_model_alone(folder):
-    ran = coview(folder / "m.coview", "--out", folder / "alone.html", "--title", "A & B")
-    assert ran.exit_code == 0 and "<title>A &amp; B</title>" in (folder / "alone.html").read_text(encoding="utf-8")
+    ran = coview(folder / "m.coview", "--out", folder / "alone.html")
+    assert ran.exit_code == 0 and "<title>MultiViewPLSA report</title>" in (folder / "alone.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_json_is_what_the_page_says(folder):
@@ -63,7 +65,7 @@ def test_labels_need_the_objects(folder):
 
 def test_a_failure_writes_nothing(folder):
     out = folder / "never.html"
-    ran = coview(folder / "m.coview", "--data", folder / "absent", "--out", out)
+    ran = coview(folder / "m.coview", folder / "absent", "--out", out)
     assert ran.exit_code != 0 and not out.exists()
 
 
@@ -79,14 +81,14 @@ def test_versions_that_the_model_was_saved_with_are_told(folder, monkeypatch):
 def test_it_says_which_stage_is_at_work(folder, monkeypatch):
     told = []
     monkeypatch.setattr("coview.report.summary.tell", lambda text, done, total: told.append((text, done / total)))
-    ran = coview(folder / "m.coview", "--data", folder / "views", "--labels", folder / "y.csv", "-o", folder / "s.html")
+    ran = coview(folder / "m.coview", folder / "views", "--labels", folder / "y.csv", "-o", folder / "s.html")
     assert ran.exit_code == 0, ran.output
     assert [text for text, _ in told] == list(STAGES)
     assert [share for _, share in told] == sorted(share for _, share in told)
 
 
 def test_stability_is_measured_where_it_is_asked_for(folder):
-    data = ("--data", folder / "views", "--no-held-out", "--json")
+    data = (folder / "views", "--no-held-out", "--json")
     plain, asked = (json.loads(coview(folder / "m.coview", *data, *more).stdout) for more in ((), ("--stability",)))
     assert "n_fits" not in plain["quality"]
     assert all(0 <= share <= 1 for row in asked["quality"]["groups"] for share in row["stability"].values())
@@ -101,7 +103,7 @@ def test_by_asks_for_columns_of_the_table(tmp_path):
     save(
         make_pipeline(TextViews({"words": "body"}, min_df=1), PLSA(2, random_state=0)).fit(table), tmp_path / "m.coview"
     )
-    ran = coview(tmp_path / "m.coview", "--table", tmp_path / "t.csv", "--by", "date, venue", "--json")
+    ran = coview(tmp_path / "m.coview", tmp_path / "t.csv", "--by", "date, venue", "--json")
     assert ran.exit_code == 0, ran.output
     said = json.loads(ran.stdout)
     assert said["files"] == {"model file": str(tmp_path / "m.coview"), "table": str(tmp_path / "t.csv")}
@@ -111,5 +113,5 @@ def test_by_asks_for_columns_of_the_table(tmp_path):
     with pytest.raises(ValueError, match="--by names columns of a raw table"):
         report(model=tmp_path / "m.coview", by=["date"])
     (tmp_path / "t.csv").write_text('id,body,"date, UTC",venue\n' + "\n".join(rows), encoding="utf-8")
-    ran = coview(tmp_path / "m.coview", "--table", tmp_path / "t.csv", "--by", "date, UTC", "--by", "venue", "--json")
+    ran = coview(tmp_path / "m.coview", tmp_path / "t.csv", "--by", "date, UTC", "--by", "venue", "--json")
     assert [part["by"] for part in json.loads(ran.stdout)["prevalence"]] == ["date, UTC", "venue"]

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from coview import CrossModalRetriever, LinkPLSA, inspect, load, save
-from coview.cli.search import run_search
+from coview.cli.search import search
 from coview.datasets import make_topic_views
 from coview.web import demo as module
 from coview.web.demo import demo_retriever
@@ -20,6 +20,17 @@ def coview(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "coview", "search", *words]
     wide = {**os.environ, "COLUMNS": "200"}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=wide)
+
+
+@pytest.fixture
+def find(capsys):
+    """Search in this process; gives what is printed as JSON."""
+
+    def call(query, model, **options):
+        search(query, model, **options, as_json=True)
+        return json.loads(capsys.readouterr().out)
+
+    return call
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +60,8 @@ def test_a_saved_retriever_is_searched_as_json(saved):
     assert scores == sorted(scores, reverse=True)
 
 
-def test_all_views_are_searched_where_none_is_named(saved):
-    result = run_search("wordaa wordba", saved, k=3, why=True)
+def test_all_views_are_searched_where_none_is_named(saved, find):
+    result = find("wordaa wordba", saved, k=3, why=True)
     assert result["source"] is result["target"] is None
     assert len(result["hits"]) == 3
     assert all(set(hit["why"]) <= {"wordaa", "wordba"} and hit["why"] for hit in result["hits"])
@@ -63,36 +74,36 @@ def test_objects_near_one_are_found(saved):
     assert len(run.stdout.splitlines()) == 5 and run.stdout.count("[") == run.stdout.count("]") == 4
 
 
-def test_words_that_nothing_knows_are_named(saved):
+def test_words_that_nothing_knows_are_named(saved, find):
     run = coview("wordaa zebra and quokka", "--model", str(saved))
     assert "Ignored, not in the vocabulary: 'zebra', 'quokka'.\n" in run.stdout
-    assert run_search("wordaa zebra", saved, "words")["ignored"] == ["zebra"]
+    assert find("wordaa zebra", saved, source="words")["ignored"] == ["zebra"]
 
 
-def test_what_cannot_be_searched_is_refused(saved, tmp_path):
+def test_what_cannot_be_searched_is_refused(saved, find, tmp_path):
     run = coview("zebra", "--model", str(saved), "--source", "words")
     assert run.returncode == 2 and "Nothing in the query 'zebra'" in run.stderr
     with pytest.raises(ValueError, match="either words to search with or --near ID"):
-        run_search(None, saved)
+        find(None, saved)
     with pytest.raises(ValueError, match="--near compares all views"):
-        run_search(None, saved, near="3", why=True)
+        find(None, saved, near="3", why=True)
     with pytest.raises(ValueError, match="No object 99"):
-        run_search(None, saved, near="99")
+        find(None, saved, near="99")
     save(LinkPLSA(3), tmp_path / "m.coview")
     with pytest.raises(ValueError, match="holds a LinkPLSA"):
-        run_search("wordaa", tmp_path / "m.coview")
+        find("wordaa", tmp_path / "m.coview")
 
 
 @pytest.mark.parametrize("query", ["", "  \t"])
-def test_an_empty_query_is_refused_with_a_sentence(query, saved):
-    with pytest.raises(ValueError, match="The query is empty"):
-        run_search(query, saved, "words")
+def test_an_empty_query_is_refused_with_a_sentence(query, saved, find):
+    with pytest.raises(ValueError, match="either words to search with"):
+        find(query, saved, source="words")
 
 
-def test_words_with_digits_count(saved):
-    by_both = run_search("w6 conv2d,", saved, "words")
-    assert by_both["hits"] != run_search("w6", saved, "words")["hits"]
-    assert run_search("w6 conv2d zebra9", saved, "words")["hits"] == by_both["hits"]
+def test_words_with_digits_count(saved, find):
+    by_both = find("w6 conv2d,", saved, source="words")
+    assert by_both["hits"] != find("w6", saved, source="words")["hits"]
+    assert find("w6 conv2d zebra9", saved, source="words")["hits"] == by_both["hits"]
 
 
 def small_corpus(monkeypatch, content_hash="a"):

@@ -49,9 +49,7 @@ def test_a_file_is_streamed_into_a_table_and_a_model(tmp_path, mail):
 def test_predictions_of_a_stream_that_breaks_off_are_not_left_half_written(tmp_path, mail):
     (tmp_path / "mail.jsonl").write_text(mail + "{broken\n")
     (tmp_path / "said.txt").write_text("of before\n")
-    run = coview(
-        str(tmp_path / "mail.jsonl"), "--labels", "kind", "--batch", "10", "--predictions", str(tmp_path / "said.txt")
-    )
+    run = coview(str(tmp_path / "mail.jsonl"), "--labels", "kind", "--predictions", str(tmp_path / "said.txt"))
     assert run.returncode != 0
     assert {file.name for file in tmp_path.iterdir()} == {"mail.jsonl", "said.txt"}
     assert (tmp_path / "said.txt").read_text() == "of before\n"
@@ -78,13 +76,13 @@ def test_standard_input_as_json_and_going_on(tmp_path, mail):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("none.jsonl",), "File not found: none.jsonl"),
+        (("none.jsonl",), "none.jsonl does not exist"),
         (("-",), "pass --format"),
         (("-", "--format", "xml"), "no known format"),
-        (("-", "--format", "svmlight", "--views", "a=3,b"), "'b' has none"),
+        (("-", "--format", "svmlight", "--views", "a=3,b"), "'b' has 'none'"),
         (("-", "--format", "svmlight", "--views", "a=3,b=x"), "'b' has 'x'"),
         (("-", "--format", "svmlight", "--views", "a,b"), "how many belong to each of the views a, b"),
-        (("-", "--format", "jsonl", "--update", "fast"), "must be a str among"),
+        (("-", "--format", "jsonl", "--set", "update=fast"), "must be a str among"),
         (("-", "--format", "jsonl", "--labels", "kind"), "no 'kind' in its first 1 row; there are 'label', 'v'"),
     ],
 )
@@ -116,8 +114,8 @@ def test_a_table_is_streamed_like_the_others_take_it(tmp_path, mail, monkeypatch
             cli.main()
         return end.value.code or 0, *capsys.readouterr()
 
-    table = ["--table", tmp_path / "mail.csv", "--labels", "kind", "--every", "50", "--json"]
-    views = ["--id", "key", "--text", "words=body", "--tokens", "sites=sites:,"]
+    table = [tmp_path / "mail.csv", "--labels", "kind", "--every", "50", "--json"]
+    views = ["--id", "key", "--text", "words=body", "--tokens", "sites=sites"]
     code, out, err = call("stream", *table, *views, "--save", tmp_path / "m.coview")
     assert code == 0, err
     first = [json.loads(line) for line in out.splitlines()]
@@ -125,37 +123,13 @@ def test_a_table_is_streamed_like_the_others_take_it(tmp_path, mail, monkeypatch
     assert first[-1]["accuracy"] > 0.8
     code, out, err = call("stream", *table, "--model", tmp_path / "m.coview")
     assert code == 0 and json.loads(out.splitlines()[0])["accuracy"] > first[0]["accuracy"], err
-    code, out, _ = call("predict", tmp_path / "m.coview", "--table", tmp_path / "mail.csv", "--json")
+    code, out, _ = call("predict", tmp_path / "m.coview", tmp_path / "mail.csv", "--json")
     said = json.loads(out)
     assert code == 0 and said["id"][:2] == ["m0", "m1"] and set(said["label"]) == {"ham", "spam"}
+    (tmp_path / "m.jsonl").write_text(mail)
     for words, sentence in (
-        (["--table", tmp_path / "mail.csv", *views], "A table needs labels"),
-        ([], "got neither"),
-        (["x.jsonl", *views], "describe a raw table"),
+        ([tmp_path / "mail.csv", *views], "A table needs labels"),
+        ([tmp_path / "m.jsonl", *views], "describe a .csv, .tsv or .parquet table"),
     ):
         code, _, err = call("stream", *words)
         assert code == 2 and sentence in " ".join(err.split())
-
-
-def test_predict_names_the_stream_for_a_model_of_one(tmp_path, mail, monkeypatch, capsys):
-    (tmp_path / "mail.jsonl").write_text(mail)
-    path, said = str(tmp_path / "m.coview"), tmp_path / "said.txt"
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["coview", *words])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        return end.value.code, capsys.readouterr().err
-
-    source = str(tmp_path / "mail.jsonl")
-    assert call("stream", source, "--labels", "kind", "--save", path)[0] in (0, None)
-    code, error = call("predict", path, "--table", source)
-    assert code == 2 and f"coview stream FILE --model {path} --labels '' --predictions OUT" in error
-    rows = "".join(
-        json.dumps({key: row[key] for key in ("text", "links")}) + "\n" for row in map(json.loads, mail.splitlines())
-    )
-    (tmp_path / "new.jsonl").write_text(rows)
-    options = ("--model", path, "--labels", "", "--predictions", str(said))
-    assert call("stream", str(tmp_path / "new.jsonl"), *options)[0] in (0, None)
-    kinds = [json.loads(line)["kind"] for line in mail.splitlines()]
-    assert said.read_text().split() == kinds

@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 from coview import LinkPLSA, Views, save
-from coview.cli.info import summarized
 
 TEXTS = ["red fox runs", "blue sea waves", "a red fox den", "salt of the blue sea"] * 6
 LABELS = ["land", "water", "land", "water"] * 6
@@ -30,7 +29,7 @@ def pages(tmp_path):
 
 
 def options(pages, *more):
-    return ["--table", pages, "--view", f"meaning={pages.parent / 'meaning.npy'}", *more]
+    return [pages, "--view", f"meaning={pages.parent / 'meaning.npy'}", *more]
 
 
 def test_vectors_beside_a_table(run, pages, tmp_path):
@@ -38,25 +37,12 @@ def test_vectors_beside_a_table(run, pages, tmp_path):
     words = options(pages, "--text", "words=body", "--id", "key", "--labels", "kind")
     code, printed, error = run("fit", "SeededKMeansClassifier", *words, "--out", model, "--json")
     assert code == 0, error
-    assert json.loads(printed)["views"] == ["words", "meaning"]
-    beside = [command.split()[1] for command in json.loads(printed)["next"] if f"--view {words[3]}" in command]
+    assert [view["name"] for view in json.loads(printed)["data"]["views"]] == ["words", "meaning"]
+    beside = [command.split()[1] for command in json.loads(printed)["next"] if f"--view {words[2]}" in command]
     assert beside == ["report", "explore", "predict", "label"]
     assert run("predict", model, *options(pages), "--out", out)[0] == 0
     with open(out) as stream:
         assert [row["label"] for row in csv.DictReader(stream)] == LABELS
-
-
-def test_predictions_without_the_vectors_say_how_to_pass_them(run, pages, tmp_path):
-    model = tmp_path / "m.coview"
-    words = options(pages, "--text", "words=body", "--labels", "kind")
-    assert run("fit", "SeededKMeansClassifier", *words, "--out", model)[0] == 0
-    code, _, err = run("predict", model, "--table", pages, "--out", tmp_path / "out.csv")
-    assert code == 0 and "; pass its vectors with --view meaning=FILE.npy.\n" in err
-    (tmp_path / "other.csv").write_text("kind\nland\n")
-    np.save(tmp_path / "one.npy", VECTORS[:1])
-    view = ("--view", f"meaning={tmp_path / 'one.npy'}")
-    code, _, err = run("predict", model, "--table", tmp_path / "other.csv", *view, "--out", tmp_path / "out.csv")
-    assert code == 0 and "without view 'words'" in err and "--view" not in err
 
 
 def test_the_vectors_alone_are_enough(run, pages, tmp_path):
@@ -70,10 +56,10 @@ def test_the_vectors_alone_are_enough(run, pages, tmp_path):
 def test_a_column_of_vectors(run, tmp_path):
     frame = pl.DataFrame({"key": [f"p{i}" for i in range(24)], "image": VECTORS})
     frame.write_parquet(tmp_path / "pages.parquet")
-    table = ["--table", tmp_path / "pages.parquet"]
+    table = [tmp_path / "pages.parquet"]
     columns = ["--columns", "look=image", "--id", "key", "--clusters", "2"]
     code, out, error = run("fit", "SphericalKMeans", *table, *columns, "--out", tmp_path / "m.coview", "--json")
-    assert code == 0 and json.loads(out)["views"] == ["look"], error
+    assert code == 0 and json.loads(out)["data"]["views"][0]["name"] == "look", error
     code, out, _ = run("predict", tmp_path / "m.coview", *table)
     assert len({(row["label"], LABELS[i]) for i, row in enumerate(csv.DictReader(out.splitlines()))}) == 2
 
@@ -95,10 +81,6 @@ def test_compare_and_report_take_them_too(run, pages, tmp_path):
         "kind",
         "--methods",
         "meaning LogisticRegression",
-        "--repeats",
-        "1",
-        "--jobs",
-        "1",
         "--json",
     )
     assert code == 0, error
@@ -114,21 +96,21 @@ def test_compare_and_report_take_them_too(run, pages, tmp_path):
     ("words", "sentence"),
     [
         (["--view", "body=meaning.npy"], "has a column 'body' already. Name the view differently"),
-        (["--view", "v=v.npz"], "beside a table, a view is an .npy file with a row for each of its rows"),
+        (["--view", "v=v.npz"], "v.npz must be an .npy file with a matrix of numbers"),
         (["--view", "v=short.npy"], "short.npy has 3 rows, but pages.csv has 24"),
-        (["--view", "v=flat.npy"], "flat.npy must hold a matrix of numbers, a row for each row of pages.csv"),
+        (
+            ["--view", "v=flat.npy"],
+            "flat.npy must be an .npy file with a matrix of numbers, a row for each row of pages.csv",
+        ),
         (["--view", "v=nowhere.npy"], "nowhere.npy does not exist"),
-        (["--view", "v=meaning.npy", "--columns", "v=body"], "--view and --columns both name 'v'"),
-        (["--view", "v=meaning.npy", "--data", "x"], "got both a folder of views and other data"),
     ],
 )
 def test_what_does_not_fit_the_table_is_refused(run, pages, monkeypatch, words, sentence):
     monkeypatch.chdir(pages.parent)
     np.save("short.npy", VECTORS[:3])
     np.save("flat.npy", VECTORS[:, 0])
-    code, _, error = run(
-        "fit", "SphericalKMeans", "--table", "pages.csv", *words, "--clusters", "2", "--out", "m.coview"
-    )
+    np.savez("v.npz", VECTORS)
+    code, _, error = run("fit", "SphericalKMeans", "pages.csv", *words, "--clusters", "2", "--out", "m.coview")
     assert code == 2 and sentence in error
 
 
@@ -145,10 +127,4 @@ def test_info_says_what_a_view_was_taken_for(run, tmp_path):
     save(LinkPLSA(2, max_iter=3, random_state=0).fit(X), tmp_path / "m.coview")
     code, out, _ = run("info", tmp_path / "m.coview")
     assert code == 0
-    assert "words: 2 features, multinomial" in out and "vector: 3 features, gaussian" in out
-
-
-def test_info_leaves_out_what_is_said_of_views_without_a_width():
-    fitted = {"n_features_by_view_": {"words": 1200}, "likelihood_": {"words": "multinomial", "vector": "gaussian"}}
-    rows = summarized({"model": "LinkPLSA", "parameters": {}, "fitted": fitted})
-    assert rows["views"] == {"words": "1,200 features, multinomial"}
+    assert "'words': 2 features, multinomial" in out and "'vector': 3 features, gaussian" in out

@@ -99,6 +99,13 @@ def test_the_interval_is_that_of_the_corrected_resampled_t_test():
         assert figures == pytest.approx([0.03, 0.03 - half, 0.03 + half])
 
 
+def test_intervals_of_two_splits_stay_within_what_scores_can_be():
+    row = compared({"best": [0.9, 0.8], "b": [0.5, 0.75]}, {"overlap": 1.0}).rows[1]
+    assert [row["behind_low"], row["behind_high"]] == pytest.approx([-0.15, 0.85])  # b has from 0 to 1
+    errors = compared({"best": [-1.0, -3.0], "b": [-2.0, -9.0]}, {"overlap": 1.0}).rows[1]
+    assert errors["behind_high"] > 9  # such scores have no bounds
+
+
 def test_one_split_says_nothing():
     made = compared({"best": [0.9], "b": [0.5]})
     assert made.near_best_ == ["best"] and "behind" not in made.rows[1] and "0.5" in str(made)

@@ -30,7 +30,7 @@ def guessed(cells, name="column"):
         ([[0, 0.5], [1, 0]] * 10, "columns"),
         ([f"city {i // 2}" for i in range(20)], "columns"),
         ([1.5, None, 2.5, 3.0] * 5, "columns"),
-        (["Jun 12 1998", None, "May 1 1999", "Jun 2 1998"] * 5, "it says when: see report --by"),
+        (["Jun 12 1998", None, "May 1 1999", "Jun 2 1998"] * 5, "it holds dates: see report --by"),
         ([None] * 20, "it has hardly any values"),
         (["same"] * 20, "it has one value"),
         ([{"a": 1}, {"b": 2}] * 10, "it holds records, or lists and other values"),
@@ -46,7 +46,7 @@ def test_a_column_is_what_is_in_it(cells, kind):
 def test_names_decide_on_labels_ids_and_years():
     assert guessed(["land", "sea"] * 10, "kind") == "label"
     assert guessed([f"k{i}" for i in range(20)], "key") == "id"
-    assert guessed([1990 + i % 7 for i in range(20)], "year") == "it says when: see report --by"
+    assert guessed([1990 + i % 7 for i in range(20)], "year") == "it holds dates: see report --by"
 
 
 def test_few_categories_of_any_name_are_labels_beside_texts_unless_labels_are_known():
@@ -60,7 +60,9 @@ def test_few_categories_of_any_name_are_labels_beside_texts_unless_labels_are_kn
 def test_many_rows_are_guessed_by_a_sample(monkeypatch):
     looked_at = []
     monkeypatch.setattr("coview.preprocessing.guess.are_lists", lambda cells: looked_at.append(len(cells)))
-    assert guess_columns({"body": [f"an old fox den, {i} times" for i in range(20_000)]}).text and max(looked_at) == 5000
+    assert (
+        guess_columns({"body": [f"an old fox den, {i} times" for i in range(20_000)]}).text and max(looked_at) == 5000
+    )
 
 
 def test_a_column_without_a_name_is_not_used():

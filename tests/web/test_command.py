@@ -107,7 +107,7 @@ def test_what_cannot_be_served_is_refused(saved, tmp_path, small):
 def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.setattr(commands, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r'pip install "coview\[web\]"'):
-        commands.serve(None)
+        commands.serve(model=None)
 
 
 def test_a_raw_table_is_shown_with_its_texts(tmp_path):
@@ -144,7 +144,7 @@ def test_ctrl_c_is_how_a_service_ends(saved, monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("coview.web.run.serve_app", interrupted)
-    commands.serve(saved / "r.coview", port=0)
+    commands.serve(model=saved / "r.coview", port=0)
     assert capsys.readouterr().err.endswith("Stopped.\n")
 
 
@@ -159,9 +159,9 @@ def test_vectors_beside_a_table_are_views_of_it_as_in_the_fit(tmp_path):
     add = partial(with_vectors, views={"meaning": tmp_path / "meaning.npy"})
     assert_allclose(load_service(tmp_path / "m", tmp_path / "t.csv", add_vectors=add).data["meaning"], vectors)
     with pytest.raises(ValueError, match="--view requires a table"):
-        commands.explore(tmp_path / "m", view=["meaning=meaning.npy"])
-    with pytest.raises(ValueError, match=r"beside a table, a view is an .npy file"):
-        commands.explore(tmp_path / "m", tmp_path / "t.csv", view=["meaning=t.csv"])
+        commands.explore(model=tmp_path / "m", view=["meaning=meaning.npy"])
+    with pytest.raises(ValueError, match="must be an"):
+        commands.explore(model=tmp_path / "m", data=tmp_path / "t.csv", view=[f"meaning={tmp_path / 't.csv'}"])
 
 
 def test_serve_takes_vectors_beside_a_table_as_explore_does(tmp_path, monkeypatch):
@@ -172,10 +172,10 @@ def test_serve_takes_vectors_beside_a_table_as_explore_does(tmp_path, monkeypatc
     save(make_pipeline(front, ConcatenatedViews(KMeans(2))).fit({"title": words, "meaning": vectors}), tmp_path / "m")
     served = []
     monkeypatch.setattr(commands, "_run", lambda service, *rest, **options: served.append(service))
-    commands.serve(tmp_path / "m", tmp_path / "t.csv", view=[f"meaning={tmp_path / 'meaning.npy'}"])
+    commands.serve(model=tmp_path / "m", data=tmp_path / "t.csv", view=[f"meaning={tmp_path / 'meaning.npy'}"])
     assert_allclose(served[0].data["meaning"], vectors)
-    with pytest.raises(ValueError, match=r"coview serve model\.coview TABLE --view"):
-        commands.serve(tmp_path / "m", view=["meaning=meaning.npy"])
+    with pytest.raises(ValueError, match="--view requires a table"):
+        commands.serve(model=tmp_path / "m", view=["meaning=meaning.npy"])
 
 
 def test_views_of_the_model_that_the_objects_lack_are_named(saved, small, tmp_path):

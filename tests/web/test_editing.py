@@ -387,5 +387,5 @@ def test_the_command_line_names_the_file(tmp_path, small, model, monkeypatch):
     save(model, tmp_path / "model.coview")
     taken = {}
     monkeypatch.setattr(commands, "_run", lambda *args, **kwargs: taken.update(kwargs))
-    commands.explore(tmp_path / "model.coview", save_edits=tmp_path / "edited.coview")
+    commands.explore(model=tmp_path / "model.coview", save_edits=tmp_path / "edited.coview")
     assert taken["save_edits"] == tmp_path / "edited.coview"

@@ -142,7 +142,7 @@ def test_views_of_vectors_have_no_quality():
 
 def test_by_needs_a_table_on_the_command_line(tmp_path):
     with pytest.raises(ValueError, match="--by names columns of a raw table"):
-        commands.explore(tmp_path / "model.coview", by=["date"])
+        commands.explore(model=tmp_path / "model.coview", by=["date"])
 
 
 def test_columns_of_the_command_line_are_shown(tmp_path, table, monkeypatch):
@@ -155,9 +155,9 @@ def test_columns_of_the_command_line_are_shown(tmp_path, table, monkeypatch):
     monkeypatch.setattr(commands, "_run", lambda service, *args, **kwargs: shown.append(service))
     for by, columns in (
         (["venue, date"], ["venue", "date"]),
-        (["date", "Where, roughly,venue"], ["date", "Where, roughly", "venue"]),
+        (["date", "Where, roughly", "venue"], ["date", "Where, roughly", "venue"]),
     ):
-        commands.explore(tmp_path / "model.coview", tmp_path / "rows.csv", by=by)
+        commands.explore(model=tmp_path / "model.coview", data=tmp_path / "rows.csv", by=by)
         assert Explorer(shown.pop()).insights.columns == columns
 
 

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import columns_of, plain, read_target, report_absent_views
-from coview.cli.options import Labels, Objects, take_options
-from coview.cli.predict import Model, load_objects
+from coview.cli.files import columns_of, report_absent_views
+from coview.cli.labels import read_target
+from coview.cli.options import Labels, Model, Objects, take_options
+from coview.cli.predict import load_objects
 from coview.cli.writing import Writing, find_captions, keys_of
 from coview.utils.messages import quantity
 from coview.utils.progress import progress, tell
@@ -19,11 +20,10 @@ __all__ = ["label"]
 @take_options
 def label(
     *,
-    model: Model = None,
+    model: Model,
     objects: Objects,
     labels: Labels = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="Number of objects to name.")] = 10,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed, of samples of many objects.")] = 0,
     writing: Writing,
 ) -> None:
     """Name the objects whose labels would help a classifier most, with an empty column for the label.
@@ -32,11 +32,11 @@ def label(
     The file that --out writes has them too, below: fill in the column "label" at its top, and pass the file to coview
     fit and to the next coview label as --labels.
 
-    Columns say why: "uncertainty" of the model and "coverage" (share of what needs a label that this one would tell
-    of), each from 0 to 1.
+    "uncertainty" is that of the model; "coverage" is the share of the uncertain objects that this one resembles and
+    no labeled one does. Both are from 0 to 1.
     """
     with progress(verbose=0 if writing.as_json else None):
-        fitted, X = load_objects(model, "label", objects)
+        fitted, X = load_objects(model, objects)
         if fitted.kind != "class" or len(fitted.groups) < 2:
             raise ValueError(
                 f"coview label needs a classifier of at least two classes, but the model of {model} is {fitted.title}. "
@@ -47,25 +47,21 @@ def label(
         from coview.validation import minus_one_is_unlabeled, unlabeled_rows
 
         column = getattr(fitted.front, "label", None)
-        if labels is None and column is not None and column in columns_of(X):
-            labels = column
-        y = read_target(labels, X, fitted.id_column)
-        report_absent_views(fitted.front, X, "suggested")
+        y = read_target(column if labels is None and column in columns_of(X) else labels, X, fitted.id_column)
+        report_absent_views(fitted.front, X)
         tell("choosing")
-        found = suggest_labels(fitted.model, X, count, y=y, random_state=seed)
-        rows = found.indices.tolist()
-        known = [] if y is None else _rows(~unlabeled_rows(y, semi_supervised=minus_one_is_unlabeled(fitted.estimator)))
+        found = suggest_labels(fitted.model, X, count, y=y, random_state=0)
+        rows, known = found.indices.tolist(), []
+        if y is not None:
+            gaps = unlabeled_rows(y, semi_supervised=minus_one_is_unlabeled(fitted.estimator))
+            known = [row for row, gap in enumerate(gaps.tolist()) if not gap]
         ((key, names),) = keys_of(fitted, X, [*rows, *known]).items()
         shown = {name: values for name, values in found.columns.items() if name not in ("row", "id")}
         columns: dict[str, Any] = {key: names[: len(rows)], "label": [None] * len(rows), **shown}
-        if (captions := find_captions(fitted, X, writing.caption)) is not None:
+        if (captions := find_captions(fitted, X)) is not None:
             columns["caption"] = [captions[row] for row in rows]
     # below the objects to label those that are labeled, whose other cells are empty
-    below = {key: names[len(rows) :], "label": plain({"": [y[row] for row in known]})[""]}
+    below = {key: names[len(rows) :], "label": [] if y is None else y[known].tolist()}
     whole = {name: [*part, *below.get(name, [None] * len(known))] for name, part in columns.items()}
     so_far = "" if y is None else f" and {quantity(len(known), 'label')} so far"
     writing.write(columns, whole, f"{quantity(len(rows), 'object')} to label{so_far}")
-
-
-def _rows(chosen: Any) -> list[int]:
-    return [row for row, one in enumerate(chosen.tolist()) if one]

@@ -6,21 +6,19 @@ shows where. `--json` prints what a machine can read.
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from coview.cli.compare import compare
+from coview.cli.demo import demo
 from coview.cli.edit import edit
 from coview.cli.fit import fit
 from coview.cli.info import info
 from coview.cli.label import label
-from coview.cli.options import Json
 from coview.cli.predict import predict
 from coview.cli.report import report
 from coview.cli.search import search
@@ -28,7 +26,7 @@ from coview.cli.serve import explore, serve
 from coview.cli.stream import stream
 from coview.exceptions import CoviewError
 from coview.utils.messages import make_text_error, printable
-from coview.utils.progress import print_line, progress, show_progress
+from coview.utils.progress import print_line, show_progress
 
 __all__ = ["app", "main"]
 
@@ -67,11 +65,12 @@ EXAMPLES: dict[Any, str] = {
     explore: "coview explore model.coview folder",
     serve: "coview serve model.coview --port 8000",
     search: 'coview search "largest eigenvalues of a sparse matrix" -k 5',
-    compare: "coview compare pages.csv --labels kind --plot scores.png",
+    compare: "coview compare pages.csv --labels kind",
     edit: "coview edit model.coview --merge 3,7 --rename 2='steam engines' --noise 1 --out edited.coview",
     label: "coview label kinds.coview pages.csv --count 20 --out labels.csv",
     stream: "coview stream mail.jsonl --labels kind --every 500 --save mail.coview",
     info: "coview info model.coview",
+    demo: "coview demo --out coview-demo",
 }
 
 
@@ -124,15 +123,12 @@ def _show_warning(message: Warning | str, *_: Any) -> None:
 
 
 # what commands call the parameters of Python's functions
-_TABLE = {"stop_words": "--stop-words", "min_df": "--min-df", "max_df": "--max-df"}
 _OPTIONS = {
-    "fit": {"y": "--labels", **_TABLE},
-    "compare": {**_TABLE, "y": "--labels", "cv": "--folds", "n_clusters": "--clusters", "label_share": "--share"},
-    "stream": _TABLE,
+    "fit": {"y": "--labels"},
+    "compare": {"y": "--labels", "cv": "--folds", "n_clusters": "--clusters", "label_share": "--share"},
     "label": {"y": "--labels", "n": "--count"},
-    "report": {"y": "--labels", "method": "--map"},
-    "edit": {"n": "--reduce", "X": "DATA", "names": "--rename", "namer": "--namer"},
-    "search": {"source": "--source", "target": "--target"},
+    "report": {"y": "--labels"},
+    "edit": {"n": "--reduce", "X": "DATA", "names": "--rename"},
 }
 
 
@@ -141,7 +137,7 @@ def _worded(error: CoviewError, command: str) -> str:
     options = _OPTIONS.get(command, {})
 
     def setting(name: str, value: Any) -> str:
-        if command == "fit":
+        if command in ("fit", "stream"):
             return f"--set {name}={value}"
         return f"{options.get(name, '--' + name.replace('_', '-'))} {value}"
 
@@ -160,23 +156,6 @@ def _end(sentence: Any, code: int, debug: bool) -> None:
 
 for _command, _example in EXAMPLES.items():
     app.command(epilog=f"Example: {_example}")(_command)
-
-
-@app.command(epilog="Example: coview demo --out coview-demo")
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("coview-demo"),
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    as_json: Json = False,
-) -> None:
-    """Cluster, classify and search the Python packages on this machine by two views (offline, under a minute)."""
-    from coview.cli.demo import run_demo, show_demo
-
-    with progress(verbose=0 if as_json else None):
-        results = run_demo(out, seed, say=None if as_json else print_line)
-    if as_json:
-        print(json.dumps(results))
-    else:
-        show_demo(results, Console())
 
 
 if __name__ == "__main__":

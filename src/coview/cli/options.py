@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -11,85 +13,58 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = [
-    "Data",
-    "Json",
-    "Labels",
-    "Objects",
-    "TableOptions",
-    "take_options",
-]
+from coview.exceptions import InterruptedFitWarning
 
-Source = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="[DATA]", help="The objects: a raw table (.csv .tsv .jsonl .json .parquet), or a folder of views."
-    ),
-]
-View = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--view",
-        help="A view and its file: words=words.npz; repeat for each view. Beside --table, vectors of its rows: "
-        "meaning=meaning.npy.",
-    ),
-]
-Data = Annotated[
-    Path | None, typer.Option("--data", help="DATA, where it is a folder of views or one file of several.")
-]
-Table = Annotated[Path | None, typer.Option("--table", help="DATA, where it is a raw table.")]
-Sep = Annotated[
-    str | None,
-    typer.Option("--sep", help="Sign between the cells of a .csv table; by default the header tells (, ; | or tab)."),
-]
+__all__ = ["By", "Json", "Labels", "Model", "Objects", "TableOptions", "stop_when_interrupted", "take_options"]
+
+Model = Annotated[Path, typer.Argument(help="A model file that coview wrote.")]
 Labels = Annotated[
     str | None,
-    typer.Option("--labels", help="A file of labels (one per line, or id and label), or a column of the table."),
+    typer.Option("--labels", help="A column of the table, or a file of labels (one per line, or id and label)."),
 ]
-EscapeFormulas = Annotated[
-    bool,
-    typer.Option(
-        "--escape-formulas/--keep-formulas",
-        help="Put ' before texts of .csv and .tsv files that a spreadsheet would run as formulas (=, +, -, @).",
-    ),
+By = Annotated[
+    list[str] | None,
+    typer.Option("--by", help="Columns of the table, such as date,venue: show how prevalent the groups are by each."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @dataclass
 class Objects:
-    """The objects of a command: a raw table, a folder of views, a file of several, or a file for each view."""
+    """The objects of a command: a raw table, a folder or file of views, or a file for each view."""
 
-    source: Source = None
-    view: View = None
-    data: Data = None
-    table: Table = None
-    sep: Sep = None
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[DATA]", help="The objects: a raw table (.csv .tsv .jsonl .json .parquet), or a folder of views."
+        ),
+    ] = None
+    view: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--view",
+            help="A view and its file, words=words.npz; can be repeated. With a table: vectors of its rows, "
+            "meaning=meaning.npy.",
+        ),
+    ] = None
 
-    def __post_init__(self) -> None:
-        if self.source is None:
-            return
+    @property
+    def table(self) -> Path | None:
+        """The raw table, where the data is one."""
         from coview.io.tables import has_table_extension
 
-        if self.data is not None or self.table is not None:
-            other = "--data" if self.table is None else "--table"
-            raise ValueError(f"The data is given twice, as {self.source} and with {other}: leave out one of them.")
-        if has_table_extension(self.source):
-            self.table = self.source
-        else:
-            self.data = self.source
-        self.source = None
+        is_table = self.data is not None and has_table_extension(self.data) and not self.data.is_dir()
+        return self.data if is_table else None
 
     @property
     def given(self) -> bool:
         """Whether there are any."""
-        return bool(self.view) or self.data is not None or self.table is not None
+        return bool(self.view) or self.data is not None
 
     def words(self) -> list[str]:
         """Return what is typed to give the same objects to another command."""
-        words = [str(path) for path in (self.data, self.table) if path is not None]
-        words += [part for view in self.view or [] for part in ("--view", view)]
-        return words if self.sep is None else [*words, "--sep", self.sep]
+        views = [word for view in self.view or [] for word in ("--view", view)]
+        return views if self.data is None else [str(self.data), *views]
 
 
 @dataclass(frozen=True)
@@ -100,39 +75,29 @@ class TableOptions:
         list[str] | None, typer.Option("--text", help="A view of the words in a column of the table: words=body.")
     ] = None
     tokens: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--tokens",
-            help="A view of the items of lists in a column: tags=tags; the separator is recognized, or given: "
-            "tags=tags:;",
-        ),
+        list[str] | None, typer.Option("--tokens", help="A view of the items of the lists in a column: tags=tags.")
     ] = None
     columns: Annotated[
         list[str] | None,
         typer.Option("--columns", help="A view of columns of one kind, numbers or categories: place=venue,country."),
     ] = None
     id: Annotated[str | None, typer.Option("--id", help="Column of the table that names the objects.")] = None
-    stop_words: Annotated[
-        str | None,
-        typer.Option(
-            "--stop-words",
-            help="Words to leave out of texts: those of a language (en), a list (the,of,and), or "
-            "none; by default those of the language found.",
-        ),
-    ] = None
-    min_df: Annotated[
-        str | None,
-        typer.Option("--min-df", help="Least number (or share, such as 0.01) of texts that a word must be in."),
-    ] = None
-    max_df: Annotated[
-        str | None,
-        typer.Option("--max-df", help="Largest number (or share, such as 0.5) of texts that a word may be in."),
-    ] = None
 
     @property
     def names_views(self) -> bool:
         """Whether they say which columns are views; else that is guessed."""
         return bool(self.text or self.tokens or self.columns)
+
+
+@contextmanager
+def stop_when_interrupted() -> Iterator[None]:
+    """End a command at Ctrl-C, so that nothing is written, where a fit in Python keeps what was done."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InterruptedFitWarning)
+        try:
+            yield
+        except InterruptedFitWarning as error:
+            raise KeyboardInterrupt(str(error)) from None
 
 
 def take_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -150,11 +115,11 @@ def take_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_groups(**values: Any) -> None:
-        made = {
+        filled = {
             name: kind(**{each.name: values.pop(each.name) for each in fields(kind) if each.name in values})
             for name, kind in groups.items()
         }
-        command(**made, **values)
+        command(**filled, **values)
 
     with_groups.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     with_groups.__annotations__ = {each.name: each.annotation for each in parameters}

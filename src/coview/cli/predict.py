@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,32 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coview.cli.files import check_input, check_there, ids_of, named_paths, read_input, report_absent_views
-from coview.cli.options import Objects, take_options
+from coview.cli.options import Model, Objects, take_options
 from coview.cli.writing import Writing, find_captions, keys_of
 from coview.utils.messages import did_you_mean, listed, printable
-from coview.utils.progress import progress, tell
+from coview.utils.progress import print_line, progress, tell
 from coview.utils.warn import warn_user
 
 if TYPE_CHECKING:
     from coview.inspection import Inspection
 
-__all__ = ["Model", "load_objects", "predict"]
-
-Model = Annotated[Path | None, typer.Argument(help="A model file that coview wrote.")]
+__all__ = ["load_objects", "predict"]
 
 
 @take_options
 def predict(
     *,
-    model: Model = None,
+    model: Model,
     objects: Objects,
     proba: Annotated[
-        bool,
-        typer.Option(
-            "--proba",
-            help="Add the probability of each class or topic, of models that have some; those of other clusters have "
-            "memberships, which --coordinates writes.",
-        ),
+        bool, typer.Option("--proba", help="Add the probability of each class or topic, of models that have some.")
     ] = False,
     coordinates: Annotated[
         bool, typer.Option("--coordinates", help="Write the topics, memberships or coordinates instead, a column each.")
@@ -43,20 +35,10 @@ def predict(
     outliers: Annotated[
         bool, typer.Option("--outliers", help="List the objects that no topic or cluster explains instead.")
     ] = False,
-    every: Annotated[bool, typer.Option("--all", help="With --outliers: list every object with its score.")] = False,
-    false_alarm: Annotated[
-        float,
-        typer.Option("--false-alarm", help="With --outliers: share of usual objects that may be listed by chance."),
-    ] = 0.01,
     reference: Annotated[
         Path | None,
-        typer.Option(
-            "--reference",
-            help="With --outliers: usual objects that were not in the fit, a file like DATA; by default the bulk of "
-            "the objects tells what is usual.",
-        ),
+        typer.Option("--reference", help="With --outliers: usual objects that were not in the fit, a file like DATA."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed, of --outliers.")] = 0,
     writing: Writing,
 ) -> None:
     """Give each object its class, cluster or first topic; any non-empty subset of the model's views will do.
@@ -68,32 +50,39 @@ def predict(
 
     With --outliers, one half of an object is predicted from the other half. "score" says how far the likelihood of an
     object lies above that of usual objects of its length, in standard deviations; it is negative for outliers. A
-    warning says so where there are no more of them than by chance.
+    warning is printed where there are no more of them than by chance.
 
     Objects of the fit are predicted like new ones: a few may get another cluster than in the fit.
     """
     if coordinates + outliers + proba > 1:
         raise ValueError("--proba, --coordinates and --outliers write three different tables: choose one of them.")
     with progress(verbose=0 if writing.as_json else None):
-        method = "transform" if coordinates else "outliers" if outliers else "predict"
-        fitted, X = load_objects(model, method, objects)
-        if coordinates:
-            columns = _transform(fitted, X)
-            rows = list(range(len(next(iter(columns.values())))))
-        elif outliers:
-            usual = None if reference is None else _read_usual(model, objects, reference)
-            rows, columns = _find_outliers(fitted, X, usual, false_alarm, seed, every)
+        fitted, X = load_objects(model, objects)
+        can = {"transform": fitted.transforms, "predict": fitted.predicts or fitted.kind == "topic"}
+        method = "transform" if coordinates else "predict"
+        if not can[method] and not outliers:
+            other = "leave out --coordinates" if coordinates else "add --coordinates"
+            raise ValueError(f"The model of {model}, {fitted.name}, has no {method}: {other}.")
+        tell("predicting")
+        if outliers:
+            usual = None if reference is None else read_input(Objects(reference))
+            found = fitted.outliers(X, reference=usual, random_state=0)
+            if not found.exceeds_chance:
+                warn_user(f"{found.about}.", UserWarning)
+            rows = list(found["row"])
+            columns = {name: part for name, part in found.items() if name not in ("row", "id")}
         else:
-            columns = _predict(fitted, X, proba)
-            rows = list(range(len(columns["label"])))
+            report_absent_views(fitted.front, X)
+            columns = _transform(fitted, X) if coordinates else _predict(fitted, X, proba)
+            rows = list(range(len(next(iter(columns.values())))))
         columns = {**keys_of(fitted, X, rows), **columns}
-        if writing.captioned and (captions := find_captions(fitted, X, writing.caption)) is not None:
+        if writing.on_terminal and (captions := find_captions(fitted, X)) is not None:
             columns["caption"] = [captions[row] for row in rows]
     writing.write(columns)
 
 
 def _predict(fitted: Inspection, X: Any, proba: bool) -> dict[str, Any]:
-    """Return the groups of objects; a warning counts those that the model knows nothing of."""
+    """Return the groups of objects; a line counts those that the model knows nothing of."""
     if proba and not fitted.probabilities:
         other = " --coordinates writes its memberships." if fitted.transforms else ""
         raise ValueError(f"{fitted.name} has no probabilities. Leave out --proba.{other}")
@@ -101,8 +90,6 @@ def _predict(fitted: Inspection, X: Any, proba: bool) -> dict[str, Any]:
     from coview.inspection import NAMED_BY_FEATURES
     from coview.inspection.known import describe_unknown
 
-    report_absent_views(fitted.front, X, "predicted")
-    tell("predicting")
     prepared, known = fitted.prepare_known(X)
     labels = fitted.predict(prepared, prepared=True)
     columns: dict[str, Any] = {"label": labels}
@@ -115,7 +102,7 @@ def _predict(fitted: Inspection, X: Any, proba: bool) -> dict[str, Any]:
     ids = ids_of(X, fitted.id_column)
     warning = describe_unknown(known, range(len(labels)) if ids is None else ids, labels)
     if warning is not None:
-        print(f"coview: {printable(warning)}", file=sys.stderr)
+        print_line(f"coview: {printable(warning)}")
     return {**columns, "known": known}
 
 
@@ -126,8 +113,6 @@ def _transform(fitted: Inspection, X: Any) -> dict[str, Any]:
 
     from coview.views.views import Views
 
-    report_absent_views(fitted.front, X, "transformed")
-    tell("transforming")
     result = fitted.transform(X)
     parts = dict(result.items()) if isinstance(result, (Views, Mapping)) else {"": result}
     columns: dict[str, Any] = {}
@@ -139,31 +124,8 @@ def _transform(fitted: Inspection, X: Any) -> dict[str, Any]:
     return columns
 
 
-def _read_usual(model: Path | None, objects: Objects, reference: Path) -> Any:
-    """The objects of --reference, a file of the kind that DATA is."""
-    if objects.view:
-        raise ValueError("--reference is one file: pass the objects as one, too, in place of --view.")
-    return load_objects(model, "outliers", Objects(reference, sep=objects.sep))[1]
-
-
-def _find_outliers(
-    fitted: Inspection, X: Any, usual: Any, false_alarm: float, seed: int, every: bool
-) -> tuple[list[int], dict[str, Any]]:
-    """Return rows, the clearest outliers first, or all objects in their order, and what is known of each."""
-    tell("finding outliers")
-    found = fitted.outliers(X, reference=usual, false_alarm=false_alarm, random_state=seed)
-    if every:
-        columns = {"outlier": found.scores < found.threshold, "score": found.scores, "p_value": found.p_values}
-        return list(range(len(found.scores))), columns
-    if not found.exceeds_chance:
-        warn_user(f"{found.about}.", UserWarning)
-    return list(found["row"]), {name: part for name, part in found.items() if name not in ("row", "id")}
-
-
-def load_objects(path: Path | None, method: str, objects: Objects) -> tuple[Inspection, Any]:
+def load_objects(path: Path, objects: Objects) -> tuple[Inspection, Any]:
     """Return the model and the objects to ask it of; what is not there is refused before large libraries are loaded."""
-    if path is None:
-        raise ValueError("Name a model file. Example: coview predict model.coview table.csv --out answers.csv")
     check_there(path)
     check_input(objects)
 
@@ -171,29 +133,13 @@ def load_objects(path: Path | None, method: str, objects: Objects) -> tuple[Insp
     from coview.io.models import load
 
     model = inspect(load(path))
-    can = {"transform": model.transforms, "predict": model.predicts or _sorts(model)}
-    if not can.get(method, True):
-        other = "" if method == "transform" else " --coordinates"
-        use = (
-            f" Use: coview predict {path} ...{other}"
-            if can["predict" if method == "transform" else "transform"]
-            else ""
-        )
-        raise ValueError(f"The model of {path}, {model.name}, has no {method}.{use}")
     if model.front is not None and objects.table is None:
         raise ValueError("The model was fitted on a raw table: pass one, a .csv, .tsv, .jsonl, .json or .parquet file.")
     if model.front is None and objects.table is not None:
-        rows = f" For rows of a stream: coview stream FILE --model {path} --labels '' --predictions OUT."
-        stream = rows if hasattr(model.estimator, "predict_then_learn") else ""
-        raise ValueError(f"The model was fitted on views: pass a folder of them, or --view NAME=FILE.{stream}")
-    for name in named_paths(objects.view or []):
+        raise ValueError("The model was fitted on views: pass a folder of them, or --view NAME=FILE.")
+    for name in named_paths(objects.view):
         if name not in model.views:
             known = list(model.views)
             raise ValueError(f"The model has no view {name!r}, only {listed(known)}.{did_you_mean(name, known)}")
     tell("reading")
     return model, read_input(objects)
-
-
-def _sorts(model: Inspection) -> bool:
-    """Tell whether it is a topic model, which gives each object the topic of its largest share."""
-    return model.kind == "topic" and (model._memberships is not None or model._predict is not None)

@@ -10,24 +10,19 @@ from typing import Any
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve, sklearn_class
 from coview.utils.messages import did_you_mean
 
-__all__ = ["build_model", "clusters_parameter", "find_class", "find_entry", "parse_settings"]
+__all__ = ["build_model", "clusters_parameter", "find_entry", "parse_settings"]
 
 _WORDS = {"true": True, "false": False, "none": None}
 
 
-def find_class(name: str) -> type[Any]:
-    """Return the class of a cataloged estimator or transformer; capitals do not matter.
+def find_entry(name: str) -> str:
+    """Return the cataloged name of an estimator or transformer, without loading it; capitals do not matter.
 
     Examples
     --------
-    >>> find_class("multiviewplsa").__name__
+    >>> find_entry("multiviewplsa")
     'MultiViewPLSA'
     """
-    return resolve(find_entry(name))
-
-
-def find_entry(name: str) -> str:
-    """Return the cataloged name of an estimator or transformer, without loading it; capitals do not matter."""
     known = {each.lower(): each for each in (*ESTIMATORS, *TRANSFORMERS)}
     if name.lower() not in known:
         hint = did_you_mean(name, known.values(), most=3)
@@ -35,7 +30,7 @@ def find_entry(name: str) -> str:
     return known[name.lower()]
 
 
-def parse_settings(options: Sequence[str]) -> dict[str, Any]:
+def parse_settings(options: Sequence[str] | None) -> dict[str, Any]:
     """Return the values of ``name=value`` options: numbers, texts, lists, dicts, and estimators by name.
 
     Examples
@@ -44,33 +39,29 @@ def parse_settings(options: Sequence[str]) -> dict[str, Any]:
     {'n_clusters': 7, 'tol': 0.0001, 'init': 'nmf', 'n_components': {'words': 20}, 'shuffle': False}
     >>> parse_settings(["model=LinkPLSA(20, random_state=0)"])
     {'model': LinkPLSA(n_components=20, random_state=0)}
-    >>> parse_settings(["transformers=StandardScaler(with_mean=False)"])
-    {'transformers': StandardScaler(with_mean=False)}
     """
     settings: dict[str, Any] = {}
-    for option in options:
+    for option in options or []:
         name, sign, text = option.partition("=")
         if not sign or not name.strip().isidentifier():
             raise ValueError(f"--set needs NAME=VALUE, got {option!r}. Example: --set n_clusters=7")
-        settings[name.strip()] = _value(text.strip())
+        settings[name.strip()] = _read_value(text.strip())
     return settings
 
 
-def build_model(name: str, settings: dict[str, Any], steps: Sequence[str], front: Any, seed: int | None) -> Any:
+def build_model(name: str, settings: dict[str, Any], steps: Sequence[str], front: Any, seed: int) -> Any:
     """Return an unfitted model: alone, or a pipeline after the step that makes views of tables and further steps.
 
     A retriever holds such a pipeline inside instead, so that it can be asked with raw text.
     """
-    from sklearn.base import BaseEstimator
     from sklearn.pipeline import make_pipeline
 
     from coview.decomposition.cca import MultiViewCCA
 
-    cls = find_class(name)
+    cls = resolve(find_entry(name))
     for value in settings.values():
-        if isinstance(value, BaseEstimator) and value.get_params(deep=False).get("random_state", seed) is None:
-            value.set_params(random_state=seed)
-    before = [*([front] if front is not None else []), *(_step(step, seed) for step in steps)]
+        _set_seed(value, seed)
+    before = [*([] if front is None else [front]), *(_read_step(step, seed) for step in steps)]
     if "random_state" in inspect.signature(cls).parameters:
         settings = {"random_state": seed, **settings}
     if cls.__name__ == "CrossModalRetriever":
@@ -82,23 +73,23 @@ def build_model(name: str, settings: dict[str, Any], steps: Sequence[str], front
     return make_pipeline(*before, model) if before else model
 
 
-def clusters_parameter(name: str, number: int) -> str:
+def clusters_parameter(name: str) -> str:
     """Return the parameter that --clusters sets: the number of clusters, or of topics; others have neither.
 
     Examples
     --------
-    >>> clusters_parameter("MultiViewPLSA", 5), clusters_parameter("LinkPLSA", 5)
+    >>> clusters_parameter("MultiViewPLSA"), clusters_parameter("LinkPLSA")
     ('n_clusters', 'n_components')
     """
     from coview.plsa.mixture import MixtureModel
 
-    cls = find_class(name)
+    cls = resolve(find_entry(name))
     known = inspect.signature(cls).parameters
-    if "n_clusters" in known or "n_components" not in known:
-        return "n_clusters"
-    if issubclass(cls, MixtureModel):
+    if "n_clusters" not in known and issubclass(cls, MixtureModel):
         return "n_components"
-    raise ValueError(f"{cls.__name__} makes no clusters. In place of --clusters, use --set n_components={number}.")
+    if "n_clusters" not in known:
+        raise ValueError(f"{cls.__name__} finds neither clusters nor topics: leave out --clusters.")
+    return "n_clusters"
 
 
 def _construct(cls: type[Any], settings: dict[str, Any]) -> Any:
@@ -109,72 +100,56 @@ def _construct(cls: type[Any], settings: dict[str, Any]) -> Any:
             raise ValueError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(known)}.{hint}")
     for name, each in known.items():
         if each.default is inspect.Parameter.empty and name not in settings:
-            raise ValueError(
-                f"{cls.__name__} needs {name}. Add: --set {name}={'10' if name.startswith('n_') else '...'}"
-            )
+            raise ValueError(f"{cls.__name__} needs {name}. Add: --set {name}=...")
     return cls(**settings)
 
 
-def _step(text: str, seed: int | None) -> Any:
+def _read_step(text: str, seed: int) -> Any:
     """A transformer of views, or one of scikit-learn's, such as a scaler, which is applied to each view."""
-    from sklearn.utils import get_tags
-
-    step = _value(text)
-    if isinstance(step, str):
-        step = _construct(_class_inside(step), {})
-    foreign = type(step).__module__.startswith("sklearn.")
-    if not hasattr(step, "transform") or (foreign and not get_tags(step).input_tags.two_d_array):  # as LabelEncoder
+    step = _read_value(text if "(" in text else f"{text}()")
+    if not hasattr(step, "transform"):
         raise ValueError(f"--step needs a transformer, got {text!r}. Example: --step TfidfViews")
-    seeds = [name for name, value in step.get_params().items() if name.endswith("random_state") and value is None]
-    step.set_params(**dict.fromkeys(seeds, seed))
-    return resolve("EachView")(step) if foreign else step
+    _set_seed(step, seed)
+    return resolve("EachView")(step) if type(step).__module__.startswith("sklearn.") else step
 
 
-def _class_inside(name: str) -> type[Any]:
-    """Class of a step, or of an estimator inside another: a cataloged one, or a public one of scikit-learn."""
-    known = {each.lower() for each in (*ESTIMATORS, *TRANSFORMERS)}
-    other = sklearn_class(name) if name.lower() not in known else None
-    return find_class(name) if other is None else other
+def _set_seed(value: Any, seed: int) -> None:
+    """Give a seed to an estimator, and to those inside it, that have none."""
+    if hasattr(value, "get_params"):
+        free = [name for name, each in value.get_params().items() if name.endswith("random_state") and each is None]
+        value.set_params(**dict.fromkeys(free, seed))
 
 
-def _value(text: str) -> Any:
+def _read_value(text: str) -> Any:
+    """A value as Python writes it, an estimator with its settings, or the text itself."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     try:
         node = ast.parse(text, mode="eval").body
-    except SyntaxError:
+    except (SyntaxError, ValueError):
         return text  # plain text, such as a path
-    if isinstance(node, ast.Call):
-        return _call(node, text)
+    if not isinstance(node, (ast.Call, ast.Dict)):
+        try:
+            return ast.literal_eval(node)
+        except (TypeError, ValueError):
+            return text
     try:
-        return ast.literal_eval(node)
-    except (TypeError, ValueError):
-        return text
+        return _evaluate(node)
+    except (TypeError, SyntaxError) as error:
+        raise ValueError(f"{text!r} is neither a value nor an estimator with its settings ({error}).") from None
 
 
-def _call(node: ast.Call, text: str) -> Any:
-    """Make an estimator of ``Name(10, option="x")``: a name of coview or scikit-learn, and plain values alone."""
-    if not isinstance(node.func, ast.Name):
-        raise ValueError(f"{text!r} is neither a value nor an estimator with its settings.")
-    cls = _class_inside(node.func.id)
-    names = [name for name, each in inspect.signature(cls).parameters.items() if each.kind != each.KEYWORD_ONLY]
-    if len(node.args) > len(names) or any(keyword.arg is None for keyword in node.keywords):
-        raise ValueError(f"{text!r} does not fit {cls.__name__}, whose settings are {', '.join(names)}.")
-    parts = [*zip(names, node.args), *((str(keyword.arg), keyword.value) for keyword in node.keywords)]
-    return _construct(cls, {name: _part(part, text) for name, part in parts})
-
-
-def _part(node: Any, text: str) -> Any:
-    """A plain value, an estimator, or a dict of such."""
-    if isinstance(node, ast.Call):
-        return _call(node, text)
-    if isinstance(node, ast.Dict) and None not in node.keys:
-        return {_plain(key, text): _part(value, text) for key, value in zip(node.keys, node.values) if key}
-    return _plain(node, text)
-
-
-def _plain(node: ast.expr, text: str) -> Any:
-    try:
-        return ast.literal_eval(node)
-    except (TypeError, ValueError):
-        raise ValueError(f"{text!r} may hold plain values only.") from None
+def _evaluate(node: ast.expr) -> Any:
+    """The value of plain values, and of ``Name(10, option="x")``: a name of coview or scikit-learn."""
+    if isinstance(node, ast.Dict):
+        return {_evaluate(key): _evaluate(value) for key, value in zip(node.keys, node.values) if key is not None}
+    if not isinstance(node, ast.Call):
+        try:
+            return ast.literal_eval(node)
+        except ValueError:
+            raise ValueError(f"{ast.unparse(node)} is neither a value nor an estimator with its settings.") from None
+    name = ast.unparse(node.func)
+    known = {each.lower() for each in (*ESTIMATORS, *TRANSFORMERS)}
+    cls = (sklearn_class(name) if name.lower() not in known else None) or resolve(find_entry(name))
+    settings = inspect.signature(cls).bind_partial(*map(_evaluate, node.args)).arguments
+    return _construct(cls, settings | {str(each.arg): _evaluate(each.value) for each in node.keywords})

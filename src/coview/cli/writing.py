@@ -1,7 +1,8 @@
-"""How commands write a table of objects: to a file, to standard output or as JSON, with a line on each object."""
+"""What the commands write: tables of objects, to a file, to standard output or as JSON; whole, or not at all."""
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from collections.abc import Sequence
@@ -11,93 +12,139 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coview.cli.files import check_writable, columns_of, ids_of, plain, write_table
-from coview.cli.options import EscapeFormulas, Json
-from coview.utils.messages import cut, did_you_mean, listed, printable, quantity, short
-from coview.utils.progress import print_line
+from coview.cli.files import columns_of, ids_of, plain
+from coview.cli.options import Json
+from coview.exceptions import DataFileError
+from coview.io.delimited import escape_cell
+from coview.utils.atomic import atomic_path
+from coview.utils.messages import cut, printable, quantity
 
 if TYPE_CHECKING:
     from coview.inspection import Inspection
 
-__all__ = ["Caption", "Writing", "find_captions", "keys_of"]
+__all__ = ["Writing", "check_writable", "find_captions", "keys_of", "write_table"]
 
-_DIGITS = 6
-
-Caption = Annotated[
-    str | None,
-    typer.Option(
-        "--caption", help="Column of the table that tells an object in a line, such as a title; else one is chosen."
-    ),
-]
+_WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+_EXACT = ("id", "row", "label")  # columns that keep all digits
 
 
 @dataclass
 class Writing:
-    """Where and how a table of objects is written, as the commands take it."""
+    """Where a table of objects is written, as the commands take it."""
 
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Table to write: .csv .tsv .json .jsonl .parquet; else CSV is printed."),
     ] = None
-    caption: Caption = None
-    all_digits: Annotated[
-        bool, typer.Option("--all-digits", help="Write numbers in CSV with all digits, not rounded to six.")
-    ] = False
-    escape_formulas: EscapeFormulas = True
     as_json: Json = False
 
     def __post_init__(self) -> None:
         check_writable(self.out)
 
     @property
-    def captioned(self) -> bool:
-        """Whether a person is to read the table: on a terminal, or because a column of captions was asked for."""
-        return self.caption is not None or (self.out is None and not self.as_json and sys.stdout.isatty())
+    def on_terminal(self) -> bool:
+        """Whether a person is to read the table."""
+        return self.out is None and not self.as_json and sys.stdout.isatty()
 
     def write(self, columns: dict[str, Any], whole: dict[str, Any] | None = None, about: str = "") -> None:
         """Write the columns; `whole` is what a file holds where that is more, and `about` says what it is."""
-        digits = None if self.all_digits else _DIGITS
         if self.out is not None:
-            rows = quantity(len(next(iter(columns.values()))), "row")
-            write_table(whole or columns, self.out, escape_formulas=self.escape_formulas, digits=digits)
-            if not self.as_json:
-                print(f"{printable(self.out)}: {about or rows}", file=sys.stderr)
-        elif not self.as_json:
-            write_table(columns, digits=digits)
+            write_table(whole or columns, self.out)
         if self.as_json:
             print(json.dumps(plain(columns)))
+        elif self.out is not None:
+            rows = quantity(len(next(iter(columns.values()))), "row")
+            print(f"{printable(self.out)}: {about or rows}", file=sys.stderr)
+        else:
+            write_table(columns)
+
+
+def check_writable(path: Path | None) -> None:
+    """Refuse an output that could not be written, before the work is done."""
+    if path is None:
+        return
+    if path.suffix.lower() not in _WRITTEN:
+        raise DataFileError(f"{path} has the extension {path.suffix!r}; tables are written as {', '.join(_WRITTEN)}.")
+    if path.is_dir():
+        raise DataFileError(f"{path} is a folder; pass the path of a file.")
+
+
+def write_table(columns: dict[str, Any], path: Path | None = None) -> None:
+    """Write columns of equal length to a file by its extension, or as CSV to standard output.
+
+    In .csv and .tsv files a text that a spreadsheet would run as a formula gets a ' in front, and figures have six
+    digits.
+    """
+    lists = plain(columns)
+    if path is None:  # a terminal obeys what is printed; a program gets the texts as they are
+        _write_delimited(lists, sys.stdout, ",", printable if sys.stdout.isatty() else str)
+        return
+    check_writable(path)
+    kind = path.suffix.lower()
+    rows = (dict(zip(lists, row)) for row in zip(*lists.values()))
+    with atomic_path(path) as new:
+        if kind == ".parquet":
+            _frame(lists, path).write_parquet(new)
+        elif kind in (".json", ".jsonl"):
+            text = json.dumps([*rows]) if kind == ".json" else "".join(f"{json.dumps(row)}\n" for row in rows)
+            new.write_text(text, encoding="utf-8")
+        else:
+            with open(new, "w", newline="", encoding="utf-8") as stream:
+                _write_delimited(lists, stream, "," if kind == ".csv" else "\t", escape_cell)
+
+
+class _Lines:
+    """A stream of lines that end as text files do here."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def write(self, line: str) -> None:
+        self.stream.write(line.removesuffix("\r\n") + "\n")
+
+
+def _write_delimited(columns: dict[str, list[Any]], stream: Any, delimiter: str, shown: Any) -> None:
+    def cell(name: str, value: Any) -> Any:
+        if isinstance(value, float) and name not in _EXACT:
+            return float(f"{value:.6g}")
+        return shown(value) if isinstance(value, str) else value
+
+    # csv quotes the ends of lines in cells only if they are those of its own lines
+    writer = csv.writer(_Lines(stream), delimiter=delimiter, lineterminator="\r\n")
+    writer.writerow(map(shown, columns))
+    writer.writerows(map(cell, columns, row) for row in zip(*columns.values()))
+
+
+def _frame(columns: dict[str, list[Any]], path: Path) -> Any:
+    try:
+        import polars
+    except ImportError:
+        raise DataFileError(f'{path} needs polars to be written. Run: pip install "coview[table]".') from None
+    return polars.DataFrame(columns)
+
+
+# -- columns on the objects
 
 
 def keys_of(model: Inspection, X: Any, rows: Sequence[int]) -> dict[str, list[Any]]:
     """Return the column that names some objects: their ids, or where they have none the numbers of their rows."""
     ids = ids_of(X, model.id_column)
-    if model.id_column is not None and ids is None:
-        print_line(
-            f"coview: the table has no column {short(model.id_column)}, which names the objects: they are numbered "
-            f"from 0.{did_you_mean(model.id_column, columns_of(X))}"
-        )
     return {"row": list(rows)} if ids is None else plain({"id": [ids[row] for row in rows]})
 
 
-def find_captions(model: Inspection, X: Any, column: str | None) -> list[str] | None:
+def find_captions(model: Inspection, X: Any) -> list[str] | None:
     """Return a line on each object of a raw table; None where the data is no table, or no column tells an object."""
     from coview.inspection.captions import LONGEST_LINE, LOOKED_AT, caption_column
     from coview.preprocessing.columns import RawTransformer, as_table
 
     front = model.front
-    if not isinstance(front, RawTransformer) or not hasattr(X, "columns"):
-        if column is not None:
-            raise ValueError(f"--caption {column} names a column, but the objects are no raw table: leave it out.")
+    if not isinstance(front, RawTransformer) or not columns_of(X):
         return None
     table = as_table(X)
-    if column is None:
-        first = table.head(LOOKED_AT)
-        columns = {name: first.cells(name) for name in first.names if name != model.id_column}
-        ids = table.cells(model.id_column) if model.id_column in table.names else range(table.n_rows)
-        column = caption_column(columns, ids, front.text_columns(), front.list_columns())
-    elif column not in table.names:
-        hint = did_you_mean(column, table.names)
-        raise ValueError(f"--caption {column}: the table has no such column, only {listed(table.names)}.{hint}")
+    first = table.head(LOOKED_AT)
+    columns = {name: first.cells(name) for name in first.names if name != model.id_column}
+    ids = table.cells(model.id_column) if model.id_column in table.names else range(table.n_rows)
+    column = caption_column(columns, ids, front.text_columns(), front.list_columns())
     if column is None:
         return None
     return ["" if cell is None else cut(" ".join(str(cell).split()), LONGEST_LINE) for cell in table.cells(column)]

@@ -168,7 +168,7 @@ def _load_view(name: str, path: Any) -> FileView:
         raise DataFileError(
             f"{path} holds {len(parts)} views ({listed(tuple(parts))}).",
             python="Read it with read_views(path).",
-            cli="Give it alone, by --data.",
+            cli="Give it alone, without --view.",
         )
     return next(iter(parts.values()))
 

@@ -99,7 +99,8 @@ class Comparison(ResultTable):
         mean of each score and its standard deviation (``accuracy``, ``accuracy_std``), "fit_seconds" (median), "splits"
         (how many were done) and "note". Scores are means over all splits: methods that did not finish come last and
         have none. "behind" is how far the score that ranks lies below that of the best method, as the mean difference
-        over the same splits, with a 95 % interval from "behind_low" to "behind_high"; clusterings have none, as seeds
+        over the same splits, with a 95 % interval from "behind_low" to "behind_high", within what scores
+        from 0 to 1 allow; clusterings have none, as seeds
         on the same objects do not tell how it varies.
     scores : dict of lists
         By method, the figures of every split that was done.
@@ -189,8 +190,11 @@ class Comparison(ResultTable):
         gap = np.round(best - values, 12)  # equal scores in another order of summation are equal
         error = gap.std(ddof=1) * math.sqrt(1 / n + self.about.get("overlap", 1 / (n - 1)))
         half = float(student_t.ppf(0.975, n - 1) * error)
-        middle = float(gap.mean())
-        return {"behind": middle, "behind_low": middle - half, "behind_high": middle + half}
+        middle, top = float(gap.mean()), float(best.mean())
+        low, high = middle - half, middle + half
+        if min(*best, *values) >= 0 and max(*best, *values) <= 1:  # of few splits it would reach beyond what can be
+            low, high = max(low, top - 1), min(high, top)
+        return {"behind": middle, "behind_low": low, "behind_high": high}
 
     def plot(self, metric: str | None = None, axis: Any = None) -> Any:
         """Plot one bar per method that finished, with its standard deviation; baselines are gray.

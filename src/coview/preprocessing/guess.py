@@ -46,8 +46,8 @@ def guess_columns(X: Any, id: Any = None, leave_out: Collection[Any] = ()) -> Gu
 
     Texts, lists and vectors are a view each. Categories are one view, and numbers one. Labels are no view, since
     clusters would only find them again: columns of few values that are called so (label, class, target, kind, ...), and
-    beside texts, lists or vectors all columns of few categories, unless the labels are known. Dates and years beside
-    other columns are no view either: groups are looked at over time, but would be periods if they knew it.
+    next to texts, lists or vectors all columns of few categories, unless the labels are known. Dates and years are no
+    view either where there are other columns: groups are looked at over time, but would be periods if they knew it.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def guess_columns(X: Any, id: Any = None, leave_out: Collection[Any] = ()) -> Gu
     --------
     >>> table = {"key": ["a", "b", "c", "d"], "body": ["a red fox", "blue sea", "the old fox den", "a salty sea"],
     ...          "tags": ["new;red", "sea;new", "red;new", "sea;new"], "job": ["cook", "cook", "maid", "maid"],
-    ...          "made": ["Jun 12 1998", None, "May 1 1999", "Jun 2 1998"]}
+    ...          "sent": ["Jun 12 1998", None, "May 1 1999", "Jun 2 1998"]}
     >>> found = guess_columns(table)
     >>> found.id, found.text, found.tokens, found.labels
     ('key', {'body': 'body'}, {'tags': 'tags'}, ['job'])
     >>> found.unused
-    {'made': 'it says when: see report --by'}
+    {'sent': 'it holds dates: see report --by'}
     """
     whole = as_table(X)
     found = GuessedColumns(id=_find_id(whole) if id is None else id)
@@ -97,7 +97,7 @@ def guess_columns(X: Any, id: Any = None, leave_out: Collection[Any] = ()) -> Gu
     else:
         groups["categories"] = [*few, *groups["categories"]]
     if rich or groups["categories"] or groups["numbers"]:
-        found.unused |= dict.fromkeys(groups.pop("dates"), "it says when: see report --by")
+        found.unused |= dict.fromkeys(groups.pop("dates"), "it holds dates: see report --by")
     for kind, names in groups.items():
         if names:
             found.columns[_free_name(str(names[0]) if len(names) == 1 else kind, found)] = names
@@ -174,7 +174,11 @@ def _find_kind_of_lists(table: Table, name: Any, cells: list[Any]) -> tuple[str,
         if len({len(cell) for cell in cells}) > 1:
             return "unused", "its lists of numbers have several lengths"
         values = read_vectors(name, table.sources[name])
-        return ("vector", "") if values is not None and not find_missing(values).all() else ("unused", "it has hardly any values")
+        return (
+            ("vector", "")
+            if values is not None and not find_missing(values).all()
+            else ("unused", "it has hardly any values")
+        )
     if not all(isinstance(item, (str, int, np.integer)) for item in items):
         return "unused", "its lists hold neither texts nor numbers"
     return ("tokens", "") if items else ("unused", "it has hardly any values")

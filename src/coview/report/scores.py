@@ -148,7 +148,7 @@ def _why_not_refit(inspection: Inspection, codes: np.ndarray, n_objects: int) ->
     else:
         fewer = inspection.n_labels is not None and inspection.n_labels < known.sum()
     if fewer:
-        return "the model was fitted with fewer labels than these; pass those as y_fit (--fitted-labels)."
+        return "the model was fitted with fewer labels than these; pass those as y_fit."
     return _why_slow(inspection, n_objects)
 
 

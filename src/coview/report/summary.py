@@ -121,7 +121,7 @@ def summarize(
     """Return what a report says of a model and of objects; see `coview.make_report`."""
     kept = inspection.training.codes
     if X is None and y is not None and (kept is None or len(kept) != len(y)):
-        raise ValueError("y needs the objects that the labels belong to: pass X (--data, --view or --table) too.")
+        raise ValueError("y needs the objects that the labels belong to: pass X too.")
     truth = check_values(inspection, y)
     _tell("reading the objects")
     objects = _read(inspection, X, None if inspection.kind == "value" else y, max_objects)
@@ -536,9 +536,7 @@ def _check_stability(inspection: Inspection, objects: _Objects) -> None:
             f"stability asks which topics or clusters other seeds find again, but {inspection.name} finds neither."
         )
     if objects.views is None:
-        raise ViewsError(
-            "stability fits copies of the model: pass X (--data, --view or --table), the objects of the fit."
-        )
+        raise ViewsError("stability fits copies of the model: pass X, the objects of the fit.")
     if inspection.n_objects not in (None, objects.n_objects):
         raise ViewsError(
             f"stability fits copies of the model on the {inspection.n_objects:,} objects of its fit, got "

@@ -276,7 +276,7 @@ class QueryReader:
                 f"View {source!r} cannot be built from raw queries: its model has no vectorizer and its features have "
                 "no names.",
                 python=f"Put TextViews(...) before the model, or pass a matrix: Views({source}=...).",
-                cli="Fit the retriever on a raw table, by --table and --text.",
+                cli="Fit the retriever on a raw table, with --text.",
             )
         return Views({source: matrix}, feature_names=None if names is None else {source: names})
 

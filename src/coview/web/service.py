@@ -25,7 +25,7 @@ from coview.inspection.known import objects_by_view
 from coview.inspection.memberships import dense
 from coview.inspection.prevalence import named_columns
 from coview.io.models import load
-from coview.io.tables import TABLES, read_table
+from coview.io.tables import has_table_extension, read_table
 from coview.io.views_folder import read_views
 from coview.preprocessing.columns import as_table
 from coview.utils import messages
@@ -583,7 +583,7 @@ def load_service(
     reader = next((each for each in models if each.front is not None), None)
     texts: dict[str, list[str]] = {}
     table = None
-    if reader is not None and data.is_file() and data.suffix.lower() in TABLES:
+    if reader is not None and data.is_file() and has_table_extension(data):
         table = read_table(data)
         whole = table if add_vectors is None else add_vectors(table, data)
         views: Any = reader.front.transform(whole)

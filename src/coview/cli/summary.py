@@ -1,0 +1,34 @@
+"""What a fitted model is, in lines for a terminal: `coview fit` and `coview info` print the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coview.utils.messages import printable
+
+__all__ = ["describe_model"]
+
+_SHOWN = 10  # groups
+
+
+def describe_model(fitted: Any) -> list[str]:
+    """Return lines on a model that was inspected: its views, what it was chosen by, and the names of its groups."""
+    from coview.auto.classifier import AutoClassifier
+    from coview.auto.clustering import AutoClustering
+    from coview.inspection import NAMED_BY_FEATURES
+    from coview.inspection.choice import describe_links, describe_relations
+
+    lines = [*repr(fitted).split("\n"), *(f"  {line}" for line in describe_relations(fitted.relations))]
+    if isinstance(fitted.estimator, (AutoClassifier, AutoClustering)) and fitted.estimator.links_ is not None:
+        lines.append(f"  links: {describe_links(fitted.estimator.links_)}")
+    if fitted.held_out:
+        lines.append(f"  the largest class has {100 * fitted.held_out['largest_class']:.0f} % of the labels")
+    if fitted.kind in NAMED_BY_FEATURES and fitted.retriever is None:
+        sizes = fitted.group_sizes or [None] * len(fitted.groups)
+        named = [
+            f"  {key}: {name}" + ("" if size is None else f" ({size:,})")
+            for key, name, size in zip(fitted.groups, fitted.group_names, sizes)
+        ]
+        more = [f"  ... {len(named) - _SHOWN} more"] if len(named) > _SHOWN else []
+        lines += [f"{fitted.kind}s:", *named[:_SHOWN], *more]
+    return list(map(printable, lines))
