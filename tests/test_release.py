@@ -43,9 +43,26 @@ def test_no_dependency_has_an_upper_limit():
 
 def test_workflows_use_targets_that_exist():
     targets = set(re.findall(r"^([a-z0-9.-]+)(?: [a-z0-9.-]+)*:", (ROOT / "Makefile").read_text(), re.M))
-    targets |= {"test-lowest", "test-3.11", "test-3.12", "test-3.13"}
+    targets |= {"test-lowest", "test-3.11", "test-3.12", "test-3.13", "test-3.14"}
     workflows = list((ROOT / ".github" / "workflows").glob("*.yml"))
     if not workflows:
         pytest.skip("there are no workflows here: not a checkout")
     used = {name for file in workflows for name in re.findall(r"run: make ([a-z0-9.-]+)", file.read_text())}
     assert used and used <= targets
+
+
+def test_the_recipe_of_conda_has_the_dependencies_and_the_version():
+    recipe = (ROOT / "recipe" / "recipe.yaml").read_text()
+    asked = {line.partition(";")[0].strip().replace(">=", " >=") for line in PROJECT["dependencies"]}
+    run = recipe.partition("  run:\n")[2].partition("\ntests:")[0]
+    assert {line.removeprefix("    - ") for line in run.splitlines() if "python" not in line} >= asked - {""}
+    assert f'version: "{coview.__version__}"' in recipe
+
+
+def test_every_action_is_pinned_to_a_commit():
+    used = [
+        name
+        for file in (ROOT / ".github" / "workflows").glob("*.yml")
+        for name in re.findall(r"uses: ([^\n]+)", file.read_text())
+    ]
+    assert not [name for name in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", name)]

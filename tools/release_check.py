@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "release"
 TOOLS = ROOT / ".venv-release"
 NEEDED = ["build", "hatchling", "twine", "check-wheel-contents", "zizmor", "cyclonedx-bom", "pip-licenses"]
-PYTHONS = ["3.11", "3.12", "3.13"]
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 VERSIONS = ["lowest", "newest"]
 USERS = "plot,mudata,table,dask,ann,image,web"  # extras of users but for torch, which is large and the user's choice
 

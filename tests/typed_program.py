@@ -1,0 +1,19 @@
+"""What an editor should know of coview: a small program that mypy and pyright check; nothing runs it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from coview import AutoClassifier, AutoClustering, MultiViewPLSA, Views, inspect, load, save
+
+X = Views(words=np.eye(4), links=np.ones((4, 2)))
+clusters: np.ndarray = AutoClustering(2, random_state=0).fit(X).predict(X)
+shares: np.ndarray = AutoClassifier(random_state=0).fit(X, [0, 1, 0, 1]).predict_proba(X)
+model: MultiViewPLSA = MultiViewPLSA(n_clusters=2).fit(X)
+names: tuple[str, ...] = X.names
+half: Views = X[:2].select("words")
+kind: str = inspect(model).kind
+save(model, "model.coview")
+again = load("model.coview")
+AutoClustering("two")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+X.select(1)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
