@@ -27,22 +27,9 @@ MARKUP = "<img src=x onerror=alert(1)>"
 PATIENCE = 20.0  # seconds, after which a request counts as hanging
 POSTS = ["/predict", "/transform", "/search", "/api/labels", "/api/known", "/api/edits/preview", "/api/edits/save"]
 GETS = [
-    *("/", "/info", "/health", "/openapi.json", "/search", "/static/app.js", "/api/groups", "/api/groups/topic/0"),
-    *(
-        "/api/groups/cluster/1",
-        "/api/objects",
-        "/api/object",
-        "/api/map",
-        "/api/map/objects",
-        "/api/map/search",
-        "/api/quality/topic",
-        "/api/prevalence/topic",
-        "/api/tree/topic",
-        "/api/edits",
-        "/api/disagreement",
-        "/api/why",
-    ),
-    "/api/ontology",
+    *("/", "/info", "/health", "/openapi.json", "/search", "/static/app.js", "/api/about", "/api/describe/0/groups"),
+    *("/api/describe/7/map", "/api/describe/0/nothing", "/api/describe/0/prevalence", "/api/members/0"),
+    *("/api/objects", "/api/object", "/api/edits", "/api/known_labels"),
 ]
 KEYS = [
     "rows",

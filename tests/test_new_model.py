@@ -219,18 +219,18 @@ def test_a_new_model_is_explored_over_http(model, data):
     fitted = model().fit(X, as_texts(data.target))
     with running(make_app(Service(fitted, X), page=True)) as url, httpx.Client(base_url=url) as client:
         info = client.get("/info").json()
-        assert info["model"] == model.__name__ and info["kinds"] == [kind] and "predict" in info["can"]
+        assert info["model"] == model.__name__ and "predict" in info["can"]
         answer = client.post(
             "/predict", json={"rows": {"words": {"f3": 2}, "links": [[1] * 20]}, "by_view": True}
         ).json()
         assert len(answer["labels"]) == 1 and set(answer["by_view"]) == {"words", "links"}
-        (part,) = client.get("/api/groups").json()
-        assert part["kind"] == kind and sum(group["size"] for group in part["groups"]) == 60
-        assert all(set(group["views"]) == {"words", "links"} for group in part["groups"])
+        groups = client.get("/api/describe/0/groups").json()
+        assert groups["noun"] == kind and sum(group["size"] for group in groups["items"]) == 60
+        assert all(set(group["features"]) == {"words", "links"} for group in groups["items"])
         one = client.get("/api/object", params={"id": 5}).json()
         (opinion,) = one["opinions"]
         assert {view["name"] for view in one["views"]} == set(opinion["by_view"]) == {"words", "links"}
-        assert "objects" in client.get("/api/disagreement").json()
+        assert {row["name"] for row in client.get("/api/describe/0/views").json()["rows"]} == {"words", "links"}
 
 
 def test_a_new_model_is_searched_with(model, data, tmp_path):

@@ -62,10 +62,10 @@ def test_predict_says_that_it_knows_nothing_of_objects_with_only_such_views(movi
 
 def test_the_explorer_compares_and_shows_none_of_them(movies, clustering):
     service = Service(clustering, movies[0])
-    page = Explorer(service).disagreement()
-    assert (page["views"], page["unused"]) == (["title", "genres"], list(UNUSED))
-    assert [one[:2] for one in page["agreement"]] == [["title", "genres"]]
-    assert all(set(one["views"]) == {"title", "genres"} for one in page["pairs"])
+    views = Explorer(service).section(0, "views")
+    assert [row["name"] for row in views["rows"]] == ["title", "genres"]
+    assert views["agreement"]["names"] == ["title", "genres", "all views"]
+    assert Explorer(service).section(0, "data")["unused"] == list(UNUSED)
     (opinion,) = Explorer(service).object(0)["opinions"]
     assert (list(opinion["by_view"]), opinion["unused"]) == (["title", "genres"], list(UNUSED))
     assert list(service.predict(movies[0][:2], by_view=True)["by_view"]) == ["title", "genres"]

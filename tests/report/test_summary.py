@@ -125,7 +125,6 @@ def test_labels_need_their_objects(make):
 def test_many_objects_are_sampled_and_the_report_says_so(make, data, monkeypatch):
     X, y = data
     monkeypatch.setattr(summary, "MOST_OBJECTS", 40)
-    monkeypatch.setattr(summary, "MAP_OBJECTS", 20)
     monkeypatch.setattr(summary, "VIEW_OBJECTS", 20)
     found = summary_of(make("MultiViewPLSA"), X, y, held_out=False)
     assert found["data"]["n_objects"] == 60 and found["data"]["sampled"] == 40

@@ -46,8 +46,11 @@ def editing(small, model):
 
 
 def sizes(editing):
-    (part,) = editing.explorer.groups.all()
-    return {group["key"]: group["size"] for group in part["groups"]}
+    return {group["name"]: group["size"] for group in editing.explorer.section(0, "groups")["items"]}
+
+
+def numbers(state):
+    return list(state["numbers"].values())
 
 
 @pytest.mark.parametrize(
@@ -69,11 +72,10 @@ def test_a_preview_names_what_moves_and_changes_nothing(editing, small, model, r
     expected = edit(model).preview(record, X)
     assert (sizes(editing), editing.state()) == before
     assert shown["moved"] == len(expected["row"]) and shown["objects"] == len(X) and shown["edit"] == expected.edit
-    assert [one["id"] for one in shown["first"]] == [X.ids[row] for row in expected["row"][:30]]
     assert [flow["objects"] for flow in shown["flows"]] == expected.counts["n_objects"]
     editing.apply(record)
     after = edit(model).apply(record, X)
-    reading = editing.explorer.groups.reading("topic")
+    reading = editing.explorer.summary(0).objects.reading
     assert np.array([*after.numbers_, -1])[reading.codes].tolist() == after.predict(X).tolist()
     np.testing.assert_allclose(reading.memberships, after.transform(X), atol=1e-9)
     assert len(shown["groups"]) == len(after.numbers_)
@@ -81,36 +83,34 @@ def test_a_preview_names_what_moves_and_changes_nothing(editing, small, model, r
 
 def test_an_edit_shows_on_every_page_and_undo_takes_it_back(editing, small, model):
     X, _ = small
-    first = editing.explorer.groups.all(), editing.explorer.map.answer["codes"]
+    first = editing.explorer.section(0, "groups"), editing.explorer.section(0, "map")
     editing.apply(MERGE)
     edited = edit(model).apply(MERGE)
-    names = {group["key"]: group["name"] for group in editing.explorer.groups.all()[0]["groups"]}
+    names = editing.explorer.section(0, "group_names")
     assert names["0"] == "<b>animals</b>" and list(names) == ["0", "1", "2", "4"]
     assert editing.explorer.object("object 7")["opinions"][0]["together"][0][0] in names.values()
-    assert (
-        len(editing.explorer.map.answer["groups"]) == 4 and len(editing.explorer.insights.tree("topic")["joins"]) == 3
-    )
+    assert len(editing.explorer.section(0, "map")["names"]) == 4
     assert editing.service.predict(X)["labels"] == edited.predict(X).tolist()
     editing.apply({"edit": "noise", "group": 2})
     assert editing.state()["log"] == ["merge 0 and 3 into 0, '<b>animals</b>'", "mark 2 as noise"]
-    assert editing.undo()["numbers"] == [0, 1, 2, 4] and editing.undo()["log"] == []
-    assert (editing.explorer.groups.all(), editing.explorer.map.answer["codes"]) == first
+    assert numbers(editing.undo()) == [0, 1, 2, 4] and editing.undo()["log"] == []
+    assert (editing.explorer.section(0, "groups"), editing.explorer.section(0, "map")) == first
     with pytest.raises(ViewsError, match="There is nothing to undo"):
         editing.undo()
 
 
 def test_many_edits_are_undone_one_by_one(editing):
-    numbers = [editing.state()["numbers"]]
+    names = []
     for k in range(8):
         editing.apply({"edit": "rename", "group": k % 5, "name": f"name {k}"})
-        numbers.append(editing.explorer.groups.names("topic"))
-    for names in numbers[-2:0:-1]:
+        names.append(editing.explorer.summary(0).names)
+    for before in names[-2::-1]:
         editing.undo()
-        assert editing.explorer.groups.names("topic") == names
+        assert editing.explorer.summary(0).names == before
 
 
 def test_the_model_inside_is_not_asked_again_for_an_edit(editing, model, small, monkeypatch):
-    editing.explorer.groups.all()
+    editing.explorer.section(0, "groups")
 
     def refuse(self, X):
         raise RuntimeError("asked again")
@@ -125,7 +125,7 @@ def test_the_model_inside_is_not_asked_again_for_an_edit(editing, model, small, 
 def test_an_edit_after_its_preview_works_out_nothing_again(editing, monkeypatch):
     editing.preview(MERGE)
     monkeypatch.setattr(Service, "with_model", None)
-    assert editing.apply(MERGE)["numbers"] == [0, 1, 2, 4]
+    assert numbers(editing.apply(MERGE)) == [0, 1, 2, 4]
 
 
 def test_a_preview_of_an_earlier_state_is_not_made_the_edit(editing, small):
@@ -152,7 +152,7 @@ def test_refused_edits_change_nothing(editing):
         for ask in (editing.preview, editing.apply):
             with pytest.raises(ParameterError, match=sentence):
                 ask(record)
-    assert editing.state()["log"] == [] and editing.state()["numbers"] == [0, 1, 2, 3, 4]
+    assert editing.state()["log"] == [] and numbers(editing.state()) == [0, 1, 2, 3, 4]
 
 
 def test_edits_are_saved_in_the_file_that_was_named(small, model, tmp_path):
@@ -187,6 +187,9 @@ def test_what_the_file_holds_is_said_after_every_step(small, model, tmp_path):
     assert load(path).log() == ["merge 1 and 3 into 1"]
     assert editing.save()["file"] == same
     assert isinstance(load(path), LinkPLSA)
+    unnamed = Editing(Service(model, small[0]))
+    assert unnamed.state()["file"] == "Nothing is edited. The model file stays as it is."
+    assert "download the edited model to keep them" in unnamed.apply({"edit": "drop", "group": 0})["file"]
 
 
 def test_the_edited_model_can_be_downloaded(small, model, tmp_path):
@@ -224,14 +227,14 @@ def test_only_topics_and_clusters_are_edited(small, model):
     with pytest.raises(ViewsError, match="Only topics and clusters can be edited"):
         classes.apply(MERGE)
     both = Editing(Service(MultiViewNaiveBayes().fit(X, y), X, also=[model]))
-    assert both.state()["kind"] == "topic" and both.apply(MERGE)["numbers"] == [0, 1, 2, 4]
-    assert [part["kind"] for part in both.explorer.groups.all()] == ["class", "topic"]
+    assert both.state()["at"] == 1 and numbers(both.apply(MERGE)) == [0, 1, 2, 4]
+    assert [part["kind"] for part in both.explorer.about()["shown"]] == ["class", "topic"]
 
 
 def test_one_edit_is_made_at_a_time(editing):
     with editing._alone(), pytest.raises(ViewsError, match="Another edit is being made"):
         editing.apply(MERGE)
-    assert editing.apply(MERGE)["numbers"] == [0, 1, 2, 4]
+    assert numbers(editing.apply(MERGE)) == [0, 1, 2, 4]
 
 
 def test_pipelines_from_raw_tables_and_clusterers_without_predict_are_edited(small):
@@ -242,22 +245,22 @@ def test_pipelines_from_raw_tables_and_clusterers_without_predict_are_edited(sma
     views = pipeline[0].transform(table)
     raw = Editing(Service(pipeline, views, table=table))
     raw.apply({"edit": "split", "group": 0, "n": 2})
-    assert len(raw.explorer.groups.all()[0]["groups"]) == 4
+    assert raw.explorer.section(0, "groups")["count"] == 4
     for clusterer in (
         SpectralClusteringViews(4, random_state=0),
         ConcatenatedViews(KMeans(4, random_state=0, n_init=1)),
     ):
         clusters = Editing(Service(clusterer.fit(X), X))
-        before = np.array([0, 1, 2, 3])[clusters.explorer.groups.reading("cluster").codes]
+        before = np.array([0, 1, 2, 3])[clusters.explorer.summary(0).objects.reading.codes]
         clusters.apply({"edit": "merge", "groups": [1, 2]})
-        after = np.array([0, 1, 3])[clusters.explorer.groups.reading("cluster").codes]
+        after = np.array([0, 1, 3])[clusters.explorer.summary(0).objects.reading.codes]
         assert after.tolist() == np.where(before == 2, 1, before).tolist()
 
 
 def test_edits_without_objects_are_made_but_not_shown_first(model):
     bare = Editing(Service(model))
     assert bare.preview(MERGE)["objects"] == 60  # the model keeps the memberships of its fit
-    assert bare.apply(MERGE)["numbers"] == [0, 1, 2, 4]
+    assert numbers(bare.apply(MERGE)) == [0, 1, 2, 4]
 
 
 # -- over HTTP
@@ -282,7 +285,7 @@ def test_a_page_of_another_site_cannot_edit(client, tmp_path):
             assert answer.status_code == status and answer.json()["error"].endswith(".")
     assert client.get("/api/edits").json()["log"] == []
     own = {"Origin": str(client.base_url).rstrip("/")}
-    assert client.post("/api/edits/apply", json=MERGE, headers=own).json()["numbers"] == [0, 1, 2, 4]
+    assert numbers(client.post("/api/edits/apply", json=MERGE, headers=own).json()) == [0, 1, 2, 4]
 
 
 def test_no_request_names_a_file(client, tmp_path):

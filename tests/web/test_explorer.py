@@ -1,4 +1,4 @@
-"""The explorer's answers: groups by view, objects from all their views, disagreement, label sets."""
+"""The explorer's answers: the sections of `describe`, the pages that a model has, objects from all their views."""
 
 from __future__ import annotations
 
@@ -6,80 +6,133 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.cluster import AgglomerativeClustering
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
 
 from coview import (
     AutoClustering,
     ConcatenatedViews,
     CoPLSA,
+    CrossModalRetriever,
     LinkPLSA,
+    MultiViewCCA,
     MultiViewNaiveBayes,
     MultiViewPLSA,
-    Ontology,
-    SeededKMeansClassifier,
-    SpectralClusteringViews,
+    TableViews,
     Views,
+    describe,
     inspect,
 )
 from coview.exceptions import ViewsError
 from coview.utils.messages import cut
 from coview.web.explorer import Explorer
-from coview.web.groups import Groups
 from coview.web.service import Service
 
 FAST = {"random_state": 0, "max_iter": 20}
 
 
 @pytest.fixture(scope="module")
-def animals():
-    """Four objects of an ontology; the views differ on the last."""
-    X = Views(
-        words=np.array([[4.0, 0, 0], [0, 4, 0], [0, 0, 4], [4, 0, 0]]),
-        image=np.array([[4.0, 0, 0], [0, 4, 0], [0, 0, 4], [0, 0, 4]]),
-        feature_names={"words": ["bark", "meow", "leaf"]},
-        ids=["rex", "tom", "oak", "odd"],
-    )
-    tree = Ontology.from_tree({"animal": ["dog", "cat"], "plant": ["tree"]})
-    model = SeededKMeansClassifier(ontology=tree).fit(X, ["dog", "cat", "tree", None])
-    return Explorer(Service(model, X))
+def topics(small):
+    return LinkPLSA(3, **FAST).fit(small[0])
 
 
-def test_groups_list_the_strongest_features_of_each_view(small):
-    X, _ = small
-    model = LinkPLSA(3, **FAST).fit(X)
-    (part,) = Explorer(Service(model, X)).groups.all()
-    assert part["kind"] == "topic" and sum(group["size"] for group in part["groups"]) == len(X)
-    for k, group in enumerate(part["groups"]):
-        best = dict(group["views"]["words"])
-        name, share = max(best.items(), key=lambda pair: pair[1])
-        column = X.feature_names["words"].tolist().index(name)
-        assert share == pytest.approx(model.topic_feature_["words"][k, column], rel=1e-3)
+@pytest.fixture(scope="module")
+def explorer(small, topics):
+    table = {
+        "date": [f"20{10 + i % 10}-03-01" for i in range(60)],
+        "venue": [None if i == 5 else f"venue {i % 3}" for i in range(60)],
+        "title": [f"The {i}th story" for i in range(60)],
+    }
+    return Explorer(Service(topics, small[0], table=table))
 
 
-def test_topics_of_clusters_belong_to_one_view(small):
-    parts = {part["kind"]: part for part in Explorer(Service(MultiViewPLSA(3, 4, **FAST).fit(small[0]))).groups.all()}
-    assert len(parts["cluster"]["groups"]) == 3 and set(parts["cluster"]["groups"][0]["views"]) == {"words", "image"}
-    assert len(parts["topic"]["groups"]) == 8 and all(len(group["views"]) == 1 for group in parts["topic"]["groups"])
+def test_sections_are_those_of_describe(explorer, small, topics):
+    expected = describe(topics, small[0])
+    for name in ("groups", "group_names", "map", "quality", "views", "data", "curves", "model"):
+        assert explorer.section(0, name) == expected[name], name
+    typical = [part["group"] for part in expected["examples"]["typical"]]
+    assert [part["group"] for part in explorer.section(0, "examples")["typical"]] == typical
+    assert explorer.section(0, "scores") is None
+    with pytest.raises(ViewsError, match="There is no section 'nothing'"):
+        explorer.section(0, "nothing")
+    with pytest.raises(ViewsError, match="There is no model 7"):
+        explorer.section(7, "groups")
 
 
-def test_topics_of_one_view_have_no_objects(small):
-    groups = Explorer(Service(MultiViewPLSA(3, 4, **FAST).fit(small[0]), small[0])).groups
-    with pytest.raises(ViewsError, match="Objects of MultiViewPLSA belong to a cluster, not to a topic"):
-        groups.members("topic", 0, 0, 20)
+def test_nothing_is_worked_out_twice(explorer, monkeypatch):
+    first = [explorer.section(0, "quality"), explorer.prevalence(0, "venue")]
+    for name in ("group_quality", "group_prevalence"):
+        monkeypatch.setattr(f"coview.report.summary.{name}", None)
+    assert [explorer.section(0, "quality"), explorer.prevalence(0, "venue")] == first
+
+
+def test_prevalence_is_that_of_inspect(explorer, small, topics):
+    values = explorer.service.cells("venue")
+    expected = inspect(topics).prevalence(small[0], by=values)
+    found = explorer.prevalence(0, "venue")
+    assert found["values"] == expected.bins.labels and found["without"] == 1 and found["kind"] == "category"
+    np.testing.assert_allclose(found["share"], expected.shares.T)
+    assert (np.array(found["low"]) < found["share"]).all() and (np.array(found["high"]) > found["share"]).all()
+    assert explorer.columns == ["date", "venue"]  # nearly all titles differ
+    with pytest.raises(ViewsError, match="Prevalence is shown by the columns 'date', 'venue', not by 'title'"):
+        explorer.prevalence(0, "title")
+
+
+def test_columns_are_those_that_were_asked_for(explorer, small, topics):
+    table = {"date": explorer.service.cells("date"), "venue": explorer.service.cells("venue")}
+    assert Explorer(Service(topics, small[0], table=table, by=["venue"])).columns == ["venue"]
+    with pytest.raises(ViewsError, match=r"no column 'venu' for by.*Did you mean 'venue'"):
+        Service(topics, small[0], table=table, by=["venu"])
+    with pytest.raises(ViewsError, match="by names columns of a raw table, 'venue', but the objects come from none"):
+        Service(topics, small[0], by=["venue"])
+
+
+@pytest.mark.parametrize("by", [(), ("tags",)])
+def test_lists_of_the_model_are_columns_of_items(by):
+    rows = {"body": ["red fox den", "blue sea wave"] * 20, "tags": [f"{'ab'[i % 2]};t{i}" for i in range(40)]}
+    front = TableViews({"words": "body"}, tokens={"tags": "tags"}, min_df=1, max_df=1.0).fit(rows)
+    model = make_pipeline(front, LinkPLSA(2, random_state=0)).fit(rows)
+    explorer = Explorer(Service(model, front.transform(rows), table=rows, by=by))
+    assert "tags" in explorer.columns and {"a", "b"} <= set(explorer.prevalence(0, "tags")["values"])
+
+
+def test_pages_that_mean_nothing_are_not_there(small):
+    X, y = small
+    start, end = ["overview", "groups", "objects"], ["try", "model"]
+    one = X.select("words")
+    cca = MultiViewCCA(2).fit(X)
+    for model, data, pages in (
+        (LinkPLSA(3, **FAST).fit(X), X, [*start, "views", *end]),
+        (MultiViewNaiveBayes().fit(X, y), X, [*start, "views", "label", *end]),
+        (LinkPLSA(3, **FAST).fit(one), one, [*start, *end]),
+        (LinkPLSA(3, **FAST).fit(X), None, [*start, *end]),  # nobody knows what the views say
+        (CrossModalRetriever(cca).fit(X), X, [*start, *end]),  # components are groups without disputes
+        (ConcatenatedViews(Ridge()).fit(X.map(lambda part: part.toarray()), y), None, ["overview", *end]),
+    ):
+        assert Explorer(Service(model, data)).pages == pages, type(model)
+
+
+def test_topics_of_clusters_are_shown_below_them(small):
+    explorer = Explorer(Service(MultiViewPLSA(3, 4, **FAST).fit(small[0]), small[0]))
+    assert [one["kind"] for one in explorer.about()["shown"]] == ["cluster"]
+    assert explorer.section(0, "groups")["count"] == 3
+    assert explorer.section(0, "topics")["count"] == {"words": 4, "image": 4}
 
 
 def test_a_clusterer_without_predict_says_whose_clusters_it_shows(small):
     dense = small[0].map(lambda matrix: matrix.toarray())
     model = ConcatenatedViews(AgglomerativeClustering(3)).fit(dense)
     with pytest.warns(UserWarning, match="taken to be the same"):
-        (clusters,) = Groups(Service(model, dense)).all()
-    assert [group["size"] for group in clusters["groups"]] == np.bincount(model.labels_).tolist()
-    (others,) = Groups(Service(model, dense[:-1])).all()
-    assert {group["size"] for group in others["groups"]} == {None}
+        groups = Explorer(Service(model, dense)).section(0, "groups")
+    assert {group["name"]: group["size"] for group in groups["items"]} == dict(
+        zip("012", np.bincount(model.labels_).tolist())
+    )
+    others = Explorer(Service(model, dense[:-1])).section(0, "groups")
+    assert all("size" not in group for group in others["items"])
 
 
-def test_columns_in_another_order_keep_their_names(small):
+def test_columns_in_another_order_keep_their_names(small, topics):
     X, _ = small
-    model = LinkPLSA(3, **FAST).fit(X)
     order = np.random.default_rng(0).permutation(30)
     other = Views(
         {"words": X["words"][:, order], "image": X["image"]},
@@ -87,20 +140,58 @@ def test_columns_in_another_order_keep_their_names(small):
         feature_names={"words": X.feature_names["words"][order]},
     )
     with pytest.warns(UserWarning, match="its columns in another order"):
-        service = Service(model, other)
-    assert Groups(service).all() == Groups(Service(model, X)).all()
+        service = Service(topics, other)
+    assert Explorer(service).section(0, "groups") == Explorer(Service(topics, X)).section(0, "groups")
 
 
-def test_members_are_those_that_the_model_puts_there(small):
+def test_members_are_those_that_the_model_puts_there_the_typical_ones_first(small):
     X, y = small
     model = MultiViewNaiveBayes().fit(X, y)
-    browser = Explorer(Service(model, X))
-    found = browser.groups.members("class", 1, 0, 100)
-    assert {member["id"] for member in found["members"]} == set(X.ids[model.predict(X) == 1].tolist())
-    shares = [member["share"] for member in found["members"]]
+    explorer = Explorer(Service(model, X))
+    found = explorer.members(0, "1", 0, 100)
+    ids = [member["id"] for member in found["members"]]
+    assert set(ids) == set(X.ids[model.predict(X) == 1].tolist()) and len(ids) == found["total"]
+    # votes and sure classifiers give many objects the same share: these tell nothing of which is typical
+    typical = next(part for part in explorer.section(0, "examples")["typical"] if part["group"] == "1")["objects"]
+    assert ids[: len(typical)] == [one["id"] for one in typical]
+    shares = [member["share"] for member in found["members"][len(typical) :]]
     assert shares == sorted(shares, reverse=True)
-    with pytest.raises(ViewsError, match="There is no class 7"):
-        browser.groups.members("class", 7, 0, 10)
+    assert explorer.members(0, "1", 2, 3)["members"] == found["members"][2:5]
+    with pytest.raises(ViewsError, match="There is no class '7'"):
+        explorer.members(0, "7", 0, 10)
+
+
+def measurements():
+    """Patients of two groups; the first differ in age, and nobody in height."""
+    rng = np.random.default_rng(0)
+    body = rng.normal(size=(80, 2)) * [1, 0.1] + [40, 170]
+    body[::2, 0] += 30
+    return Views(
+        {"body": body, "test": body[:, :1] + rng.normal(size=(80, 1))},
+        feature_names={"body": ["age", "height"], "test": ["pressure"]},
+        ids=[f"patient {i}" for i in range(80)],
+    )
+
+
+def test_measurements_have_directions_in_names_cards_and_captions():
+    X = measurements()
+    explorer = Explorer(Service(AutoClustering(2, random_state=0).fit(X), X))
+    assert {name.split(", ")[0] for name in explorer.section(0, "group_names").values()} <= {
+        "high age", "low age", "high pressure", "low pressure"
+    }  # fmt: skip
+    for item in explorer.section(0, "groups")["items"]:
+        directions = [text.split()[0] for text in item["about"]]
+        assert set(directions) <= {"high", "low"}
+    far = (X["body"] - X["body"].mean(axis=0)) / X["body"].std(axis=0)
+    for line, row in zip(explorer.lines(list(range(80))), far):
+        about = line["about"] or ""  # nothing where an object is about average: the list has its id
+        assert ("high age" in about) == (row[0] >= 1) and ("low height" in about) == (row[1] <= -1)
+
+
+def test_texts_are_not_taken_by_views_of_measurements():
+    X = measurements()
+    info = Service(AutoClustering(2, random_state=0).fit(X), X).info()
+    assert [view["takes"] for view in info["views"]] == [["numbers", "names"]] * 2
 
 
 def test_an_object_is_seen_from_all_its_views(small):
@@ -119,13 +210,12 @@ def test_an_object_is_seen_from_all_its_views(small):
 
 def test_an_object_shows_what_every_model_says_of_it(small):
     X, y = small
-    models = [MultiViewNaiveBayes().fit(X, y), MultiViewPLSA(3, 4, **FAST).fit(X), MultiViewNaiveBayes().fit(X, y % 2)]
+    models = [MultiViewNaiveBayes().fit(X, y), MultiViewPLSA(3, 4, **FAST).fit(X)]
     browser = Explorer(Service(models[0], X, also=models[1:]))
     opinions = browser.object("object 7")["opinions"]
-    assert [(one["model"], one["kind"], one["pages"]) for one in opinions] == [
-        ("MultiViewNaiveBayes", "class", True),
-        ("MultiViewPLSA", "cluster", True),
-        ("MultiViewNaiveBayes", "class", False),  # its groups have no pages: there are classes already
+    assert [(one["at"], one["model"], one["kind"]) for one in opinions] == [
+        (0, "MultiViewNaiveBayes", "class"),
+        (1, "MultiViewPLSA", "cluster"),
     ]
     for model, opinion in zip(models, opinions):
         proba = inspect(model).memberships(X[[7]])[0]
@@ -166,7 +256,7 @@ def test_lists_tell_objects_by_a_short_column(small):
         {"id": "nobody", "known": False, "about": None, "label": None},
     ]
     bare = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X))
-    assert bare.objects()["objects"][0]["about"] is None
+    assert bare.objects()["objects"][0]["about"].split(", ")[0].startswith("word")  # what it has most of
 
 
 def test_long_texts_tell_objects_where_there_are_no_short_ones_but_dates(small):
@@ -199,7 +289,8 @@ def test_objects_are_found_by_a_part_of_their_name(small):
         "object 5",
         *(f"object 5{i}" for i in range(10)),
     ]
-    assert browser.objects("nothing like it") == {"total": 0, "start": 0, "objects": [], "similar": []}
+    nothing = browser.objects("nothing like it")
+    assert nothing == {"total": 0, "start": 0, "unknown": ["nothing", "like", "it"], "objects": [], "similar": []}
     assert browser.objects("objcet 17")["similar"][0] == "object 17"
     assert browser.objects("", 50)["objects"][0]["id"] == "object 50"
 
@@ -208,106 +299,53 @@ def test_what_the_file_carries_is_enough(small):
     browser = Explorer(Service(CoPLSA(3, **FAST).fit(small[0])))
     assert browser.objects()["total"] == 60 and browser.object("object 3")["views"] == []
     assert len(browser.object("object 3")["opinions"][0]["by_view"]) == 2
-    assert browser.disagreement()["compared"] == 60
 
 
-def test_disagreement_names_who_says_what(animals):
-    found = animals.disagreement()
-    assert [one["id"] for one in found["objects"]] == ["odd"]
-    said = found["objects"][0]["by_view"]
-    assert said["words"][0][0] == "dog" and said["image"][0][0] == "tree"
-    (mixed,) = found["pairs"]
-    assert (mixed["views"], mixed["groups"], mixed["objects"]) == (["words", "image"], ["dog", "tree"], 1)
-    assert found["agreement"] == [["words", "image", 0.75, 4]]
-    pair = ("words", "image", *mixed["keys"])
-    assert [one["id"] for one in animals.disagreement(pair=pair)["objects"]] == ["odd"]
-    assert animals.disagreement(pair=("words", "image", *mixed["keys"][::-1]))["total"] == 0
-    with pytest.raises(ViewsError, match="views that are compared"):
-        animals.disagreement(pair=("words", "sound", 0, 1))
+def test_words_find_the_objects_that_have_all_of_them(explorer, small):
+    X, _ = small
+    matrix = sparse.csr_array(X["words"]).toarray()
+    names = X.feature_names["words"].tolist()
+    both = np.flatnonzero((matrix[:, names.index("wordaa")] > 0) & (matrix[:, names.index("wordba")] > 0))
+    found = explorer.objects("WORDAA wordba")
+    assert {one["id"] for one in found["objects"]} == set(X.ids[both].tolist()) and found["unknown"] == []
+    assert explorer.objects("wordaa zebra")["unknown"] == ["zebra"]  # said, and no near ones in its place
+    assert [one["id"] for one in explorer.objects("7th story")["objects"]][:1] == ["object 7"]
+    bare = sparse.csr_array(X["words"] * (np.arange(30) > 0)[None])  # zeros that are kept are no words
+    emptied = Views({"words": bare, "image": X["image"]}, feature_names=X.feature_names, ids=X.ids)
+    assert Explorer(Service(explorer.service.given[0], emptied)).objects("wordaa")["unknown"] == ["wordaa"]
 
 
-def test_a_view_without_a_feature_of_an_object_does_not_disagree(small):
+def test_a_view_without_a_feature_of_an_object_has_no_opinion_of_it(small):
     X, y = small
     empty = np.arange(len(X)) % 4 == 0
     words = sparse.csr_array(np.where(empty[:, None], 0, sparse.csr_array(X["words"]).toarray()))
     bare = Views({"words": words, "image": X["image"]}, ids=X.ids)
     explorer = Explorer(Service(MultiViewNaiveBayes().fit(X, y), bare))
-    found = explorer.disagreement()
     silent = set(X.ids[empty].tolist())
-    assert not silent & {one["id"] for one in found["objects"]}
+    assert not silent & {one["id"] for one in explorer.section(0, "examples")["disputed"]}
     assert explorer.object(X.ids[0])["opinions"][0]["by_view"]["words"] == []
     alone = [explorer.service.model.predict(bare.select(view)) for view in ("words", "image")]
-    same = round(float(np.mean((alone[0] == alone[1])[~empty])), 4)
-    assert found["agreement"] == [["words", "image", same, int((~empty).sum())]]  # those that have both
+    agreement = explorer.section(0, "views")["agreement"]
+    assert agreement["values"][0][1] == pytest.approx(np.mean((alone[0] == alone[1])[~empty]))
+    assert agreement["counts"][0][1] == int((~empty).sum())  # those that have both
 
 
-def test_what_is_mixed_up_is_never_an_agreement():
-    # the first two views agree on all; the third and they do not
-    kinds = np.arange(30) % 3
-    one = 4.0 * np.eye(3)[kinds]
-    other = 4.0 * np.eye(3)[np.where(kinds == 2, 0, kinds)]
-    model = MultiViewNaiveBayes().fit(Views(a=one, b=one, c=one), np.array(["x", "y", "z"])[kinds])
-    X = Views(a=one, b=one, c=other)
-    found = Explorer(Service(model, X)).disagreement()
-    assert {tuple(pair["views"]) for pair in found["pairs"]} == {("a", "c"), ("b", "c")}
-    assert all(pair["groups"] == ["z", "x"] and pair["objects"] == 10 for pair in found["pairs"])
-    answer = Explorer(Service(model, X)).disagreement(pair=("b", "c", 2, 0))
-    assert answer["total"] == 10 and {one["id"] for one in answer["objects"]} == set(range(2, 30, 3))
-
-
-def test_why_names_the_words_that_matter(retriever, small):
-    browser = Explorer(Service(retriever, small[0]))
-    hit = retriever.search("wordaa wordba", "words", "image", 1)[0][0][0]
-    found = browser.why("wordaa wordba", "words", "image", hit)
-    assert {part["name"] for part in found["features"]} == {"wordaa", "wordba"}
-    whole = retriever.explain("wordaa wordba", hit, "words", "image").score
-    without = retriever.explain("wordba", hit, "words", "image").score
-    worth = next(part["adds"] for part in found["features"] if part["name"] == "wordaa")
-    assert worth == pytest.approx(whole - without, abs=1e-4)
-
-
-def test_shares_of_methods_are_not_sent_as_probabilities(small):
+def test_shares_of_methods_are_not_sent_as_probabilities(small, topics):
     X, _ = small
     browser = Explorer(Service(AutoClustering(3, random_state=0).fit(X), X))
     assert "probabilities" not in browser.service.predict(X[:2])
-    assert not browser.groups.members("cluster", 0, 0, 5)["probabilities"]
+    assert not browser.members(0, "0", 0, 5)["probabilities"]
     assert not browser.object(X.ids[0])["opinions"][0]["probabilities"]
-    assert not browser.disagreement()["probabilities"]
-    topics = Explorer(Service(LinkPLSA(3, **FAST).fit(X), X))
-    assert topics.groups.members("topic", 0, 0, 5)["probabilities"] and topics.disagreement()["probabilities"]
-
-
-def test_a_view_without_features_of_a_group_is_left_out():
-    words, links = np.eye(2)[np.arange(12) % 2] * 4, np.zeros((12, 2))
-    links[0, 0] = 1  # of one group alone
-    X = Views(words=words, links=links, feature_names={"words": ["photo", "mail"], "links": ["a", "b"]})
-    (part,) = Groups(Service(SpectralClusteringViews(2, random_state=0).fit(X), X)).all()
-    assert sorted(list(group["views"]) for group in part["groups"]) == [["words"], ["words", "links"]]
+    assert Explorer(Service(topics, X)).members(0, "0", 0, 5)["probabilities"]
 
 
 def test_vectors_are_shown_by_objects_and_not_by_columns(small):
-    words = small[0]["words"]
     rng = np.random.default_rng(0)
-    arrays = {
-        "words": words,
-        "vector": rng.normal(size=(len(small[0]), 4)),
-        "size": rng.normal(size=(len(small[0]), 2)),
-    }
-    X = Views(arrays, ids=small[0].ids, feature_names={"size": ["age", "price"]})
-    model = LinkPLSA(3, **FAST).fit(X)
-    browser = Explorer(Service(model, X))
-    (part,) = browser.groups.all()
-    nearest = [group.nearest["vector"] for group in inspect(model).explain(X, n_objects=6)]
-    assert part["deviations"] == ["size"]
-    deviations = inspect(model).described_features("size").deviations
-    for k, group in enumerate(part["groups"]):
-        assert set(group["views"]) <= {"words", "size"}
-        assert [one["id"] for one in group["nearest"]["vector"]] == nearest[k]
-        assert dict(group["views"]["size"]) == pytest.approx(dict(zip(["age", "price"], deviations[k])), rel=1e-3)
-    shown = {view["name"]: view for view in browser.object(X.ids[0])["views"]}
-    assert shown["vector"] | {"text": None} == {
-        "name": "vector", "present": True, "text": None, "features": [], "total": 4, "vector": True,
+    X = Views({"words": small[0]["words"], "vector": rng.normal(size=(60, 4))}, ids=small[0].ids)
+    explorer = Explorer(Service(LinkPLSA(3, **FAST).fit(X), X))
+    assert all(set(item["features"]) == {"words"} for item in explorer.section(0, "groups")["items"])
+    assert set(explorer.section(0, "examples")["nearest"]) == {"vector"}
+    shown = {view["name"]: view for view in explorer.object(X.ids[0])["views"]}
+    assert shown["vector"] == {
+        "name": "vector", "present": True, "text": None, "features": [], "total": 4, "vector": True
     }  # fmt: skip
-    assert {name for name, _ in shown["size"]["features"]} == {"age", "price"}
-    taken = {view["name"]: view["likelihood"] for view in browser.service.info()["views"]}
-    assert taken == {"words": "multinomial", "vector": "gaussian", "size": "gaussian"}

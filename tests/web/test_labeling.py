@@ -104,7 +104,7 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(explorer, small):
     with pytest.raises(ViewsError, match="There is no object 'object 77'"):
         explorer.labeling.suggestions({"object 77": "class 0"})
     topics = Explorer(Service(LinkPLSA(3, random_state=0, max_iter=5).fit(small[0]), small[0]))
-    assert "labeling" not in topics.service.abilities
+    assert "label" not in topics.pages
     with pytest.raises(ViewsError, match="Labels are suggested by a classifier"):
         topics.labeling.suggestions({})
 
@@ -159,7 +159,7 @@ def test_labels_are_given_over_http(labeled):
     X, names, y = labeled
     service = Service(MultiViewNaiveBayes().fit(X, y), X, labels=y)
     with running(make_app(service, page=True)) as url, httpx.Client(base_url=url) as client:
-        assert "labeling" in client.get("/info").json()["can"]
+        assert "label" in client.get("/api/about").json()["pages"]
         first = client.post("/api/suggestions", json={"n": 3}).json()["objects"]
         row = X.ids.tolist().index(first[0]["id"])
         answer = client.post("/api/refit", json={"labels": {first[0]["id"]: names[row]}}).json()

@@ -53,7 +53,7 @@ def pages(service, views):
     answer = service.predict(asked, by_view=True) if "predict" in info["can"] else service.transform(asked)
     assert len(next(iter(answer.values()))) == 3
     browser = Explorer(service)
-    yield from (info, answer, browser.groups.all(), browser.objects())
+    yield from (info, answer, browser.about(), browser.section(0, "groups"), browser.objects())
     if "objects" in info["can"]:
         yield browser.object(5)
         yield browser.map.answer
@@ -94,8 +94,7 @@ def test_clusters_and_topics_are_predicted_by_number_and_name(small):
         assert [row[0][:2] for row in answer["top"]] == [[names[k], k] for k in answer["labels"]]
         assert answer["names"] == [names[k] for k in answer["labels"]]
         assert answer["by_view"]["words"]["names"] == [names[k] for k in answer["by_view"]["words"]["labels"]]
-        groups = next(part for part in Explorer(Service(model, X)).groups.all() if not part["apart"])["groups"]
-        assert [(group["key"], group["name"]) for group in groups] == list(zip("012", names))
+        assert Explorer(Service(model, X)).summary(0).names == list(names)
 
 
 @pytest.mark.parametrize("name", ["CCAClustering", "SphericalKMeans"])
@@ -112,9 +111,9 @@ def test_places_and_cosines_are_no_probabilities(name):
 def test_the_explorer_shows_the_clusters_of_the_model(name):
     model, X = fitted(name)
     labels = model.predict(X)
-    groups = Explorer(Service(model, X)).groups
+    explorer = Explorer(Service(model, X))
     for cluster in range(3):
-        rows = {one["id"] for one in groups.members("cluster", cluster, 0, 100)["members"]}
+        rows = {one["id"] for one in explorer.members(0, str(cluster), 0, 100)["members"]}
         assert rows == set(np.flatnonzero(labels == cluster).tolist())
 
 
@@ -136,7 +135,7 @@ def test_objects_are_shown_in_the_groups_that_the_model_predicts():
 
     model, X = Turned(3, 4, random_state=0, max_iter=5), fitted("MultiViewPLSA")[1]
     service = Service(model.fit(X), X)
-    assert Explorer(service).groups.reading("cluster").codes.tolist() == model.predict(X).tolist()
+    assert Explorer(service).summary(0).objects.reading.codes.tolist() == model.predict(X).tolist()
     found = service.predict(X)
     assert found["labels"] == model.predict(X).tolist() and "probabilities" not in found
 
@@ -175,8 +174,6 @@ def test_hits_are_those_of_the_retriever(retriever, small):
     found = service.search(views, target, 4)["hits"][0]
     expected = retriever.search("wordaa wordaa wordba", "words", "image", 4)[0]
     assert [hit["id"] for hit in found] == [key for key, _ in expected]
-    why = service.why("wordaa wordaa wordba", "words", target, [found[0]["id"]], most=100)[0]["parts"]
-    assert sum(part["adds"] for part in why) == pytest.approx(found[0]["score"], abs=1e-4)
 
 
 def test_a_query_may_have_values_of_both_signs():
@@ -220,13 +217,6 @@ def test_an_object_without_a_known_word_is_marked():
     assert found["by_view"]["body"]["labels"] == ["land", None, None]
 
 
-def test_components_say_at_which_end_an_object_is(small):
-    views, _ = small
-    service = Service(CrossModalRetriever(MultiViewCCA(3, random_state=0)).fit(views), views)
-    parts = service.why("wordaa wordba", "words", "words", ["object 0"])[0]["parts"]
-    assert all(part["name"].startswith("component") and part["side"] in (-1, 1) for part in parts)
-
-
 def test_shared_words_count_in_a_search_by_view_and_in_all_views():
     subjects = ("zoom photo camera", "send mail inbox", "play game chess")
     names = sorted({word for words in subjects for word in words.split()}, reverse=True)
@@ -242,18 +232,17 @@ def test_shared_words_count_in_a_search_by_view_and_in_all_views():
     assert [hit["id"] for hit in answer] == [key for key, _ in retriever.search(query, "words", "title", 5)[0]]
     best = service.search_texts([query], None, None, 1)["hits"][0][0]["id"]
     (reasons,) = service.why(query, None, None, [best])
-    assert all(part["name"].startswith("topic ") for part in reasons["parts"])
     # the model has topics: what a word is worth is what the score loses without it
-    assert {part["name"] for part in reasons["features"]} <= set(query.split())
+    assert {part["name"] for part in reasons} <= set(query.split())
     row = retriever.indexed_ids().tolist().index(best)
     whole, without = retriever.similarities([query, query.replace("zoom ", "")])[:, row]
-    worth = {part["name"]: part["adds"] for part in reasons["features"]}
+    worth = {part["name"]: part["adds"] for part in reasons}
     assert worth["zoom"] == pytest.approx(whole - without, abs=1e-5)
     # without its only known word there is no query; the others are worth nothing
     for source, target in ((None, None), ("words", "title")):
         (reasons,) = service.why("zebra zoom quokka", source, target, [best])
         (score,) = retriever.similarities("zebra zoom quokka", source, target, ids=[best])[0]
-        assert reasons["features"] == [{"name": "zoom", "adds": pytest.approx(score, abs=1e-5)}]
+        assert reasons == [{"name": "zoom", "adds": pytest.approx(score, abs=1e-5)}]
 
 
 def test_a_text_in_a_named_view_finds_what_python_finds():
@@ -271,10 +260,7 @@ def test_a_text_in_a_named_view_finds_what_python_finds():
         assert [hit["id"] for hit in answer["hits"][0]] == expected.ids[0].tolist()
         assert answer["ignored"] == expected.ignored
         (why,) = service.why(text, "title", "body", [24])
-        assert {part["name"] for part in why["features"]} == set(text.split()) - {"zebra"}
-        assert sum(part["adds"] for part in why["parts"]) == pytest.approx(
-            retriever.explain(text, 24, "title").score, abs=1e-5
-        )
+        assert {part["name"] for part in why} == set(text.split()) - {"zebra"}
     assert answer["ignored"] == [["zebra"]]
 
 

@@ -21,11 +21,12 @@ from markupsafe import Markup, escape
 from coview.inspection.choice import describe_accuracy, describe_scaling
 from coview.inspection.names import keyed_name
 from coview.report.charts import color, draw_curve, draw_map, draw_pairs, shape
-from coview.report.words import count, number, percent, plural, signed
+from coview.report.words import content, count, number, percent, plural, signed
 
 __all__ = ["list_sections", "render_page"]
 
 Summary = dict[str, Any]
+MOST_GROUPS = 60  # that are shown
 
 
 def render_page(summary: Summary) -> str:
@@ -75,7 +76,7 @@ def list_sections(summary: Summary) -> list[tuple[str, str, str]]:
 @cache
 def _environment() -> Environment:
     made = Environment(loader=PackageLoader("coview.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    made.globals.update(zip=zip)
+    made.globals.update(zip=zip, most_groups=MOST_GROUPS)
     filters = (count, number, percent, plural, signed, color, shape, draw_curve, draw_map, draw_pairs)
     made.filters.update({function.__name__: function for function in (*filters, describe_accuracy, describe_scaling)})
     made.filters.update(
@@ -83,7 +84,7 @@ def _environment() -> Environment:
         called=lambda key, summary: keyed_name(key, summary["group_names"]),
         short_name=_short_name,
         short_names=lambda keys, summary: [_short_name(key, summary) for key in keys],
-        content=lambda thing: thing["text"] or ", ".join(w for words in thing["words"].values() for w in words[:2]),
+        content=lambda thing: thing["text"] or content(thing["words"]),
         heads=lambda names, before, kind="text": [(f"{before}{name}", kind) for name in names],
         brackets=lambda pairs: [f"{value} ({count(n)})" for value, n in pairs],
         typical=lambda s: {part["group"]: part["objects"] for part in (s.get("examples") or {}).get("typical", ())},
@@ -92,11 +93,18 @@ def _environment() -> Environment:
         value_of=lambda measures, name: {m["name"]: m["value"] for m in measures}.get(name),
         disputing_views=lambda things: list(dict.fromkeys(view for thing in things for view in thing["by_view"])),
         best_view=_best_view,
+        both_ends=_both_ends,
         candidate_heads=_candidate_heads,
         mean_agreement=_mean_agreement,
         searched=_searched,
     )
     return made
+
+
+def _both_ends(rows: list[Any]) -> list[Any]:
+    """The first and the last of many rows."""
+    half = MOST_GROUPS // 2
+    return rows if len(rows) <= MOST_GROUPS else rows[:half] + rows[-half:]
 
 
 def _breakable(text: Any) -> Markup:

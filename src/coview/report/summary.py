@@ -6,8 +6,9 @@ model, or that need data which is not given, are absent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import permutations
 from typing import Any
 
@@ -19,11 +20,13 @@ from coview.inspection import Features, Inspection, Reading
 from coview.inspection.by_view import ViewReadings, read_as_fitted, read_by_view, read_objects
 from coview.inspection.captions import LOOKED_AT, caption_column
 from coview.inspection.features import (
+    deviations_of,
     feature_names,
     features_by_view,
     group_names,
     holds_categories,
     holds_vectors,
+    is_measured,
     top_features,
 )
 from coview.inspection.hierarchy import group_hierarchy
@@ -52,59 +55,233 @@ from coview.validation import check_count, encode_labels, is_gap, minus_one_is_u
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["summarize"]
+__all__ = ["STAGES", "Objects", "Summary", "read", "summarize"]
 
 MOST_OBJECTS, MOST_NONZEROS = 5_000, 500_000  # read for the measures; of more a sample
-VIEW_OBJECTS, VIEW_NONZEROS = 3_000, 300_000  # of these, read once more from each view alone and without each
+VIEW_OBJECTS, VIEW_NONZEROS = 3_000, 300_000  # of these, on the map, and read from each view alone and without each
 MOST_TEXTS = 3_000  # objects of a raw table, whose texts take longer to read than all else
 LEAST_OBJECTS = 1_000  # however full they are
-MAP_OBJECTS = 3_000
 FEATURES = 10  # of a group in one view
-MOST_GROUPS = 60
+MOST_GROUPS = 60  # of a tree, and of those that vectors are explained by
 MOST_COMPARISONS = 1_000_000_000  # of features of two groups each, for a tree that nobody asked for
 QUALITY_FEATURES = 10  # of each group, as in other libraries
 STABILITY_FITS = 5
 MOST_TOPICS = 12  # of a view, the largest
 MOST_COMPONENTS = 12
-BRIEF = 3  # features of a view that stand beside a group's name
+BRIEF, MOST_BRIEF = 3, 8  # features of a view that stand beside a group's name, and of all views
 TYPICAL, TYPICAL_WORDS = 3, 4  # objects of a group, and features of each in a view
-DISPUTED = 8  # objects
+DISPUTED = 30  # objects
 SHOWN_OUTLIERS = 8
 FEWEST_JUDGED = 50  # objects, of fewer it is not known what is usual
 TEXT_LETTERS = 110  # of an object's text
+FAR = 1.0  # standard deviations, from which on a measurement of one object is high or low
 QUERIES, HITS = 200, 10  # of searches
-STAGES = (
-    "reading the objects",
-    "fitting a copy for held-out scores",
-    "describing the groups",
-    "predicting from each view",
-    "choosing typical and disputed objects",
-    "comparing the views",
-    "placing the objects on the map",
-    "scoring",
-)
+# what is worked out, in the order in which it is, by what is said of it meanwhile
+STAGES: dict[str, tuple[str, ...]] = {
+    "reading the objects": ("group_names", "data", "curves"),
+    "describing the groups": ("groups", "topics", "quality", "hierarchy", "variance", "outliers", "ontology", "search"),
+    "choosing typical and disputed objects": ("examples",),
+    "comparing the views": ("views",),
+    "placing the objects on the map": ("map",),
+    "scoring": ("scores",),
+}
 
 
 @dataclass(frozen=True)
-class _Objects:
-    """The objects of a report, their labels as codes, and what the model says of them."""
+class Objects:
+    """Objects, their labels as codes, and what a model says of them.
+
+    Attributes
+    ----------
+    reading : Reading
+        What the model says of them.
+    rows : ndarray
+        Where they stand among all objects.
+    n_objects : int or None
+        How many objects there are, before sampling.
+    views : Views or None
+        The objects as the model takes them.
+    ids : ndarray or None
+        Their identifiers.
+    texts : list of str or None
+        What a person would call them by, of raw tables.
+    labels, codes, classes : ndarray or None
+        Their labels, the same as positions among the classes (-1 for none), and the classes.
+    as_fitted : bool
+        Whether they are taken for the objects of the fit: there are as many, and the model places no others.
+    """
 
     reading: Reading
-    rows: np.ndarray  # where they stand among all objects
-    n_objects: int | None  # before sampling
+    rows: np.ndarray
+    n_objects: int | None
     views: Views | None = None
     ids: np.ndarray | None = None
-    texts: list[str] | None = None  # what a person would call them by, of raw tables
+    texts: list[Any] | None = None
     labels: Any = None
     codes: np.ndarray | None = None
     classes: np.ndarray | None = None
-    as_fitted: bool = False  # taken for the objects of the fit, since there are as many and the model places no others
+    as_fitted: bool = False
 
     def label(self, row: int) -> str | None:
         """Label of an object as text."""
         if self.codes is None or self.classes is None or self.codes[row] < 0:
             return None
         return str(self.classes[self.codes[row]])
+
+
+class Summary:
+    """A fitted model and objects, section by section; each is worked out when it is first asked for, and kept.
+
+    Parameters
+    ----------
+    inspection : Inspection
+        The model.
+    objects : Objects
+        The objects.
+    truth : ndarray, optional
+        True values of all objects, of a regressor.
+    y_fit, held_out, map_method
+        As in `coview.make_report`.
+    """
+
+    def __init__(
+        self,
+        inspection: Inspection,
+        objects: Objects,
+        truth: np.ndarray | None = None,
+        y_fit: Any = None,
+        held_out: bool | str = "auto",
+        map_method: str = "tsne",
+    ) -> None:
+        self.inspection, self.objects, self._truth, self._y_fit = inspection, objects, truth, y_fit
+        self._held_out, self._map_method = held_out, map_method
+        self.sorts = inspection.kind in ("class", "cluster", "topic") and inspection.retriever is None
+        self.noun = inspection.kind if self.sorts or inspection.kind == "value" else None
+        self._kept: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._kept:
+            with unwarned():  # of views asked alone, of copies and of samples nobody asked
+                describe = _SIMPLE.get(name)
+                self._kept[name] = getattr(self, f"_{name}")() if describe is None else describe(self)
+        return self._kept[name]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the groups: of clusters and topics their most characteristic features."""
+        return group_names(self.inspection, self.objects.views, self.objects.reading.codes)
+
+    @cached_property
+    def held(self) -> Holdout | str | None:
+        """Objects that a copy of the model has not learned from, or why there are none."""
+        objects = self.objects
+        used = None if self._y_fit is None or objects.codes is None else _as_objects(self._y_fit)[objects.rows]
+        return hold_out(
+            self.inspection,
+            objects.views,
+            objects.labels,
+            objects.codes,
+            objects.classes,
+            wanted=self._held_out,
+            y_fit=used,
+        )
+
+    def _group_names(self) -> dict[str, str]:
+        """Names of clusters and topics by their keys; none of groups that have a name or number of their own."""
+        return own_names(self.inspection.groups, self.names, self.inspection.kind)
+
+    # -- objects read from each view, no more of them than takes seconds
+
+    @cached_property
+    def _most(self) -> int:
+        views = self.objects.views
+        return 0 if views is None else min(VIEW_OBJECTS, _affordable(views, VIEW_NONZEROS))
+
+    @cached_property
+    def _rows(self) -> np.ndarray:
+        objects = self.objects
+        n, most = (objects.n_objects or 0, VIEW_OBJECTS) if objects.views is None else (len(objects.views), self._most)
+        return sample_positions(n, most)
+
+    @cached_property
+    def _readings(self) -> ViewReadings | None:
+        objects = self.objects
+        if objects.views is None:
+            return None
+        return read_by_view(self.inspection, objects.views[self._rows], objects.reading.take(self._rows))
+
+    def _examples(self) -> dict[str, Any] | None:
+        readings = self._readings
+        return None if readings is None else _describe_examples(self.inspection, self.objects, readings, self._rows)
+
+    def _views(self) -> dict[str, Any] | None:
+        if self._truth is not None and self.objects.views is not None:
+            return self._values.get("views")
+        readings = self._readings
+        told = [] if readings is None else readings.alone.values()
+        if readings is None or all(reading.codes is None and reading.memberships is None for reading in told):
+            return None
+        return _describe_contributions(self.inspection, self.objects, readings, self._rows, self.held, self._most)
+
+    def _map(self) -> dict[str, Any] | None:
+        readings = self._readings
+        if readings is not None:
+            placed = map_objects(self.inspection, readings, self._map_method)
+            whole = readings.whole
+        else:
+            whole = self.objects.reading.take(self._rows)
+            placed = place([whole.memberships], None, self._map_method) if whole.graded else None
+        return None if placed is None else _describe_map(self.inspection, self.objects, self._rows, whole, *placed)
+
+    # -- measures
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        """The sections on a regressor."""
+        objects = self.objects
+        assert self._truth is not None and objects.views is not None
+        return score_values(self.inspection, objects.views, self._truth[objects.rows], objects.ids, self._held_out)
+
+    def _scores(self) -> dict[str, Any] | None:
+        objects = self.objects
+        if self._truth is not None and objects.views is not None:
+            return self._values["scores"]
+        if objects.codes is None or objects.classes is None:
+            return None
+        return score_labels(self.inspection, objects.reading, objects.codes, objects.classes, objects.views, self.held)
+
+    def words(self, rows: list[int]) -> list[dict[str, list[str]]]:
+        """Return what some objects have most of, by view."""
+        views = self.objects.views
+        return [{} for _ in rows] if views is None else _words_of(self.inspection, views, rows, TYPICAL_WORDS)
+
+    def prevalence(self, name: str, values: Any) -> dict[str, Any] | None:
+        """Return how prevalent the groups are by the values of a column; None where objects are in none.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+        values : sequence
+            Its value for each of all objects.
+        """
+        memberships = self.objects.reading.memberships
+        return None if memberships is None else _describe_prevalence(self.inspection, self.objects, name, values)
+
+
+# sections that take the model and the objects alone
+_SIMPLE: dict[str, Callable[[Summary], Any]] = {
+    "data": lambda s: _describe_data(s.inspection, s.objects),
+    "curves": lambda s: fit_curves(s.inspection),
+    "groups": lambda s: _describe_groups(s.inspection, s.objects, s["group_names"]),
+    "topics": lambda s: _describe_topics(s.inspection),
+    "quality": lambda s: _describe_quality(s.inspection, s.objects) if s.sorts else None,
+    "hierarchy": lambda s: _describe_hierarchy(s.inspection, s.objects) if s.sorts else None,
+    "variance": lambda s: _describe_variance(s.inspection),
+    "outliers": lambda s: _describe_outliers(s.inspection, s.objects) if s.sorts else None,
+    "ontology": lambda s: None if s.inspection.ontology is None else label_tree(s.inspection, s.objects.views),
+    "search": lambda s: _describe_search(s.inspection, s.objects),
+}
 
 
 def summarize(
@@ -123,8 +300,7 @@ def summarize(
     if X is None and y is not None and (kept is None or len(kept) != len(y)):
         raise ValueError("y needs the objects that the labels belong to: pass X too.")
     truth = check_values(inspection, y)
-    _tell("reading the objects")
-    objects = _read(inspection, X, None if inspection.kind == "value" else y, max_objects)
+    objects = read(inspection, X, None if inspection.kind == "value" else y, max_objects)
     for name, values in (by or {}).items():
         if objects.reading.memberships is None or inspection.kind in ("component", "value"):
             raise ViewsError(f"by asks how prevalent groups are, but {inspection.name} puts no objects into groups.")
@@ -137,71 +313,28 @@ def summarize(
         raise ParameterError(problem, parameter="y")
     if stability:
         _check_stability(inspection, objects)
-    with unwarned():  # of views asked alone, of copies and of samples nobody asked
-        summary = {
-            **_sections(inspection, objects, truth, y_fit, held_out, map_method),
-            "prevalence": _describe_prevalence(inspection, objects, by or {}),
-        }
-        return {**summary, "quality": _with_stability(inspection, X, summary["quality"])} if stability else summary
-
-
-def _sections(
-    inspection: Inspection,
-    objects: _Objects,
-    truth: np.ndarray | None,
-    y_fit: Any,
-    held_out: bool | str,
-    map_method: str,
-) -> dict[str, Any]:
-    """What the report says of objects that were read."""
-    used = None if y_fit is None or objects.codes is None else _as_objects(y_fit)[objects.rows]
-    _tell("fitting a copy for held-out scores")
-    held = hold_out(
-        inspection, objects.views, objects.labels, objects.codes, objects.classes, wanted=held_out, y_fit=used
-    )
-    _tell("describing the groups")
-    sorts = inspection.kind in ("class", "cluster", "topic") and inspection.retriever is None
-    names = _group_names(inspection, objects)
-    summary: dict[str, Any] = {
-        "noun": inspection.kind if sorts or inspection.kind == "value" else None,
-        "group_names": names,
-        "data": _describe_data(inspection, objects),
-        "curves": fit_curves(inspection),
-        "scores": None,
-        "groups": _describe_groups(inspection, objects, names),
-        "topics": _describe_topics(inspection),
-        "quality": _describe_quality(inspection, objects) if sorts else None,
-        "hierarchy": _describe_hierarchy(inspection, objects) if sorts else None,
-        "variance": _describe_variance(inspection),
-        "outliers": _describe_outliers(inspection, objects) if sorts else None,
-        "ontology": None if inspection.ontology is None else label_tree(inspection, objects.views),
-        "search": _describe_search(inspection, objects),
-        **_describe_by_view(inspection, objects, held, map_method),
-    }
-    _tell("scoring")
-    if objects.codes is not None and objects.classes is not None:
-        summary["scores"] = score_labels(
-            inspection, objects.reading, objects.codes, objects.classes, objects.views, held
-        )
-    if truth is not None and objects.views is not None:
-        summary.update(score_values(inspection, objects.views, truth[objects.rows], objects.ids, held_out))
+    described = Summary(inspection, objects, truth, y_fit, held_out, map_method)
+    summary: dict[str, Any] = {"noun": described.noun}
+    for done, (stage, sections) in enumerate(STAGES.items()):
+        tell(stage, done, len(STAGES))
+        summary |= {name: described[name] for name in sections}
+    with unwarned():
+        summary["prevalence"] = [described.prevalence(name, values) for name, values in (by or {}).items()] or None
+        if stability:
+            summary["quality"] = _with_stability(inspection, X, summary["quality"])
     return summary
-
-
-def _tell(stage: str) -> None:
-    """Say which of the stages is at work."""
-    tell(stage, STAGES.index(stage), len(STAGES))
 
 
 # -- objects
 
 
-def _read(inspection: Inspection, X: Any, y: Any, max_objects: int | None) -> _Objects:
+def read(inspection: Inspection, X: Any, y: Any, max_objects: int | None, reading: Reading | None = None) -> Objects:
+    """Return the objects that a report is on, at most so many of them, and what the model says of them."""
     if X is None:
         reading = inspection.training_reading()
         n = next((len(part) for part in (reading.codes, reading.memberships) if part is not None), inspection.n_objects)
         rows = np.arange(n or 0)
-        return _Objects(reading, rows, n, None, inspection.training.ids, None, *_labels(inspection, y, n, rows))
+        return Objects(reading, rows, n, None, inspection.training.ids, None, *_labels(inspection, y, n, rows))
     most = MOST_OBJECTS if max_objects is None else check_count("max_objects", max_objects)
     raw = None if isinstance(X, (Views, LazyViews)) else _as_raw_table(inspection, X)
     if isinstance(X, LazyViews):  # no more is read from disk than is needed
@@ -217,13 +350,13 @@ def _read(inspection: Inspection, X: Any, y: Any, max_objects: int | None) -> _O
     if len(chosen) < len(views):
         views, rows = views[chosen], rows[chosen]
     labels, codes, classes = _labels(inspection, y, n, rows)
-    reading = read_objects(inspection, views)
+    reading = read_objects(inspection, views) if reading is None else reading
     kept = read_as_fitted(inspection, n) if reading.codes is None else None
     if kept is not None:
         reading = kept.take(rows)
     ids = rows if views.ids is None else np.asarray(views.ids)
     texts = _texts(inspection, X, rows)
-    return _Objects(reading, rows, n, views, ids, texts, labels, codes, classes, kept is not None)
+    return Objects(reading, rows, n, views, ids, texts, labels, codes, classes, kept is not None)
 
 
 def _as_raw_table(inspection: Inspection, X: Any) -> Table | None:
@@ -285,7 +418,7 @@ def _names(inspection: Inspection, views: Views | None) -> dict[str, list[str]]:
 # -- sections on data and groups
 
 
-def _describe_data(inspection: Inspection, objects: _Objects) -> dict[str, Any]:
+def _describe_data(inspection: Inspection, objects: Objects) -> dict[str, Any]:
     """One row for each view, from the data given or from what the model remembers."""
     views, unused = objects.views, list(inspection.unused_views)
     taken: dict[str, dict[str, Any]] = {
@@ -323,13 +456,7 @@ def _describe_view(name: str, matrix: Any, present: np.ndarray) -> dict[str, Any
     }
 
 
-def _group_names(inspection: Inspection, objects: _Objects) -> dict[str, str]:
-    """Names of clusters and topics by their keys; none of groups that are called by a name or number of their own."""
-    names = group_names(inspection, objects.views, objects.reading.codes)
-    return own_names(inspection.groups, names, inspection.kind)
-
-
-def _describe_groups(inspection: Inspection, objects: _Objects, called: Mapping[str, str]) -> dict[str, Any] | None:
+def _describe_groups(inspection: Inspection, objects: Objects, called: Mapping[str, str]) -> dict[str, Any] | None:
     """Size, most common label and features of each group; of components the features at either end."""
     if inspection.kind == "value" or not inspection.groups:
         return None
@@ -357,7 +484,7 @@ def _describe_groups(inspection: Inspection, objects: _Objects, called: Mapping[
         if holds_categories(part, objects.views[view] if objects.views is not None and view in objects.views else None)
     ]
     items = []
-    for position, g in enumerate(_largest_first(objects.reading.codes, len(inspection.groups))[:MOST_GROUPS].tolist()):
+    for position, g in enumerate(_largest_first(objects.reading.codes, len(inspection.groups)).tolist()):
         item: dict[str, Any] = {"name": inspection.groups[g], "index": position}
         if sizes is not None:
             item["size"], item["share"] = int(sizes[g]), float(sizes[g] / max(sizes.sum(), 1))
@@ -384,12 +511,12 @@ def _describe_briefly(
             lists = [feature for feature in lists if abs(feature[1]) >= LEAST_DEVIATION]
             texts = [f"{'high' if value > 0 else 'low'} {name}" for name, value, _ in lists]
         else:
-            texts = [f"{view}: {name}" if view in categories else name for name, *_ in lists]
-        said += [text for text in texts if text not in known][:BRIEF]
-    return list(dict.fromkeys(said))
+            texts = [f"{view}: {name.removeprefix(f'{view}_')}" if view in categories else name for name, *_ in lists]
+        said += [text for text in texts if text not in known][: BRIEF if len(features) < 4 else 1]
+    return list(dict.fromkeys(said))[:MOST_BRIEF]
 
 
-def _moved_since_the_fit(inspection: Inspection, objects: _Objects) -> int | None:
+def _moved_since_the_fit(inspection: Inspection, objects: Objects) -> int | None:
     """How many objects of the fit are in another group here than at its end; None unless ids say they are the same.
 
     A fit ends with memberships that moved along with the topics; `predict` finds them anew from the final ones.
@@ -421,7 +548,7 @@ def _component_ends(
     return items
 
 
-def _most_common_label(objects: _Objects, group: int) -> dict[str, Any] | None:
+def _most_common_label(objects: Objects, group: int) -> dict[str, Any] | None:
     if objects.codes is None or objects.classes is None:
         return None
     members = objects.codes[(objects.reading.codes == group) & (objects.codes >= 0)]
@@ -448,7 +575,7 @@ def _describe_topics(inspection: Inspection) -> dict[str, Any] | None:
     return section
 
 
-def _describe_outliers(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
+def _describe_outliers(inspection: Inspection, objects: Objects) -> dict[str, Any] | None:
     """Objects that no group explains, of a model that has a likelihood; none where chance alone gives as many."""
     views = objects.views
     if views is None or not inspection.likelihoods or len(views) < FEWEST_JUDGED:
@@ -474,7 +601,7 @@ def _describe_outliers(inspection: Inspection, objects: _Objects) -> dict[str, A
     return {"objects": things, "count": len(found["row"]), "judged": judged, "about": found.about}
 
 
-def _describe_quality(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
+def _describe_quality(inspection: Inspection, objects: Objects) -> dict[str, Any] | None:
     """Coherence and diversity of the groups by view; of many groups the most and the least coherent ones."""
     if objects.views is None:
         return None
@@ -485,8 +612,6 @@ def _describe_quality(inspection: Inspection, objects: _Objects) -> dict[str, An
     known = np.isfinite(npmi)
     mean = np.where(known.any(axis=0), np.where(known, npmi, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1), -2.0)
     order = np.argsort(-mean, kind="stable")
-    if len(order) > MOST_GROUPS:
-        order = np.concatenate([order[: MOST_GROUPS // 2], order[-(MOST_GROUPS // 2) :]])
     return {
         "noun": inspection.kind,
         "n_features": QUALITY_FEATURES,
@@ -501,11 +626,10 @@ def _describe_quality(inspection: Inspection, objects: _Objects) -> dict[str, An
             }
             for g in order.tolist()
         ],
-        "count": len(inspection.groups),
     }
 
 
-def _describe_hierarchy(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
+def _describe_hierarchy(inspection: Inspection, objects: Objects) -> dict[str, Any] | None:
     """The groups as a tree from the root down; of many groups, parts of the tree.
 
     None where there are too few groups, or no features to compare them by.
@@ -529,7 +653,7 @@ def _describe_hierarchy(inspection: Inspection, objects: _Objects) -> dict[str, 
     return {"noun": inspection.kind, "count": n, "shown": min(n, MOST_GROUPS), "lines": lines}
 
 
-def _check_stability(inspection: Inspection, objects: _Objects) -> None:
+def _check_stability(inspection: Inspection, objects: Objects) -> None:
     """Refuse to measure stability where there is nothing to fit again, or nothing to find again."""
     if inspection.kind not in ("cluster", "topic") or inspection.retriever is not None:
         raise ViewsError(
@@ -566,35 +690,25 @@ def _with_stability(inspection: Inspection, X: Any, quality: dict[str, Any] | No
     }
 
 
-def _describe_prevalence(
-    inspection: Inspection, objects: _Objects, by: Mapping[str, Any]
-) -> list[dict[str, Any]] | None:
-    """How prevalent the groups are by each of the columns that were asked for; of many groups the largest."""
+def _describe_prevalence(inspection: Inspection, objects: Objects, name: str, values: Any) -> dict[str, Any]:
+    """How prevalent each group is by the values of a column."""
     memberships = objects.reading.memberships
-    if not by or memberships is None:
-        return None
-    shown = np.sort(np.argsort(-memberships.mean(axis=0), kind="stable")[:MOST_GROUPS])
-    found = []
-    for name, values in by.items():
-        table = group_prevalence(
-            inspection.groups, inspection.group_names, memberships, _as_objects(values)[objects.rows], by=name
-        )
-        found.append(
-            {
-                "by": name,
-                "kind": table.bins.kind,
-                "noun": inspection.kind,
-                "values": table.bins.labels,
-                "without": table.n_missing,
-                "n_objects": table.counts,
-                "groups": [inspection.groups[g] for g in shown.tolist()],
-                "count": len(inspection.groups),
-                "share": table.shares[:, shown].T,
-                "low": table.low[:, shown].T,
-                "high": table.high[:, shown].T,
-            }
-        )
-    return found
+    assert memberships is not None
+    table = group_prevalence(
+        inspection.groups, inspection.group_names, memberships, _as_objects(values)[objects.rows], by=name
+    )
+    return {
+        "by": name,
+        "kind": table.bins.kind,
+        "noun": inspection.kind,
+        "values": table.bins.labels,
+        "without": table.n_missing,
+        "n_objects": table.counts,
+        "groups": inspection.groups,
+        "share": table.shares.T,
+        "low": table.low.T,
+        "high": table.high.T,
+    }
 
 
 def _describe_variance(inspection: Inspection) -> dict[str, Any] | None:
@@ -617,33 +731,9 @@ def _describe_variance(inspection: Inspection) -> dict[str, Any] | None:
 # -- sections on objects
 
 
-def _describe_by_view(
-    inspection: Inspection, objects: _Objects, held: Holdout | str | None, map_method: str
-) -> dict[str, Any]:
-    """Sections that need the objects read from each view: contributions, map, examples."""
-    if objects.views is None:
-        rows = sample_positions(objects.n_objects or 0, MAP_OBJECTS)
-        reading = objects.reading.take(rows)
-        placed = place([reading.memberships], None, map_method) if reading.graded else None
-        return {"map": None if placed is None else _describe_map(inspection, objects, rows, reading, *placed)}
-    most = min(VIEW_OBJECTS, MAP_OBJECTS, _affordable(objects.views, VIEW_NONZEROS))
-    rows = sample_positions(len(objects.views), most)
-    _tell("predicting from each view")
-    readings = read_by_view(inspection, objects.views[rows], objects.reading.take(rows))
-    _tell("choosing typical and disputed objects")
-    sections: dict[str, Any] = {"examples": _describe_examples(inspection, objects, readings, rows)}
-    _tell("comparing the views")
-    if any(reading.codes is not None or reading.memberships is not None for reading in readings.alone.values()):
-        sections["views"] = _describe_contributions(inspection, objects, readings, rows, held, most)
-    _tell("placing the objects on the map")
-    placed = map_objects(inspection, readings, map_method)
-    sections["map"] = None if placed is None else _describe_map(inspection, objects, rows, readings.whole, *placed)
-    return sections
-
-
 def _describe_contributions(
     inspection: Inspection,
-    objects: _Objects,
+    objects: Objects,
     readings: ViewReadings,
     rows: np.ndarray,
     held: Holdout | str | None,
@@ -665,7 +755,7 @@ def _describe_contributions(
 
 
 def _describe_map(
-    inspection: Inspection, objects: _Objects, rows: np.ndarray, reading: Reading, positions: np.ndarray, method: str
+    inspection: Inspection, objects: Objects, rows: np.ndarray, reading: Reading, positions: np.ndarray, method: str
 ) -> dict[str, Any]:
     low, high = positions.min(axis=0), positions.max(axis=0)
     scaled = np.round((positions - low) / np.where(high > low, high - low, 1), 4)
@@ -702,13 +792,14 @@ def _by_size(names: list[str], codes: np.ndarray, some: np.ndarray) -> tuple[lis
 
 
 def _describe_examples(
-    inspection: Inspection, objects: _Objects, readings: ViewReadings, rows: np.ndarray
+    inspection: Inspection, objects: Objects, readings: ViewReadings, rows: np.ndarray
 ) -> dict[str, Any] | None:
     """Most typical objects of each group, of all; most disputed ones, of those that were read by view."""
     views, reading, n_groups = objects.views, objects.reading, len(inspection.groups)
     if views is None or reading.codes is None:
         return None
-    typical = typical_objects(reading, n_groups, TYPICAL, views)
+    scaled = {view: deviations_of(matrix, *moments) for view, matrix, moments in _measurements(inspection, views)}
+    typical = typical_objects(reading, n_groups, TYPICAL, Views({**dict(views.items()), **scaled}))
     vectors = [view for view in views.names if holds_vectors(inspection, view, views)]
     nearest = {view: nearest_in_groups(inspection, views, reading.codes, view, TYPICAL) for view in vectors}
     disputed = disputed_objects(readings, DISPUTED)
@@ -754,17 +845,37 @@ def _describe_examples(
 
 
 def _words_of(inspection: Inspection, views: Views, rows: list[int], n: int) -> list[dict[str, list[str]]]:
-    """Distinctive features of some objects by view; columns of vectors are no words."""
+    """Distinctive features of some objects by view; of measurements those that are high or low, of vectors none."""
+    names = _names(inspection, views)
     shown = [view for view in views.names if view in inspection.views and not holds_vectors(inspection, view, views)]
-    if not shown:
-        return [{} for _ in rows]
-    return distinctive_features(views.select(*shown), rows, _names(inspection, views), n)
+    measured = [part for part in _measurements(inspection, views) if part[0] in shown]
+    counted = [view for view in shown if view not in [view for view, *_ in measured]]
+    words = distinctive_features(views.select(*counted), rows, names, n) if counted else [{} for _ in rows]
+    for view, matrix, moments in measured:
+        for said, row, far in zip(words, rows, deviations_of(matrix[rows], *moments)):
+            if views.present[row, views.names.index(view)]:
+                order = np.argsort(-np.abs(far), kind="stable")[:n]
+                said[view] = [
+                    f"{'high' if far[j] > 0 else 'low'} {names[view][j]}" for j in order if abs(far[j]) >= FAR
+                ]
+    return words
+
+
+def _measurements(inspection: Inspection, views: Views) -> list[tuple[str, np.ndarray, tuple[np.ndarray, np.ndarray]]]:
+    """Views of measurements, each with the mean and the spread of its columns over the objects that have it."""
+    found = []
+    for v, (view, matrix) in enumerate(views.items()):
+        if view in inspection.views and not sparse.issparse(matrix) and is_measured(inspection, view, views):
+            values = np.asarray(matrix, dtype=np.float64)
+            here = values[views.present[:, v]]
+            found.append((view, values, (here.mean(axis=0), here.std(axis=0))))
+    return found
 
 
 # -- searches
 
 
-def _describe_search(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
+def _describe_search(inspection: Inspection, objects: Objects) -> dict[str, Any] | None:
     """How often one view of an object finds another of its views."""
     retriever, views = inspection.retriever, objects.views
     if retriever is None:

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["count", "number", "percent", "plural", "signed"]
+__all__ = ["content", "count", "number", "percent", "plural", "signed"]
+
+MOST_WORDS = 6  # of an object, so that those of many views stay a line
+
+
+def content(words: Mapping[str, Sequence[str]]) -> str:
+    """Return what an object has most of as a line: the first features of each view.
+
+    Examples
+    --------
+    >>> content({"words": ["fox", "sea", "den"], "links": ["a"]})
+    'fox, sea, a'
+    """
+    return ", ".join([word for own in words.values() for word in own[:2]][:MOST_WORDS])
 
 
 def count(value: Any) -> str:

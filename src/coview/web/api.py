@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import logging
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Sequence
@@ -36,10 +37,12 @@ from coview.retrieval.queries import is_text
 from coview.views.views import Views
 from coview.web.batching import Batcher
 from coview.web.editing import Editing
+from coview.web.rows import RowError
 from coview.web.service import MOST_HITS, Service, join, sorts
 
 __all__ = ["is_loopback", "make_app"]
 
+_log = logging.getLogger("uvicorn.error")
 STATIC = Path(__file__).parent / "static"
 LOCAL = ("localhost", "127.0.0.1", "[::1]")  # as requests name this machine
 STEPS = (10, 100, MOST_HITS)  # numbers of hits that the model is asked for, so that different k go together
@@ -364,64 +367,33 @@ def _explorer_routes(current: Editing) -> APIRouter:
     """Routes that only the page asks."""
     routes = APIRouter()
 
-    @routes.get("/groups")
-    def groups() -> Response:
-        return Answer(current.explorer.groups.all())
+    @routes.get("/about")
+    def about() -> Response:
+        return Answer(current.explorer.about())
 
-    @routes.get("/groups/{kind}/{index}")
-    def members(kind: str, index: int, start: int = Asked(0, ge=0), count: int = Asked(30, ge=1, le=200)) -> Response:
-        return Answer(current.explorer.groups.members(kind, index, start, count))
+    @routes.get("/describe/{at}/prevalence")
+    def prevalence(at: int, by: str) -> Response:
+        return Answer(current.explorer.prevalence(at, by))
+
+    @routes.get("/describe/{at}/{section}")
+    def section(at: int, section: str) -> Response:
+        return Answer(current.explorer.section(at, section))
+
+    @routes.get("/members/{at}")
+    def members(at: int, key: str, start: int = Asked(0, ge=0), count: int = Asked(30, ge=1, le=200)) -> Response:
+        return Answer(current.explorer.members(at, key, start, count))
 
     @routes.get("/objects")
-    def objects(q: str = "", start: int = Asked(0, ge=0)) -> Response:
+    def objects(q: Text = "", start: int = Asked(0, ge=0)) -> Response:
         return Answer(current.explorer.objects(q, start))
 
     @routes.get("/object")
     def one(id: str) -> Response:
         return Answer(current.explorer.object(id))
 
-    @routes.get("/map")
-    def placed() -> Response:
-        return Answer(current.explorer.map.answer)
-
-    @routes.get("/map/column")
-    def colored(name: str) -> Response:
-        return Answer(current.explorer.map.column(name))
-
-    @routes.get("/map/search")
-    def found(q: Text = "") -> Response:
-        return Answer(current.explorer.map.search(q))
-
-    @routes.get("/map/objects")
-    def pointed(at: Annotated[list[int], Asked(max_length=1000)]) -> Response:
-        return Answer(current.explorer.map.objects(at))
-
-    @routes.get("/quality/{kind}")
-    def quality(kind: str) -> Response:
-        return Answer(current.explorer.insights.quality(kind))
-
-    @routes.get("/prevalence/{kind}")
-    def prevalence(kind: str, by: str | None = None) -> Response:
-        return Answer(current.explorer.insights.prevalence(kind, by))
-
-    @routes.get("/tree/{kind}")
-    def tree(kind: str) -> Response:
-        return Answer(current.explorer.insights.tree(kind))
-
     @routes.post("/known")
     def known(ask: Keys) -> Response:
         return Answer(current.explorer.known(ask.ids))
-
-    @routes.get("/why")
-    def why(q: str, id: str, source: str | None = None, target: str | None = None) -> Response:
-        return Answer(current.explorer.why(q, source, target, id))
-
-    @routes.get("/disagreement")
-    def disagreement(
-        start: int = Asked(0, ge=0), a: str | None = None, b: str | None = None, first: int = -1, second: int = -1
-    ) -> Response:
-        pair = None if a is None or b is None else (a, b, first, second)
-        return Answer(current.explorer.disagreement(start, pair))
 
     @routes.post("/suggestions")
     def suggestions(ask: Given) -> Response:
@@ -512,10 +484,12 @@ def _add_errors(app: FastAPI, seconds: float) -> None:
 
     @app.exception_handler(CoviewError)
     async def refused(request: Request, error: CoviewError) -> Response:
-        return _refuse(422, first_line(error.worded("http")))
+        about = {"view": error.view} if isinstance(error, RowError) else {}
+        return Answer({"error": first_line(error.worded("http")), **about}, status_code=422)
 
     @app.exception_handler(ValueError)
     async def wrong(request: Request, error: ValueError) -> Response:
+        _log.warning("%s %s is refused", request.method, request.url.path, exc_info=error)  # it may be our own mistake
         return _refuse(422, first_line(str(error)))
 
     @app.exception_handler(Exception)

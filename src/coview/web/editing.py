@@ -23,6 +23,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Reading, inspect
 from coview.inspection.memberships import label_codes
 from coview.io.models import save
+from coview.report.summary import Summary
 from coview.utils.warn import unwarned
 from coview.web.explorer import Explorer
 from coview.web.service import Service, known_views, sorts
@@ -30,7 +31,6 @@ from coview.web.service import Service, known_views, sorts
 __all__ = ["Editing"]
 
 EDITED = ("topic", "cluster")  # kinds of groups
-FIRST_MOVED = 30  # objects that are named in a preview
 MOST_FLOWS = 100  # pairs of groups between which objects move
 
 
@@ -101,16 +101,20 @@ class Editing:
         shown = self._shown
         return {
             "editable": True,
-            "kind": self._inspection(shown).kind,
-            "numbers": self._numbers(shown),
+            "at": self._at,
+            "numbers": dict(zip(self._inspection(shown).groups, self._numbers(shown))),
             "log": [] if shown.model is None else shown.model.log(),
             "saves_to": None if self._save_to is None else self._save_to.name,
             "unsaved": shown.log != self._saved,
-            "file": None if self._save_to is None else self._describe_file(self._save_to.name),
+            "file": self._describe_file(),
         }
 
-    def _describe_file(self, name: str) -> str:
-        """Say whether the file that edits are saved in holds the model as it is here."""
+    def _describe_file(self) -> str:
+        """Say what becomes of the edits, and whether the file that they are saved in holds the model as it is here."""
+        if self._save_to is None:
+            lost = "Edits end with the explorer: download the edited model to keep them" if self._shown.log else ""
+            return f"{lost or 'Nothing is edited'}. The model file stays as it is."
+        name = self._save_to.name
         if not self._written:
             return f"Nothing is saved in {name} yet."
         if self._shown.log == self._saved:
@@ -128,7 +132,6 @@ class Editing:
         with self._alone():
             shown, (changed, sentence) = self._shown, self._changed(record)
             before, after = (self._numbers_of_objects(each) for each in (shown, changed))
-            service = shown.service
             moves = find_moves(sentence, before, after)
             names = {NO_GROUP: "no group", **self._names(shown)}
             new_names = {NO_GROUP: "no group", **self._names(changed)}
@@ -141,10 +144,6 @@ class Editing:
                 "flows": [
                     {"before": names[one], "after": new_names[other], "objects": n}
                     for one, other, n in flows[:MOST_FLOWS]
-                ],
-                "first": [
-                    {**service.line(row), "before": names[int(before[row])], "after": new_names[int(after[row])]}
-                    for row in moves["row"][:FIRST_MOVED]
                 ],
                 "groups": list(new_names.values())[1:],
             }
@@ -225,7 +224,7 @@ class Editing:
         assert self._at is not None
         service = self._shown.service.with_model(self._at, model)
         reading = self._read(model, service)
-        known = {} if reading is None else {service.models[self._at].kind: reading}
+        known = {} if reading is None else {self._at: reading}
         return _Shown(model, service, Explorer(service, known))
 
     def _read(self, model: EditedModel, service: Service) -> Reading | None:
@@ -236,7 +235,7 @@ class Editing:
         inner = inspect(model.estimator_)
         if self._inside is None:
             views = known_views(inner, data)
-            known = self._shown.explorer.groups.reading(inner.kind) if self._shown.model is None else None
+            known = self._summary(self._shown).objects.reading if self._shown.model is None else None
             self._inside = inner.prepare(views), inner.read(views) if known is None else known
         objects, reading = self._inside
         if reading.memberships is None or reading.codes is None or (not inner.predicts and inner.kind != "topic"):
@@ -248,16 +247,20 @@ class Editing:
         assert self._at is not None
         return shown.service.models[self._at]
 
+    def _summary(self, shown: _Shown) -> Summary:
+        assert self._at is not None
+        return shown.explorer.summary(self._at)
+
     def _numbers(self, shown: _Shown) -> list[int]:
         """Numbers of the groups, in their order."""
         return list(range(len(self._inspection(shown).groups))) if shown.model is None else list(shown.model.numbers_)
 
     def _names(self, shown: _Shown) -> dict[int, str]:
-        return dict(zip(self._numbers(shown), shown.explorer.groups.names(self._inspection(shown).kind)))
+        return dict(zip(self._numbers(shown), self._summary(shown).names))
 
     def _numbers_of_objects(self, shown: _Shown) -> np.ndarray:
         """Number of the group of each object, -1 for none."""
-        codes = shown.explorer.groups.reading(self._inspection(shown).kind).codes
+        codes = self._summary(shown).objects.reading.codes
         if codes is None:
             raise ViewsError("The model file holds no objects. Start the explorer with data to see what moves.")
         return np.array([*self._numbers(shown), NO_GROUP])[codes]

@@ -1,34 +1,42 @@
-"""What the explorer asks for beyond the service: objects from all their views, where views disagree, label sets."""
+"""What the pages of the explorer show: the sections of `coview.describe` one by one, and objects from all views.
+
+Everything is worked out when it is first asked for, and kept; an edit makes another explorer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
-from coview.inspection import Inspection, Reading, one_hot
-from coview.inspection.features import holds_vectors
+from coview.inspection import Inspection, Reading
+from coview.inspection.features import feature_names, holds_vectors, is_measured
+from coview.inspection.prevalence import Bins, make_bins
+from coview.report.model import describe_model
+from coview.report.summary import STAGES, Summary, read
+from coview.report.words import content
+from coview.utils.jsonable import to_jsonable
 from coview.utils.messages import did_you_mean, find_close_names, listed
-from coview.web.groups import Groups
-from coview.web.insights import Insights
+from coview.utils.warn import unwarned
 from coview.web.labeling import Labeling
-from coview.web.object_map import ObjectMap
 from coview.web.service import Service, known_views, largest_shares, sorts
 
 __all__ = ["Explorer"]
 
 PAGE = 50  # entries of one answer
 FEATURES = 60  # features of an object in one view
-MOST_COMPARED = 50_000  # objects whose views are compared
-MOST_PAIRS = 60  # of groups that views mix up
-NEAR = 6  # similar objects by each view
+NEAR = 6  # similar objects
 SUGGESTED = 3  # objects whose identifier resembles one that does not exist
 LONGEST_CELL = 6_000  # characters of a cell that are shown
+SHORTEST_PREFIX = 3  # letters of a word whose end is still to be typed
+BINS, MOST_VALUES = 10, 200  # values of a column in a picture, and different texts of a column that has one
+SECTIONS = ("model", *(name for names in STAGES.values() for name in names))
 
 
 class Explorer:
@@ -39,84 +47,270 @@ class Explorer:
     service : Service
         Models and objects.
     readings : mapping, optional
-        Memberships of the objects that are known already, by kind of the groups.
+        What models say of the objects where that is known already, by position of the model.
+
+    Examples
+    --------
+    >>> from coview import LinkPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    >>> explorer = Explorer(Service(LinkPLSA(3, random_state=0).fit(X), X))
+    >>> explorer.about()["pages"]
+    ['overview', 'groups', 'objects', 'views', 'try', 'model']
+    >>> sum(group["size"] for group in explorer.section(0, "groups")["items"])
+    60
     """
 
-    def __init__(self, service: Service, readings: Mapping[str, Reading] | None = None) -> None:
+    def __init__(self, service: Service, readings: Mapping[int, Reading] | None = None) -> None:
         self.service = service
-        self.groups = Groups(service, readings)
-        self.map = ObjectMap(service, self.groups)
-        self.insights = Insights(service, self.groups, self.map)
-        self.labeling = Labeling(service, self.groups, self._known_row)
+        self._readings = dict(readings or {})
+        self._summaries: dict[int, Summary] = {}
+        self._kept: dict[tuple[Any, ...], Any] = {}
+        self._working = threading.RLock()  # a page asks for several sections at once, which are made of the same parts
+        self.labeling = Labeling(service, self)
+
+    # -- what there is
+
+    def about(self) -> dict[str, Any]:
+        """Return the pages that there are, and what is said on all of them."""
+        service = self.service
+        return {
+            **service.info(),
+            "pages": self.pages,
+            "sorter": None if service.sorter is None else service.models.index(service.sorter),
+            "shown": [{"at": at, "model": model.name, "kind": model.kind} for at, model in self._shown.items()],
+            "columns": self.columns,
+        }
+
+    @property
+    def pages(self) -> list[str]:
+        """Pages that mean something for these models and objects."""
+        service, sorter = self.service, self.service.sorter
+        used = [] if sorter is None else [view for view in sorter.inputs if view not in sorter.unused_inputs]
+        there = {
+            "overview": True,
+            "groups": bool(self._shown),
+            "objects": bool(service.ids),
+            "views": service.data is not None and len(used) > 1,
+            "label": service.data is not None and sorter is not None and sorter.kind == "class",
+            "try": bool({"predict", "transform"} & set(service.abilities)),
+            "model": True,
+        }
+        return [name for name, means in there.items() if means]
+
+    @cached_property
+    def _shown(self) -> dict[int, Inspection]:
+        """The models whose groups have a page, by their position: the first of each kind."""
+        found: dict[str, int] = {}
+        for at, model in enumerate(self.service.models):
+            if sorts(model) or (model.kind == "component" and model.groups and model.retriever is None):
+                found.setdefault(model.kind, at)
+        return {at: self.service.models[at] for at in found.values()}
+
+    # -- what a model says
+
+    def summary(self, at: int) -> Summary:
+        """Return the description of a model by its position."""
+        if not 0 <= at < len(self.service.models):
+            raise ViewsError(f"There is no model {at}; they are numbered from 0 to {len(self.service.models) - 1}.")
+        with self._working:
+            if at not in self._summaries:
+                self._summaries[at] = self._summarize(at)
+            return self._summaries[at]
+
+    def _summarize(self, at: int) -> Summary:
+        service, model = self.service, self.service.models[at]
+        data = None if service.data is None else known_views(model, service.data)
+        y = None if data is None or model.kind == "value" else service.labels
+        objects = read(model, data, y, len(service.ids) or None, self._readings.get(at))
+        if service.table is not None:
+            objects = replace(objects, texts=[service.caption(row) for row in objects.rows.tolist()])
+        return Summary(model, objects)
+
+    def section(self, at: int, name: str) -> Any:
+        """Return a section of `coview.describe` for a model.
+
+        Parameters
+        ----------
+        at : int
+            Position of the model.
+        name : str
+            The section; None where it does not apply.
+        """
+        if name not in SECTIONS:
+            raise ViewsError(f"There is no section {name!r:.60}; they are {listed(SECTIONS)}.")
+        if name == "model":
+            return to_jsonable(describe_model(self.summary(at).inspection))
+        return self._once((at, name), lambda: self.summary(at)[name])
+
+    def prevalence(self, at: int, by: str) -> Any:
+        """Return how prevalent the groups of a model are by the values of a column.
+
+        Parameters
+        ----------
+        at : int
+            Position of the model.
+        by : str
+            A column of the table.
+        """
+        if by not in self.columns:
+            raise ViewsError(f"Prevalence is shown by the columns {listed(tuple(self.columns))}, not by {by!r:.60}.")
+        with unwarned():  # what is left out is told on the page
+            column = self.service.column(by, self.service.lists)
+            return self._once((at, "prevalence", by), lambda: self.summary(at).prevalence(by, column))
+
+    def _once(self, key: tuple[Any, ...], make: Any) -> Any:
+        if key not in self._kept:
+            with self._working:
+                if key not in self._kept:
+                    self._kept[key] = to_jsonable(make())
+        return self._kept[key]
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """Columns of the table by which prevalence is shown: those that were asked for, else all that can be."""
+        service = self.service
+        if service.table is None or service.sorter is None:
+            return []
+        return list(service.by) or [name for name in map(str, service.table.names) if self._is_shared(name)]
+
+    def _is_shared(self, name: str) -> bool:
+        """Whether objects share values of a column: dates, numbers, categories and items of lists, but not texts."""
+        values = self.service.column(name)
+        texts = [value for value in values if isinstance(value, str)]
+        try:
+            with unwarned():  # a column of texts is no mistake here
+                bins: Bins = make_bins(values, len(values), name, BINS)
+        except (ViewsError, TypeError):  # infinite numbers, nothing at all
+            return name in map(str, self.service.lists)
+        different = len(set(texts)) if bins.kind == "category" else 0
+        many = different > MOST_VALUES or 2 * different > len(values) or len(bins.labels) < 2
+        return not many or name in map(str, self.service.lists)
+
+    def members(self, at: int, key: str, start: int, count: int) -> dict[str, Any]:
+        """Return the objects of a group: typical ones first, then those with the largest share.
+
+        Parameters
+        ----------
+        at : int
+            Position of the model.
+        key : str
+            The group.
+        start, count : int
+            Which of them.
+        """
+        summary = self.summary(at)
+        model, reading = summary.inspection, summary.objects.reading
+        if key not in model.groups:
+            raise ViewsError(f"There is no {model.kind} {key!r:.60}; there are {listed(tuple(model.groups))}.")
+        if reading.codes is None:
+            return {"probabilities": False, "total": 0, "members": []}
+        group = model.groups.index(key)
+        rows = np.flatnonzero(reading.codes == group)
+        shares = np.ones(len(reading.codes)) if reading.memberships is None else reading.memberships[:, group]
+        parts = (self.section(at, "examples") or {"typical": []})["typical"]
+        typical = [self.row_of(one["id"]) for part in parts if part["group"] == key for one in part["objects"]]
+        rest = np.setdiff1d(rows, typical)
+        order = [*typical, *rest[np.argsort(-shares[rest], kind="stable")].tolist()]
+        part = order[start : start + count]
+        members = [{**line, "share": round(float(shares[row]), 4)} for line, row in zip(self.lines(part), part)]
+        return {"probabilities": model.probabilities, "total": len(order), "members": members}
 
     # -- objects
 
+    def lines(self, rows: list[int]) -> list[dict[str, Any]]:
+        """Return what tells objects in a list, with the group that each is sorted into.
+
+        Where no column of a table tells them, they are told by what they have most of.
+        """
+        service, sorter = self.service, self.service.sorter
+        lines = [{**service.line(row), "label": None} for row in rows]
+        if sorter is None:
+            return lines
+        summary = self.summary(service.models.index(sorter))
+        codes, names = summary.objects.reading.codes, summary.names
+        for line, row, words in zip(lines, rows, summary.words(rows) if service.table is None else [{}] * len(rows)):
+            line["about"] = line["about"] or content(words) or None
+            line["label"] = None if codes is None or codes[row] < 0 else names[codes[row]]
+        return lines
+
     def objects(self, query: str = "", start: int = 0) -> dict[str, Any]:
-        """Objects whose identifier contains a text, capitals or not."""
-        ids = self.service.ids
-        rows = [row for row, key in enumerate(self._lowered) if query.lower() in key] if query else range(len(ids))
-        shown = list(rows[start : start + PAGE])
+        """Return the objects that a text finds: those whose name contains it, then those that have all its words.
+
+        "unknown" are its words that no object has. An object has a word where its caption contains it, or where a view
+        of it has a feature that is the word, or begins with it.
+        """
+        ids, text = self.service.ids, query.strip().lower()
+        rows, unknown = list(range(len(ids))), []
+        if text:
+            have = {word: self._have_word(word) for word in text.split()}
+            named = [row for row, key in enumerate(ids) if text in str(key).lower()]
+            rows = [*named, *np.setdiff1d(np.flatnonzero(np.all(list(have.values()), axis=0)), named).tolist()]
+            unknown = [word for word, rows_of in have.items() if not rows_of.any()]
         return {
             "total": len(rows),
             "start": start,
-            "objects": self.groups.lines(shown),
+            "unknown": unknown if self._vocabularies else [],  # without names of features no word is known
+            "objects": self.lines(rows[start : start + PAGE]),
             "similar": [] if rows else find_close_names(query, ids, SUGGESTED),
         }
 
     @cached_property
-    def _lowered(self) -> list[str]:
-        return [str(key).lower() for key in self.service.ids]
+    def _captions(self) -> list[str]:
+        return [(self.service.caption(row) or "").lower() for row in range(len(self.service.ids))]
 
     @cached_property
-    def _row_of(self) -> dict[str, int]:
+    def _vocabularies(self) -> dict[str, list[str]]:
+        """Features of the views of counts, in small letters."""
+        data, model = self.service.data, self.service.model
+        views = [] if data is None else [view for view in data.names if view in model.inputs]
+        counted = [view for view in views if not is_measured(model, view, data)]
+        return {view: [str(name).lower() for name in feature_names(model, view, data)] for view in counted}
+
+    def _have_word(self, word: str) -> np.ndarray:
+        """Objects that have a word."""
+        has, data = np.array([word in caption for caption in self._captions], dtype=bool), self.service.data
+        for view, names in self._vocabularies.items():
+            begins = len(word) >= SHORTEST_PREFIX
+            fits = [name == word or (begins and name.startswith(word)) for name in names]
+            if any(fits) and data is not None:
+                has |= np.asarray((data[view][:, np.flatnonzero(fits)] != 0).sum(axis=1)).reshape(-1) > 0
+        return has
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
         return {str(name): row for row, name in enumerate(self.service.ids)}
 
-    def _row(self, key: Any) -> int | None:
-        """Row of an identifier, or None."""
-        return self._row_of.get(str(key))
-
-    def known(self, keys: list[Any]) -> list[dict[str, Any]]:
-        """Where objects are and what they are sorted into, by their identifiers."""
-        rows = [self._row(key) for key in keys]
-        lines = iter(self.groups.lines([row for row in rows if row is not None]))
+    def known(self, keys: Sequence[Any]) -> list[dict[str, Any]]:
+        """Return where objects are and what they are sorted into, by their identifiers."""
+        rows = [self._rows.get(str(key)) for key in keys]
+        lines = iter(self.lines([row for row in rows if row is not None]))
         unknown = {"about": None, "label": None}
         return [
             {**(unknown if row is None else next(lines)), "id": key, "known": row is not None}
             for key, row in zip(keys, rows)
         ]
 
+    def row_of(self, key: Any) -> int:
+        """Return the row of an identifier, or refuse it."""
+        row = self._rows.get(str(key))
+        if row is None:
+            raise ViewsError(f"There is no object {key!r:.60}.{did_you_mean(key, self.service.ids, SUGGESTED)}")
+        return row
+
     def object(self, key: Any) -> dict[str, Any]:
         """Return one object from all its views: what it has, what each model says of it, what is near it."""
-        row = self._known_row(key)
-        data, ids = self.service.data, self.service.ids
-        views = []
-        for v, view in enumerate(data.names if data is not None else ()):
-            have = data is not None and bool(data.present[row, v])
-            texts = self.service.texts.get(view)
-            vector = view in self._vector_views
-            features, n_features = self._features(view, row) if have and not vector else ([], 0)
-            if have and vector and data is not None:
-                n_features = int(data[view].shape[1])
-            text = texts[row] if have and texts is not None else None
-            shown = {"name": view, "present": have, "text": text, "features": features, "total": n_features}
-            views.append({**shown, "vector": vector})
+        row, ids = self.row_of(key), self.service.ids
         return {
             "row": row,
             "id": ids[row],
             "before": ids[row - 1] if row else None,
             "after": ids[row + 1] if row + 1 < len(ids) else None,
             "columns": self._columns(row),
-            "views": views,
+            "views": [] if self.service.data is None else [self._view(view, row) for view in self.service.data.names],
             "opinions": self._opinions_of(row),
             "near": self._near(row),
         }
-
-    def _known_row(self, key: Any) -> int:
-        """Row of an identifier."""
-        row = self._row(key)
-        if row is None:
-            raise ViewsError(f"There is no object {key!r:.60}.{did_you_mean(key, self.service.ids, SUGGESTED)}")
-        return row
 
     def _columns(self, row: int) -> list[list[Any]]:
         """All cells of an object in the table that it comes from, as [column, value]."""
@@ -126,176 +320,65 @@ class Explorer:
             cells.append([str(name), value[:LONGEST_CELL] if isinstance(value, str) else value])
         return cells
 
-    @cached_property
-    def _vector_views(self) -> set[str]:
-        """Views of vectors, whose columns have no names to show."""
+    def _view(self, view: str, row: int) -> dict[str, Any]:
+        """What an object has in a view: its text, and its features, the largest first; columns of vectors are none."""
         data, model = self.service.data, self.service.model
-        names = () if data is None else data.names
-        return {view for view in names if view in model.views and holds_vectors(model, view, data)}
-
-    def _features(self, view: str, row: int) -> tuple[list[list[Any]], int]:
-        """The features of an object in a view, the largest first; names where they are known."""
-        assert self.service.data is not None
-        matrix: Any = self.service.data[view]
-        if sparse.issparse(matrix):
-            here = slice(matrix.indptr[row], matrix.indptr[row + 1])
-            columns, values = matrix.indices[here], matrix.data[here]
-        else:
-            columns = np.flatnonzero(matrix[row])
-            values = matrix[row][columns]
-        order = np.argsort(-np.abs(values), kind="stable")[:FEATURES]
-        names = self.service.data.feature_names.get(view)
-        if names is None and view in self.service.model.inputs:
-            names = self.service.model.inputs[view].feature_names
-        features = [[f"f{columns[j]}" if names is None else str(names[columns[j]]), float(values[j])] for j in order]
-        return features, len(columns)
+        assert data is not None
+        shown = {"name": view, "present": bool(data.present[row, data.names.index(view)]), "text": None}
+        if not shown["present"]:
+            return {**shown, "features": [], "total": 0, "vector": False}
+        texts, matrix = self.service.texts.get(view), data[view][[row]]
+        values = (matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)).reshape(-1)
+        vector = view in model.views and holds_vectors(model, view, data)
+        columns = np.flatnonzero(values)
+        names = feature_names(model, view, data) if view in model.views else [f"f{j}" for j in range(len(values))]
+        order = [] if vector else columns[np.argsort(-np.abs(values[columns]), kind="stable")][:FEATURES].tolist()
+        return {
+            **shown,
+            "text": None if texts is None else texts[row],
+            "features": [[names[j], float(values[j])] for j in order],
+            "total": len(values) if vector else len(columns),
+            "vector": vector,
+        }
 
     def _near(self, row: int) -> list[dict[str, Any]]:
-        """What search finds with each view of an object in each view of the others."""
-        searcher, data = self.service.searcher, self.service.data
-        if searcher is None or data is None:
+        """The objects that a search finds by all views of one."""
+        searcher, key = self.service.searcher, self.service.ids[row]
+        if searcher is None or key not in self._indexed:
             return []
-        searches: list[dict[str, Any]] = []
-        if self.service.ids[row] in self._indexed:
-            best = searcher.retriever.near(self.service.ids[row], NEAR)[0]
-            searches.append({"source": None, "target": None, "hits": self._shown(best)})
-        for v, source in enumerate(data.names):
-            if source not in searcher.inputs or not data.present[row, v]:
-                continue
-            query = data[[row]].select(source)
-            if not np.asarray(query[source].sum()):
-                continue
-            for target in searcher.inputs:
-                hits = searcher.retriever.search(query, target=target, k=NEAR + 1)[0]
-                mine = self.service.ids[row]
-                others = self._shown([(key, score) for key, score in hits if key != mine][:NEAR])
-                searches.append({"source": source, "target": target, "hits": others})
-        return searches
+        hits = searcher.retriever.near(key, NEAR)[0]
+        return [
+            {**one, "score": round(score, 4)} for one, (_, score) in zip(self.known([key for key, _ in hits]), hits)
+        ]
 
     @cached_property
     def _indexed(self) -> set[Any]:
         return set() if self.service.searcher is None else set(self.service.searcher.retriever.indexed_ids().tolist())
 
-    def _shown(self, hits: Any) -> list[dict[str, Any]]:
-        known = self.known([key for key, _ in hits])
-        return [{**one, "score": round(score, 4)} for one, (_, score) in zip(known, hits)]
-
-    def why(self, query: str, source: str | None, target: str | None, key: str) -> dict[str, Any]:
-        """What made an object match a query."""
-        row = self._row(key)
-        if source is not None or target is not None:
-            source, target = self.service.query_views(source, target)
-        return self.service.why(query, source, target, [key if row is None else self.service.ids[row]])[0]
-
-    # -- what each view says
-
-    @cached_property
-    def by_view(self) -> tuple[Inspection, dict[str, np.ndarray]]:
-        """The model that sorts objects, and the memberships of its groups by each view alone."""
-        model, data = self.service.sorter, self.service.data
-        if model is None:
-            raise ViewsError("No model assigns objects to groups.")
-        if data is None:
-            return model, model.training.memberships_by_view
-        return model, model.memberships_by_view(known_views(model, data[:MOST_COMPARED]))
-
     def _opinions_of(self, row: int) -> list[dict[str, Any]]:
-        """What every model that sorts objects says of one: from all views, and from each alone."""
+        """What models say of an object: from all views, and from each alone."""
         opinions = []
-        for model in filter(sorts, self.service.models):
-            own = self.groups.by_kind.get(model.kind) is model  # those that have pages
-            names = self.groups.names(model.kind) if own else model.group_names
-            together, alone = self._memberships_of(model, row)
+        for at, model in self._shown.items():
+            if model.kind == "component":
+                continue
+            summary, data = self.summary(at), self.service.data
+            shares, here = summary.objects.reading.memberships, row
+            if data is None:
+                by_view = model.training.memberships_by_view
+            else:
+                by_view, here = model.memberships_by_view(known_views(model, data[[row]])), 0
+            alone = {view: largest_shares(part[here], summary.names) for view, part in by_view.items()}
+            together = None if shares is None else largest_shares(shares[row], summary.names)
             opinions.append(
                 {
+                    "at": at,
                     "kind": model.kind,
                     "model": model.name,
-                    "pages": own,
+                    "groups": list(model.groups),
                     "probabilities": model.probabilities,
-                    "together": None if together is None else largest_shares(together, names),
-                    "by_view": {} if len(alone) < 2 else {v: largest_shares(part, names) for v, part in alone.items()},
+                    "together": together,
+                    "by_view": alone if len(alone) > 1 else {},
                     "unused": list(model.unused_views),
                 }
             )
         return [one for one in opinions if one["together"] or one["by_view"]]
-
-    def _memberships_of(self, model: Inspection, row: int) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
-        """Memberships of one object in a model's groups, from all views and from each alone."""
-        data = self.service.data
-        if self.groups.by_kind.get(model.kind) is model:
-            shares, at = self.groups.reading(model.kind).memberships, row
-        else:
-            reading = model.training_reading() if data is None else model.read(known_views(model, data[[row]]))
-            shares, at = reading.memberships, row if data is None else 0
-            if shares is None and reading.codes is not None:
-                shares = one_hot(reading.codes, len(model.groups))
-        by_view, here = model.training.memberships_by_view, row
-        if data is not None:
-            by_view, here = model.memberships_by_view(known_views(model, data[[row]])), 0
-        together = None if shares is None or at >= len(shares) else shares[at]
-        return together, {view: part[here] for view, part in by_view.items() if here < len(part)}
-
-    def disagreement(self, start: int = 0, pair: tuple[str, str, int, int] | None = None) -> dict[str, Any]:
-        """Objects whose views say different things, the most different first, and which things they mix up.
-
-        The difference of two views is half the sum of the differences of their shares: 0 is the same, 1 apart. With a
-        pair (view, other view, group, other group) only the objects of which the two views say these.
-        """
-        model, by_view = self.by_view
-        names = self.groups.names(model.kind)
-        views, unused = list(by_view), list(model.unused_views)
-        if len(views) < 2:
-            return {"total": 0, "objects": [], "pairs": [], "views": views, "unused": unused, "agreement": []}
-        tables = np.stack([part[:, : len(names)] for part in by_view.values()])  # views x objects x groups
-        have, tops = np.array([part.any(axis=1) for part in tables]), tables.argmax(axis=2)
-        worst = np.zeros(have.shape[1])
-        differ = np.zeros(have.shape[1], dtype=bool)
-        agreement = []
-        mixed: list[dict[str, Any]] = []
-        for a, b in combinations(range(len(views)), 2):
-            both = have[a] & have[b]
-            worst = np.maximum(worst, 0.5 * np.abs(tables[a] - tables[b]).sum(axis=1) * both)
-            other = (tops[a] != tops[b]) & both
-            differ |= other
-            n_both = int(both.sum())
-            if n_both:
-                agreement.append([views[a], views[b], round(1 - float(other.sum() / n_both), 4), n_both])
-            mixed += [
-                {"views": [views[a], views[b]], "groups": [names[j], names[k]], "keys": [j, k], "objects": n}
-                for j, k, n in _mixed_up(tops[a, other], tops[b, other], len(names))
-            ]
-        chosen = differ
-        if pair is not None:
-            a, b = (views.index(view) if view in views else -1 for view in pair[:2])
-            if min(a, b) < 0:
-                raise ViewsError(f"The views that are compared are {listed(tuple(views))}, got {pair[0]!r:.60}.")
-            chosen = have[a] & have[b] & (tops[a] == pair[2]) & (tops[b] == pair[3]) & differ
-        order = np.flatnonzero(chosen)
-        order = order[np.argsort(-worst[order], kind="stable")]
-        objects = [
-            {
-                **line,
-                "difference": round(float(worst[row]), 4),
-                "by_view": {view: largest_shares(tables[v, row], names, 2) for v, view in enumerate(views)},
-            }
-            for row, line in zip(order[start:], self.groups.lines(order[start : start + PAGE].tolist()))
-        ]
-        return {
-            "kind": model.kind,
-            "probabilities": model.probabilities,
-            "total": len(order),
-            "compared": int((have.sum(axis=0) > 1).sum()),
-            "start": start,
-            "objects": objects,
-            "pairs": sorted(mixed, key=lambda one: -one["objects"])[:MOST_PAIRS],
-            "views": views,
-            "unused": unused,
-            "agreement": agreement,
-        }
-
-
-def _mixed_up(first: np.ndarray, second: np.ndarray, n_groups: int) -> list[tuple[int, int, int]]:
-    """What two views say of the same objects, and of how many, the most frequent first."""
-    codes, counts = np.unique(first * n_groups + second, return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:MOST_PAIRS]
-    return [(int(codes[j] // n_groups), int(codes[j] % n_groups), int(counts[j])) for j in order]

@@ -6,8 +6,8 @@ Nothing is kept: every question brings all labels that were given, and the model
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -20,8 +20,10 @@ from coview.utils.jsonable import to_jsonable
 from coview.utils.messages import listed
 from coview.utils.warn import unwarned
 from coview.validation import minus_one_is_unlabeled, unlabeled_rows
-from coview.web.groups import Groups
 from coview.web.service import Service, known_views
+
+if TYPE_CHECKING:
+    from coview.web.explorer import Explorer
 
 __all__ = ["Labeling"]
 
@@ -36,14 +38,12 @@ class Labeling:
     ----------
     service : Service
         Models, objects, and labels of the fit where they are known.
-    groups : Groups
-        What the models say of the objects.
-    row_of : function of an identifier
-        Returns the row of an object, or refuses.
+    explorer : Explorer
+        What the models say of the objects, and which row an identifier has.
     """
 
-    def __init__(self, service: Service, groups: Groups, row_of: Callable[[Any], int]) -> None:
-        self._service, self._groups, self._row_of = service, groups, row_of
+    def __init__(self, service: Service, explorer: Explorer) -> None:
+        self._service, self._explorer = service, explorer
         self._fitting = threading.Lock()
 
     def known(self) -> list[list[Any]]:
@@ -115,7 +115,7 @@ class Labeling:
             named = self._named(estimator, objects, y, n, skipped)
         finally:
             self._fitting.release()
-        before = self._groups.reading("class").codes
+        before = self._explorer.summary(self._service.models.index(model)).objects.reading.codes
         assert before is not None and codes is not None
         old, new = np.array([*model.groups, ""])[before], np.array([*after.groups, ""])[codes]
         changed = np.flatnonzero(old != new)
@@ -158,7 +158,7 @@ class Labeling:
         for name in given.values():
             if name not in by_name:
                 raise ViewsError(f"There is no class {name!r:.60}; the classes are {listed(model.groups)}.")
-        return {self._row_of(key): by_name[name] for key, name in given.items()}
+        return {self._explorer.row_of(key): by_name[name] for key, name in given.items()}
 
     def _new_label(self, name: str) -> Any:
         """A class that the model does not have, in the type of those that it has; or a refusal."""
@@ -176,7 +176,7 @@ class Labeling:
         return label
 
     def _named(self, model: Any, objects: Any, y: np.ndarray | None, n: int, skipped: Sequence[str]) -> dict[str, Any]:
-        passed = {self._row_of(key) for key in skipped}
+        passed = {self._explorer.row_of(key) for key in skipped}
         with unwarned():  # without labels, "refits" tells; of new classes the person knows
             found = suggest_labels(model, objects, n + len(passed), y=y)
         service = self._service

@@ -32,10 +32,26 @@ from coview.utils.messages import did_you_mean, listed, short
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
-__all__ = ["CellReader", "read_rows", "rows_to_views"]
+__all__ = ["CellReader", "RowError", "read_rows", "rows_to_views"]
 
 MOST_ROWS = 10_000  # objects in one request
 _NUMBERED = re.compile(r"f(0|[1-9]\d{0,9})")  # how features without names are shown: f0, f1, ...
+
+
+class RowError(ViewsError):
+    """Tells what is wrong in one view of a request.
+
+    Parameters
+    ----------
+    view : str
+        The view.
+    message : str
+        What is wrong.
+    """
+
+    def __init__(self, view: str, message: str) -> None:
+        super().__init__(message)
+        self.view = view
 
 
 class CellReader:
@@ -45,10 +61,13 @@ class CellReader:
     ----------
     view : ViewInput
         What the model takes for the view.
+    measured : bool, default=False
+        Whether it holds measurements: their features have names too, but nobody writes texts of them.
     """
 
-    def __init__(self, view: ViewInput) -> None:
+    def __init__(self, view: ViewInput, measured: bool = False) -> None:
         self.view, self.name, self.width = view, view.name, view.n_features
+        self._measured = measured or view.dense or view.fill_values is not None
         self.vectorizer = view.vectorizer
         self.named = view.feature_names is not None
         self.hashed = view.hashed and not self.named
@@ -56,7 +75,7 @@ class CellReader:
     @property
     def kinds(self) -> list[str]:
         """Kinds of cells that the view takes: "numbers", "names" and "text"."""
-        text = self.vectorizer is not None or self.named or self.hashed
+        text = self.vectorizer is not None or self.hashed or (self.named and not self._measured)
         return ["numbers", "names", *(["text"] if text else [])]
 
     @cached_property
@@ -223,7 +242,10 @@ def rows_to_views(rows: Any, readers: Mapping[str, CellReader], *, unknown: str 
     present: dict[str, np.ndarray] = {}
     for name, given in columns.items():
         cells = list(map(readers[name].without_gaps, given))
-        arrays[name] = _matrix(readers[name], cells, unknown == "refuse")
+        try:
+            arrays[name] = _matrix(readers[name], cells, unknown == "refuse")
+        except ViewsError as error:
+            raise RowError(name, str(error)) from error
         present[name] = np.array([cell is not None for cell in cells])
     lacking = np.flatnonzero(~np.any(list(present.values()), axis=0))
     if len(lacking):

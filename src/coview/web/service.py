@@ -6,7 +6,6 @@ answers are dicts of lists with one entry for each row, which `cut` takes apart 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -20,7 +19,7 @@ from coview._version import __version__
 from coview.exceptions import ViewsError
 from coview.inspection import NAMED_BY_FEATURES, Inspection, inspect
 from coview.inspection.captions import LONGEST_LINE, LOOKED_AT, caption_column
-from coview.inspection.choice import describe_choice
+from coview.inspection.features import is_measured
 from coview.inspection.known import objects_by_view
 from coview.inspection.memberships import dense
 from coview.inspection.prevalence import named_columns
@@ -37,11 +36,9 @@ from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
 from coview.web.rows import CellReader, rows_to_views
 
-__all__ = ["Service", "cut", "join", "kinds_of", "known_views", "largest_shares", "load_service", "sorts"]
+__all__ = ["Service", "cut", "join", "known_views", "largest_shares", "load_service", "sorts"]
 
 MOST_HITS = 1000
-_COMPONENT = re.compile(r"component (\d+)")
-_DIMENSION = re.compile(r"(.*: )?(component|topic|class|cluster) ")  # parts of a score that are no words
 
 
 class Service:
@@ -63,7 +60,7 @@ class Service:
         The table that the objects come from, to be shown.
     labels : array-like or None, default=None
         Labels, one per object: those that a classifier was fitted with, so that new ones can be added and the model
-        fitted again.
+        fitted again; of a topic model or clusterer, what its groups are compared with.
     by : sequence of str, default=()
         Columns of the table by which the prevalence of groups is shown; by default all that hold dates, numbers or
         categories.
@@ -106,10 +103,12 @@ class Service:
             raise ViewsError(f"by names columns of a raw table, {listed(self.by)}, but the objects come from none.")
         if self.by:
             named_columns(self.table, self.by)  # refuses what is not there
-        self.readers = {view: CellReader(part) for view, part in self.model.inputs.items() if part.n_features}
-        self._query_readers = (
-            {} if self.searcher is None else {view: CellReader(part) for view, part in self.searcher.inputs.items()}
-        )
+        self.readers = self._read_cells_of(self.model)
+        self._query_readers = {} if self.searcher is None else self._read_cells_of(self.searcher)
+
+    def _read_cells_of(self, model: Inspection) -> dict[str, CellReader]:
+        measured = {view for view in model.inputs if view in model.views and is_measured(model, view, self.data)}
+        return {view: CellReader(part, view in measured) for view, part in model.inputs.items() if part.n_features}
 
     def with_model(self, at: int, model: Any) -> Service:
         """Return a service of the same objects, with another model in place of one of those that were given.
@@ -187,25 +186,10 @@ class Service:
 
     @cached_property
     def abilities(self) -> list[str]:
-        """What can be asked for; pages for the rest are hidden."""
-        judged = [each for each in self.models if sorts(each) and each.kind != "class"]  # by more than accuracy
-        by_view = self.data is not None or any(each.training.memberships_by_view for each in self.models)
-        return [
-            name
-            for name, there in {
-                "predict": sorts(self.predictor) or self.predictor.predicts,
-                "transform": self.model.transforms,
-                "search": self.searcher is not None,
-                "objects": bool(self.ids),
-                "map": len(self.ids) > 2 and (self.sorter is not None or self.data is not None),
-                "disagreement": self.sorter is not None and len(self.readers) > 1 and by_view,
-                "quality": self.data is not None and bool(judged),
-                "prevalence": self.table is not None and self.sorter is not None,
-                "tree": any(len(each.groups) > 2 for each in judged),
-                "labeling": self.data is not None and self.sorter is not None and self.sorter.kind == "class",
-            }.items()
-            if there
-        ]
+        """What other programs can ask for."""
+        predicts = sorts(self.predictor) or self.predictor.predicts
+        there = {"predict": predicts, "transform": self.model.transforms, "search": self.searcher is not None}
+        return [name for name, can in there.items() if can]
 
     def info(self) -> dict[str, Any]:
         """Return what the model is and what it takes."""
@@ -226,23 +210,11 @@ class Service:
                 }
                 for view, reader in self.readers.items()
             ],
-            "classes": to_jsonable(model.labels) if "class" in kinds_of(model) else None,
-            "kinds": list(dict.fromkeys(kind for each in self.models for kind in kinds_of(each))),
+            "classes": to_jsonable(model.labels) if sorts(model) and model.kind == "class" else None,
             "objects": len(self.ids),
             "indexed": 0 if self.searcher is None else len(self.searcher.retriever.indexed_ids()),
             "searched": [{"name": view, "takes": reader.kinds} for view, reader in self._query_readers.items()],
-            "data": self.data is not None,
             "can": self.abilities,
-            "parameters": to_jsonable(model.estimator.get_params(deep=False)),
-            "n_iter": to_jsonable(model.n_iter),
-            "choice": describe_choice(
-                model.candidates,
-                model.numbers,
-                model.relations,
-                model.accuracy_by_view,
-                model.held_out,
-                model.votes,
-            ),
         }
 
     # -- questions
@@ -353,26 +325,11 @@ class Service:
         self._check_takes_text(source)
         return _hits(self._retriever().search(list(texts), source, target, min(k, MOST_HITS)))
 
-    def why(
-        self, text: str, source: str | None, target: str | None, hits: Sequence[Any], most: int = 6
-    ) -> list[dict[str, Any]]:
-        """What made each hit match a text: "features" for its words, "parts" for topics, components and shared words.
-
-        "features" say by how much the score drops without the word.
-        """
+    def why(self, text: str, source: str | None, target: str | None, hits: Sequence[Any]) -> list[list[dict[str, Any]]]:
+        """What made each hit match a text: by how much the score drops without each of its words."""
         self._check_takes_text(source)
-        retriever, reasons = self._retriever(), []
-        for hit, worth in zip(hits, retriever.explain_words(text, hits, source, target)):
-            parts = retriever.explain(text, hit, source, target).contributions
-            ranked = sorted(parts.items(), key=lambda part: -abs(part[1]))
-            topics = [part for part in ranked if target is not None or _DIMENSION.match(part[0])]
-            reasons.append(
-                {
-                    "parts": [{**_adds(*part), **self._side(part[0], hit, target)} for part in topics[:most]],
-                    "features": [_adds(*part) for part in worth.items()],
-                }
-            )
-        return reasons
+        worth = self._retriever().explain_words(text, hits, source, target)
+        return [[{"name": name, "adds": round(float(value), 6)} for name, value in words.items()] for words in worth]
 
     def _check_takes_text(self, source: str | None) -> None:
         """Refuse texts for a view of images: a retriever would open them as files."""
@@ -396,15 +353,6 @@ class Service:
         hits = self.searcher.retriever.search(views, target=target, k=min(k, MOST_HITS))
         return _hits(hits)
 
-    def _side(self, name: str, hit: Any, target: str | None) -> dict[str, Any]:
-        """At which end of a component an indexed object is; nothing for other parts."""
-        match = _COMPONENT.fullmatch(name)
-        if match is None or self.searcher is None or target is None:
-            return {}
-        index = self.searcher.retriever.index_
-        coordinate = index.views[target].vectors[index.rows_of(hit, target)[target], int(match[1])]
-        return {"side": 1 if coordinate >= 0 else -1}
-
     # -- questions that came together
 
     def answer(self, key: tuple[Any, ...], questions: Sequence[Any]) -> list[Any]:
@@ -426,26 +374,6 @@ class Service:
         return [cut(answers, start, stop) for start, stop in pairwise(starts)]
 
 
-def kinds_of(model: Inspection) -> list[str]:
-    """Return the kinds of groups that a model has, the one that objects are sorted into first; a retriever has none.
-
-    Examples
-    --------
-    >>> from coview import MultiViewPLSA, inspect
-    >>> from coview.datasets import make_topic_views
-    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
-    >>> kinds_of(inspect(MultiViewPLSA(3, 5, random_state=0).fit(X)))
-    ['cluster', 'topic']
-    """
-    if model.retriever is not None:
-        return []
-    own = [model.kind] if model.groups and model.kind != "value" else []
-    topics = ["topic"] if model.topics is not None else []
-    # the components of a classifier are no answer to any question about its classes
-    components = ["component"] if model.projections and model.kind != "class" else []
-    return list(dict.fromkeys([*own, *topics, *components]))
-
-
 def known_views(model: Inspection, data: Views) -> Views:
     """Return the views of the data that a model knows."""
     return data.select(*(view for view in data.names if view in model.inputs))
@@ -453,7 +381,7 @@ def known_views(model: Inspection, data: Views) -> Views:
 
 def sorts(model: Inspection) -> bool:
     """Tell whether a model sorts objects into classes, clusters or topics."""
-    return model.kind != "component" and model.kind in kinds_of(model)
+    return model.retriever is None and bool(model.groups) and model.kind not in ("component", "value")
 
 
 def largest_shares(shares: np.ndarray, names: Sequence[str], n: int = 5, least: float = 0.005) -> list[list[Any]]:
@@ -503,11 +431,6 @@ def _hits(hits: Any) -> dict[str, Any]:
             for hit, group, name in zip(row, groups, names):
                 hit.update({"group": group, "group_name": name} if group >= 0 else {"group": None, "group_name": None})
     return {"hits": rows, "ignored": hits.ignored or [[] for _ in rows]}
-
-
-def _adds(name: str, value: float) -> dict[str, Any]:
-    """A part of a score as it is sent."""
-    return {"name": name, "adds": round(float(value), 6)}
 
 
 def _check_reads_no_files(model: Inspection) -> None:

@@ -7,9 +7,10 @@ if (linked) {
 }
 
 export class Problem extends Error {
-  constructor(message, status) {
+  constructor(message, status, view = null) {
     super(message);
     this.status = status;
+    this.view = view; // what it is about, where it is about one view
   }
 }
 
@@ -30,7 +31,7 @@ async function send(path, options = {}) {
 async function ask(path, options) {
   const response = await send(path, options), { status } = response;
   const answer = await response.json().catch(() => { throw new Problem(`The service returned invalid JSON (status ${status}).`, status); });
-  if (!response.ok) throw new Problem(answer.error || `The service rejected the request (status ${status}).`, status);
+  if (!response.ok) throw new Problem(answer.error || `The service rejected the request (status ${status}).`, status, answer.view);
   return answer;
 }
 
@@ -60,5 +61,8 @@ export function get(path) {
 
 export const forget = () => answers.clear();
 export const post = (path, body, signal) => ask(path, { method: "POST", body: JSON.stringify(body), signal });
-export const info = () => get("/info");
-export const groups = () => get("/api/groups");
+export const about = () => get("/api/about");
+/** A section of what `coview.describe` says of a model; null where it does not apply. */
+export const section = (at, name) => get(`/api/describe/${at}/${name}`);
+/** Several sections at once, by name. */
+export const sections = async (at, ...names) => Object.fromEntries(await Promise.all(names.map(async (name) => [name, await section(at, name)])));

@@ -1,16 +1,14 @@
 // The explorer: which page the address means, the menu, the keys, and light or dark.
 
-import { info } from "./api.js";
+import { about } from "./api.js";
 import { fill, h, replace, setViews } from "./ui.js";
 import { overview } from "./overview.js";
-import { search } from "./search.js";
 import { group, groupList } from "./groups.js";
 import { objectList, objectPage } from "./objects.js";
-import { disagreement } from "./disagree.js";
+import { views } from "./views.js";
 import { labeling } from "./labeling.js";
 import { attempt } from "./attempt.js";
-import { mapPage } from "./map.js";
-import { prevalence, quality, tree } from "./insights.js";
+import { modelPage } from "./model.js";
 
 const main = document.getElementById("main");
 let pages = [];
@@ -18,27 +16,10 @@ let model = null;
 let current = null; // {up, left, right}: what the keys do here
 let stop = null; // ends what the last page still waits for
 
-function menu(about) {
-  const can = new Set(about.can);
-  const kinds = new Set(about.kinds);
-  const all = [
-    ["", "Overview", true],
-    ["search", "Search", can.has("search")],
-    ["groups/class", "Classes", kinds.has("class")],
-    ["groups/cluster", "Clusters", kinds.has("cluster")],
-    ["groups/topic", "Topics", kinds.has("topic")],
-    ["groups/component", "Components", kinds.has("component")],
-    ["map", "Map", can.has("map")],
-    ["objects", "Objects", can.has("objects")],
-    ["views", "Disagreement", can.has("disagreement")],
-    ["prevalence", "Prevalence", can.has("prevalence")],
-    ["quality", "Quality", can.has("quality")],
-    ["tree", "Tree", can.has("tree")],
-    ["label", "Label next", can.has("labeling")],
-    ["try", "Try it", can.has("predict") || can.has("transform")],
-  ];
-  return all.filter(([, , there]) => there).map(([path, name]) => ({ path, name }));
-}
+const NAMES = { overview: "Overview", groups: "Groups", objects: "Objects", views: "Views", label: "Label next", try: "Try it", model: "Model" };
+const SHOW = { groups: groupList, objects: objectList, views, label: labeling, try: attempt, model: modelPage };
+
+const menu = (model) => model.pages.map((name) => ({ path: name === "overview" ? "" : name, name: NAMES[name] }));
 
 function drawMenu(path) {
   const here = (page) => page.path === path || (page.path && path.startsWith(page.path + "/"))
@@ -49,8 +30,6 @@ function drawMenu(path) {
   const active = document.querySelector("nav .here"); // on a phone the menu scrolls
   if (active) active.parentElement.scrollLeft = active.offsetLeft - active.parentElement.offsetLeft - 60;
 }
-
-const OTHER_NAMES = { classes: "groups/class", clusters: "groups/cluster", topics: "groups/topic", components: "groups/component", disagreement: "views" };
 
 function read() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
@@ -65,13 +44,12 @@ function refresh() {
 
 async function show() {
   const { path, params } = read();
-  if (path in OTHER_NAMES) return location.replace(`#/${OTHER_NAMES[path]}`); // which shows the page
   if (stop) stop.abort();
   stop = new AbortController();
   current = { go: (address) => { location.hash = address; }, refresh, signal: stop.signal };
   if (model === null) {
     await fill(main, async () => {
-      model = await info();
+      model = await about();
       setViews(model.views.map((view) => view.name));
       pages = menu(model);
       return h("div");
@@ -84,19 +62,11 @@ async function show() {
   const place = h("div.page");
   replace(main, place);
   window.scrollTo(0, 0);
+  const [first, at, key] = parts.map(decodeURIComponent);
   if (path === "") overview(place, context);
-  else if (path === "search") search(place, context);
-  else if (path === "map") mapPage(place, context);
-  else if (parts[0] === "groups" && parts.length === 3) group(place, context, parts[1], Number(parts[2]));
-  else if (parts[0] === "groups") groupList(place, context, parts[1]);
-  else if (path === "objects") objectList(place, context);
-  else if (parts[0] === "object" && parts[1]) objectPage(place, context, decodeURIComponent(parts[1]));
-  else if (path === "views") disagreement(place, context);
-  else if (path === "prevalence") prevalence(place, context);
-  else if (path === "quality") quality(place, context);
-  else if (path === "tree") tree(place, context);
-  else if (path === "label") labeling(place, context);
-  else if (path === "try") attempt(place, context);
+  else if (first === "groups" && key !== undefined) group(place, context, Number(at), key);
+  else if (first === "object" && at) objectPage(place, context, at);
+  else if (model.pages.includes(first) && first in SHOW) SHOW[first](place, context, at === undefined ? null : Number(at));
   else replace(place, h("div.state.empty", null, h("strong", null, "There is no such page"),
     h("p", null, h("a", { href: "#/" }, "Back to the overview"))));
 }
@@ -134,7 +104,7 @@ function keys(event) {
     "/": () => {
       const field = main.querySelector("[data-search]");
       if (field) { field.focus(); field.select(); }
-      else current.go(pages.some((page) => page.path === "search") ? "#/search" : "#/objects");
+      else current.go("#/objects");
     },
     "?": () => help.showModal(),
     j: () => move(1),

@@ -8,48 +8,66 @@ export function attempt(place, { model, page }) {
   const fields = new Map();
   const result = h("div", { "aria-live": "polite" });
   const form = h("form", { onsubmit: (event) => { event.preventDefault(); run(); } },
-    h("section.cards", null, model.views.map((view) => {
-      const field = h("textarea", { rows: 4, ariaLabel: view.name, spellcheck: false, placeholder: hint(view),
+    h("section.cards", null, model.views.filter((view) => !view.unused).map((view) => {
+      const wrong = h("p.wrong", { role: "alert", id: `wrong ${view.name}` });
+      const field = h("textarea", { rows: 3, ariaLabel: view.name, spellcheck: false, placeholder: hint(view), "aria-describedby": wrong.id,
         onkeydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(); } });
-      fields.set(view.name, field);
-      return h("div.card", { class: viewClass(view.name) }, h("h2", null, viewName(view.name), h("span.soft", null, ` ${plural(view.features, "feature")}${view.unused ? ", not used" : ""}`)), field);
+      fields.set(view.name, { field, wrong });
+      return h("div.card", { class: viewClass(view.name) }, h("h2", null, viewName(view.name), h("span.soft", null, ` ${plural(view.features, "feature")}`)), field, wrong);
     })),
     h("div.row", null, h("button.primary", null, "Predict"), h("span.soft", null, "Views left empty count as missing.")));
   const run = () => fill(result, async () => {
     const rows = {};
-    for (const [name, field] of fields) if (field.value.trim()) rows[name] = read(name, field.value.trim());
+    let bad = false;
+    for (const { wrong } of fields.values()) wrong.textContent = "";
+    const refuse = (name, text) => {
+      const { field, wrong } = fields.get(name);
+      wrong.textContent = text;
+      if (!bad) field.focus();
+      bad = true;
+    };
+    for (const [name, { field }] of fields) {
+      const text = field.value.trim();
+      if (!text) continue;
+      try {
+        rows[name] = read(text);
+      } catch {
+        refuse(name, "This looks like JSON but is not valid.");
+      }
+    }
+    if (bad) return h("div");
     if (!Object.keys(rows).length) return empty("Nothing to predict", "Fill in at least one view.");
-    if (model.can.includes("predict")) return prediction(await post("/predict", { rows, by_view: true, top: 5, unknown: "ignore" }), model);
-    return coordinates(await post("/transform", { rows, unknown: "ignore" }));
+    try {
+      if (model.can.includes("predict")) return prediction(await post("/predict", { rows, by_view: true, top: 5, unknown: "ignore" }));
+      return coordinates(await post("/transform", { rows, unknown: "ignore" }));
+    } catch (error) {
+      if (!fields.has(error.view)) throw error;
+      refuse(error.view, error.message); // beside the field that it is about
+      return h("div");
+    }
   }, "Predicting ...");
   replace(place, heading("Try it", h("p.lead", null, "Enter a new object, in one view or in several.")), form, result);
 }
 
 function hint(view) {
   if (view.takes.includes("text")) return "Words, or {\"feature\": value}";
-  return `{"f0": 1, "f3": 2}, or ${view.features} numbers separated by commas`;
+  if (view.named) return "{\"column\": value}, or numbers separated by commas";
+  return `${view.features} numbers separated by commas`;
 }
 
-function read(name, text) {
-  if (/^[[{]/.test(text)) {
-    try {
-      return JSON.parse(text);
-    } catch {
-      throw new Error(`The view ${name} looks like JSON but is not valid.`);
-    }
-  }
+function read(text) {
+  if (/^[[{]/.test(text)) return JSON.parse(text);
   if (/^[-+\d.eE,\s]+$/.test(text) && text.includes(",")) return text.split(",").map(Number);
   return text;
 }
 
-function prediction(answer, model) {
-  const kind = model.kinds.includes(answer.kind) ? answer.kind : null;
+function prediction(answer) {
   const one = (name, part, view) => h("div.card", { class: view ? viewClass(view) : "" }, h("h3", null, name),
     part.labels[0] === null ? h("p.soft", null, `No prediction: the input contains nothing that ${view ? "this view" : "the model"} knows.`)
       : h("p.large", null, String(part.names ? part.names[0] : part.labels[0]), part.names && h("span.key", null, `${answer.kind} ${part.labels[0]}`)),
     part.known && part.known[0] === false && part.labels[0] !== null && h("p.soft", null, "The input contains nothing that the model knows; this is its default prediction."),
     part.label_sets && part.label_sets[0] && h("p", null, part.label_sets[0].join(" › ")),
-    part.top && part.top[0] && shares(part.top[0], kind, view, Boolean(part.probabilities)));
+    part.top && part.top[0] && shares(part.top[0], null, view, Boolean(part.probabilities)));
   return h("section", null, h("h2", null, `${answer.model} predicts`), h("div.cards.three", null, one(Object.keys(answer.by_view || {}).length ? "Together" : "Prediction", answer),
     Object.entries(answer.by_view || {}).filter(([, part]) => part.labels && part.known[0] !== null).map(([view, part]) => one(h("span", null, viewName(view), " alone"), part, view))));
 }

@@ -1,13 +1,11 @@
-// Edits of groups: choose some, see which objects would move, then merge, rename, split, drop, mark as noise, or reduce.
+// Edits of groups: rename at once; merge, split, drop, mark as noise and reduce after a look at what would move. Undo, Save
+// and what the file holds are always there.
 
 import { download, forget, post } from "./api.js";
-import { count, entry, failed, folded, h, loading, objectLine, plural, replace } from "./ui.js";
+import { NOUNS, count, failed, h, loading, plural, replace } from "./ui.js";
 
-const MANY = { cluster: "clusters", topic: "topics" };
-const MOVED = 10; // objects at a time
 const EDITS = [
   { edit: "merge", title: "Merge", fits: (n) => n > 1, field: { name: "name", label: "Name (may be left out)", type: "text", required: false } },
-  { edit: "rename", title: "Rename", fits: (n) => n === 1, field: { name: "name", label: "New name", type: "text", required: true } },
   { edit: "split", title: "Split", fits: (n) => n === 1, field: { name: "n", label: "Into how many", type: "number", value: 2, min: 2, max: 50 } },
   { edit: "drop", title: "Drop", fits: (n) => n === 1 },
   { edit: "noise", title: "Mark as noise", fits: (n) => n === 1 },
@@ -16,55 +14,69 @@ const EDITS = [
 
 let told = null; // what the last edit did, said on the page that it made
 
-/** Boxes to choose groups by, and what can be done with the chosen ones. */
-export function editor(part, edits, page) {
-  const chosen = new Set(); // positions of groups
-  const many = MANY[part.kind];
-  const bar = h("div.row.editbar", { role: "toolbar", ariaLabel: "Edits" });
-  const panel = h("div");
+/** A button beside the name of a group, which makes the name a field; Enter renames. */
+export function renamer(groups, names, item, edits, page) {
+  const place = h("span");
+  const start = () => {
+    const field = h("input", { type: "text", value: names[item.name] || "", required: true, maxLength: 200, ariaLabel: "New name", onkeydown: (event) => { if (event.key === "Escape") { event.stopPropagation(); draw(); } } });
+    const wrong = h("p.wrong", { role: "alert" });
+    replace(place, h("form.row", { onsubmit: async (event) => {
+      event.preventDefault();
+      try {
+        const state = await post("/api/edits/apply", { edit: "rename", group: edits.numbers[item.name], name: field.value.trim() });
+        told = `Done: ${state.log[state.log.length - 1]}.`;
+        forget();
+        page.refresh();
+      } catch (error) {
+        wrong.textContent = error.message;
+      }
+    } }, field, h("button.primary", null, "Rename"), wrong));
+    field.select();
+  };
+  const draw = () => replace(place, h("button", { type: "button", onclick: start }, "Rename"));
+  draw();
+  return place;
+}
+
+/** What can be done with the groups that are chosen by their boxes, or with the one of the page. */
+export function editor(groups, names, edits, page, one = null) {
+  const chosen = new Set(one === null ? [] : [one.name]);
+  const many = NOUNS[groups.noun];
+  const called = (key) => names[key] || `${groups.noun} ${key}`;
+  const bar = h("div.row", { role: "toolbar", ariaLabel: "Edits" }), panel = h("div");
   const says = h("p", { role: "status", tabIndex: -1 }, told);
-  const boxes = new Map();
-  const number = (index) => edits.numbers[index];
 
   const draw = () => replace(bar,
-    h("strong", null, chosen.size ? `${plural(chosen.size, part.kind, many)} chosen` : `Choose ${many}`),
-    EDITS.map((each) => h("button", { type: "button", disabled: !each.fits(chosen.size), onclick: () => ask(each) }, each.title)),
+    one === null && h("strong", null, chosen.size ? `${plural(chosen.size, groups.noun, many)} chosen` : `Choose ${many} to edit`),
+    EDITS.filter((each) => one === null || each.fits(1)).map((each) => h("button", { type: "button", disabled: !each.fits(chosen.size), onclick: () => ask(each) }, each.title)),
+    h("span.space"),
     h("button", { type: "button", disabled: !edits.log.length, onclick: () => send("/api/edits/undo", {}, () => "The last edit is undone.") }, "Undo"),
-    h("button", { type: "button", disabled: !edits.log.length, onclick: () => keep() }, "Download model"),
-    edits.saves_to && h("button.primary", { type: "button", disabled: !edits.unsaved, onclick: () => send("/api/edits/save", {}, () => `Saved in ${edits.saves_to}.`) }, "Save"));
+    edits.saves_to ? h("button.primary", { type: "button", disabled: !edits.unsaved, onclick: () => send("/api/edits/save", {}, () => `Saved in ${edits.saves_to}.`) }, "Save")
+      : h("button.primary", { type: "button", disabled: !edits.log.length, onclick: () => keep() }, "Download model"));
 
-  const toggle = (group, on) => {
-    if (on) chosen.add(group.index);
-    else chosen.delete(group.index);
+  const box = (item) => h("input", { type: "checkbox", ariaLabel: `Choose ${called(item.name)}`, onchange: (event) => {
+    if (event.target.checked) chosen.add(item.name);
+    else chosen.delete(item.name);
     replace(panel);
     draw();
-  };
-
-  const box = (group) => {
-    const mark = h("input", { type: "checkbox", checked: chosen.has(group.index), "data-entry": true, ariaLabel: `Choose ${group.name}`, onchange: () => toggle(group, mark.checked) });
-    boxes.set(group.index, mark);
-    return mark;
-  };
+  } });
 
   const send = async (path, body, done) => {
     replace(panel, loading("Editing ..."));
     try {
       told = done(await post(path, body));
       forget();
-      page.refresh();
+      if (one !== null && ["drop", "split", "noise"].includes(body.edit)) page.go(`#/groups/${edits.at}`); // the group is no more what it was
+      else page.refresh();
     } catch (error) {
-      replace(panel, failed(error, () => send(path, body, done)));
+      replace(panel, failed(error));
     }
   };
 
   /** Have the edited model as a file. */
   const keep = async () => {
-    replace(panel, loading("Writing the model ..."));
     try {
-      const name = await download("/api/edits/download");
-      replace(says, `Downloaded as ${name}.`);
-      replace(panel);
-      says.focus({ preventScroll: true });
+      replace(says, `Downloaded as ${await download("/api/edits/download")}.`);
     } catch (error) {
       replace(panel, failed(error, keep));
     }
@@ -72,34 +84,29 @@ export function editor(part, edits, page) {
 
   /** Ask for what an edit needs, and show what it would move. */
   const ask = (each) => {
-    const groups = part.groups.filter((group) => chosen.has(group.index));
-    const title = `${each.title} ${groups.length ? groups.map((group) => `“${group.name}”`).join(", ") : `the ${count(part.groups.length)} ${many}`}`;
-    const { field } = each;
-    const input = field && h("input", { type: field.type, required: field.required ?? true, min: field.min, max: field.max ?? part.groups.length, maxLength: field.type === "text" ? 200 : null,
-      value: field.value ?? (field.type === "number" ? Math.max(1, Math.ceil(part.groups.length / 2)) : ""), id: "edit-value" });
+    const keys = [...chosen], { field } = each;
+    const title = `${each.title} ${keys.length ? keys.map((key) => `“${called(key)}”`).join(", ") : `the ${count(groups.count)} ${many}`}`;
+    const input = field && h("input", { type: field.type, required: field.required ?? true, min: field.min, max: field.max ?? groups.count, maxLength: field.type === "text" ? 200 : null,
+      value: field.value ?? (field.type === "number" ? Math.max(1, Math.ceil(groups.count / 2)) : ""), id: "edit-value" });
     const outcome = h("div", { "aria-live": "polite" });
     const record = () => ({
       edit: each.edit,
-      ...(each.edit === "merge" ? { groups: groups.map((group) => number(group.index)) } : groups.length ? { group: number(groups[0].index) } : {}),
+      ...(each.edit === "merge" ? { groups: keys.map((key) => edits.numbers[key]) } : keys.length ? { group: edits.numbers[keys[0]] } : {}),
       ...(input && input.value.trim() ? { [field.name]: field.type === "number" ? Number(input.value) : input.value.trim() } : {}),
     });
     const show = async () => {
       const wanted = record();
-      replace(outcome, loading(each.edit === "split" ? "Fitting the parts ..." : "Looking what moves ..."));
+      replace(outcome, loading("Looking what moves ..."));
       try {
         const moves = await post("/api/edits/preview", wanted);
         const make = h("button.primary", { type: "button", onclick: () => send("/api/edits/apply", wanted, (state) => `Done: ${state.log[state.log.length - 1]}.`) }, "Make this edit");
-        replace(outcome, ...preview(moves, part.kind, make));
+        replace(outcome, preview(moves, groups.noun, make));
         make.focus();
       } catch (error) {
-        replace(outcome, failed(error));
+        replace(outcome, h("p.wrong", { role: "alert" }, error.message));
       }
     };
-    const close = () => {
-      replace(panel);
-      const [first] = [...chosen];
-      if (boxes.has(first)) boxes.get(first).focus();
-    };
+    const close = () => replace(panel);
     replace(panel, h("section.card.edit", { ariaLabel: title, onkeydown: (event) => {
       if (event.key !== "Escape") return;
       event.stopPropagation(); // it closes this, not the page
@@ -111,27 +118,21 @@ export function editor(part, edits, page) {
     else show();
   };
 
-  const log = edits.log.length > 0 && h("details", null, h("summary", null, `${plural(edits.log.length, "edit")} so far`),
-    h("ol.log", null, edits.log.map((sentence) => h("li", null, sentence))));
   draw();
-  const around = h("div.editor", null, says, bar,
-    h("p.soft", null, edits.file ?? "The model file stays as it is, and edits end with the explorer. To keep them, download the edited model, or start the explorer with --save-edits FILE."),
-    log, panel);
+  const element = h("div.editor", null, says, bar, h("p.soft.file", null, edits.file),
+    edits.log.length > 0 && h("details", null, h("summary", null, `${plural(edits.log.length, "edit")} so far`), h("ol.log", null, edits.log.map((sentence) => h("li", null, sentence)))), panel);
   if (told) setTimeout(() => says.focus({ preventScroll: true }), 0);
   told = null;
-  return { element: around, box };
+  return { element, box };
 }
 
-/** What an edit would do: how many objects go from where to where, the button that makes it, and the first of the objects. */
-function preview(moves, kind, make) {
-  const then = ` There are ${plural(moves.groups.length, kind, MANY[kind])} then.`;
+/** How many objects an edit would move from where to where, and the button that makes it. */
+function preview(moves, noun, make) {
+  const then = ` There are ${plural(moves.groups.length, noun, NOUNS[noun])} then.`;
   if (!moves.moved) return [h("p", null, h("strong", null, "No object moves."), then), h("div.row", null, make)];
   return [
     h("p", null, h("strong", null, `${count(moves.moved)} of ${plural(moves.objects, "object")} ${moves.moved === 1 ? "moves" : "move"}.`), then),
     h("div.row", null, make),
-    h("table.plain.numbers", null, h("thead", null, h("tr", null, ["From", "To", "Objects"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", null, moves.flows.map((flow) => h("tr", null, h("td", null, flow.before), h("td", null, flow.after), h("td.number", null, count(flow.objects)))))),
-    h("details", { open: true }, h("summary", null, moves.first.length < moves.moved ? `The first ${count(moves.first.length)} of them` : "These objects"),
-      folded(moves.first, (one) => entry(one.id, true, objectLine(one), h("span.soft", null, `${one.before} → ${one.after}`)), MOVED, h("ul.list"))),
+    h("ul.flows", null, moves.flows.map((flow) => h("li", null, h("strong", null, count(flow.objects)), ` from ${flow.before} to ${flow.after}`))),
   ];
 }

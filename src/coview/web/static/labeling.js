@@ -4,7 +4,6 @@ import { get, post } from "./api.js";
 import { count, empty, entry, failed, fill, folded, h, heading, loading, objectHref, objectLine, objectName, percent, plural, replace } from "./ui.js";
 
 const CHANGES = 8; // rows at a time
-const REASONS = { uncertainty: "uncertainty", coverage: "coverage" };
 
 export function labeling(place, { model, page }) {
   page.up = "#/";
@@ -109,7 +108,6 @@ export function labeling(place, { model, page }) {
 }
 
 function suggestion(one, next, classes, label, { choose, skip, add }) {
-  const most = Math.max(...next.objects.map((each) => each.coverage), 1e-12); // shares of everything are small
   const more = h("option", null, "new class ...");
   let chosen = label || "";
   const picked = h("select", {
@@ -126,11 +124,9 @@ function suggestion(one, next, classes, label, { choose, skip, add }) {
     onkeydown: (event) => { if (event.key === "Delete") { event.preventDefault(); skip(); } },
   }, h("option", { value: "" }, "label ..."), classes.map((name) => h("option", { value: name, selected: name === label }, name)),
   next.takes_new_classes && more);
-  const shown = (name) => (name === "coverage" ? percent(one[name]) : one[name].toFixed(2));
   return h("li", null,
     h("div.what", null, h("a", { href: objectHref(one.id) }, objectName(one.id)), one.about && h("span.about", null, one.about)),
-    h("ul.reasons", null, Object.entries(REASONS).map(([name, text]) => h("li", { title: `${text} ${shown(name)}` },
-      h("span.soft", null, text), h("span.track", null, h("span.bar", { "width%": 100 * one[name] / (name === "coverage" ? most : 1) }))))),
+    h("p.soft.reasons", null, `uncertainty ${percent(one.uncertainty)}; covers ${percent(one.coverage)} of all uncertainty`),
     h("div.answer", null, h("span.badge", { title: "predicted" }, one.predicted, next.probabilities && ` ${percent(one.probability)}`), picked,
       h("button.ghost", { type: "button", ariaLabel: `Skip ${one.id}`, title: "Not now (Delete)", onclick: skip }, "Skip")));
 }

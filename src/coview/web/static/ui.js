@@ -93,16 +93,16 @@ export const unusedViews = (views) => views.length > 0 && h("p.soft", null, `Not
 
 export const viewName = (view) => h("span.view", { class: viewClass(view) }, view);
 
-/** Features of a view as words with bars; [[name, weight], ...]. */
-export function features(list, view, most = 12) {
-  // of a list with two ends, both
-  if (list.length > most && list[list.length - 1][1] < 0) list = [...list.slice(0, most / 2), ...list.slice(-most / 2)];
+/** Features of a group in a view as words with bars; of measurements with how far they lie from the mean of all. */
+export function features(list, view, deviations, most = 10) {
   const largest = Math.max(...list.map(([, weight]) => Math.abs(weight)), 1e-12);
   return h("ul.features", { class: viewClass(view) }, list.slice(0, most).map(([name, weight]) =>
-    h("li", { title: `${name}: ${weight}` },
+    h("li", { title: `${name}: ${Number(weight.toPrecision(3))}${deviations ? " standard deviations from the mean of all objects" : ""}` },
       h("span.bar", { class: weight < 0 ? "minus" : "", "width%": Math.max(2, 100 * Math.abs(weight) / largest) }),
-      h("span.name", null, name))));
+      h("span.name", null, deviations ? `${weight < 0 ? "low" : "high"} ${name} ` : name, deviations && h("small", null, signed(weight))))));
 }
+
+export const signed = (x) => `${x < 0 ? "\u2212" : "+"}${Math.abs(x).toFixed(1)}`;
 
 /** Features as chips that wrap; the larger the value the stronger the color. */
 export function chips(list, view, most = 24) {
@@ -115,12 +115,12 @@ export function chips(list, view, most = 24) {
   }, most, h("ul.chips", { class: viewClass(view) }));
 }
 
-/** Shares of groups as bars, with numbers where they are probabilities; [[name, index, share], ...]. Groups without pages have no links. */
-export function shares(list, kind, view, probabilities) {
+/** Shares of groups as bars, with numbers where they are probabilities; [[name, position, share], ...]. */
+export function shares(list, to, view, probabilities) {
   return h("ul.shares", { class: view ? viewClass(view) : "all" }, list.map(([name, index, share]) =>
     h("li", null,
-      h(kind ? "a.name" : "span.name", { href: kind && `#/groups/${kind}/${index}` }, name),
-      h("span.track", null, h("span.bar", { "width%": 100 * share })),
+      h(to ? "a.name" : "span.name", { href: to && to(index) }, name),
+      h("span.track", null, h("span.bar", { "width%": 100 * Math.min(Math.max(share, 0), 1) })),
       h("span.value", null, probabilities && percent(share)))));
 }
 
@@ -143,6 +143,11 @@ export function objectName(id) {
 
 /** An object in a line: its name, and what the table says of it in short. */
 export const objectLine = (one, ...more) => h("span.what", null, objectName(one.id), one.about && h("span.about", null, one.about), more);
+/** What is shown of an object beside its name: a line of the table, else what it has most of. */
+export const contentOf = (thing) => thing.text ?? Object.values(thing.words).flatMap((words) => words.slice(0, 2)).slice(0, 6).join(", ");
+export const groupHref = (at, key) => `#/groups/${at}/${encodeURIComponent(key)}`;
+export const NOUNS = { class: "classes", cluster: "clusters", topic: "topics", component: "components" };
+export const capital = (text) => text[0].toUpperCase() + text.slice(1);
 export const objectHref = (id) => `#/object/${encodeURIComponent(id)}`;
 
 /** An object in a list; the keys move from entry to entry. Those that cannot be shown have no link. */
@@ -156,7 +161,7 @@ export function folded(items, make, most, box = h("div")) {
   const show = () => {
     const next = items.slice(shown, shown + most);
     shown += next.length;
-    box.append(...next.map(make));
+    put(box, next.map(make));
     const left = items.length - shown;
     more.textContent = left > most ? `Show ${most} more of ${count(left)}` : `Show ${count(left)} more`;
     more.hidden = shown >= items.length;
