@@ -141,6 +141,13 @@ def test_pages_print_what_they_show(page, monkeypatch):
     assert runner.failures == 0, report.getvalue()
 
 
+def test_the_guide_is_short():
+    names = re.findall(r"^(\w+)$", (ROOT / "docs" / "guide" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    pages = [(ROOT / "docs" / "guide" / f"{name}.md").read_text(encoding="utf-8") for name in names]
+    assert len(pages) <= 16
+    assert sum(len(page.split()) for page in pages) <= 20_000
+
+
 def test_links_between_pages_lead_somewhere():
     for page in [README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *PAGES]:
         for target in re.findall(r"\]\((?!https?:|#|/)([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
