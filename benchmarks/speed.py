@@ -1,4 +1,4 @@
-"""All figures of speed on one page, those measured before beside them: `python benchmarks/speed.py`.
+"""All figures on one page, with dates, and those measured before beside them: `python benchmarks/speed.py`.
 
 Read from results/*.json and, for the figures before, from the history of these files; written to results/speed.md.
 """
@@ -114,6 +114,14 @@ def main() -> None:
     for name, figures in FIGURES.items():
         if (RESULTS / f"{name}.json").exists():
             lines += section(name, figures)
+    lines += ["## Quality, memory and whole jobs", "", "| table | measured | processor |", "|---|---|---|"]
+    for path in sorted(RESULTS.glob("*.json")):
+        stored = json.loads(path.read_text())
+        if path.stem not in FIGURES and "title" in stored:
+            machine = stored.get("machine", {})
+            link = f"[{stored['title']}]({path.stem}.md)"
+            lines.append(f"| {link} | {machine.get('date', '')} | {machine.get('processor', '')} |")
+    lines.append("")
     (RESULTS / "speed.md").write_text("\n".join(lines))
     print("\n".join(lines))
 
