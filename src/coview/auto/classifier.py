@@ -1,9 +1,9 @@
-"""The classifier to trust where nobody knows which pipeline suits the data: several, weighed by held-out labels.
+"""Classification from few labels without a choice of method: several pipelines, weighed by held-out labels.
 
-Every expert (`experts.py`) says what it thinks of labeled objects whose labels it has not seen (`held_out.py`). Those
-answers calibrate it and give its weight (`pooling.py`). Experts with a weight are fitted to all labels, and the mean
-and product of their calibrated probabilities are the answer. With one label per class nothing can be held out: then
-weights are those that suited other data. Under an ontology all of this is done for each of its levels (`ontology.py`).
+Every expert (`experts.py`) predicts labeled objects whose labels it has not seen (`held_out.py`). These predictions
+calibrate it and give its weight (`pooling.py`). Experts with a weight are fitted to all labels, and their calibrated
+probabilities are combined. With one label per class nothing can be held out: weights are then those that suited other
+data. With an ontology this is done for each of its levels (`ontology.py`).
 """
 
 from __future__ import annotations
@@ -79,101 +79,84 @@ def _check_kept(checker: rules.Checker, value: Any, where: str) -> None:
 
 @shared_parameters
 class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
-    """Classify from few labels by the pipelines that find held-out labels best: a default if none is known to fit.
+    """Classify from few labels by several pipelines, weighed by held-out labels.
+
+    A default for data of which nobody knows which method suits it. Candidates are pipelines of single views and of all
+    of them; those that predict held-out labels well are fitted to all labels, and their calibrated probabilities are
+    combined.
 
     Parameters
     ----------
     links : str, False or None, default=None
-        View of links among the objects, whose columns are the objects: candidates that smooth features over it take
-        part. None looks for such a view, and leaves them out where its links join objects that are no more similar than
-        others; False leaves them out.
+        View of links among the objects, whose columns are the objects. Candidates that smooth features over it are
+        added. None finds such a view, and uses it if linked objects are similar; False uses no links.
     ontology : Ontology or None, default=None
-        What is below what, and what excludes what, among the labels. Then y holds labels of any level: the most
-        specific one that is known of an object, or a set of them, and what is above follows. Candidates are weighed and
-        fitted once for the lowest labels and once for each level above; their probabilities are multiplied, by weights
-        that held-out labels give them. Every object belongs to one of the lowest labels that have examples.
+        Hierarchy and exclusions among the labels. y then holds labels of any level: the most specific known label of an
+        object, or a set of labels. Candidates are weighed for each level, and the probabilities of the levels are
+        multiplied. Every object belongs to one of the lowest labels that have examples.
     confidence : float, default=0.0
-        With an ontology: least probability of a label that is predicted. Where none of the lowest labels is so
-        probable, the answer is the lowest of all labels that is, and likelier than not; and none (-1 or None) where not
-        even one of the top is. May be set after the fit.
+        With an ontology, the least probability of a predicted label: where no lowest label has it, the lowest label
+        above that has it is predicted, or none (-1 or None). May be set after the fit.
     cv : int or None, default=None
-        Number of folds in which labels are held out; None is 5. Folds are left out once 200 labels have been held out.
+        Number of folds of held-out labels; None is 5. No further fold is fitted once 200 labels have been held out.
     time_budget : float or None, default=None
-        Seconds that `fit` may take. Cheap candidates come first, and one whose turn never comes is dropped
-        (`candidates_` says so).
+        Seconds that `fit` may take. Cheap candidates come first; `candidates_` says which ones were left out.
     <shared: random_state>
     verbose : int or None, default=None
-        1 writes to standard error which candidate is being fitted, a line each, such as "AutoClassifier, fold 1/5,
-        topics: 0.2 s", and in the end the weights, the largest first; 0 nothing. None shows where the fit stands in
-        notebooks and on the command line, once it takes more than a moment.
+        1 writes a line for each candidate to standard error, and the weights at the end; 0 nothing. None shows progress
+        in notebooks and on the command line, once a fit takes more than a moment.
 
     Attributes
     ----------
     classes_ : ndarray (n_classes,)
         The classes, sorted; with an ontology its labels, in their order.
     transduction_ : ndarray (n_objects,)
-        Class of each training object: its label, or the likeliest class; with an ontology as `predict` says, but never
-        against a label that was given.
+        Class of each training object: its label, or the predicted class.
     memberships_ : ndarray (n_objects, n_classes)
-        Probability of each class for the training objects; 1 at a given label. With an ontology those of the lowest
-        labels with examples, 0 for the others.
+        Probability of each class for the training objects; 1 at a given label.
     candidates_ : dict of lists
-        A table, which prints as one, with one row per candidate: "name", "method" (its classifier), "weight" (0 where
-        it was dropped), "accuracy" and "log_loss" on held-out labels, "seconds" of one fit, and "dropped" (why, or
-        None). With an ontology the candidates of all levels, those above the lowest by names such as "level 1: topics".
+        A table with one row per candidate: "name", "method", "weight" (0 if it was dropped), "accuracy" and "log_loss"
+        on held-out labels, "seconds" of one fit, and "dropped" (why, or None).
     estimators_ : dict
-        Fitted pipelines of the candidates that were kept, each of the views in `seen_views_`:
-        ``estimators_[name].predict(X.select(*seen_views_[name]))``. One of almost no weight answers where the others
-        cannot, as those that need links where links are not given. With an ontology an `AutoClassifier` by level,
-        "leaves" and those above such as "level 1", whose classes are positions in `classes_`.
-    level_weights_ : dict of float
-        With an ontology, the exponent of each level's probabilities; else empty.
-    temperatures_ : dict of float
-        What the scores of each kept candidate are divided by to be logarithms of probabilities. With an ontology this
-        and `seen_views_` are in the models of the levels, and empty here.
-    exponents_ : dict of float
-        Exponent of each kept candidate's probabilities in their product.
-    product_share_ : float
-        Share of the product in the answer; the rest is the mean by weight. It is 0 without held-out labels, and grows
-        with their number.
-    pool_temperature_ : float
-        What the logarithms of the candidates' mean probability are divided by: averaged probabilities are
-        under-confident. With an ontology that of each level is in its model, and this is 1.
-    new_temperature_ : float
-        What the logarithms of the answer are divided by for new objects. Topics and neighbors are less sure of objects
-        that they were not fitted to, and hardly less right: some unlabeled objects were left out of a fit, and the
-        answer is as sure as it agrees with `memberships_`. 1 where none could be left out, or candidates need links.
-    accuracy_by_view_ : dict of float
-        Share of held-out labels that a candidate finds that looks at one view alone. With an ontology it is in the
-        models of the levels.
-    scaling_ : dict of str
-        How default candidates that are kept see each view: "tf-idf" (counts, weighted; "topics" may see them as they
-        are), "unit length" (it has weights already), "standard", "pareto" or "centered", as in `AutoClustering`.
+        Fitted pipelines of the candidates that were kept:
+        ``estimators_[name].predict(X.select(*seen_views_[name]))``. With an ontology, an `AutoClassifier` for each
+        level, whose classes are positions in `classes_`.
     seen_views_ : dict of lists
-        Names of the views that each kept candidate looks at.
+        Names of the views that each kept candidate uses.
     accuracy_ : float
-        Share of held-out labels that the combination finds, which is calibrated and weighed without them (nested
-        cross-validation). A label that is the only one of its class cannot be held out, and counts as not found; where
-        more than a tenth of the labels are such, the accuracy is not known (NaN).
+        Accuracy on held-out labels, estimated by nested cross-validation. A label that is the only one of its class
+        cannot be held out and counts as wrong; NaN if more than a tenth of the labels are such.
     accuracy_interval_ : tuple of two floats
-        Where the accuracy is, at 95 % (Wilson's interval for the held-out labels). Labels that cannot be held out are
-        none found at its lower end and all at its upper one: with one label per class these are 0 and 1.
+        95 % interval of the accuracy (Wilson). Labels that cannot be held out count as wrong at its lower end and as
+        right at its upper end.
+    accuracy_by_view_ : dict of float
+        Accuracy on held-out labels of the candidates that use one view alone.
     calibration_error_ : float
-        Expected calibration error of the same probabilities (`expected_calibration_error`). NaN of fewer than 30
-        held-out labels, which say hardly anything of it, and where the accuracy is not known.
+        Expected calibration error on held-out labels; NaN if fewer than 30 were held out.
     n_held_out_ : int
         Number of labels that were held out once.
+    temperatures_ : dict of float
+        Divisors of the scores of each kept candidate, which calibrate it.
+    exponents_ : dict of float
+        Exponents of the candidates' probabilities in their product.
+    product_share_ : float
+        Share of the product of probabilities in the answer; the rest is their weighted mean. It grows with the number
+        of held-out labels.
+    pool_temperature_ : float
+        Divisor of the logarithms of the mean probabilities: averaged probabilities are under-confident.
+    new_temperature_ : float
+        Divisor of the logarithms of probabilities of new objects, of which topics and neighbors are less certain than
+        of objects of the fit. It is tuned on unlabeled objects that were left out of a fit.
+    level_weights_ : dict of float
+        With an ontology, the exponent of each level's probabilities; else empty.
+    scaling_ : dict of str
+        How each view is scaled, as in `AutoClustering`.
     links_ : dict or None
-        The view of links, if there is one, and whether they join similar objects: "view", "n_links", "alike_by_view",
-        "together_by_view", "join" and "why", as in `AutoClustering`; and "used", whether a candidate that is kept
-        smooths features over them. With an ontology it is that of the lowest labels.
+        The view of links and whether linked objects are similar, as in `AutoClustering`.
     class_prior_ : ndarray (n_classes,)
-        Share of each class among the labels: the answer for an object without any view, and for a new one whose rows of
-        sparse views are all empty. With an ontology, of the lowest labels with examples, and the answer is that of the
-        levels.
+        Share of each class among the labels: the prediction for an object without features.
     class_means_ : dict of ndarray (n_classes, n_features of the view)
-        Mean of each feature over the objects of a class: what the classes are about. Rows are brought to sum one first,
-        but for those of measurements.
+        Mean of each feature over the objects of a class; rows of counts are divided by their sums first.
     class_frequencies_ : dict of ndarray (n_classes, n_features of the view)
         Share of a class's objects that have the feature.
     column_moments_ : dict of ndarray (2, n_features of the view)
@@ -187,8 +170,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 
     Notes
     -----
-    Weights and temperatures come from labels that were held out. There are few of them where labels are few, so the
-    weights then stay near those that did well on other data.
+    With one label per class no label can be held out: weights are then those that suited other data. With few labels
+    the weights stay near these.
 
     Examples
     --------
@@ -200,24 +183,16 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     >>> model = AutoClassifier(random_state=0).fit(data.views, y)
     >>> bool(np.mean(model.transduction_[15:] == data.target[15:]) > 0.9)
     True
-    >>> round(sum(model.candidates_["weight"]), 2)
-    1.0
 
-    Under an ontology labels of any level are learned from, and predicted where the lowest is uncertain:
+    With an ontology, labels of any level are learned from and predicted:
 
     >>> from coview import Ontology
     >>> tree = Ontology.from_tree({"animal": ["cat", "dog"], "oak": []})
     >>> known = np.array(["cat", "dog", "oak", None])[y]
     >>> known[np.isin(known, ["cat", "dog"]) & (np.arange(120) < 6)] = "animal"
     >>> model = AutoClassifier(ontology=tree, random_state=0).fit(data.views, known)
-    >>> model.predict(data.views[20:24]).tolist(), model.predict_labels(data.views[20:22]).astype(int).tolist()
-    (['cat', 'oak', 'oak', 'dog'], [[1, 1, 0, 0], [0, 0, 0, 1]])
-    >>> P = dict(zip(model.classes_, model.predict_proba(data.views).T))
-    >>> bool(np.allclose(P["animal"], P["cat"] + P["dog"]))
-    True
-    >>> careful = model.set_params(confidence=0.95).predict(data.views)
-    >>> set(careful) <= {"cat", "dog", "oak", "animal", None}
-    True
+    >>> model.predict(data.views[20:24]).tolist()
+    ['cat', 'oak', 'oak', 'dog']
     """
 
     _models_counts = False  # candidates that model counts are proposed for counts only

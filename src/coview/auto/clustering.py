@@ -1,17 +1,15 @@
-"""The clustering to trust where nobody knows which method suits the data: votes over graphs at several scales.
+"""Clustering without a choice of method: votes over neighbor graphs at several scales.
 
-Views are made comparable (counts weighed, measurements scaled); where links join alike objects, views smoothed over
-them stand beside the others (`links.py`); views in which there is nothing are left out (`clustering/relations.py`).
-Then many clusterings of the views' graphs vote (`votes.py`), and the number of clusters, where none is given, is the
-one that tells most that comes back (`number.py`).
+Views are scaled; where linked objects are similar, views smoothed over the links are added (`links.py`); views without
+structure are left out (`clustering/relations.py`). Clusterings of the views' graphs vote (`votes.py`), and the number
+of clusters, if none is given, is chosen by resampling (`number.py`).
 
-Two ideas of what a view is worth vote, each with half of the clusterings. In the one every view counts alike. In the
-other every token does, as in the likelihood of topic models: views of counts stand side by side with rows as long as
-they are, so that a title weighs less than its text. Without the second, a weak view of few words counts as much as a
-strong one of many.
+Half of the clusterings count every view equally. The other half count every token equally, as the likelihood of topic
+models does: views of counts are concatenated with rows of their original length, so that a title weighs less than its
+text. Without the second half, a weak view of few words would count as much as a strong one of many.
 
-Graphs of neighbors compare every object with every other. Of more than `MOST_OBJECTS`, or of as many as there is time
-for, a sample is clustered, and all others go where their neighbors in it are, as new objects do.
+Neighbor graphs compare all pairs of objects. Of more than `MOST_OBJECTS`, or of more than there is time for, a sample
+is clustered, and all others are placed by their neighbors in it, as new objects are.
 """
 
 from __future__ import annotations
@@ -69,7 +67,9 @@ def _check_voters(checker: rules.Checker, value: Any, where: str) -> None:
 
 @shared_parameters
 class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MultiViewEstimator):
-    """Clusters that many clusterings, of graphs at several scales, vote for: a default that needs no choice of method.
+    """Cluster objects by votes over spectral clusterings of neighbor graphs at several scales.
+
+    A default that needs no choice of method, of scaling or of the number of clusters.
 
     Parameters
     ----------
@@ -77,66 +77,61 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         Number of clusters. None chooses it, from 2 to 100: the number whose clusters are most informative and are still
         found in resampled data (`n_clusters_evidence_`). A warning says where no number is.
     links : str, False or None, default=None
-        A view of links among the objects, which the other views are smoothed over; the smoothed ones stand beside them.
-        Its columns are the objects: named by their ids, or in the order of the rows. None looks for such a view, and
-        smooths where its links join alike objects (`links_`). Where you name the view, it smooths in any case. False
-        takes links as features and nothing else.
+        View of links among the objects, whose columns are the objects: named by their ids, or in the order of the rows.
+        Features smoothed over it are added to the views. None finds such a view, and uses it if linked objects are
+        similar (`links_`); a name uses it in any case; False takes links as features.
     time_budget : float or None, default=None
-        Seconds that `fit` may take. Where they do not suffice for all objects, a sample is clustered, as large as there
-        is time for, and the others go where their neighbors in it are.
+        Seconds that `fit` may take. Where they are too few for all objects, a sample is clustered, as large as there is
+        time for, and the others are placed by their neighbors in it.
     engine : str or engine, default="auto"
-        Where neighbors and eigenvectors are looked for: "auto", "cpu", "cuda", "dask", "reference" or an engine object;
-        "auto" is the processor, and of dask collections their cluster.
+        Where neighbors and eigenvectors are computed: "auto", "cpu", "cuda", "dask", "reference" or an engine object.
+        "auto" is the processor, or the cluster of dask collections.
     <shared: random_state>
     verbose : int or None, default=None
-        1 writes to standard error what was found and how long it took; 0 nothing. None shows where the fit stands in
-        notebooks and on the command line, once it takes more than a moment.
+        1 writes the steps and their seconds to standard error; 0 nothing. None shows progress in notebooks and on the
+        command line, once a fit takes more than a moment.
 
     Attributes
     ----------
     labels_ : ndarray (n_objects,)
         Cluster of each training object, the one with most votes.
     memberships_ : ndarray (n_objects, n_clusters)
-        Shares of the votes for each cluster: how sure the cluster of an object is, but no probabilities. Rows sum to
-        one.
+        Shares of the votes for each cluster. They say how certain the cluster of an object is, but are no
+        probabilities.
     cluster_votes_ : ndarray (n_clusters,)
-        Mean share of the votes that the objects of a cluster give it: how sure the cluster is.
+        Mean share of the votes that the objects of a cluster give it.
     n_clusters_ : int
         Number of clusters, given or chosen.
     n_clusters_evidence_ : dict of lists
         A table with one row for each number that was tried: "n_clusters", "stability" (adjusted mutual information of
-        the clusters of one half of the objects with where the other half places them) and "information" (nats of the
-        clusters that come back, less those that do not). Empty where the number was given.
+        the clusters of one half of the objects with those that the other half predicts) and "information" (in nats: of
+        the clusters that are found again, less of those that are not). Empty if the number was given.
     voters_ : list of estimators
-        What clusters the objects, as `preparation_` makes them, by graphs of neighbors: one that counts every view
-        alike, and where views of many counts stand beside other views, one that counts every token alike.
+        The graphs that vote: one in which every view counts equally, and, if views of many counts are beside others,
+        one in which every token does.
     sample_ : ndarray of int
-        Positions of the objects that were clustered, all of them for the most part; the others, and new objects, are
-        placed by their neighbors among these.
+        Positions of the objects that were clustered, usually all; others and new objects are placed by their neighbors
+        among these.
     preparation_ : list
-        Fitted transformers that make the views comparable.
+        Fitted transformers that scale the views.
     token_weights_ : list
         Fitted transformers that weigh the tokens.
     scaling_ : dict of str
-        How they do that, by view: "tf-idf" (counts, weighted), "unit length" (they have weights already), "standard"
-        (numbers, each column divided by its standard deviation), "pareto" (amounts, by the root of it) or "centered"
-        (vectors, all columns by one number), as `ScaledViews` chooses.
+        How each view is scaled: "tf-idf" (counts), "unit length" (weighted counts), "standard" (measurements, each
+        column by its standard deviation), "pareto" (amounts, by its root) or "centered" (vectors, all columns by one
+        number), as `ScaledViews` chooses.
     links_ : dict or None
-        The view of links, if there is one, and whether they join alike objects: "view", "n_links", "alike_by_view"
-        (share of linked pairs that are more alike in another view than 95 % of pairs joined at random),
-        "together_by_view" (share of links within a cluster of that view, less the share by chance), "join", "why", and
-        "used": whether features are smoothed over them.
+        The view of links and whether linked objects are similar: "view", "n_links", "alike_by_view" (share of linked
+        pairs that are more similar in another view than 95 % of random pairs), "together_by_view" (share of links
+        within a cluster of that view, less the share by chance), "join", "why" and "used".
     view_relations_ : dict of lists
-        A table with one row per view, whether it belongs to the others: "view", "verdict" and "weight" (how much the
-        view counts). The verdict is "shares" (it belongs to the others), "alone" (structure of its own, and nothing
-        shared: a warning asks whether its rows are in the order of the others), "noise" (neither: half of its columns
-        says nothing of the other half, or there are no halves; where another view has structure, it counts little or
-        nothing) or "unknown" (nothing shared, and why cannot be told: few objects, or no other view with structure).
+        A table with one row per view: "view", "verdict" and "weight". The verdict is "shares" (structure in common with
+        other views), "alone" (structure, but none in common: a warning asks whether the rows are in the same order),
+        "noise" (one half of its columns does not predict the other) or "unknown" (too little data to say).
     cluster_means_ : dict of ndarray (n_clusters, n_features of the view)
-        Mean of each feature over the objects of a cluster: what the clusters are about. Rows are brought to sum
-        one first, but for those of measurements.
+        Mean of each feature over the objects of a cluster; rows of counts are divided by their sums first.
     cluster_frequencies_ : dict of ndarray (n_clusters, n_features of the view)
-        Share of a cluster's objects that have the feature, of all its objects: features that many have name it.
+        Share of a cluster's objects that have the feature.
     column_moments_ : dict of ndarray (2, n_features of the view)
         Mean and standard deviation of each column of measurements.
     <shared: fitted views>
@@ -147,12 +142,12 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
 
     Examples
     --------
-    >>> from coview import AutoClustering, inspect
+    >>> from coview import AutoClustering
     >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
-    >>> model = AutoClustering(3, random_state=0).fit(X)
-    >>> model.memberships_.shape, model.cluster_votes_.round(2).tolist()
-    ((60, 3), [1.0, 1.0, 1.0])
+    >>> model = AutoClustering(random_state=0).fit(X)
+    >>> model.n_clusters_, model.cluster_votes_.round(2).tolist()
+    (3, [1.0, 1.0, 1.0])
     """
 
     labels_: np.ndarray
