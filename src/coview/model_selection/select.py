@@ -29,7 +29,7 @@ from coview.model_selection.jobs import JobOutcome, run_jobs, show_jobs
 from coview.model_selection.methods import set_seed
 from coview.model_selection.scores import cluster_labels
 from coview.model_selection.splits import draw_subsamples
-from coview.model_selection.table import ResultTable
+from coview.model_selection.table import RowTable
 from coview.utils.progress import is_shown
 from coview.validation import base_seed, check_count
 from coview.views.arrays import split_counts
@@ -125,7 +125,7 @@ def select_clusters(
     return ClusterChoice(rows, criteria, numbers[best], reason, model.set_params(**{size: numbers[best]}))
 
 
-class ClusterChoice(ResultTable):
+class ClusterChoice(RowTable):
     """Result of `select_clusters`.
 
     Attributes

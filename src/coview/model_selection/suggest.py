@@ -24,7 +24,7 @@ from sklearn.preprocessing import normalize
 from coview.auto.preparation import preparation, prepared
 from coview.exceptions import ParameterError
 from coview.inspection import inspect
-from coview.model_selection.table import ResultTable
+from coview.model_selection.table import RowTable
 from coview.utils.messages import quantity
 from coview.utils.sampling import sample_positions
 from coview.utils.warn import unwarned
@@ -129,7 +129,7 @@ def suggest_labels(model: Any, X: Any, n: int = 10, *, y: Any = None, random_sta
     return LabelSuggestions(rows, **facts)
 
 
-class LabelSuggestions(ResultTable):
+class LabelSuggestions(RowTable):
     """Result of `suggest_labels`: one row per object, the most helpful first.
 
     Attributes

@@ -18,7 +18,7 @@ from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import to_jsonable
 from coview.utils.tables import format_html_table, format_text_table
 
-__all__ = ["Comparison", "ResultTable"]
+__all__ = ["Comparison", "RowTable"]
 
 NOTES = {
     "classification": "Means over the same folds for all methods, ± standard deviation.",
@@ -31,7 +31,7 @@ UNFINISHED = ("over budget", "stopped")
 COLORS = {"method": "#3b6fb6", "baseline": "#9aa0a6", "links": "#3a8f5c", "given": "#d9822b"}
 
 
-class ResultTable:
+class RowTable:
     """Rows of figures that can be printed, written down, and read as a frame."""
 
     rows: list[dict[str, Any]]
@@ -89,7 +89,7 @@ class ResultTable:
         return ""
 
 
-class Comparison(ResultTable):
+class Comparison(RowTable):
     """Result of `compare`: one row per method, best first.
 
     Attributes
