@@ -382,20 +382,20 @@ class Inspection:
     def _fitted_on(self) -> str:
         assert self.training.codes is not None
         sizes, objects = self.group_sizes, f"fitted on {quantity(len(self.training.codes), 'object')}"
-        if sizes is None:
+        if not sizes:
             return objects
         most = sorted(zip(self.groups, sizes), key=lambda each: -each[1])[:_SHOWN_GROUPS]
         more = ", ..." if len(self.groups) > _SHOWN_GROUPS else ""
         return f"{objects} ({', '.join(f'{printable(key)}: {size:,}' for key, size in most)}{more})"
 
     @property
-    def group_sizes(self) -> list[int] | None:
-        """Number of training objects of each group, by their largest membership; None where they are not kept."""
+    def group_sizes(self) -> list[int]:
+        """Number of training objects of each group, by their largest membership; empty where they are not kept."""
         codes, memberships = self.training.codes, self.training.memberships
         if codes is None and isinstance(memberships, np.ndarray) and memberships.ndim == 2:
             codes = memberships.argmax(axis=1)
         if not isinstance(codes, np.ndarray) or self.kind not in ("topic", "cluster", "class") or not self.groups:
-            return None
+            return []
         return np.bincount(codes[codes >= 0], minlength=len(self.groups)).tolist()
 
     @property

@@ -55,7 +55,7 @@ from coview.validation import check_count, encode_labels, is_gap, minus_one_is_u
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["STAGES", "Objects", "Summary", "read", "summarize"]
+__all__ = ["STAGES", "ReadObjects", "Summary", "read", "summarize"]
 
 MOST_OBJECTS, MOST_NONZEROS = 5_000, 500_000  # read for the measures; of more a sample
 VIEW_OBJECTS, VIEW_NONZEROS = 3_000, 300_000  # of these, on the map, and read from each view alone and without each
@@ -88,7 +88,7 @@ STAGES: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Objects:
+class ReadObjects:
     """Objects, their labels as codes, and what a model says of them.
 
     Attributes
@@ -136,7 +136,7 @@ class Summary:
     ----------
     inspection : Inspection
         The model.
-    objects : Objects
+    objects : ReadObjects
         The objects.
     truth : ndarray, optional
         True values of all objects, of a regressor.
@@ -147,7 +147,7 @@ class Summary:
     def __init__(
         self,
         inspection: Inspection,
-        objects: Objects,
+        objects: ReadObjects,
         truth: np.ndarray | None = None,
         y_fit: Any = None,
         held_out: bool | str = "auto",
@@ -328,13 +328,15 @@ def summarize(
 # -- objects
 
 
-def read(inspection: Inspection, X: Any, y: Any, max_objects: int | None, reading: Reading | None = None) -> Objects:
+def read(
+    inspection: Inspection, X: Any, y: Any, max_objects: int | None, reading: Reading | None = None
+) -> ReadObjects:
     """Return the objects that a report is on, at most so many of them, and what the model says of them."""
     if X is None:
         reading = inspection.training_reading()
         n = next((len(part) for part in (reading.codes, reading.memberships) if part is not None), inspection.n_objects)
         rows = np.arange(n or 0)
-        return Objects(reading, rows, n, None, inspection.training.ids, None, *_labels(inspection, y, n, rows))
+        return ReadObjects(reading, rows, n, None, inspection.training.ids, None, *_labels(inspection, y, n, rows))
     most = MOST_OBJECTS if max_objects is None else check_count("max_objects", max_objects)
     raw = None if isinstance(X, (Views, LazyViews)) else _as_raw_table(inspection, X)
     if isinstance(X, LazyViews):  # no more is read from disk than is needed
@@ -356,7 +358,7 @@ def read(inspection: Inspection, X: Any, y: Any, max_objects: int | None, readin
         reading = kept.take(rows)
     ids = rows if views.ids is None else np.asarray(views.ids)
     texts = _texts(inspection, X, rows)
-    return Objects(reading, rows, n, views, ids, texts, labels, codes, classes, kept is not None)
+    return ReadObjects(reading, rows, n, views, ids, texts, labels, codes, classes, kept is not None)
 
 
 def _as_raw_table(inspection: Inspection, X: Any) -> Table | None:
@@ -418,7 +420,7 @@ def _names(inspection: Inspection, views: Views | None) -> dict[str, list[str]]:
 # -- sections on data and groups
 
 
-def _describe_data(inspection: Inspection, objects: Objects) -> dict[str, Any]:
+def _describe_data(inspection: Inspection, objects: ReadObjects) -> dict[str, Any]:
     """One row for each view, from the data given or from what the model remembers."""
     views, unused = objects.views, list(inspection.unused_views)
     taken: dict[str, dict[str, Any]] = {
@@ -456,7 +458,7 @@ def _describe_view(name: str, matrix: Any, present: np.ndarray) -> dict[str, Any
     }
 
 
-def _describe_groups(inspection: Inspection, objects: Objects, called: Mapping[str, str]) -> dict[str, Any] | None:
+def _describe_groups(inspection: Inspection, objects: ReadObjects, called: Mapping[str, str]) -> dict[str, Any] | None:
     """Size, most common label and features of each group; of components the features at either end."""
     if inspection.kind == "value" or not inspection.groups:
         return None
@@ -516,7 +518,7 @@ def _describe_briefly(
     return list(dict.fromkeys(said))[:MOST_BRIEF]
 
 
-def _moved_since_the_fit(inspection: Inspection, objects: Objects) -> int | None:
+def _moved_since_the_fit(inspection: Inspection, objects: ReadObjects) -> int | None:
     """How many objects of the fit are in another group here than at its end; None unless ids say they are the same.
 
     A fit ends with memberships that moved along with the topics; `predict` finds them anew from the final ones.
@@ -548,7 +550,7 @@ def _component_ends(
     return items
 
 
-def _most_common_label(objects: Objects, group: int) -> dict[str, Any] | None:
+def _most_common_label(objects: ReadObjects, group: int) -> dict[str, Any] | None:
     if objects.codes is None or objects.classes is None:
         return None
     members = objects.codes[(objects.reading.codes == group) & (objects.codes >= 0)]
@@ -575,7 +577,7 @@ def _describe_topics(inspection: Inspection) -> dict[str, Any] | None:
     return section
 
 
-def _describe_outliers(inspection: Inspection, objects: Objects) -> dict[str, Any] | None:
+def _describe_outliers(inspection: Inspection, objects: ReadObjects) -> dict[str, Any] | None:
     """Objects that no group explains, of a model that has a likelihood; none where chance alone gives as many."""
     views = objects.views
     if views is None or not inspection.likelihoods or len(views) < FEWEST_JUDGED:
@@ -601,7 +603,7 @@ def _describe_outliers(inspection: Inspection, objects: Objects) -> dict[str, An
     return {"objects": things, "count": len(found["row"]), "judged": judged, "about": found.about}
 
 
-def _describe_quality(inspection: Inspection, objects: Objects) -> dict[str, Any] | None:
+def _describe_quality(inspection: Inspection, objects: ReadObjects) -> dict[str, Any] | None:
     """Coherence and diversity of the groups by view; of many groups the most and the least coherent ones."""
     if objects.views is None:
         return None
@@ -629,7 +631,7 @@ def _describe_quality(inspection: Inspection, objects: Objects) -> dict[str, Any
     }
 
 
-def _describe_hierarchy(inspection: Inspection, objects: Objects) -> dict[str, Any] | None:
+def _describe_hierarchy(inspection: Inspection, objects: ReadObjects) -> dict[str, Any] | None:
     """The groups as a tree from the root down; of many groups, parts of the tree.
 
     None where there are too few groups, or no features to compare them by.
@@ -653,7 +655,7 @@ def _describe_hierarchy(inspection: Inspection, objects: Objects) -> dict[str, A
     return {"noun": inspection.kind, "count": n, "shown": min(n, MOST_GROUPS), "lines": lines}
 
 
-def _check_stability(inspection: Inspection, objects: Objects) -> None:
+def _check_stability(inspection: Inspection, objects: ReadObjects) -> None:
     """Refuse to measure stability where there is nothing to fit again, or nothing to find again."""
     if inspection.kind not in ("cluster", "topic") or inspection.retriever is not None:
         raise ViewsError(
@@ -690,7 +692,7 @@ def _with_stability(inspection: Inspection, X: Any, quality: dict[str, Any] | No
     }
 
 
-def _describe_prevalence(inspection: Inspection, objects: Objects, name: str, values: Any) -> dict[str, Any]:
+def _describe_prevalence(inspection: Inspection, objects: ReadObjects, name: str, values: Any) -> dict[str, Any]:
     """How prevalent each group is by the values of a column."""
     memberships = objects.reading.memberships
     assert memberships is not None
@@ -733,7 +735,7 @@ def _describe_variance(inspection: Inspection) -> dict[str, Any] | None:
 
 def _describe_contributions(
     inspection: Inspection,
-    objects: Objects,
+    objects: ReadObjects,
     readings: ViewReadings,
     rows: np.ndarray,
     held: Holdout | str | None,
@@ -755,7 +757,7 @@ def _describe_contributions(
 
 
 def _describe_map(
-    inspection: Inspection, objects: Objects, rows: np.ndarray, reading: Reading, positions: np.ndarray, method: str
+    inspection: Inspection, objects: ReadObjects, rows: np.ndarray, reading: Reading, positions: np.ndarray, method: str
 ) -> dict[str, Any]:
     low, high = positions.min(axis=0), positions.max(axis=0)
     scaled = np.round((positions - low) / np.where(high > low, high - low, 1), 4)
@@ -792,7 +794,7 @@ def _by_size(names: list[str], codes: np.ndarray, some: np.ndarray) -> tuple[lis
 
 
 def _describe_examples(
-    inspection: Inspection, objects: Objects, readings: ViewReadings, rows: np.ndarray
+    inspection: Inspection, objects: ReadObjects, readings: ViewReadings, rows: np.ndarray
 ) -> dict[str, Any] | None:
     """Most typical objects of each group, of all; most disputed ones, of those that were read by view."""
     views, reading, n_groups = objects.views, objects.reading, len(inspection.groups)
@@ -875,7 +877,7 @@ def _measurements(inspection: Inspection, views: Views) -> list[tuple[str, np.nd
 # -- searches
 
 
-def _describe_search(inspection: Inspection, objects: Objects) -> dict[str, Any] | None:
+def _describe_search(inspection: Inspection, objects: ReadObjects) -> dict[str, Any] | None:
     """How often one view of an object finds another of its views."""
     retriever, views = inspection.retriever, objects.views
     if retriever is None:
