@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 
 from coview.engines.protocol import floating_type
 from coview.exceptions import ViewsError
-from coview.inspection import Inspection, describe
+from coview.inspection import Inspection, describe_estimator
 from coview.inspection.known import note_views, warns_of_unknown
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin, find_own_method, is_own_work
@@ -112,7 +112,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`; families override it, mostly by `dataclasses.replace` of what is found here."""
-        return describe(self, self._view_inputs())
+        return describe_estimator(self, self._view_inputs())
 
     def _keeping(self, groups: np.ndarray) -> Any:
         """Return a shallow copy with some of the groups only, given by position."""

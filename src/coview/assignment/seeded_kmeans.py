@@ -32,7 +32,7 @@ from coview.engines.checkpoint import Checkpoint
 from coview.engines.loop import NO_DEADLINE, START_SHARE, Deadline, Iteration, LoopMixin, Options, run, with_callbacks
 from coview.engines.protocol import Block, Engine, Holder, Tree, floating_type
 from coview.exceptions import ParameterError
-from coview.inspection import SHARPNESS, Features, Inspection, Training, describe, one_hot, shares_of
+from coview.inspection import SHARPNESS, Features, Inspection, Training, describe_estimator, one_hot, shares_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, TRUTH, instance, number, one_of, one_or_by_view
@@ -443,7 +443,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: classes by their centers; under an ontology memberships are those of its leaves."""
-        inspection = describe(self, self._view_inputs())
+        inspection = describe_estimator(self, self._view_inputs())
         codes = inspection.codes(self.transduction_)
         by_view = {view: shares_of(self.label_sets_[:, v]) for v, view in enumerate(self.view_names_)}
         return replace(

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from coview.classification.wrapper import SingleViewWrapper, in_type_of
-from coview.inspection import Features, Inspection, describe
+from coview.inspection import Features, Inspection, describe_estimator
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import fitting
@@ -116,7 +116,7 @@ class ConcatenatedViews(SingleViewWrapper):
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: groups are those of the estimator inside, its features cut by view."""
-        inner, ends = describe(self.estimator_, {}), np.cumsum([0, *self.n_features_by_view_.values()])
+        inner, ends = describe_estimator(self.estimator_, {}), np.cumsum([0, *self.n_features_by_view_.values()])
 
         def features(view: str) -> Features | None:
             whole = inner.described_features(PLAIN)

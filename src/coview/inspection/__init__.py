@@ -21,7 +21,7 @@ Displays, reports and the explorer are made of these.
 
 from __future__ import annotations
 
-from coview.inspection.adapters import conventional_weights, describe, inspect
+from coview.inspection.adapters import conventional_weights, describe_estimator, inspect
 from coview.inspection.contract import (
     KINDS,
     NAMED_BY_FEATURES,
@@ -47,7 +47,7 @@ __all__ = [
     "Training",
     "both_sides",
     "conventional_weights",
-    "describe",
+    "describe_estimator",
     "inspect",
     "near_centers",
     "numbered",

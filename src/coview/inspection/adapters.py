@@ -25,7 +25,7 @@ from coview.utils.messages import short
 from coview.views.inputs import ViewInput
 from coview.views.views import PLAIN
 
-__all__ = ["conventional_weights", "describe", "inspect", "unused_views"]
+__all__ = ["conventional_weights", "describe_estimator", "inspect", "unused_views"]
 
 
 def inspect(model: Any) -> Inspection:
@@ -59,7 +59,9 @@ def inspect(model: Any) -> Inspection:
             f"A fitted estimator is needed, got {short(model)}. Example: inspect(PLSA(10).fit(X))."
         ) from error
     *before, estimator = _steps_of(model)
-    inspection = estimator._inspect() if answers(estimator) else describe(estimator, _views_taken(estimator, before))
+    inspection = (
+        estimator._inspect() if answers(estimator) else describe_estimator(estimator, _views_taken(estimator, before))
+    )
     front = before.pop(0) if before and makes_views(before[0]) else None
     unused = unused_views(estimator)
     sweeps = getattr(estimator, "n_iter_", None) if inspection.history or not inspection.candidates else None
@@ -126,7 +128,7 @@ def makes_views(step: Any) -> bool:
     return hasattr(step, "view_inputs") or hasattr(step, "build_analyzer")
 
 
-def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
+def describe_estimator(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
     """Describe an estimator by scikit-learn's conventions: `classes_`, `predict_proba`, `labels_`, `transform`, ...
 
     Parameters
@@ -139,7 +141,7 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
     Examples
     --------
     >>> from sklearn.cluster import KMeans
-    >>> inspection = describe(KMeans(2, random_state=0).fit([[0.0], [0.1], [5.0]]), {})
+    >>> inspection = describe_estimator(KMeans(2, random_state=0).fit([[0.0], [0.1], [5.0]]), {})
     >>> inspection.kind, inspection.groups, inspection.features("x").ravel().round(2).tolist()
     ('cluster', ['0', '1'], [0.05, 5.0])
     """
@@ -187,7 +189,8 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
         if not views and embed is not None and hasattr(estimator, "cluster_centers_"):  # distances from the centers
             common["_memberships"] = lambda X: near_centers(estimator.transform(X))
             common["_keeping"] = lambda groups: replace(
-                describe(estimator, views), _memberships=lambda X: near_centers(estimator.transform(X)[:, groups])
+                describe_estimator(estimator, views),
+                _memberships=lambda X: near_centers(estimator.transform(X)[:, groups]),
             )
         common |= {"training": training, "_predict": predict, "_embed": embed}
         return Inspection(estimator, "cluster", **numbered(count), **common)

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from coview.classification.naive_bayes import average_posteriors, compute_class_probabilities
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
-from coview.inspection import Features, Inspection, conventional_weights, describe
+from coview.inspection import Features, Inspection, conventional_weights, describe_estimator
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import short
@@ -156,7 +156,7 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
             return Features(kept.weights @ self.projections_[view].T, False, "coefficient")
 
         return replace(
-            describe(self, self._view_inputs()),
+            describe_estimator(self, self._view_inputs()),
             history={"correlations": self.correlations_},
             projections=dict(self.projections_),
             _features=features,
