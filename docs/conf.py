@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import Any
+
+import typer
+
+from coview.cli.main import app as command_line
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 # the gallery runs in this process, whose figures nobody looks at
@@ -26,7 +32,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 
-exclude_patterns = ["_build", "_templates", "**/GALLERY_HEADER.rst"]
+exclude_patterns = ["_build", "_templates", "**/GALLERY_HEADER.rst", "generated/commands.md"]
 templates_path = ["_templates"]
 default_role = "py:obj"  # as in the docstrings: `PLSA` is a name of the library
 nitpicky = False
@@ -88,6 +94,28 @@ def _skip_foreign(app: Any, what: str, name: str, obj: Any, skip: bool, options:
     return None
 
 
+def _commands_page() -> Iterator[str]:
+    """What `--help` says of each command, in Markdown."""
+    commands: dict[str, Any] = typer.main.get_command(command_line).commands  # type: ignore[attr-defined]
+    for name, command in commands.items():
+        yield f"### coview {name}\n\n{command.help}\n"
+        yield f"```text\n$ {command.epilog.removeprefix('Example: ')}\n```\n"
+        yield "| | |\n|---|---|"
+        for each in command.params:
+            words = [each.name.upper()] if each.param_type_name == "argument" else [*each.opts, *each.secondary_opts]
+            meaning = each.help.translate({ord(sign): f"\\{sign}" for sign in "|<*"})
+            shown = isinstance(each.default, int | float | str | Path) and not isinstance(each.default, bool)
+            yield f"| `{'`, `'.join(words)}` | {meaning}{f' Default: {each.default}.' * shown} |"
+        yield ""
+
+
+def _write_commands(app: Any) -> None:
+    page = Path(app.srcdir) / "generated" / "commands.md"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text("\n".join(_commands_page()), encoding="utf-8")
+
+
 def setup(app: Any) -> None:
     """Connect the hooks."""
+    app.connect("builder-inited", _write_commands)
     app.connect("autodoc-skip-member", _skip_foreign)

@@ -36,16 +36,16 @@ START = """Multi-view learning: several feature sets per object.
 [bold]Start with your own table[/bold]: cluster its rows, write a report, browse the result.
 
 \b
-  coview fit auto pages.csv
-  coview report pages.coview pages.csv -o report.html
-  coview explore pages.coview pages.csv
+  coview fit auto tickets.csv
+  coview report tickets.coview tickets.csv -o report.html
+  coview explore tickets.coview tickets.csv
 
 If a column holds classes for some of the rows, fill in the others.
 
 \b
-  coview fit auto pages.csv --labels kind -o kinds.coview
-  coview predict kinds.coview pages.csv -o kinds.csv
-  coview label kinds.coview pages.csv -o labels.csv
+  coview fit auto tickets.csv --labels product -o products.coview
+  coview predict products.coview tickets.csv -o products.csv
+  coview label products.coview tickets.csv -o labels.csv
 """
 
 app = typer.Typer(
@@ -59,17 +59,17 @@ app = typer.Typer(
 _Refused: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 
 EXAMPLES: dict[Any, str] = {
-    fit: "coview fit MultiViewPLSA folder --clusters 7 --out model.coview",
-    predict: "coview predict model.coview --view words=words.npz --out clusters.csv",
-    report: "coview report model.coview folder --labels y.csv --out report.html",
-    explore: "coview explore model.coview folder",
-    serve: "coview serve model.coview --port 8000",
+    fit: "coview fit LinkPLSA tickets.csv --id id --text words=text --topics 6 -o topics.coview",
+    predict: "coview predict topics.coview tickets.csv --proba -o topics.csv",
+    report: "coview report topics.coview tickets.csv --by date -o report.html",
+    explore: "coview explore topics.coview tickets.csv",
+    serve: "coview serve topics.coview --port 8000",
     search: 'coview search "largest eigenvalues of a sparse matrix" -k 5',
-    compare: "coview compare pages.csv --labels kind",
-    edit: "coview edit model.coview --merge 3,7 --rename 2='steam engines' --noise 1 --out edited.coview",
-    label: "coview label kinds.coview pages.csv --count 20 --out labels.csv",
-    stream: "coview stream mail.jsonl --labels kind --every 500 --save mail.coview",
-    info: "coview info model.coview",
+    compare: "coview compare tickets.csv --labels product --share 0.1",
+    edit: "coview edit topics.coview --merge 0,5=payment --rename 1=battery -o edited.coview",
+    label: "coview label products.coview tickets.csv --count 20 -o labels.csv",
+    stream: "coview stream tickets.csv --text text=text --labels product --every 100 --save stream.coview",
+    info: "coview info topics.coview",
     demo: "coview demo --out coview-demo",
 }
 
