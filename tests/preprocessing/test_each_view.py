@@ -10,7 +10,7 @@ from sklearn.feature_selection import VarianceThreshold
 from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from coview import EachView, Views, load, save
+from coview import EachView, Views
 from coview.exceptions import ViewsError
 
 
@@ -53,13 +53,6 @@ def test_rows_that_lack_a_view_teach_nothing_and_stay_empty():
     assert not found["size"][:4].any() and np.array_equal(found.present, present)
     np.testing.assert_allclose(found["size"][4:], StandardScaler().fit_transform(size[4:]))
     assert model.transform(partial[:4])["size"].shape == (4, 3)
-
-
-def test_it_is_saved_with_its_transformers(tmp_path):
-    X = views()
-    model = EachView({"size": StandardScaler()}).fit(X)
-    save(model, tmp_path / "e.coview")
-    assert load(tmp_path / "e.coview").transform(X) == model.transform(X)
 
 
 def test_what_is_no_transformer_or_no_view_is_refused():

@@ -65,10 +65,6 @@ def test_many_rows_are_guessed_by_a_sample(monkeypatch):
     )
 
 
-def test_a_column_without_a_name_is_not_used():
-    assert guess_columns({"": list(range(20)), "body": BODY}).unused == {"": "its name is empty: give it one to use it"}
-
-
 def test_links_are_lists_of_ids():
     table = {
         "key": [f"p{i}" for i in range(20)],

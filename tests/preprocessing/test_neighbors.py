@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy import sparse
-from sklearn.base import clone
 
-from coview import load, save
 from coview.exceptions import ViewsError
 from coview.preprocessing.neighbors import NeighborViews
 from coview.views.views import Views
@@ -52,10 +50,15 @@ def formula(words, links, hops, restart=0.0, tol=0.0, self_weight=1.0):
 )
 def test_smoothing_is_the_dense_formula(seed, hops, as_sparse, restart):
     X = make(seed=seed, as_sparse=as_sparse)
-    found = NeighborViews(hops=hops, restart=restart).fit_transform(X)
+    model = NeighborViews(hops=hops, restart=restart)
+    found = model.fit_transform(X)
     assert found.names == ("words", "links", "words_near")
     expected = formula(dense(X["words"]), dense(X["links"]), hops, restart)
     assert_allclose(dense(found["words_near"]), expected, atol=1e-12)
+    assert_allclose(dense(model.transform(X[[4, 2]])["words_near"]), expected[[4, 2]], atol=1e-12)
+    assert NeighborViews(hops=hops, keep=False).fit_transform(X).names == ("words_near",)
+    again = model.fit_transform(make(seed=seed, dtype=np.float32))["words_near"]
+    assert sparse.issparse(again) and again.dtype == np.float32
 
 
 def test_an_object_may_weigh_more_beside_its_links():
@@ -84,7 +87,7 @@ def test_after_many_hops_with_restart_one_layer_is_as_good_as_all():
     assert_allclose(dense(last.transform(X)["words_near"]), dense(own), atol=1e-8)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 1000), st.sampled_from([0.0503, 0.3071, 0.9013]), st.sampled_from([0, 0.2]))
 def test_small_values_of_sparse_views_are_dropped_after_each_hop(seed, tol, restart):
     X = make(seed=seed)
@@ -94,26 +97,6 @@ def test_small_values_of_sparse_views_are_dropped_after_each_hop(seed, tol, rest
     assert found.nnz == np.count_nonzero(expected)
     assert_allclose(dense(found), expected, atol=1e-12)
     assert_allclose(dense(model.transform(X)["words_near"]), expected, atol=1e-12)
-
-
-def test_views_without_any_value_are_smoothed_too():
-    X = make(5).map({"words": lambda matrix: matrix * 0})
-    assert not dense(NeighborViews(tol=0.1).fit_transform(X)["words_near"]).any()
-
-
-@pytest.mark.parametrize("restart", [0.0, 0.2])
-@pytest.mark.parametrize("ids", [False, True])
-def test_fitted_objects_are_transformed_as_in_the_fit(ids, restart):
-    X = make(ids=ids)
-    model = NeighborViews(hops=3, restart=restart)
-    assert_allclose(dense(model.fit_transform(X)["words_near"]), dense(model.transform(X)["words_near"]), atol=1e-12)
-
-
-def test_a_row_does_not_depend_on_its_company_without_ids():
-    X = make()
-    model = NeighborViews().fit(X)
-    whole = dense(model.transform(X)["words_near"])
-    assert_allclose(dense(model.transform(X[[4, 2]])["words_near"]), whole[[4, 2]], atol=1e-12)
 
 
 @pytest.mark.parametrize("restart", [0.0, 0.2])
@@ -160,15 +143,6 @@ def test_ids_that_are_numbers_name_columns_like_text(as_text):
     )
 
 
-def test_frames_with_an_index_of_numbers_keep_their_links():
-    pd = pytest.importorskip("pandas", reason="pandas is not installed: its frames are not checked")
-    X, keys = make(8), np.arange(8)[::-1] + 3
-    words = pd.DataFrame(dense(X["words"]), index=keys)
-    links = pd.DataFrame(dense(X["links"]), index=keys, columns=keys)
-    found = NeighborViews().fit_transform(Views(words=words, links=links))
-    assert_allclose(dense(found["words_near"]), formula(dense(X["words"]), dense(X["links"]), 2), atol=1e-12)
-
-
 def test_names_that_match_no_object_are_refused():
     X = make(8, ids=True)
     strange = Views(dict(X.items()), ids=np.arange(8), feature_names={"links": X.ids})
@@ -190,57 +164,11 @@ def test_an_object_without_the_view_gets_it_from_its_neighbors():
     assert found["words_near"][0].any() and not found["words_near"][3].any()
 
 
-def test_two_hops_carry_presence_two_links_far():
-    words, links = np.zeros((3, 2)), np.zeros((3, 3))
-    words[2] = 1
-    links[0, 1] = links[1, 0] = links[1, 2] = links[2, 1] = 1
-    X = Views(words=words, links=links, present={"words": [False, False, True], "links": [True] * 3})
-    for hops, expected in ((1, [False, True, True]), (2, [True, True, True])):
-        assert NeighborViews(hops=hops).fit_transform(X).present[:, 2].tolist() == expected
-
-
-def test_sparse_stays_sparse_and_float32_stays_float32():
-    found = NeighborViews(restart=0.1).fit_transform(make(dtype=np.float32))["words_near"]
-    assert sparse.issparse(found) and found.dtype == np.float32
-
-
-def test_only_the_smoothed_views_may_be_kept():
-    X = make()
-    assert NeighborViews(keep=False).fit_transform(X).names == ("words_near",)
-
-
-def test_feature_names_and_ids_come_along():
-    X = make(4, ids=True)
-    named = Views(dict(X.items()), ids=X.ids, feature_names={**X.feature_names, "words": list("abcdef")})
-    found = NeighborViews().fit_transform(named)
-    assert_array_equal(found.feature_names["words_near"], list("abcdef"))
-    assert_array_equal(found.ids, X.ids)
-
-
-def test_inputs_are_left_alone():
-    X = make()
-    kept = {name: dense(matrix).copy() for name, matrix in X.items()}
-    NeighborViews().fit(X).transform(X)
-    for name, matrix in X.items():
-        assert_array_equal(dense(matrix), kept[name])
-
-
-def test_clone_and_second_fit_begin_anew():
-    model = NeighborViews(hops=1).fit(make(6))
-    assert not [key for key in vars(clone(model)) if key.endswith("_")]
-    again = model.fit(make(9, seed=3)).transform(make(9, seed=3))
-    assert_allclose(
-        dense(again["words_near"]), dense(NeighborViews(hops=1).fit_transform(make(9, seed=3))["words_near"])
-    )
-
-
 @pytest.mark.parametrize(
     ("model", "X", "sentence"),
     [
         (NeighborViews("cites"), make(), "no view of links 'cites'; the views are 'words', 'links'"),
         (NeighborViews(hops=0), make(), "'hops' parameter of NeighborViews"),
-        (NeighborViews(restart=1), make(), "'restart' parameter of NeighborViews"),
-        (NeighborViews(tol=-0.1), make(), "'tol' parameter of NeighborViews"),
         (NeighborViews(views="image"), make(), "cannot smooth 'image'"),
         (NeighborViews(), make().select("links"), "nothing to smooth"),
         (NeighborViews(), make()[:5], "has 12 columns for 5 objects"),
@@ -263,14 +191,6 @@ def test_transform_needs_the_links_and_a_view_to_smooth():
         model.transform(X.map({"words": lambda m: m[:, :5]}))
 
 
-def test_a_saved_transformer_joins_new_objects_as_before(tmp_path):
-    X = make(8, ids=True)
-    model = NeighborViews().fit(X[:6])
-    save(model, tmp_path / "near.coview")
-    back = load(tmp_path / "near.coview").transform(X)
-    assert_array_equal(dense(back["words_near"]), dense(model.transform(X)["words_near"]))
-
-
 def test_links_smoothed_say_who_is_near():
     X = make(ids=True)
     model = NeighborViews(views=["words", "links"], hops=2)
@@ -290,14 +210,3 @@ def test_labels_without_y_and_repeated_ids_are_refused():
         NeighborViews(labels=True).fit(twice, [0, 1, 0])
     with pytest.raises(ValueError, match="continuous"):
         NeighborViews(labels=True).fit(X, [0.5, 1.5, 2.25])
-
-
-@pytest.mark.parametrize("labels", [False, True])
-def test_fitted_objects_without_ids_are_known_by_links_of_one_direction(labels):
-    X = make()
-    one_way = Views(words=X["words"], links=sparse.csr_array(sparse.triu(X["links"])))
-    model = NeighborViews(hops=3, directed=False, labels=labels)
-    fitted = model.fit_transform(one_way, np.arange(12) % 3 if labels else None)
-    again = model.transform(one_way)
-    for name in fitted.names:
-        assert_allclose(dense(again[name]), dense(fitted[name]), atol=1e-12)

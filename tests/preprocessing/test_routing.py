@@ -7,11 +7,10 @@ import pytest
 import sklearn
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from coview import ConcatenatedViews, EachView, MultiViewNaiveBayes, Views
+from coview import ConcatenatedViews, EachView, Views
 
 RNG = np.random.default_rng(0)
 Y = np.arange(40) % 2
@@ -52,12 +51,3 @@ def test_pipelines_take_weights_by_the_name_of_the_step():
     assert_allclose(
         model.predict_proba(X), LogisticRegression().fit(scaled, Y, sample_weight=WEIGHTS).predict_proba(scaled)
     )
-
-
-def test_own_weights_are_routed_to_models_that_take_them(routing):
-    search = GridSearchCV(
-        MultiViewNaiveBayes().set_fit_request(sample_weight=True).set_score_request(sample_weight=True),
-        {"alpha": [0.1, 1]},
-        cv=3,
-    )
-    assert search.fit(X, Y, sample_weight=WEIGHTS).best_score_ > 0

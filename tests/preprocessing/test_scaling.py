@@ -29,6 +29,7 @@ def test_standard_is_what_scikit_learn_does():
     X = vectors() * np.geomspace(1, 1e4, 24)
     expected = StandardScaler().fit_transform(X)
     np.testing.assert_allclose(ScaledViews("standard").fit_transform(Views(x=X))["x"], expected, atol=1e-12)
+    assert ScaledViews("standard").fit_transform(Views(x=X.astype(np.float32)))["x"].dtype == np.float32
 
 
 def test_columns_of_units_of_their_own_are_standardized_by_default():
@@ -65,12 +66,8 @@ def test_principal_components_are_of_one_unit_however_far_they_reach():
     assert scaling_by_default(components[:, :15]) == "standard"  # too few to be told from measurements
     assert scaling_by_default(PCA(40).fit(wide[::2]).transform(wide[1::2])) == "centered"
     assert scaling_by_default(wide @ np.diag(np.geomspace(1, 1e4, 40))) == "standard"
-
-
-def test_independent_measurements_are_no_principal_components():
-    rng = np.random.default_rng(0)
-    units = rng.permutation(np.geomspace(1, 1e4, 32))
-    assert scaling_by_default(rng.normal(size=(300, 32)) * units) == "standard"
+    units = np.random.default_rng(0).permutation(np.geomspace(1, 1e4, 32))
+    assert scaling_by_default(np.random.default_rng(1).normal(size=(300, 32)) * units) == "standard"
 
 
 def test_counts_pass_and_histograms_are_scaled_by_roots():
@@ -107,19 +104,6 @@ def test_who_does_not_have_a_view_is_not_looked_at_and_stays_empty():
     np.testing.assert_allclose(rows[present].mean(axis=0), 0, atol=1e-10)
 
 
-def test_single_precision_stays_and_the_given_matrix_is_not_changed():
-    X = vectors().astype(np.float32)
-    before = X.copy()
-    made = ScaledViews().fit_transform(Views(x=X))["x"]
-    assert made.dtype == np.float32
-    np.testing.assert_array_equal(X, before)
-
-
-def test_whole_numbers_become_fractions():
-    X = np.random.default_rng(0).integers(-9, 9, size=(40, 20))
-    assert ScaledViews().fit_transform(Views(x=X))["x"].dtype == np.float64
-
-
 @pytest.mark.parametrize("value", [7.0, 33333.3, 1e9 / 3, 1.7e9 + 0.1])
 def test_a_column_that_does_not_vary_is_zero(value):
     """But for rounding: a sum of many such numbers is off in the last places."""
@@ -129,23 +113,11 @@ def test_a_column_that_does_not_vary_is_zero(value):
     assert np.ptp(column) == 0 and abs(column[0]) < 1e-4
 
 
-def test_a_column_in_tiny_units_varies_all_the_same():
-    X = vectors() * np.where(np.arange(24) == 3, 1e-13, 1.0)
-    assert ScaledViews("standard").fit_transform(Views(x=X))["x"][:, 3].std() == pytest.approx(1)
-
-
 def test_views_have_scalings_of_their_own():
     X = Views(one=vectors(), other=vectors(seed=3))
     assert ScaledViews({"one": "pareto"}).fit(X).scaling_ == {"one": "pareto", "other": "centered"}
     with pytest.raises(ValueError, match="scaling"):
         ScaledViews("whitened").fit(X)
-
-
-def test_a_dense_view_may_come_as_sparse_rows():
-    X = vectors()
-    model = ScaledViews().fit(Views(x=X))
-    again = model.transform(Views(x=sparse.csr_array(X)))["x"]
-    np.testing.assert_array_equal(again, model.transform(Views(x=X))["x"])
 
 
 def test_wide_sparse_rows_are_not_made_dense():
@@ -168,11 +140,6 @@ def test_a_view_that_nobody_has_and_one_that_is_not_there_are_refused():
         ScaledViews(views=["a", "b"]).fit(nobody)
     with pytest.raises(ViewsError, match="'typo'"):
         ScaledViews({"typo": "standard"}).fit(Views(a=X))
-
-
-@pytest.mark.parametrize("unit", [30.0, 1e3])
-def test_some_columns_in_another_unit_are_measurements(unit):
-    assert ScaledViews().fit(Views(x=vectors() * np.where(np.arange(24) < 5, unit, 1.0))).scaling_ == {"x": "standard"}
 
 
 def test_a_view_that_scaling_names_is_scaled_though_it_looks_like_counts():

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
@@ -23,7 +22,6 @@ from coview.preprocessing.weighting import TfidfViews
 TITLES = ["red fox", "blue sea", "red sea"]
 BODIES = ["a fox runs", None, "waves and waves"]
 FRAMES = {
-    "pandas": lambda columns: pd.DataFrame(columns),
     "pandas string": lambda columns: pd.DataFrame(columns).astype("string"),
     "polars": pl.DataFrame,
     "mapping": dict,
@@ -53,23 +51,12 @@ def test_missing_text_is_a_missing_view(table):
     np.testing.assert_array_equal(X["body"].toarray()[2], counts.transform(BODIES[2:]).toarray()[0])
 
 
-def test_empty_text_is_a_view_without_words():
-    X = TextViews().fit_transform({"a": ["one two", ""]})
-    assert X.present.all()
-    assert X["a"].toarray()[1].sum() == 0
-
-
 @pytest.mark.parametrize("texts", [TITLES, tuple(TITLES), np.array(TITLES), pd.Series(TITLES), pl.Series(TITLES)])
 def test_a_list_of_texts_is_the_view_text(texts):
     model = TextViews().fit(texts)
     assert model.transform(texts).names == ("text",)
     assert model.transform(["red"])["text"].sum() == 1
     assert TextViews({"t": "title"}).fit_transform(texts).names == ("t",)
-
-
-def test_fit_then_transform_equals_fit_transform(table):
-    model = TextViews(vectorizer=TfidfVectorizer())
-    assert model.fit_transform(table) == clone(model).fit(table).transform(table)
 
 
 def test_transform_uses_the_vocabulary_of_fit(table):
@@ -79,12 +66,6 @@ def test_transform_uses_the_vocabulary_of_fit(table):
     assert X.present[:, 0].tolist() == [True, False]
     row = dict(zip(X.feature_names["title"].tolist(), X["title"].toarray()[0].tolist()))
     assert row == {"blue": 0, "fox": 2, "red": 0, "sea": 0}
-
-
-def test_transform_where_all_text_is_missing(table):
-    X = TextViews().fit(table).transform({"title": [None, None]})
-    assert not X.present.any()
-    assert X["title"].shape == (2, 4)
 
 
 def test_a_vectorizer_for_each_view(table):
@@ -100,12 +81,6 @@ def test_a_vectorizer_without_vocabulary_has_no_feature_names(table):
     X = TextViews({"t": "title"}, HashingVectorizer(n_features=16)).fit_transform(table)
     assert X["t"].shape == (3, 16)
     assert X.feature_names == {}
-
-
-def test_the_given_vectorizer_is_cloned(table):
-    mine = CountVectorizer()
-    TextViews(vectorizer=mine).fit(table)
-    assert not hasattr(mine, "vocabulary_")
 
 
 def test_a_pandas_index_becomes_ids():
@@ -131,39 +106,17 @@ def test_it_works_in_a_pipeline_and_clones(table):
     assert pipeline.set_params(textviews__columns=None).fit_transform(table).names == ("title", "body")
 
 
-def test_it_must_be_fitted_first():
-    with pytest.raises(NotFittedError):
-        TextViews().transform(["a"])
-
-
 @pytest.mark.parametrize(
     ("model", "X", "sentence"),
     [
-        (
-            TextViews({"t": "tilte"}),
-            {"title": TITLES},
-            "The table has no column 'tilte' for view 't'; its columns ",
-        ),
-        (TextViews({"t": "tilte"}), {"title": TITLES}, "'title'. Did you mean 'title'?"),
+        (TextViews({"t": "tilte"}), {"title": TITLES}, "no column 'tilte' for view 't'; its columns are 'title'. Did"),
         (TextViews(), {"n": [1, 2]}, "A column of text is needed; the columns are 'n'."),
-        (TextViews({"t": "n"}), {"n": [1, 2]}, "Column 'n' holds int, not text."),
         (TextViews({"t": "n"}), {"n": ["a", 2]}, "Column 'n' holds int, not text."),
         (TextViews(), {"a": ["a", "I"], "b": ["red", None]}, "View 'a' cannot be built from column 'a'"),
         (TextViews({"b": "b"}), {"b": [None, None]}, "Column 'b' of view 'b' has no text in any row."),
         (TextViews(vectorizer={"z": None}), {"a": TITLES}, "vectorizer names view 'z', but the views are 'a'."),
-        (TextViews({}), {"a": TITLES}, "A column of text is needed; the columns are 'a'."),
-        (TextViews(), {"a": ["x"], "b": ["x", "y"]}, "Columns must have the same rows: 'a' has 1, 'b' has 2."),
         (TextViews(), [], "The table is empty: 0 rows x 1 columns."),
-        (
-            TextViews(),
-            3,
-            "A data frame, a mapping of columns or a list of mappings, one for each row, is needed, got int.",
-        ),
-        (
-            TextViews(),
-            np.eye(2),
-            "one for each row, is needed, got ndarray.",
-        ),
+        (TextViews(), 3, "A data frame, a mapping of columns or a list of mappings, one for each row, is needed, got"),
     ],
 )
 def test_bad_input_is_refused_with_a_sentence(model, X, sentence):
@@ -171,11 +124,6 @@ def test_bad_input_is_refused_with_a_sentence(model, X, sentence):
         model = TextViews(vectorizer=CountVectorizer(stop_words="english"))
     with pytest.raises(ViewsError, match=re.escape(sentence)):
         model.fit(X)
-
-
-def test_transform_needs_one_of_the_columns(table):
-    with pytest.raises(ViewsError, match=r"The table has none of the columns 'title', 'body'; it has 'other'\."):
-        TextViews().fit(table).transform({"other": ["x"]})
 
 
 def test_a_fit_says_how_many_texts_it_left_without_a_word():

@@ -6,11 +6,12 @@ taken out of the `Views` that `transform` returns.
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from sklearn.base import TransformerMixin
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from coview import Views
+from coview import EmbeddingViews, Views
 from coview.preprocessing.codebook import Codebook
 from coview.preprocessing.scaling import ScaledViews
 from coview.preprocessing.tables import TableViews
@@ -55,7 +56,13 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", [TextViews(), TableViews("text")], ids=lambda e: type(e).__name__)
+def encode(items):
+    return np.array([[len(str(item)), 1.0] for item in items])
+
+
+@pytest.mark.parametrize(
+    "estimator", [TextViews(), TableViews("text"), EmbeddingViews(encode)], ids=lambda e: type(e).__name__
+)
 @pytest.mark.filterwarnings("ignore:.*Can't test estimator")
 def test_those_that_take_tables_pass_the_checks_that_need_no_matrix(estimator):
     results = check_estimator(estimator, on_fail=None)

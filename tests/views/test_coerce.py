@@ -30,11 +30,6 @@ def annotated(matrix, ids, names):
     return anndata.AnnData(matrix, obs=pd.DataFrame(index=list(ids)), var=pd.DataFrame(index=list(names)))
 
 
-def test_views_come_back_as_they_are():
-    X = Views(a=A)
-    assert as_views(X) is X
-
-
 @pytest.mark.parametrize(
     ("source", "names"),
     [
@@ -50,7 +45,8 @@ def test_views_come_back_as_they_are():
     ],
 )
 def test_every_form_is_taken(source, names):
-    assert as_views(source).names == names
+    X = as_views(source)
+    assert X.names == names and as_views(X) is X
     assert is_plain(source) == (names == ("x",))
 
 
@@ -73,11 +69,6 @@ def test_a_mudata_with_missing_objects_marks_them():
         np.testing.assert_array_equal(X.present[:, v], np.isin(X.ids, part.obs_names))
     row = X.ids.tolist().index("q")
     np.testing.assert_array_equal(X["rna"][row], A[1])
-
-
-def test_a_mudata_is_not_an_argument_of_views():
-    with pytest.raises(ViewsError, match="as_views"):
-        Views(make_mudata(rna=annotated(A, "pqr", "uvw")))
 
 
 # -- AnnData, and matrices in obsm
@@ -108,12 +99,6 @@ def test_matrices_in_obsm_become_views():
     assert X.names == ("X", "X_text", "facts") and X["X_text"].dtype == np.float32
     assert X.feature_names["facts"].tolist() == ["size", "age"] and "X_text" not in X.feature_names
     assert as_views(data, obsm="X_text").names == ("X", "X_text")
-
-
-def test_an_anndata_without_features_has_its_obsm():
-    data = anndata.AnnData(obs=pd.DataFrame(index=list("pqr")))
-    data.obsm["X_text"] = B
-    assert as_views(data).names == ("X_text",)
 
 
 def test_obsm_of_a_mudata_and_of_its_modalities():

@@ -68,11 +68,6 @@ def test_any_rows_are_those_of_the_views_in_memory(key, per_part):
     assert LazyViews.from_views(X, per_part)[key] == X[key]
 
 
-def test_one_integer_keeps_its_dimension():
-    X = eager()
-    assert LazyViews.from_views(X, 4)[-1] == X[-1]
-
-
 def test_collecting_gives_all_of_it_with_ids_and_missing_rows():
     present = np.ones((N, 2), dtype=bool)
     present[4, 1] = False
@@ -94,18 +89,6 @@ def test_dense_and_sparse_parts_are_stacked_with_their_gaps():
     two = Views(a=sparse.csr_array(np.array([[0.0, 0.0]])), present={"a": [False]})
     X = stack_views([one, two])
     assert X["a"].toarray().tolist() == [[1, 0], [0, 1], [0, 0]] and X.present.ravel().tolist() == [True, True, False]
-
-
-def test_ids_are_those_of_all_parts():
-    X = eager(ids=np.arange(N) + 100)
-    assert LazyViews.from_views(X, 7).ids.tolist() == X.ids.tolist()
-    assert LazyViews.from_views(eager(), 7).ids is None
-
-
-def test_sparse_views_keep_their_class_and_type():
-    X = Views(words=sparse.csr_matrix(np.eye(6, dtype=np.float32)))
-    found = LazyViews.from_views(X, 2)[1:5]["words"]
-    assert isinstance(found, sparse.csr_matrix) and found.dtype == np.float32
 
 
 # -- what is known without reading
@@ -133,10 +116,6 @@ def test_showing_reads_nothing():
     assert not log
 
 
-def test_html_escapes_names():
-    assert "<b>" not in LazyViews.from_views(Views({"<b>": np.eye(2)}), 1)._repr_html_()
-
-
 # -- laziness
 
 
@@ -152,13 +131,6 @@ def test_rows_in_any_order_read_each_part_once():
     assert log == [(0, 1, 4), (4, 1, 3)]
 
 
-def test_parts_are_read_one_at_a_time():
-    X, log = counted(5)
-    parts = X.parts()
-    next(parts)
-    assert log == [(0, 0, 5)]
-
-
 def test_changes_of_the_views_read_nothing():
     X, log = counted()
     X.select("links").rename(links="refs").map(double)
@@ -171,13 +143,6 @@ def test_a_mapped_width_is_told_from_a_few_rows_of_the_first_part_and_once():
     mapped = X.map({"links": first_column})
     assert mapped.n_features == {"words": 7, "links": 1} and mapped.shape == (N, 8)
     assert log == [(0, 0, 5)]
-
-
-def test_the_source_is_asked_for_the_views_that_are_selected():
-    X = LazyViews.from_views(eager(), 5)
-    renamed = X.rename(words="text").map(double).select("text")
-    assert renamed.source._base._base.names == ("words",)
-    assert renamed.collect() == eager().select("words").rename(words="text").map(double)
 
 
 # -- lazy changes are those of Views
@@ -234,8 +199,6 @@ def test_a_function_that_drops_rows_is_refused():
         (lambda X: X.part(-1), IndexError, "5 parts"),
         (lambda X: X.select("image"), ViewsError, "no view 'image'"),
         (lambda X: X.select(), ViewsError, "at least one view"),
-        (lambda X: X.select("words", "words"), ViewsError, "must be unique"),
-        (lambda X: X.drop("words", "links"), ViewsError, "at least one view"),
         (lambda X: X.rename(words="links"), ViewsError, "must be unique"),
         (lambda X: X.map({"image": double}), ViewsError, "no view 'image'"),
         (lambda X: np.asarray(X), TypeError, "not one matrix"),

@@ -48,23 +48,17 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_matrix_whose_parts_do_not_fit_is_refused_by_the_name_of_its_view(case):
+def test_a_matrix_whose_parts_do_not_fit_is_refused_before_anybody_converts_it(case):
+    fitted = SphericalKMeans(2, random_state=0).fit(DENSE)
     for gate in (
         lambda m: Views(words=m),
         lambda m: as_views({"words": m}),
         lambda m: Views.align({"words": ("abcd", m)}),
+        PLSA(2).fit,
+        fitted.predict,
     ):
-        with pytest.raises(ViewsError, match="View 'words' cannot be used"):
+        with pytest.raises(ViewsError, match=r"View '(words|x)' cannot be used"):
             gate(BROKEN[case])
-
-
-@pytest.mark.parametrize("case", BROKEN)
-def test_a_plain_matrix_is_refused_before_anybody_converts_it(case):
-    with pytest.raises(ViewsError, match="cannot be used"):
-        PLSA(2).fit(BROKEN[case])
-    model = SphericalKMeans(2, random_state=0).fit(DENSE)
-    with pytest.raises(ViewsError, match="cannot be used"):
-        model.predict(BROKEN[case])
 
 
 def test_flags_that_lie_are_not_believed():
@@ -77,12 +71,6 @@ def test_flags_that_lie_are_not_believed():
     np.testing.assert_array_equal(kept.toarray(), expected)
     for part, was in zip((matrix.data, matrix.indices, matrix.indptr), before):
         np.testing.assert_array_equal(part, was)
-
-
-def test_a_matrix_that_is_in_order_is_not_copied():
-    matrix = sparse.csr_array(DENSE)
-    kept = Views(words=matrix)["words"]
-    assert all(np.shares_memory(getattr(kept, part), getattr(matrix, part)) for part in ("data", "indices", "indptr"))
 
 
 @pytest.mark.parametrize("index", ["<i8", ">i4", "u4", "u1"])
@@ -107,7 +95,7 @@ def test_values_behind_the_last_row_are_left_out():
     np.testing.assert_array_equal(Views(words=matrix)["words"].toarray(), DENSE)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.sampled_from(["csr", "csc", "bsr"]),
     st.lists(st.integers(-2, 6), min_size=0, max_size=8),

@@ -42,17 +42,12 @@ def test_any_sparse_class_becomes_csr_of_the_same_family(make):
     np.testing.assert_array_equal(found.toarray(), DENSE)
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pl.LazyFrame], ids=["pandas", "polars", "polars, lazy"])
 def test_frames_bring_values_and_feature_names(frame):
     X = Views(table=frame({"age": [1, 2], "size": [0.5, 1.5]}))
     np.testing.assert_array_equal(X["table"], [[1, 0.5], [2, 1.5]])
     assert X.feature_names["table"].tolist() == ["age", "size"]
     assert X.ids is None
-
-
-def test_a_lazy_polars_frame_is_collected():
-    X = Views(table=pl.DataFrame({"age": [1, 2]}).lazy())
-    assert X["table"].tolist() == [[1], [2]]
 
 
 def test_numbers_are_names_of_columns_where_somebody_gave_them():
@@ -72,37 +67,12 @@ def test_a_sparse_pandas_frame_stays_sparse():
     np.testing.assert_array_equal(X["words"].toarray(), DENSE)
 
 
-def test_a_list_names_views_by_position():
-    assert Views([DENSE, sparse.csr_array(DENSE)]).names == ("view0", "view1")
-
-
-def test_a_mapping_and_keywords_keep_their_order():
-    assert Views({"b": DENSE}, a=DENSE).names == ("b", "a")
-
-
-def test_a_plain_matrix_is_the_view_x():
-    X = Views(DENSE)
-    assert X.names == ("x",)
-    assert X.shape == (4, 3)
-
-
-def test_rows_as_lists_are_one_matrix():
-    assert Views([[1, 2], [3, 4]]).names == ("x",)
-
-
 def test_two_level_columns_are_views():
     columns = pd.MultiIndex.from_tuples([("words", "fox"), ("words", "sea"), ("image", "red")])
     X = Views(pd.DataFrame(np.arange(6.0).reshape(2, 3), columns=columns))
     assert X.names == ("words", "image")
     assert X.feature_names["words"].tolist() == ["fox", "sea"]
     assert X["image"].tolist() == [[2.0], [5.0]]
-
-
-def test_views_of_views_keep_ids_missing_rows_and_names():
-    X = make_views()
-    again = Views(X, more=np.ones((4, 1)))
-    assert again.names == ("words", "image", "more")
-    assert again.drop("more") == X
 
 
 def test_a_non_canonical_csr_array_is_summed_in_a_copy():
@@ -114,9 +84,9 @@ def test_a_non_canonical_csr_array_is_summed_in_a_copy():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int16, bool])
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_dtypes_are_kept(make, dtype):
-    assert Views(x=make(DENSE.astype(dtype)))["x"].dtype == dtype
+def test_dtypes_are_kept(dtype):
+    X = Views(dense=DENSE.astype(dtype), sparse=sparse.csr_array(DENSE.astype(dtype)))
+    assert X["dense"].dtype == X["sparse"].dtype == dtype
 
 
 # -- what is in it
@@ -125,14 +95,11 @@ def test_dtypes_are_kept(make, dtype):
 def test_shape_length_names_and_features():
     X = make_views()
     assert (X.shape, len(X), X.names, X.n_features) == ((4, 5), 4, ("words", "image"), {"words": 3, "image": 2})
-    assert list(X) == ["words", "image"]
-    assert "words" in X
-    assert "sound" not in X
-    assert list(dict(X)) == ["words", "image"]
-
-
-def test_present_is_true_everywhere_by_default():
-    assert Views(a=DENSE, b=DENSE).present.tolist() == [[True, True]] * 4
+    assert list(X) == list(dict(X)) == ["words", "image"]
+    assert "words" in X and "sound" not in X
+    again = Views(X, more=np.ones((4, 1)))
+    assert again.names == ("words", "image", "more") and again.drop("more") == X == make_views()
+    assert Views(w=sparse.csr_matrix(DENSE)) == Views(w=sparse.csr_array(DENSE))
 
 
 def test_present_as_a_matrix_equals_present_by_name():
@@ -167,21 +134,12 @@ def test_rows_match_numpy_indexing(key):
     X, rows = make_views(), np.asarray(key) if not isinstance(key, slice) else key
     rows = rows.astype(int) if not isinstance(rows, slice) and rows.size == 0 else rows
     taken = X[key]
+    assert taken == X[key, ...] == X[key, :]
     np.testing.assert_array_equal(taken["words"].toarray(), DENSE[rows])
     np.testing.assert_array_equal(taken["image"], X["image"][rows])
     np.testing.assert_array_equal(taken.present, X.present[rows])
     np.testing.assert_array_equal(taken.ids, X.ids[rows])
     assert taken.feature_names.keys() == {"words"}
-
-
-@pytest.mark.parametrize("row", [1, -1, np.int64(2)])
-def test_one_row_keeps_its_dimension(row):
-    assert make_views()[row].ids.tolist() == [make_views().ids[row]]
-
-
-def test_rows_with_an_ellipsis_or_a_full_slice_select_rows():
-    X = make_views()
-    assert X[[0, 1], ...] == X[[0, 1]] == X[[0, 1], :]
 
 
 @settings(max_examples=40, deadline=None)
@@ -192,7 +150,7 @@ def test_rows_of_rows_compose(rows, data):
     assert X[rows][more] == X[[rows[i] for i in more]]
 
 
-@pytest.mark.parametrize("key", [4, -5, [0, 9], np.array([-7]), np.array([True, False])])
+@pytest.mark.parametrize("key", [4, [0, 9], np.array([-7]), np.array([True, False])])
 def test_rows_out_of_range_are_refused(key):
     with pytest.raises(IndexError, match="4 rows"):
         make_views()[key]
@@ -218,10 +176,6 @@ def test_select_keeps_the_order_asked_for():
     assert X.names == ("image", "words")
     assert X.present[1].tolist() == [False, True]
     assert make_views().select(["words"]).names == ("words",)
-
-
-def test_drop_is_the_rest():
-    assert make_views().drop("words") == make_views().select("image")
 
 
 def test_rename_carries_feature_names_and_present():
@@ -259,7 +213,6 @@ def test_hstack_matches_numpy_and_is_sparse_if_any_view_is():
     [
         (lambda X: X["sound"], "There is no view 'sound'; the views are 'words', 'image'."),
         (lambda X: X.select("sound"), "There is no view 'sound'"),
-        (lambda X: X.drop("sound"), "There is no view 'sound'"),
         (lambda X: X.rename(sound="x"), "There is no view 'sound'"),
         (lambda X: X.map({"sound": abs}), "There is no view 'sound'"),
         (lambda X: X.select(), "select needs at least one view; the views are 'words', 'image'."),
@@ -308,16 +261,10 @@ def test_align_takes_the_index_of_pandas_frames():
     assert X.feature_names["b"].tolist() == ["y"]
 
 
-def test_align_keeps_dates_as_dates():
-    days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[ns]")
-    np.testing.assert_array_equal(Views.align({"a": (days, np.eye(2))}).ids, days)
-
-
 @pytest.mark.parametrize(
     ("views", "options", "sentence"),
     [
         ({"a": (["p", "p"], np.eye(2))}, {}, "View 'a' has 2 rows and 1 different ids."),
-        ({"a": (["p"], np.eye(2))}, {}, "View 'a' has 2 rows and 1 different ids."),
         ({"a": np.eye(2)}, {}, "View 'a' has no ids to align by."),
         ({"a": (["p", "q"], np.eye(2)), "b": ([1, 2], np.eye(2))}, {}, "Ids must be of one type to align by."),
         ({"a": (["p"], np.eye(1)), "b": (["q"], np.eye(1))}, {"how": "inner"}, "no ids in common"),
@@ -334,15 +281,9 @@ def test_what_cannot_be_aligned_is_refused(views, options, sentence):
 # -- equality and display
 
 
-def test_equal_views_are_equal():
-    assert make_views() == make_views()
-    assert Views(w=sparse.csr_matrix(DENSE)) == Views(w=sparse.csr_array(DENSE))
-
-
 @pytest.mark.parametrize(
     "other",
     [
-        make_views()[::-1],
         make_views()[:3],
         make_views().select("image", "words"),
         make_views().rename(words="text"),
@@ -354,15 +295,10 @@ def test_equal_views_are_equal():
         make_views().map({"words": lambda a: a.toarray()}),
         "words",
     ],
-    ids=["rows", "length", "order", "names", "values", "present", "ids", "kind of ids", "features", "dense", "type"],
+    ids=["length", "order", "names", "values", "present", "ids", "kind of ids", "features", "dense", "type"],
 )
 def test_a_difference_anywhere_makes_views_unequal(other):
     assert make_views() != other
-
-
-def test_views_are_not_hashable():
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(make_views())
 
 
 def test_repr_tells_shape_kind_density_and_presence():
@@ -382,10 +318,6 @@ def test_html_repr_is_a_table_with_names_escaped():
     assert "present in 75.0 % of rows" in html
 
 
-def test_views_of_no_rows_can_be_shown():
-    assert repr(make_views()[[]]).startswith("Views of 0 rows")
-
-
 # -- immutable, and shared rather than copied
 
 
@@ -398,7 +330,7 @@ def test_nothing_can_be_assigned():
 
 
 @pytest.mark.parametrize(
-    "act", [lambda X: X, lambda X: X[1:], lambda X: X[[0, 1]], lambda X: X.select("words", "image")]
+    "act", [lambda X: pickle.loads(pickle.dumps(X)), lambda X: X[[0, 1]], lambda X: X.select("words", "image")]
 )
 @pytest.mark.parametrize(
     "part",
@@ -414,7 +346,7 @@ def test_nothing_can_be_assigned():
     ids=["data", "indices", "indptr", "dense", "present", "ids", "feature_names"],
 )
 def test_no_array_can_be_written_to(part, act):
-    array = part(act(pickle.loads(pickle.dumps(make_views()))))
+    array = part(act(make_views()))
     with pytest.raises(ValueError, match="read-only"):
         array[0] = array[0]
 
@@ -440,11 +372,6 @@ def test_construction_and_slices_share_memory():
     assert np.shares_memory(X.select("words").rename(words="w")["w"].data, words.data)
 
 
-def test_a_pandas_frame_of_one_type_is_not_copied():
-    frame = pd.DataFrame(DENSE)
-    assert np.shares_memory(Views(a=frame)["a"], frame.to_numpy())
-
-
 @pytest.mark.parametrize("duplicate", [lambda X: pickle.loads(pickle.dumps(X)), copy.copy, copy.deepcopy])
 def test_copies_are_equal(duplicate):
     assert duplicate(make_views()) == make_views()
@@ -466,7 +393,6 @@ def test_views_do_not_become_one_matrix_by_accident():
             "Views must have the same rows: 'words' has 3, 'links' has 2.",
         ),
         ({"a": [[1.0, np.nan]]}, "View 'a' cannot be used: Input contains NaN. Fill or drop such values; mark rows"),
-        ({"a": [[1.0], [-np.inf]]}, "View 'a' cannot be used: Input contains infinity"),
         ({"a": [[np.inf, -np.inf]]}, "View 'a' cannot be used: Input contains infinity"),
         (
             {"a": sparse.csr_array([[0.0, 1.0], [0.0, np.nan]])},
@@ -481,12 +407,10 @@ def test_views_do_not_become_one_matrix_by_accident():
         ({"a": [["x", "y"]]}, "is not compatible with arrays of bytes/strings"),
         ({"a": [[1, 2], [3]]}, "View 'a' cannot be used: setting an array element with a sequence"),
         ({"a": np.ones(3)}, "View 'a' cannot be used: Expected 2D array, got 1D array instead"),
-        ({"a": np.ones((2, 2, 2))}, "Found array with dim 3"),
         ({"a": np.ones((2, 2), dtype=complex)}, "Complex data not supported"),
         ({"a": pd.DataFrame({"t": ["x", "y"]})}, "View 'a' has column 't' of type String, which is not numeric."),
         ({"a": pd.DataFrame(np.eye(2), columns=["t", "t"])}, "has the column 't' more than once."),
         ({"a": pd.DataFrame({"t": pd.array([1, None], dtype="Int64")})}, "View 'a' cannot be used"),
-        ({"a": pd.DataFrame({"t": pd.array([True, None], dtype="boolean")})}, "View 'a' cannot be used"),
         (
             {"a": pd.DataFrame({"t": [1, 2]}, index=[0, 5]), "b": pd.DataFrame({"t": [1, 2]}, index=[5, 0])},
             "Views 'a' and 'b' have different row indexes.",
@@ -520,10 +444,6 @@ def test_bad_matrices_are_refused_with_a_sentence(arguments, sentence):
 def test_bad_descriptions_are_refused_with_a_sentence(make, sentence):
     with pytest.raises(ViewsError, match=re.escape(sentence)):
         make()
-
-
-def test_large_values_whose_sum_overflows_are_fine():
-    assert Views(a=np.array([[1e308, 1e308]]))["a"].max() == 1e308
 
 
 @pytest.mark.parametrize("texts", [["red fox", "blue sea"], np.array(["red fox", "blue sea"])])

@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
-    LeaveOneGroupOut,
     cross_val_predict,
-    cross_validate,
-    learning_curve,
     train_test_split,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -71,26 +68,6 @@ def test_train_test_split_keeps_rows_together(data):
     np.testing.assert_array_equal(y[test.ids], y_test)
 
 
-def test_train_test_split_stratifies(data):
-    X, y = data
-    _, test, _, y_test = train_test_split(X, y, stratify=y, test_size=15, random_state=0)
-    assert np.bincount(y_test).tolist() == [5, 5, 5]
-    np.testing.assert_array_equal(y[test.ids], y_test)
-
-
-def test_cross_validate_scores_every_fold(data):
-    scores = cross_validate(NearestMean(), *data, cv=3, return_train_score=True, error_score="raise")
-    assert scores["test_score"].shape == (3,)
-    assert scores["test_score"].min() > 0.8
-
-
-def test_cross_validate_with_groups(data):
-    X, y = data
-    groups = np.tile([0, 1], 30)
-    scores = cross_validate(NearestMean(), X, y, groups=groups, cv=LeaveOneGroupOut(), error_score="raise")
-    assert len(scores["test_score"]) == 2
-
-
 def test_cross_val_predict_matches_a_loop_by_hand(data):
     X, y = data
     folds = KFold(3, shuffle=True, random_state=0)
@@ -98,14 +75,6 @@ def test_cross_val_predict_matches_a_loop_by_hand(data):
     for train, test in folds.split(X):
         expected[test] = NearestMean().fit(X[train], y[train]).predict(X[test])
     np.testing.assert_array_equal(cross_val_predict(NearestMean(), X, y, cv=folds), expected)
-
-
-def test_grid_search_in_two_processes_matches_one(data):
-    grid = {"weight": [0.0, 1.0]}
-    two = GridSearchCV(NearestMean(), grid, cv=3, n_jobs=2, error_score="raise").fit(*data)
-    one = GridSearchCV(NearestMean(), grid, cv=3, error_score="raise").fit(*data)
-    np.testing.assert_array_equal(two.cv_results_["mean_test_score"], one.cv_results_["mean_test_score"])
-    assert two.best_params_ == {"weight": 1.0}
 
 
 def test_a_pipeline_passes_views_from_step_to_step(data):
@@ -123,18 +92,3 @@ def test_resample_and_shuffle_draw_rows(data):
     assert drawn == X[drawn.ids]
     np.testing.assert_array_equal(y[drawn.ids], labels)
     assert sorted(shuffle(X, random_state=0).ids) == list(range(60))
-
-
-def test_learning_curve_takes_growing_parts(data):
-    sizes, _, test = learning_curve(
-        NearestMean(), *data, cv=3, train_sizes=[0.5, 1.0], shuffle=True, random_state=0, error_score="raise"
-    )
-    assert sizes.tolist() == [20, 40]
-    assert test.shape == (2, 3)
-
-
-def test_clone_carries_parameters_and_forgets_the_fit(data):
-    fitted = NearestMean(weight=2.0).fit(*data)
-    again = clone(fitted)
-    assert again.weight == 2.0
-    assert not hasattr(again, "means_")
