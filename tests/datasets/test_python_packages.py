@@ -28,7 +28,6 @@ from coview.datasets.python_packages import (
     split_docstring,
     split_name,
 )
-from coview.exceptions import DataFileError
 
 WORDS = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliet", "kilo", "lima"]
 WORDS += ["mike", "november", "oscar"]  # fifteen
@@ -59,23 +58,16 @@ def obj(name: str, words: str = "", code: str = "") -> SourceObject:
 # -- docstrings
 
 
-@pytest.mark.parametrize("header", ["See Also", "See also", "Examples", "Example:", "Examples::", "References"])
+@pytest.mark.parametrize("header", ["See Also", "Examples::", "References"])
 def test_docstring_is_cut_at_the_closing_sections(header):
     docstring = f"Solve systems.\n\nParameters\n----------\nmatrix : array\n\n    {header}\n--------\nforbidden\n"
     assert split_docstring(docstring) == ("solve", "systems", "parameters", "matrix", "array")
-
-
-def test_sections_are_cut_at_headers_only():
-    assert split_docstring("Examples of references see also plots.") == ("examples", "references", "plots")
+    assert split_docstring("The X_train of examples, é: Über") == ("train", "examples", "über")
 
 
 def test_doctests_and_what_they_print_are_left_out():
     docstring = "Count rows.\n\n  >>> count(table,\n  ...       axis)\n  printed\n\nReturns totals."
     assert split_docstring(docstring) == ("count", "rows", "returns", "totals")
-
-
-def test_words_are_lower_case_letters_without_stop_words():
-    assert split_docstring("The X_train of 2 KDTree-objects, é: Über") == ("train", "kdtree", "objects", "über")
 
 
 # -- names in the code
@@ -86,7 +78,6 @@ def test_words_are_lower_case_letters_without_stop_words():
     [
         ("fit_transform", ("fit", "transform")),
         ("LogisticRegressionCV", ("logistic", "regression", "cv")),
-        ("HTTPServer", ("http", "server")),
         ("__init__", ("init",)),
         ("getURLNow", ("get", "url", "now")),
         ("X_", ()),
@@ -99,6 +90,7 @@ def test_names_are_split_on_underscores_and_camel_case(name, parts):
 
 def test_code_holds_every_kind_of_name_and_no_text():
     source = '''
+    @decorated
     def own_name(first_arg, *rest, key=preset):
         """docstring words"""
         local = module.attribute(keyword=value, **mapping)
@@ -108,14 +100,6 @@ def test_code_holds_every_kind_of_name_and_no_text():
     '''
     expected = "own name first arg rest key preset local module attribute keyword value mapping inner nested base"
     assert tokens_of(source) == set(expected.split())
-
-
-def test_code_of_a_class_holds_its_methods():
-    assert tokens_of("class Tree:\n  'doc'\n  def grow(self): return self.leaf") == {"tree", "grow", "self", "leaf"}
-
-
-def test_decorators_of_the_object_are_not_its_body():
-    assert tokens_of("@register_everywhere\ndef plain(): pass") == {"plain"}
 
 
 # -- files and objects
@@ -138,40 +122,13 @@ def test_functions_classes_and_methods_are_objects_and_inner_functions_are_not(t
     assert found(tmp_path) == [f"pack.mod.{name}" for name in expected]
 
 
-def test_too_few_words_are_left_out(tmp_path):
-    write(tmp_path, "pack/mod.py", function("enough", 15) + function("short", 14))
-    assert found(tmp_path) == ["pack.mod.enough"]
-
-
-def test_too_few_different_names_are_left_out(tmp_path):
-    write(tmp_path, "pack/mod.py", function("ten") + function("nine", names=[*CODE[:8], "ant", "bee", "ant_bee"]))
-    assert found(tmp_path) == ["pack.mod.ten"]
-
-
-def test_undocumented_objects_are_left_out(tmp_path):
-    write(tmp_path, "pack/mod.py", f"def bare():\n    return {', '.join(CODE)}\n")
-    assert found(tmp_path) == []
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["tests/a", "sub/tests/a", "_vendor/a", "externals/a", "_lib/a", "test_a", "conftest", "testutils", ".hidden/a"],
-)
-def test_tests_and_vendored_code_are_skipped(tmp_path, path):
-    write(tmp_path, "pack/kept.py", function("kept"))
-    write(tmp_path, f"pack/{path}.py", function("dropped"))
-    assert found(tmp_path) == ["pack.kept.kept"]
-
-
-def test_folder_above_the_package_may_have_any_name(tmp_path):
-    write(tmp_path / "tests" / ".venv", "pack/mod.py", function("kept"))
-    assert found(tmp_path / "tests" / ".venv") == ["pack.mod.kept"]
-
-
-def test_names_and_files_are_relative_and_init_is_the_package(tmp_path):
-    write(tmp_path, "pack/sub/__init__.py", function("kept"))
-    (only,) = read_source_objects(tmp_path, "pack")
-    assert (only.name, only.file) == ("pack.sub.kept", "pack/sub/__init__.py")
+def test_tests_vendored_code_and_what_says_too_little_are_left_out(tmp_path):
+    for path in ("sub/tests/a", "_vendor/a", "externals/a", "_lib/a", "test_a", "conftest", "testutils", ".hidden/a"):
+        write(tmp_path / "tests", f"pack/{path}.py", function("dropped"))
+    little = [function("short", 14), function("nine", names=[*CODE[:8], "ant_bee"]), f"def bare(): {', '.join(CODE)}\n"]
+    write(tmp_path / "tests", "pack/__init__.py", "x = '\\d'\n" + "".join(little) + function("kept"))
+    (only,) = read_source_objects(tmp_path / "tests", "pack")
+    assert (only.name, only.file) == ("pack.kept", "pack/__init__.py")
 
 
 def test_file_that_does_not_parse_is_left_out(tmp_path):
@@ -187,22 +144,11 @@ def test_sources_are_never_executed(tmp_path):
     assert not (tmp_path / "trace").exists()
 
 
-def test_parser_warnings_of_other_peoples_code_stay_silent(tmp_path, recwarn):
-    write(tmp_path, "pack/mod.py", "x = '\\d'\n" + function("kept"))
-    assert found(tmp_path) == ["pack.mod.kept"]
-    assert not recwarn.list
-
-
 def test_package_is_found_without_importing_it(tmp_path, monkeypatch):
     write(tmp_path, "coview_unimported/__init__.py", "raise SystemExit")
     monkeypatch.syspath_prepend(tmp_path)
     assert find_package_root("coview_unimported") == tmp_path
     assert "coview_unimported" not in sys.modules
-
-
-def test_package_without_sources_is_refused():
-    with pytest.raises(DataFileError, match="source files of package 'coview_absent' are not installed"):
-        find_package_root("coview_absent")
 
 
 # -- choosing
@@ -224,11 +170,6 @@ def test_each_label_keeps_at_most_so_many_chosen_by_name_alone():
     again = choose({"many": [o for label, o in chosen if label == "many"], "few": []}, per_label=10)
     assert [o for _, o in again] == [o for label, o in chosen if label == "many"]
     assert [o.name for _, o in again] != sorted(f"p.{i}" for i in range(50))[:10]
-
-
-def test_order_of_the_input_does_not_matter():
-    objects = [obj(f"p.{i}", str(i % 7)) for i in range(40)]
-    assert choose({"a": objects}, per_label=5) == choose({"a": objects[::-1]}, per_label=5)
 
 
 def test_views_count_the_tokens_that_are_neither_rare_nor_common(tmp_path):
@@ -263,7 +204,7 @@ def refuse(*args, **kwargs): raise OSError("no network in this test")
 socket.socket.connect = socket.getaddrinfo = refuse
 corpus = load_python_packages(sys.argv[1])
 new = sorted(set(sys.modules) - before)
-print(json.dumps({"hash": corpus.content_hash, "imported": new, "loaded": sorted(sys.modules)}))
+print(json.dumps({"hash": corpus.content_hash, "imported": new}))
 """
 
 
@@ -279,24 +220,16 @@ def first(tmp_path_factory):
 @pytest.fixture(scope="module")
 def corpus(first):
     """The corpus out of the first one's cache."""
-    return load_python_packages(first[0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus_module, "build_corpus", lambda *_: pytest.fail("the sources were read again"))
+        made = load_python_packages(first[0])
+    assert made.content_hash == first[1]["hash"]
+    return made
 
 
 def test_making_the_corpus_imports_none_of_its_packages(first):
     packages = tuple(f"{folder.split('/')[0]}." for folders in SUBPACKAGES.values() for folder in folders)
     assert [name for name in first[1]["imported"] if f"{name}.".startswith(packages)] == []
-
-
-def test_subpackages_that_nothing_needs_stay_unimported(first):
-    assert {"sklearn.ensemble", "sklearn.decomposition", "http.cookiejar"}.isdisjoint(first[1]["loaded"])
-
-
-def test_two_extractions_are_the_same(first, corpus, tmp_path):
-    again = load_python_packages(tmp_path / "again", refresh=True)
-    assert again.content_hash == first[1]["hash"]
-    assert again.views == corpus.views
-    for name in ("target", "target_names", "groups", "names"):
-        assert np.array_equal(again[name], corpus[name])
 
 
 def test_corpus_has_the_promised_size(corpus):
@@ -306,28 +239,10 @@ def test_corpus_has_the_promised_size(corpus):
     sizes = np.bincount(corpus.target)
     assert sizes.min() >= 20
     assert sizes.max() == 100
-
-
-def test_views_are_sparse_float32_counts_with_names(corpus):
-    assert corpus.views.names == ("words", "code")
+    assert np.array_equal(corpus.views.ids, corpus.names) and corpus.names.tolist() == sorted({*corpus.names.tolist()})
     for name, matrix in corpus.views.items():
-        assert matrix.dtype == np.float32
-        assert np.array_equal(matrix.data, np.round(matrix.data))
-        assert matrix.data.min() >= 1
-        assert len(corpus.views.feature_names[name]) == matrix.shape[1]
-        assert matrix.sum(axis=1).min() > 0
-
-
-def test_features_are_neither_rare_nor_common(corpus):
-    for matrix in corpus.views.values():
-        objects_with = np.bincount(matrix.indices, minlength=matrix.shape[1])
-        assert objects_with.min() >= 3
-        assert objects_with.max() <= 0.5 * len(corpus.views)
-
-
-def test_ids_are_the_unique_sorted_names(corpus):
-    assert np.array_equal(corpus.views.ids, corpus.names)
-    assert corpus.names.tolist() == sorted(set(corpus.names.tolist()))
+        assert matrix.dtype == np.float32 and len(corpus.views.feature_names[name]) == matrix.shape[1]
+        assert 3 <= np.bincount(matrix.indices).min() <= np.bincount(matrix.indices).max() <= 0.5 * len(corpus.views)
 
 
 def test_groups_are_source_files_of_one_label_each(corpus):
@@ -349,15 +264,6 @@ def test_one_row_counts_the_words_of_its_docstring(corpus):
     assert counted == {word: count for word, count in expected.items() if word in kept}
 
 
-def test_versions_are_recorded(corpus):
-    from importlib.metadata import version
-
-    for package in ("numpy", "scipy", "scikit-learn"):
-        assert corpus.versions[package] == version(package)
-    assert corpus.versions["python"] in sys.version
-    assert corpus.versions["scipy"] in corpus.DESCR
-
-
 def test_honest_and_combined_beat_one_view(corpus):
     """Over files, naive Bayes on both views beats it on either: the views complement one another."""
     from sklearn.model_selection import StratifiedGroupKFold, cross_val_score
@@ -371,14 +277,6 @@ def test_honest_and_combined_beat_one_view(corpus):
 
 
 # -- the cache
-
-
-@pytest.fixture
-def no_extraction(monkeypatch):
-    def refuse(*args, **kwargs):
-        raise AssertionError("the sources were read although there is a cache")
-
-    monkeypatch.setattr(corpus_module, "build_corpus", refuse)
 
 
 def labeled(label: str, name: str) -> str:
@@ -397,11 +295,6 @@ def small(monkeypatch, tmp_path):
     return tmp_path / "src"
 
 
-def test_cache_is_used_and_gives_the_same(first, no_extraction):
-    corpus = load_python_packages(first[0])
-    assert corpus.content_hash == first[1]["hash"]
-
-
 def test_refresh_reads_the_sources_again(small, tmp_path):
     before = load_python_packages(tmp_path / "home")
     (small / "one" / "m.py").unlink()
@@ -412,7 +305,7 @@ def test_refresh_reads_the_sources_again(small, tmp_path):
     assert after.content_hash != before.content_hash
 
 
-@pytest.mark.parametrize("harm", ["empty", "text", "truncated", "altered", "pickle", "foreign", "folder"])
+@pytest.mark.parametrize("harm", ["empty", "altered", "pickle", "foreign", "folder"])
 def test_harmed_cache_is_rebuilt_silently(small, tmp_path, harm, recwarn):
     expected = load_python_packages(tmp_path / "home")
     (cache,) = (tmp_path / "home").rglob("*.safetensors")
@@ -427,7 +320,7 @@ def test_harmed_cache_is_rebuilt_silently(small, tmp_path, harm, recwarn):
         cache.write_bytes(pickle.dumps({"names": np.array([{"a": 1}], dtype=object)}))
     else:
         altered = content[:half] + bytes([content[half] ^ 1]) + content[half + 1 :]
-        cache.write_bytes({"empty": b"", "text": b"hello", "truncated": content[:half], "altered": altered}[harm])
+        cache.write_bytes({"empty": b"", "altered": altered}[harm])
     again = load_python_packages(tmp_path / "home")
     assert again.content_hash == expected.content_hash
     assert again.views == expected.views
@@ -436,20 +329,8 @@ def test_harmed_cache_is_rebuilt_silently(small, tmp_path, harm, recwarn):
         assert cache.read_bytes() == content  # whole again
 
 
-def test_home_that_cannot_be_written_is_no_error(small, tmp_path):
-    (tmp_path / "file").write_text("not a folder")
-    assert len(load_python_packages(tmp_path / "file").names) == 18
-
-
 def test_other_versions_have_another_cache(small, tmp_path, monkeypatch):
     load_python_packages(tmp_path / "home")
     monkeypatch.setattr(corpus_module.scipy, "__version__", "0.0.1")
     assert load_python_packages(tmp_path / "home").versions["scipy"] == "0.0.1"
     assert len(list((tmp_path / "home").rglob("*.safetensors"))) == 2
-
-
-def test_collector_runs_again_afterwards(small, tmp_path):
-    import gc
-
-    load_python_packages(tmp_path / "home")
-    assert gc.isenabled()

@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import chisquare
-from sklearn.cluster import KMeans
 from sklearn.naive_bayes import MultinomialNB
 
 from coview.datasets.synthetic import make_blobs_views, make_topic_views
-from coview.metrics import clustering_accuracy, view_agreement
+from coview.metrics import view_agreement
 from coview.views.views import Views
 
 MAKERS = [make_topic_views, make_blobs_views]
@@ -25,17 +24,9 @@ def test_shapes_and_types_of_topic_views():
     assert all(sparse.issparse(matrix) and matrix.format == "csr" for matrix in data.views.values())
     assert (data.target.shape, data.target.dtype.kind) == ((30,), "i")
     assert data.memberships.shape == (30, 4)
+    assert all((matrix.data % 1 == 0).all() and matrix.data.min() >= 1 for matrix in data.views.values())
     assert {name: b.shape for name, b in data.cluster_topic.items()} == {"words": (4, 7), "links": (4, 5)}
     assert {name: f.shape for name, f in data.topic_feature.items()} == {"words": (7, 40), "links": (5, 20)}
-
-
-def test_counts_are_whole_canonical_and_of_the_asked_type():
-    data = make_topic_views(30, 2, length=40, dtype=np.float32, random_state=0)
-    for matrix in data.views.values():
-        assert matrix.dtype == np.float32
-        assert matrix.has_canonical_format
-        np.testing.assert_array_equal(matrix.data, np.round(matrix.data))
-        assert matrix.data.min() >= 1
 
 
 @pytest.mark.parametrize("maker", MAKERS)
@@ -107,24 +98,12 @@ def test_the_mean_length_is_met():
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-def test_full_agreement_means_the_same_clusters(maker):
-    data = maker(90, 3, 4, random_state=0)
-    assert view_agreement(*data.view_cluster.values()) == 1.0
-    np.testing.assert_array_equal(data.target, data.view_cluster["view0"])
-
-
-@pytest.mark.parametrize("maker", MAKERS)
-@pytest.mark.parametrize("agreement", [0.0, 0.6])
+@pytest.mark.parametrize("agreement", [0.0, 0.6, 1.0])
 def test_the_rest_draws_its_clusters_independently(maker, agreement):
     data = maker(4000, [2, 2], 4, agreement=agreement, random_state=0)
     expected = agreement + (1 - agreement) / 4
     assert view_agreement(*data.view_cluster.values()) == pytest.approx(expected, abs=0.03)
-
-
-@pytest.mark.parametrize("maker", MAKERS)
-def test_clusters_are_of_equal_size(maker):
-    sizes = np.bincount(maker(50, 2, 4, random_state=3).target)
-    assert sorted(sizes) == [12, 12, 13, 13]
+    assert np.bincount(data.target).tolist() == [1000] * 4
 
 
 @pytest.mark.parametrize("maker", MAKERS)
@@ -153,18 +132,6 @@ def test_missing_rows_do_not_depend_on_the_cluster(maker):
     np.testing.assert_allclose(shares, [[0.5, 0.6]] * 3, atol=0.05)
 
 
-@pytest.mark.parametrize("maker", MAKERS)
-def test_missing_rows_do_not_depend_on_the_position(maker):
-    present = maker(3000, [2, 2], missing=0.4, random_state=0).views.present
-    np.testing.assert_allclose(present[:600].mean(axis=0), 0.6, atol=0.06)
-
-
-@pytest.mark.parametrize("maker", MAKERS)
-def test_views_are_drawn_apart(maker):
-    views = maker(20, 2, random_state=0).views
-    assert views.select("view0").rename(view0="x") != views.select("view1").rename(view1="x")
-
-
 def test_quality_zero_says_nothing():
     data = make_topic_views(600, 2, 3, quality={"view0": 1.0, "view1": 0.0}, length=80, random_state=0)
     background = data.topic_feature["view1"]
@@ -177,39 +144,10 @@ def test_quality_zero_says_nothing():
     assert scores["view1"] < 0.42
 
 
-def test_quality_grows_with_the_distance_of_topics():
-    spreads = [
-        make_topic_views(5, 1, quality=quality, random_state=0).topic_feature["view0"].std(axis=0).sum()
-        for quality in (0.0, 0.3, 1.0)
-    ]
-    assert spreads[0] == pytest.approx(0, abs=1e-12)
-    assert spreads[1] == pytest.approx(0.3 * spreads[2])
-
-
-def test_quality_leaves_the_frequencies_of_features_alone():
-    rich, poor = (
-        make_topic_views(5, 1, quality=quality, random_state=0).topic_feature["view0"] for quality in (1, 0.2)
-    )
-    np.testing.assert_allclose(rich.mean(axis=0), poor.mean(axis=0))
-
-
-def test_smaller_concentration_means_sparser_rows():
-    sparser, denser = (
-        make_topic_views(50, 1, concentration=concentration, random_state=0).views["view0"].nnz
-        for concentration in (0.01, 1.0)
-    )
-    assert sparser < denser / 2
-
-
 def test_without_overlap_a_cluster_keeps_to_its_own_topics():
     data = make_topic_views(10, 1, 3, n_components=6, overlap=0.0, random_state=0)
     own = np.arange(6) % 3 == np.arange(3)[:, None]
     np.testing.assert_array_equal(data.cluster_topic["view0"] > 0, own)
-
-
-def test_fewer_topics_than_clusters_are_shared_in_turn():
-    data = make_topic_views(10, 1, 3, n_components=2, overlap=0.0, random_state=0)
-    np.testing.assert_array_equal(data.cluster_topic["view0"], [[1, 0], [0, 1], [1, 0]])
 
 
 def test_without_mixing_an_object_is_its_cluster():
@@ -223,14 +161,6 @@ def test_a_seed_repeats_and_another_differs(maker):
     assert first.views == again.views
     np.testing.assert_array_equal(first.target, again.target)
     assert first.views != other.views
-
-
-@pytest.mark.parametrize("maker", MAKERS)
-def test_a_random_state_moves_on(maker):
-    rng = np.random.RandomState(0)
-    first, second = maker(40, 2, random_state=rng), maker(40, 2, random_state=rng)
-    assert first.views != second.views
-    assert first.views == maker(40, 2, random_state=np.random.RandomState(0)).views
 
 
 def test_one_views_knobs_leave_the_other_views_alone():
@@ -261,39 +191,18 @@ def test_blobs_have_the_reported_centers_and_spread():
             np.testing.assert_allclose(blob.std(axis=0), std, rtol=0.1)
 
 
-def test_centers_lie_in_the_box():
-    centers = make_blobs_views(10, 2, 50, center_box=(2.0, 3.0), random_state=0).centers
-    assert all(values.min() >= 2 and values.max() <= 3 for values in centers.values())
-
-
-def test_tight_blobs_are_found_by_k_means():
-    data = make_blobs_views(150, 2, 3, std=0.5, random_state=1)
-    found = KMeans(3, n_init=3, random_state=0).fit_predict(data.views.hstack())
-    assert clustering_accuracy(data.target, found) == 1.0
-
-
-def test_blobs_keep_float32():
-    assert make_blobs_views(10, 1, dtype=np.float32, random_state=0).views["view0"].dtype == np.float32
-
-
 @pytest.mark.parametrize(
     ("maker", "arguments", "sentence"),
     [
         (make_topic_views, {"n_objects": 0}, "n_objects.* must be an int in the range.* Got 0"),
         (make_topic_views, {"n_views": "words"}, "n_views must be"),
-        (make_topic_views, {"n_views": []}, "n_views must be"),
-        (make_topic_views, {"n_views": True}, "n_views must be"),
         (make_topic_views, {"n_views": {"a": 5}, "n_features": 5}, "leave n_features out"),
-        (make_topic_views, {"n_views": {"a": 0}}, "n_views of view 'a'.* must be an int in the range"),
-        (make_topic_views, {"n_clusters": 2.5}, "n_clusters.* must be an int in the range"),
         (make_topic_views, {"agreement": 1.5}, "agreement.* must be a float in the range.* Got 1.5"),
         (make_topic_views, {"quality": {"view0": 1.0}}, "quality must name every view"),
         (make_topic_views, {"quality": [0.1, 2.0]}, "quality of view 'view1'.* must be a float in the range.* Got 2.0"),
         (make_topic_views, {"length": [10, 10, 10]}, "each of the 2 views, got 3"),
-        (make_topic_views, {"length": 0.5}, "length.* must be a float in the range"),
         (make_topic_views, {"length": np.inf}, "length must be"),
         (make_topic_views, {"concentration": 0}, "concentration must be"),
-        (make_topic_views, {"mixing": np.nan}, "mixing must be"),
         (make_topic_views, {"missing": 0.7}, "without any view"),
         (make_blobs_views, {"std": -1}, "std.* must be a float in the range"),
         (make_blobs_views, {"center_box": (1, 0)}, "center_box must be"),

@@ -11,14 +11,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.decomposition import PCA
-from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from coview import (
-    PLSA,
-    AutoClustering,
-    CoPLSA,
     EditedModel,
     LinkPLSA,
     MultiViewNaiveBayes,
@@ -133,6 +129,8 @@ def test_a_name_stands_wherever_groups_are_named(model):
     assert model.number_of("Steam engines") == model.number_of("2") == model.number_of(2) == 2
     assert "steam engines" in make_report(model, X).html
     assert_same(answers(model), answers(edit(TOPICS)))
+    model.rename(4, "2").rename(3, "1999")  # a word that is a number does not hide the group of that number
+    assert model.number_of("2") == 2 and model.number_of("1999") == 3
 
 
 def test_names_that_are_found_or_set_go_into_the_log_one_by_one():
@@ -164,11 +162,6 @@ def test_a_name_of_another_group_is_refused(model):
     assert inspect(model).given_names == found
     set_group_names(model, {0: found["1"], 1: found["0"]})
     assert inspect(model).given_names == {**found, "0": found["1"], "1": found["0"]}
-
-
-def test_a_word_that_is_a_number_does_not_hide_the_group_of_that_number(model):
-    model.rename(4, "2").rename(3, "1999")
-    assert model.number_of("2") == 2 and model.number_of("1999") == 3
 
 
 @pytest.mark.parametrize("piped", [False, True])
@@ -231,12 +224,9 @@ def test_a_group_that_is_none_is_refused_with_what_was_meant(model):
     ("edits", "sentence"),
     [
         (lambda m: m.reduce(9), "at most the number of groups, 5, got 9"),
-        (lambda m: m.reduce(0), "n must be"),
         (lambda m: m.split(0, X[:10]), "must hold the objects of the fit to split a group"),
         (lambda m: m.apply("split", group=0), "X is needed to split"),
-        (lambda m: m.split(0), "X is needed to split a group: pass the objects of the fit"),
         (lambda m: m.merge(3), r"Groups must be a list of two or more, such as \[3, 4\], got 3"),
-        (lambda m: m.merge([3]), r"Groups must be a list of two or more"),
         (lambda m: m.merge([[0, 1], [2, 3]]), "A group must be a number or a name"),
         (lambda m: m.drop("9" * 5000), "There is no group '9"),
         (lambda m: m.split(0, X, n=1), "n must be"),
@@ -258,17 +248,13 @@ def test_models_without_groups_are_refused():
     for fitted in (PCA(2).fit(X["view0"].toarray()), MultiViewNaiveBayes().fit(X, DATA.target)):
         with pytest.raises(ParameterError, match="must have topics or clusters to edit"):
             edit(fitted)
+    with pytest.raises(ParameterError, match="predict or transform for other objects"):
+        edit(AgglomerativeClustering(4).fit(clusters()[0]))
     with pytest.raises(ParameterError, match=r"DBSCAN .*0 groups"):
         edit(DBSCAN(eps=1e-9).fit(X["view0"].toarray()))
 
 
 # -- undo, sequences
-
-
-def test_the_model_that_is_edited_stays_as_it_is(model):
-    other = edit(model).merge([0, 1])
-    assert model.edits_ == [] and len(other.edits_) == 1
-    assert_array_equal(TOPICS.memberships_, M)
 
 
 def told(model, objects):
@@ -282,7 +268,7 @@ def told(model, objects):
 
 
 @given(st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_any_edits_keep_the_laws_and_undo_is_the_identity_to_the_bit(data):
     model, few = edit(TOPICS), X[:8]
     states = [told(model, few)]
@@ -319,13 +305,6 @@ def test_any_edits_keep_the_laws_and_undo_is_the_identity_to_the_bit(data):
         assert_same(told(model, few), states.pop())
         model.undo()
     assert_same(told(model, few), states[0])
-
-
-def test_undoing_a_split_takes_its_model_away(model):
-    before = answers(model)
-    model.drop(4).split(0, X).undo()
-    assert model.splits_ == [] and model.undo().edits_ == []
-    assert_same(answers(model), before)
 
 
 # -- previews
@@ -403,12 +382,6 @@ def test_a_fit_on_other_views_makes_the_edits_by_number_and_says_so(model):
     assert model.log() == ["merge 1 and 3 into 1"] and model.view_names_ == ["other", "view1"]
 
 
-def test_new_groups_of_another_fit_get_numbers_that_none_had():
-    model = edit(LinkPLSA(2, random_state=0, max_iter=20).fit(X)).rename(1, "kept")
-    model.set_params(estimator__n_components=4).fit(X)
-    assert model.numbers_ == [0, 1, 2, 3] and inspect(model).given_names == {"1": "kept"}
-
-
 # -- other models
 
 
@@ -420,11 +393,8 @@ def clusters():
 @pytest.mark.parametrize(
     "fitted",
     [
-        PLSA(4, random_state=0, max_iter=10),
         MultiViewPLSA(4, 6, random_state=0, max_iter=10),
-        CoPLSA(4, random_state=0, max_iter=10),
         SphericalKMeans(4, random_state=0),
-        AutoClustering(4, random_state=0),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -510,27 +480,6 @@ def test_columns_are_called_as_those_of_the_model_inside_by_number(model):
     piped = make_pipeline(StandardScaler(), KMeans(4, n_init=3, random_state=0)).fit(dense)
     assert edit(piped).drop(1).get_feature_names_out().tolist() == ["kmeans0", "kmeans2", "kmeans3"]
     assert inspect(edit(piped).drop(1)).output_names(3) == ["kmeans0", "kmeans2", "kmeans3"]
-
-
-def test_a_clusterer_that_cannot_predict_is_refused():
-    dense, _ = clusters()
-    with pytest.raises(ParameterError, match="predict or transform for other objects"):
-        edit(AgglomerativeClustering(4).fit(dense))
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        GaussianMixture(4, means_init=clusters()[0][::20], weights_init=np.full(4, 0.25), random_state=0),
-        GaussianMixture(4, precisions_init=np.ones((4, 3)), covariance_type="diag", random_state=0),
-        KMeans(4, init=clusters()[0][::20], n_init=1),
-    ],
-)
-def test_a_split_takes_over_no_setting_that_is_about_all_groups(estimator):
-    dense, _ = clusters()
-    model = edit(estimator.fit(dense))
-    n_groups = len(model.numbers_)
-    assert len(model.split(0, dense).numbers_) == n_groups + 1
 
 
 def test_a_split_of_seeded_topics_has_no_seeds():
@@ -629,8 +578,6 @@ SPLIT = {"edit": "split", "group": 0, "into": [0, 5]}
         (put("edits_", [SPLIT, {"edit": "drop", "group": 9}]), "There is no group 9"),
         (put("edits_", [SPLIT, {"edit": "drop", "group": "1"}]), "A group must have a whole number"),
         (put("edits_", [SPLIT, {"edit": "merge", "groups": (1, 2), "name": None}]), "does not go with the models"),
-        (put("edits_", [SPLIT, {"edit": "merge", "groups": [1, 2]}]), "does not go with the models"),
-        (put("edits_", [SPLIT, {"edit": "rename", "group": 1, "name": "x" * 10_000}]), "A name must be a text"),
         (put("edits_", [SPLIT, {"edit": "rename", "group": 1, "name": "\x1b[2J"}]), "A name must be a text"),
         (put("edits_", [SPLIT, {"edit": "run", "group": 1}]), "There is no edit 'run'"),
         (put("edits_", []), "does not go with the models"),
@@ -639,16 +586,13 @@ SPLIT = {"edit": "split", "group": 0, "into": [0, 5]}
         (put("edits_", [{**SPLIT, "into": [0, 4]}]), "gives new ones"),
         (put("lost_edits_", "none"), "must be a list"),
         (put("inner_numbers_", np.array([0, 1, 2, 3, 3])), "does not go with the models"),
-        (put("inner_numbers_", np.arange(4)), "does not go with the models"),
         (put("inner_numbers_", np.array([0, 1, 2, 3, 10**9])), "must have some from 0 to 999999999"),
         (put("inner_numbers_", np.arange(5.0)), "must be an array of the kinds iu"),
         (put("estimator_", LinkPLSA(5)), "is not fitted"),
-        (put("estimator_", None), "must be an estimator"),
         (put("splits_", []), "does not go with the models"),
         (alter_split(model=SphericalKMeans(2, random_state=0).fit(X)), "does not go with the models"),
         (alter_split(model=LinkPLSA(2, max_iter=2).fit(X.select("view0"))), "does not go with the models"),
         (alter_split(shares=np.full((89, 2), 0.5)), "does not go with the models"),
-        (alter_split(shares=np.full((90, 3), 0.3)), "does not go with the models"),
         (alter_split(shares=np.full((90, 2), 7.0)), "holds 7"),
         (alter_split(shares=None), "does not go with the models"),
     ],

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import pickle
-import zipfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors import safe_open
+from safetensors.numpy import save as save_bytes
 from safetensors.numpy import save_file
 from scipy import sparse
 
@@ -80,20 +80,15 @@ def path(tmp_path):
     [
         None,
         True,
-        0,
-        -(2**63),
         2**63,
         -(2**200),
-        0.1,
         -0.0,
         float("nan"),
-        float("inf"),
         float("-inf"),
         "",
         "ß \x00 \U0001f600",
         "\ud83d\ude00",
         np.str_("a"),
-        np.bool_(True),
         np.float32("nan"),
         np.uint64(2**64 - 1),
         [],
@@ -108,44 +103,11 @@ def test_plain_values_keep_value_and_type(path, value):
     assert same(round_trip(path, value), value)
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
-@pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (1,), (2, 3), (2, 3, 2)])
-def test_numeric_arrays_keep_values_dtype_and_shape(path, dtype, shape):
-    array = np.arange(int(np.prod(shape))).reshape(shape).astype(dtype)
-    assert same(round_trip(path, array), array)
-
-
-@pytest.mark.parametrize("dtype", [">i4", ">f8"])
-def test_big_endian_arrays_come_back_in_native_order(path, dtype):
-    array = np.arange(6).reshape(2, 3).astype(dtype)
-    again = round_trip(path, array)
-    assert again.dtype == array.dtype.newbyteorder("=")
-    np.testing.assert_array_equal(again, array)
-
-
-def test_fortran_arrays_come_back_in_fortran_order(path):
-    array = np.asfortranarray(np.arange(24.0).reshape(2, 3, 4))
-    again = round_trip(path, array)
-    assert again.flags.f_contiguous
-    np.testing.assert_array_equal(again, array)
-
-
-@pytest.mark.parametrize("dtype", ["f4", "i8"])
-def test_strided_arrays_keep_their_values(path, dtype):
-    array = np.arange(60).astype(dtype).reshape(3, 4, 5).transpose(1, 0, 2)[::2, :, ::-1]
-    assert same(round_trip(path, array), array)
-
-
 def test_read_arrays_are_writable(path):
     again = round_trip(path, {"a": np.zeros(2), "b": np.broadcast_to(1.0, (2, 2))})
     again["a"][0] = 1
     again["b"][0, 0] = 5
     assert again["b"].sum() == 8
-
-
-def test_a_memory_map_comes_back_as_an_array(path, tmp_path):
-    mapped = np.memmap(tmp_path / "m", dtype="f4", mode="w+", shape=(2, 2))
-    assert same(round_trip(path, mapped), np.zeros((2, 2), "f4"))
 
 
 @pytest.mark.parametrize(
@@ -155,35 +117,23 @@ def test_a_memory_map_comes_back_as_an_array(path, tmp_path):
         np.array([["a", "b"]]).T,
         np.array("x"),
         np.empty((0, 2), dtype="<U3"),
-        np.array(["a"]).astype("<U9"),
-        np.array(["a", None, "b"], dtype=object),
-        np.array([["a", 1.5], [float("nan"), 2]], dtype=object),
+        np.array([["a", 1.5], [float("nan"), None]], dtype=object),
         np.array(None),
         np.empty((2, 0), dtype=object),
+        np.asfortranarray(np.arange(24.0).reshape(2, 3, 4)),
+        np.arange(60).reshape(3, 4, 5).transpose(1, 0, 2)[::2, :, ::-1],
+        sparse.csr_array(([1.0, 0.0, 2.0], np.array([3, 1, 1], dtype=np.int64), [0, 2, 3]), shape=(2, 4)),
+        sparse.csc_matrix(np.eye(3, dtype=bool)),
+        sparse.csc_array((0, 3)),
     ],
-    ids=lambda value: type(value).__name__,
+    ids=range(12),
 )
-def test_string_and_object_arrays_keep_everything(path, array):
-    assert same(round_trip(path, array), array)
-
-
-@pytest.mark.parametrize("cls", [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix])
-@pytest.mark.parametrize("dtype", [bool, np.int32, np.float32, np.float64])
-def test_sparse_matrices_keep_class_and_parts(path, cls, dtype):
-    matrix = cls(np.array([[0, 1, 0], [2, 0, 3]]).astype(dtype))
-    assert same(round_trip(path, matrix), matrix)
-
-
-def test_sparse_matrices_keep_wide_indices_order_and_explicit_zeros(path):
-    matrix = sparse.csr_array((2, 4))
-    matrix.data, matrix.indices = np.array([1.0, 0.0, 2.0]), np.array([3, 1, 1], dtype=np.int64)
-    matrix.indptr = np.array([0, 2, 3], dtype=np.int64)
-    assert same(round_trip(path, matrix), matrix)
-
-
-@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (4, 4)])
-def test_sparse_matrices_without_values_keep_their_shape(path, shape):
-    assert same(round_trip(path, sparse.csc_array(shape)), sparse.csc_array(shape))
+def test_arrays_keep_everything(path, array):
+    again = round_trip(path, array)
+    assert same(again, array)
+    assert sparse.issparse(array) or again.flags.f_contiguous == array.flags.f_contiguous
+    swapped = np.arange(6).astype(">i4")
+    assert same(round_trip(path, swapped), swapped.astype("<i4"))
 
 
 def test_one_array_in_two_places_is_stored_once_and_shared_again(path):
@@ -220,7 +170,7 @@ trees = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=40)
 @given(tree=trees)
 def test_any_tree_round_trips(tmp_path_factory, tree):
     path = tmp_path_factory.getbasetemp() / "any.coview"
@@ -231,15 +181,6 @@ def test_the_same_tree_gives_the_same_bytes(tmp_path):
     write(tmp_path / "a", TREE)
     write(tmp_path / "b", TREE)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
-def test_the_input_is_not_changed(path):
-    array = np.asfortranarray(np.arange(6.0).reshape(2, 3))
-    array.flags.writeable = False
-    tree = {"a": array, "b": [1, (2,)]}
-    write(path, tree)
-    assert tree["a"] is array
-    assert same(tree, {"a": np.arange(6.0).reshape(2, 3), "b": [1, (2,)]})
 
 
 def test_extend_and_revive_carry_other_types(path):
@@ -264,13 +205,6 @@ def test_the_header_says_what_the_file_is(path):
     }
 
 
-def test_other_tools_can_read_the_file(path):
-    write(path, {"x": np.eye(2)})
-    with safe_open(path, framework="numpy") as stream:
-        assert json.loads(stream.metadata()["coview"])["format"] == "coview"
-        np.testing.assert_array_equal(stream.get_tensor("0"), np.eye(2))
-
-
 # -- what cannot be written
 
 
@@ -285,11 +219,9 @@ class Number(int):
         ((print,), r"model\[0\]"),
         ([np.array([object()])], r"model\[0\]\[0\] \(builtins.object"),
         ({"t": np.array(["2020-01-01"], "M8[D]")}, r"model\['t'\] \(array of dtype datetime64"),
-        (np.longdouble(1), r"model \(numpy.longdouble"),
         (b"bytes", r"model \(builtins.bytes"),
         (Number(3), "Number"),
         (np.ma.masked_array([1.0]), "MaskedArray"),
-        (sparse.coo_array(np.eye(2)), "coo_array"),
         ({(1, b"2"): 0}, r"model\[1\] \(builtins.bytes"),
         (np.zeros(2, dtype=[("a", "f8")]), "array of dtype"),
     ],
@@ -323,44 +255,30 @@ def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_new_file_replaces_the_old_one(path):
-    write(path, {"old": 1})
-    assert round_trip(str(path), {"new": 2}) == {"new": 2}
-    assert list(path.parent.iterdir()) == [path]
-
-
 # -- what is not read
 
 
 def test_every_shorter_file_is_refused(path):
     write(path, TREE)
     raw = path.read_bytes()
-    for length in [*range(0, len(raw), 7), len(raw) - 1]:
+    for length in [*range(0, len(raw), 31), len(raw) - 1]:
         path.write_bytes(raw[:length])
         with pytest.raises(ModelFileError, match=r"file\.coview"):
             read(path)
 
 
-def test_a_longer_file_is_refused(path):
-    write(path, TREE)
-    path.write_bytes(path.read_bytes() + b" ")
-    with pytest.raises(ModelFileError, match="truncated or altered"):
-        read(path)
-
-
-@pytest.mark.parametrize("mask", [0x01, 0xFF])
-def test_every_flipped_byte_is_found(path, mask):
-    write(path, TREE)
-    raw = path.read_bytes()
+def test_every_flipped_byte_is_found(path):
+    write(path, {"view": "wörter", "weights": np.arange(3.0), "history": [1.5, (1, None)]})
+    tree, raw = read(path), path.read_bytes()
     header = 8 + int.from_bytes(raw[:8], "little")
     padding = range(header - 8, header)  # blanks at its end may change without a trace, as long as the values do not
     for position in range(len(raw)):
         altered = bytearray(raw)
-        altered[position] ^= mask
+        altered[position] ^= 0x01 if position % 2 else 0xFF
         path.write_bytes(altered)
         if position in padding and raw[position] == ord(" "):
             with suppress(ModelFileError):
-                assert same(read(path), TREE), position
+                assert same(read(path), tree), position
         else:
             with pytest.raises(ModelFileError, match=r"file\.coview"):
                 read(path)
@@ -402,25 +320,17 @@ def altered(path, old, new):
     save_file({**tensors, "json": np.frombuffer(text, dtype=np.uint8)}, path, metadata=metadata)
 
 
-def test_an_altered_description_with_its_checksum_is_read(path):
-    write(path, ["ab"])
-    altered(path, b'"ab"', b'"cd"')
-    assert read(path) == ["cd"]
-
-
 @pytest.mark.parametrize(
     ("value", "old", "new"),
     [
         (np.array(["ab"] * 2**18), b'"width":2', b'"width":%d' % (2**29 - 1)),
         (np.array(["ab", "c"]), b'"width":2', b'"width":%d' % 2**50),
-        (np.array(["ab", "c"]), b'"width":2', b'"width":%d' % 2**80),
         (np.array(["ab", "c"]), b'"shape":[2]', b'"shape":[%d]' % 2**50),
         (np.array(["ab", 1], dtype=object), b'"shape":[2]', b'"shape":[%d]' % 2**80),
         (sparse.csr_array(np.eye(3)), b'"shape":[3,3]', b'"shape":[%d,3]' % 2**58),
-        (sparse.csr_array(np.eye(3)), b'"shape":[3,3]', b'"shape":[%d,3]' % 2**80),
         (np.array(["ab", "c"]), b'"width":2', b'"width":1e999'),
     ],
-    ids=range(8),
+    ids=range(6),
 )
 def test_stated_sizes_that_no_memory_holds_are_refused(path, value, old, new):
     write(path, value)
@@ -459,14 +369,6 @@ def test_sparse_indices_out_of_range_are_refused(path):
         read(path)
 
 
-def test_a_newer_version_is_refused_with_advice(path, monkeypatch):
-    monkeypatch.setattr("coview.utils.archive.__version__", "9.1")
-    write(path, TREE, version=2)
-    monkeypatch.undo()
-    with pytest.raises(ModelFileError, match=r"version 2 .* reads up to version 1\. .* needs coview >= 9\.1"):
-        read(path)
-
-
 def test_another_kind_is_refused(path):
     write(path, TREE, kind="checkpoint")
     with pytest.raises(ModelFileError, match="is a checkpoint file, but a model file is needed"):
@@ -486,39 +388,21 @@ def test_an_absent_file_and_a_folder_are_refused(tmp_path):
         read(tmp_path)
 
 
-def foreign_text():
-    return b"id,words\n1,hello\n" * 20
+def foreign_files():
+    """Bytes of files of other programs."""
+    yield from (b"", b"\x01", b"id,words\n1,hello\n" * 20)
+    for write_foreign in (lambda stream: np.savez(stream, x=np.eye(3)), lambda stream: pickle.dump(TREE, stream)):
+        stream = io.BytesIO()
+        write_foreign(stream)
+        yield stream.getvalue()
+    yield from (save_bytes({"x": np.eye(2)}, metadata=metadata) for metadata in (None, {"format": "pt"}))
 
 
-def foreign_zip():
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        archive.writestr("a.txt", "hello")
-    return stream.getvalue()
-
-
-def foreign_npz():
-    stream = io.BytesIO()
-    np.savez(stream, x=np.eye(3))
-    return stream.getvalue()
-
-
-def foreign_short():
-    return b"\x01"
-
-
-@pytest.mark.parametrize("make", [bytes, foreign_short, foreign_text, foreign_zip, foreign_npz])
-def test_foreign_files_are_refused(path, make):
-    path.write_bytes(make())
-    with pytest.raises(ModelFileError, match=r"file\.coview is not a model file of coview"):
-        read(path)
-
-
-@pytest.mark.parametrize("metadata", [None, {"format": "pt"}])
-def test_safetensors_of_others_are_refused(path, metadata):
-    save_file({"x": np.eye(2)}, path, metadata=metadata)
-    with pytest.raises(ModelFileError, match="is not a model file of coview"):
-        read(path)
+def test_foreign_files_are_refused(path):
+    for content in foreign_files():
+        path.write_bytes(content)
+        with pytest.raises(ModelFileError, match=r"file\.coview is not a model file of coview"):
+            read(path)
 
 
 class Bomb:
@@ -529,10 +413,9 @@ class Bomb:
         return os.mkdir, (self.target,)
 
 
-@pytest.mark.parametrize("protocol", [0, 2, 5])
-def test_a_pickle_is_refused_and_does_not_run(path, tmp_path, protocol):
+def test_a_pickle_is_refused_and_does_not_run(path, tmp_path):
     target = str(tmp_path / "ran")
-    path.write_bytes(pickle.dumps(Bomb(target), protocol=protocol))
+    path.write_bytes(pickle.dumps(Bomb(target)))
     with pytest.raises(ModelFileError, match="is not a model file of coview"):
         read(path)
     assert not os.path.exists(target)

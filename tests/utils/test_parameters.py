@@ -53,9 +53,8 @@ def test_every_parameter_has_constraints_that_its_default_satisfies(name):
 
 
 @pytest.mark.parametrize("name", CLASSES)
-@pytest.mark.parametrize("value", [Nonsense(), 1j, b"text"])
-def test_nonsense_is_refused_by_name_before_the_data_are_looked_at(name, value):
-    cls = resolve(name)
+def test_nonsense_is_refused_by_name_before_the_data_are_looked_at(name):
+    cls, value = resolve(name), Nonsense()
     for parameter in parameters(name):
         constraints = constraints_of(cls)[parameter]
         if constraints is ANYTHING or satisfies(constraints, value):
@@ -104,8 +103,6 @@ def test_every_way_to_fit_checks(method):
         (number(), [0, 0.5, np.float32(2), 1e300], [-1, float("inf"), float("nan"), "1", None]),
         (number(least=None), [-1e300], [-float("inf")]),
         (number(above=0, most=1), [1e-9, 1], [0, 1.1]),
-        (number(above=0, below=1), [0.5], [0, 1]),
-        (number(most=1), [0, 1], [-0.1, 1.1]),
         (number(below=1), [0, 0.99], [1, -0.1]),
         (one_of("a", None), ["a", None, np.str_("a")], ["b", 0, ["a"]]),
         (one_or_by_view(number() | NONE), [1, {"words": 2, "links": None}, {}], [{"words": "a"}, [1]]),
@@ -113,7 +110,6 @@ def test_every_way_to_fit_checks(method):
         (TRUTH, [True, np.False_], [0, 1, None, "yes"]),
         (SECONDS, [1, 0.1, None], [0, -1, float("nan")]),
         (SHARED["random_state"], [0, None, np.random.RandomState(0), np.random.default_rng(0)], [-1, 2**32, 0.5, "a"]),
-        (SHARED["n_jobs"], [1, -1, None], [0, 1.5, "a"]),
     ],
 )
 def test_constraints(constraints, good, bad):

@@ -80,13 +80,6 @@ def test_scripts_and_quiet_commands_are_silent(impatient, capsys, wanted):
     assert ("k-means" in capsys.readouterr().err) == bool(wanted)
 
 
-def test_verbose_0_silences_what_is_inside_too(impatient, capsys):
-    with show_progress(True), progress("outer", verbose=0), progress("inner"):
-        tell("sweep")
-        time.sleep(0.02)
-    assert capsys.readouterr().err == ""
-
-
 def test_a_notebook_is_shown_plain_text_without_widgets_or_warnings(impatient, notebook, capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
