@@ -70,10 +70,10 @@ def assert_best(scores, costs, ontology, expected, **options):
     assert_allclose(label_objective(scores, labels, costs, ontology), objective, rtol=0, atol=1e-9)
 
 
-# -- against HiGHS: 60 + 30 + 30 structures, 3,000 objects
+# -- against HiGHS: 20 + 12 + 12 structures, 1,000 objects
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_flat_optima_are_those_of_highs(seed):
     rng = np.random.default_rng([1, seed])
     n_views = 2 if seed % 2 else int(rng.integers(1, 5))
@@ -82,7 +82,7 @@ def test_flat_optima_are_those_of_highs(seed):
     assert_best(scores, costs, None, oracle.highs_optimum(scores, costs, None))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_tree_optima_are_those_of_highs(seed):
     rng = np.random.default_rng([2, seed])
     n_views, n_labels = int(rng.integers(1, 4)), int(rng.integers(2, 8))
@@ -91,7 +91,7 @@ def test_tree_optima_are_those_of_highs(seed):
     assert_best(scores, costs, tree, oracle.highs_optimum(scores, costs, tree))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_graph_optima_are_those_of_highs(seed):
     rng = np.random.default_rng([3, seed])
     n_views, n_labels = int(rng.integers(1, 4)), int(rng.integers(2, 7))
@@ -126,7 +126,7 @@ def everything(scores, costs, ontology):
     return [label_objective(np.broadcast_to(s, choices.shape), choices, costs, ontology).max() for s in scores]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000), n_views=st.integers(1, 4), kind=st.sampled_from(["flat", "tree", "graph"]))
 def test_optima_are_what_trying_everything_finds(seed, n_views, kind):
     rng = np.random.default_rng([5, seed])
@@ -146,16 +146,6 @@ def test_two_views_agree_unless_their_favorites_are_worth_it():
     apart, _ = solve_labels(scores, disagreement_cost=0.18)  # 0.36: now the first is worth it
     assert_array_equal(apart.argmax(axis=2), [[0, 1], [1, 1]])
     assert_allclose(objective, [1.4, 1.65])
-
-
-def test_ties_go_to_the_lowest_index_in_the_closed_form():
-    labels, _ = solve_labels(np.zeros((1, 2, 3)))
-    assert_array_equal(labels[0], [[True, False, False]] * 2)
-
-
-def test_nothing_asks_for_a_label_under_an_ontology():
-    labels, objective = solve_labels(-np.ones((2, 2, len(TREE))), ontology=TREE)
-    assert not labels.any() and not objective.any()
 
 
 def test_exclusive_labels_can_both_be_worth_it_under_soft_constraints():
@@ -199,11 +189,6 @@ def test_float32_scores_are_taken_as_they_are():
         single, double = (solve_labels(s, ontology=ontology)[1] for s in (scores, scores.astype(np.float64)))
         assert single.dtype == np.float64
         assert_allclose(single, double, atol=1e-12)
-
-
-def test_no_object_gives_no_label():
-    labels, objective = solve_labels(np.zeros((0, 2, 3)))
-    assert labels.shape == (0, 2, 3) and objective.shape == (0,)
 
 
 @pytest.mark.parametrize(

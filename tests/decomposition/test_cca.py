@@ -35,16 +35,10 @@ def test_two_views_have_the_canonical_correlations_of_the_textbook(ridge):
     a, b = (whitened(X[name], ridge) for name in X.names)
     expected = np.linalg.svd(a.T @ b)[1][:5]
     np.testing.assert_allclose(model.correlations_, expected, atol=1e-9)
-
-
-def test_without_a_ridge_the_variates_correlate_as_they_say():
-    X = related()
-    model = MultiViewCCA(5, regularization=0, random_state=0).fit(X)
-    a, b = (model.transform(X.select(name)) for name in X.names)
-    found = [np.corrcoef(a[:, k], b[:, k])[0, 1] for k in range(5)]
-    np.testing.assert_allclose(found, model.correlations_, atol=1e-9)
-    expected = np.linalg.svd(whitened(X["v0"], 0).T @ whitened(X["v1"], 0))[1]
-    np.testing.assert_allclose(found, expected[:5], atol=1e-9)
+    if not ridge:  # the variates correlate as they say
+        a, b = (model.transform(X.select(name)) for name in X.names)
+        found = [np.corrcoef(a[:, k], b[:, k])[0, 1] for k in range(5)]
+        np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 def test_three_views_share_the_eigenvectors_of_the_sum_of_projectors():
@@ -119,17 +113,3 @@ def test_components_are_scaled_by_their_correlation():
     X = related()
     plain, scaled = (MultiViewCCA(4, power=power, random_state=0).fit(X) for power in (0, 2))
     np.testing.assert_allclose(scaled.transform(X), plain.transform(X) * plain.correlations_**2)
-
-
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"n_components": 0}, "n_components"),
-        ({"rank": 0}, "rank"),
-        ({"power": -1}, "power"),
-        ({"regularization": -1}, "regularization"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(settings, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        MultiViewCCA(**settings).fit(related(30))

@@ -37,7 +37,3 @@ def test_names_of_the_classes():
 def test_bad_input(y, shares, match):
     with pytest.raises(ValueError, match=match):
         expected_calibration_error(y, shares)
-
-
-def test_classes_that_no_object_has_are_named():
-    assert expected_calibration_error(["a", "a"], [[0.9, 0.1]] * 2, classes=["a", "b"]) == pytest.approx(0.1)

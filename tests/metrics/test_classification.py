@@ -46,25 +46,7 @@ def test_equals_scikit_learn_on_closed_sets(case):
     assert hierarchical_f1(truth, found, parents) == pytest.approx(f1_score(*indicators, average="micro"))
     assert hierarchical_f1(found, truth, parents) == hierarchical_f1(truth, found, parents)
     assert hierarchical_f1(truth, truth, parents) == 1.0
-
-
-@settings(deadline=None, max_examples=30)
-@given(case=cases())
-def test_naming_ancestors_explicitly_changes_nothing(case):
-    parents, truth, found = case
-    explicit = [closed(labels, parents) for labels in truth]
-    assert hierarchical_f1(explicit, found, parents) == hierarchical_f1(truth, found, parents)
-
-
-def test_without_a_hierarchy_it_is_the_flat_f1():
-    rng = np.random.default_rng(0)
-    truth, found = rng.choice(["a", "b", "c"], size=40), rng.choice(["a", "b", "c"], size=40)
-    assert hierarchical_f1(truth, found, {}) == pytest.approx(f1_score(truth, found, average="micro"))
-
-
-def test_a_near_miss_beats_a_far_miss():
-    near, far = (hierarchical_f1(["cat"], [found], TREE) for found in ("dog", "oak"))
-    assert (near, far) == (pytest.approx(2 / 3), 0.0)
+    assert hierarchical_f1(true_sets, found, parents) == hierarchical_f1(truth, found, parents)
 
 
 def test_every_form_of_ontology_is_the_same():
@@ -90,14 +72,6 @@ def test_gaps_are_empty_sets():
     assert hierarchical_f1(["cat", "cat", "oak"], found, TREE) == hierarchical_f1(
         [{"cat"}, {"cat"}, {"oak"}], [{"cat"}, set(), set()], TREE
     )
-
-
-def test_nothing_true_and_nothing_found_is_right():
-    assert hierarchical_f1([set()], [set()], TREE) == 1.0
-
-
-def test_a_label_with_two_parents_counts_both():
-    assert hierarchical_f1(["bat"], ["bird"], {"bat": ["mammal", "flyer"], "bird": "flyer"}) == pytest.approx(2 / 5)
 
 
 def test_deep_hierarchies():

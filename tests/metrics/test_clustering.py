@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, permutations
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score
-from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
+from sklearn.metrics.cluster import contingency_matrix
 
 from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
 
@@ -38,31 +38,13 @@ def test_accuracy_equals_the_dense_assignment(partitions):
     assert clustering_accuracy(*partitions) == pytest.approx(table[rows, columns].sum() / table.sum())
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_accuracy_equals_the_dense_assignment_on_scattered_tables(seed):
     rng = np.random.default_rng(seed)
     truth, found = rng.geometric(0.05, size=300), rng.geometric(0.1, size=300)
     table = contingency_matrix(truth, found)
     rows, columns = linear_sum_assignment(table, maximize=True)
     assert clustering_accuracy(truth, found) == pytest.approx(table[rows, columns].sum() / 300)
-
-
-def test_accuracy_is_not_greedy():
-    truth, found = ["a"] * 5 + ["b"] * 2, [0] * 3 + [1] * 2 + [0] * 2  # taking (a, 0) = 3 first leaves b nothing
-    assert clustering_accuracy(truth, found) == pytest.approx(4 / 7)
-
-
-def test_accuracy_equals_every_matching_tried():
-    rng = np.random.default_rng(0)
-    truth, found = rng.integers(4, size=25), rng.integers(4, size=25)
-    best = max(np.mean(truth == np.array(names)[found]) for names in permutations(range(4)))
-    assert clustering_accuracy(truth, found) == pytest.approx(best)
-
-
-@pytest.mark.parametrize("found", [[0, 0, 0, 0, 0, 0], [0, 1, 2, 3, 4, 5]])
-def test_accuracy_with_other_numbers_of_clusters(found):
-    expected = 2 / 6 if len(set(found)) == 1 else 3 / 6
-    assert clustering_accuracy(["a", "a", "b", "b", "c", "c"], found) == pytest.approx(expected)
 
 
 @few
@@ -83,53 +65,21 @@ def test_pairs_equal_all_pairs_counted(partitions):
     assert pairwise_f1(truth, found) == pytest.approx(2 * both / total if total else 1.0)
 
 
-def test_pairs_equal_scikit_learn_on_many_objects():
-    rng = np.random.default_rng(1)
-    truth, found = rng.integers(7, size=50_000), rng.integers(9, size=50_000)
-    (_, false_positive), (false_negative, true_positive) = pair_confusion_matrix(truth, found).astype(float)
-    expected = 2 * true_positive / (2 * true_positive + false_positive + false_negative)
-    assert pairwise_f1(truth, found) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-@few
-@given(partitions=two_partitions())
-def test_bounds_and_symmetry(measure, partitions):
-    truth, found = partitions
-    value = measure(truth, found)
-    assert 0 <= value <= 1
-    assert measure(found, truth) == pytest.approx(value)
-
-
 @pytest.mark.parametrize("measure", MEASURES)
 @few
 @given(partitions=two_partitions(), seed=st.integers(0, 100))
-def test_names_and_order_do_not_matter(measure, partitions, seed):
+def test_bounds_symmetry_names_order_and_the_same_partition(measure, partitions, seed):
     truth, found = partitions
     rng = np.random.default_rng(seed)
     order, names = rng.permutation(len(truth)), rng.permutation(["f", "e", "d", "c", "b", "a"])
-    assert measure(truth[order], names[found[order]]) == pytest.approx(measure(truth, found))
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-@few
-@given(partitions=two_partitions())
-def test_the_same_partition_scores_exactly_one(measure, partitions):
-    truth, _ = partitions
+    value = measure(truth, found)
+    assert 0 <= value <= 1 and measure(found, truth) == pytest.approx(value)
+    assert measure(truth[order], names[found[order]]) == pytest.approx(value)
     assert measure(truth, [f"cluster {label}" for label in truth]) == 1.0
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-def test_a_wrong_partition_scores_less_than_one(measure):
-    assert measure([0, 0, 1, 1], [0, 1, 0, 1]) < 0.6
 
 
 def test_mixed_types_are_not_confused():
     assert clustering_accuracy([1, "1", 1, "1"], [0, 1, 0, 1]) == 1.0
-
-
-def test_minus_one_is_a_label_like_any_other():
-    assert clustering_accuracy([-1, -1, 0, 0], [5, 5, 6, 6]) == 1.0
 
 
 @pytest.mark.parametrize(

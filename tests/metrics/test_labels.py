@@ -18,11 +18,6 @@ def test_codes_are_equal_where_labels_are_equal(labels):
     assert (codes[0] == codes[2], sorted(codes[:2].tolist())) == (True, [0, 1])
 
 
-def test_one_code_book_for_several_arrays():
-    a, b = encode(np.array(["x", "y"]), np.array(["y", "z", "x"]))
-    assert (b[0], b[2], sorted(b.tolist())) == (a[1], a[0], [0, 1, 2])
-
-
 def test_numbers_and_strings_never_meet():
     a, b = encode(np.array([1, 2]), np.array(["1", "2"]))
     assert sorted([*a.tolist(), *b.tolist()]) == [0, 1, 2, 3]

@@ -17,8 +17,9 @@ DATA = make_topic_views(60, n_clusters=3, n_features=30, length=15, overlap=0.5,
 SHOWN = np.arange(60) % 3 == 0
 
 
-@pytest.mark.parametrize("scoring", ["accuracy", "f1_macro", "neg_log_loss"])
-@pytest.mark.parametrize("gap", [-1, np.nan, None, ""])
+@pytest.mark.parametrize(
+    ("scoring", "gap"), [("accuracy", -1), ("f1_macro", np.nan), ("neg_log_loss", None), ("accuracy", "")]
+)
 def test_only_labeled_objects_count(scoring, gap):
     names = np.array(["ant", "bee", "cat"]) if gap == "" else np.arange(3)
     y = np.where(SHOWN, names[DATA.target].astype(object), gap)

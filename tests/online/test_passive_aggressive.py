@@ -76,8 +76,7 @@ def test_views_without_coupling_are_concatenated_views_at_four_times_C(fit_inter
 # -- batches
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("settings", [{}, {"average": True, "fit_intercept": True}])
+@pytest.mark.parametrize(("n_classes", "settings"), [(2, {}), (4, {"average": True, "fit_intercept": True})])
 def test_any_cut_into_batches_gives_one_pass_of_fit(n_classes, settings):
     X, y = corpus(n_classes)
     whole = Classifier(shuffle=False, **settings).fit(X, y)
@@ -103,8 +102,9 @@ def test_a_fit_with_few_scores_in_memory_at_once_is_the_same(monkeypatch, n_clas
         assert_allclose(parts.history_[key], values, rtol=1e-12)
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize(("value", "message"), [(1e70, "as large as 1e[+]70"), (1e200, "as large as 1e[+]200")])
+@pytest.mark.parametrize(
+    ("n_classes", "value", "message"), [(2, 1e70, "as large as 1e[+]70"), (4, 1e200, "as large as 1e[+]200")]
+)
 def test_values_beyond_computing_are_refused_where_they_are_read_once(n_classes, value, message):
     X, y = corpus(n_classes)
     wild = X["view1"].toarray()
@@ -115,21 +115,13 @@ def test_values_beyond_computing_are_refused_where_they_are_read_once(n_classes,
         with pytest.raises(ViewsError, match=f"View 'view1' has values {message}"):
             learn(views, y)
         assert not hasattr(model, "classes_") and not hasattr(model, "view_names_")
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_values_beyond_computing_are_refused_in_any_batch(dtype):
-    X, y = corpus()
-    X = X.map(lambda matrix: matrix.astype(dtype))
-    model = Classifier().partial_fit(X, y)
+    model.partial_fit(X, y)
     before = model.coef_
-    wild = X.map(lambda matrix: matrix.astype(np.float64) * 1e160)
     for learn in (model.partial_fit, model.predict_then_learn):
         with pytest.raises(ViewsError, match="has values as large as"):
-            learn(wild, y)
+            learn(views, y)
     for name, weights in before.items():
         assert_array_equal(model.coef_[name], weights)
-    assert model.t_ == len(y)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -147,12 +139,6 @@ def test_averages_can_be_turned_on_and_off_between_batches(n_classes):
     model.set_params(average=False).partial_fit(X[:1], [None])
     for name in X.names:
         assert_allclose(model.coef_[name], plain.coef_[name], rtol=1e-12)
-
-
-def test_labels_in_a_masked_array_are_labels():
-    X, y = corpus()
-    masked = Classifier(random_state=0).fit(X, np.ma.array(y, mask=np.zeros(len(y), dtype=bool)))
-    assert_array_equal(masked.coef_["view0"], Classifier(random_state=0).fit(X, y).coef_["view0"])
 
 
 def test_a_view_of_tiny_values_is_refused():
@@ -203,13 +189,6 @@ def test_classes_given_up_front_are_all_that_may_come():
         model.partial_fit(X[[0]], [1], classes=[0, 1, 2, 3])
 
 
-def test_labels_of_another_kind_are_refused():
-    X, y = corpus(2)
-    model = Classifier().partial_fit(X, y)
-    with pytest.raises(ValueError, match="strings only"):
-        model.partial_fit(X[[0]], ["cat"])
-
-
 def test_unlabeled_objects_are_passed_over():
     X, y = corpus(3)
     hidden = y.astype(float)
@@ -219,12 +198,6 @@ def test_unlabeled_objects_are_passed_over():
     for name in X.names:
         assert_allclose(with_gaps.coef_[name], without.coef_[name], rtol=1e-10, atol=1e-12)
     assert Classifier().partial_fit(X, y).partial_fit(X[:3], [None, None, None]).t_ == len(y) + 3
-
-
-def test_one_class_alone_is_refused_by_fit():
-    X, y = corpus(2)
-    with pytest.raises(ValueError, match="1 class"):
-        Classifier().fit(X, np.zeros(len(y), dtype=int))
 
 
 # -- views that are missing, empty, or not given
@@ -273,9 +246,6 @@ def test_the_update_of_the_paper_is_for_two_views():
     ("setting", "message"),
     [
         ({"C": 0}, "C.* must be a float in the range"),
-        ({"C": "1"}, "C.* must be"),
-        ({"coupling": -1}, "coupling.* must be a float in the range"),
-        ({"loss": "hinge"}, "loss.* must be a str among"),
         ({"update": "fast"}, "update.* must be a str among"),
         ({"max_iter": 0}, "max_iter"),
         ({"class_weight": "even"}, "class_weight"),
@@ -292,12 +262,6 @@ def test_no_gate_goes_on_pulling_views_together():
     gated, free = (Classifier(C=1.0, gate=gate, shuffle=False).fit(X, y) for gate in (True, False))
     assert free.history_["updates"][1] > gated.history_["updates"][1]
     assert free.history_["difference"][1] < gated.history_["difference"][1]
-
-
-def test_coupling_brings_views_together():
-    X, y = noise_and_signal(400)
-    far, near = (Classifier(C=1.0, coupling=a, shuffle=False).fit(X, y) for a in (0.0, 1.0))
-    assert near.history_["difference"][1] < 0.8 * far.history_["difference"][1]
 
 
 def test_class_weights_multiply_C():
@@ -332,12 +296,6 @@ def test_averaged_weights_are_better_on_noise():
         for average in (False, True)
     ]
     assert scores[1] > scores[0]
-
-
-# -- probabilities
-
-
-# -- votes of the views
 
 
 # -- weights

@@ -75,13 +75,6 @@ def test_removed_objects_are_not_found_and_new_ones_are(kind):
     assert index.ids[search(index, query, 1)[0][0, 0]] == 900
 
 
-def test_objects_stay_when_the_arrays_they_came_in_change():
-    index, ids, given = ObjectIndex({"v": 8}), np.array([7, 8]), unit_rows(2)
-    index.add(ids, 2, {"v": (np.arange(2), given)})
-    ids[:], given[:] = 0, 0
-    assert index.ids.tolist() == [7, 8] and np.array_equal(index.views["v"].vectors, unit_rows(2))
-
-
 @pytest.mark.parametrize("kind", [GRAPH])
 def test_the_graph_finds_nearly_all_of_the_best_by_their_exact_scores(kind):
     graph, exact, queries = filled(kind, 3000, 16), filled("exact", 3000, 16), unit_rows(50, 16, seed=2)

@@ -57,11 +57,6 @@ def test_a_class_that_a_view_never_showed_has_no_probability_there():
     assert found.shape == (1, 4) and found[0, 1] == found[0, 3] == 0 and found.sum() == pytest.approx(1)
 
 
-def test_one_class_alone_is_certain():
-    head = fit_classifier("words", np.zeros((3, 2)), np.array([1, 1, 1]), 1.0)
-    assert compute_class_probabilities(head, np.ones((2, 2)), 3).tolist() == [[0, 1, 0]] * 2
-
-
 def test_a_view_without_labels_and_a_single_class_are_refused(data):
     with pytest.raises(ValueError, match="at least 2 classes"):
         SemanticCorrelationMatching().fit(data.views, np.zeros(200))
