@@ -119,8 +119,7 @@ def main() -> None:
         stored = json.loads(path.read_text())
         if path.stem not in FIGURES and "title" in stored:
             machine = stored.get("machine", {})
-            link = f"[{stored['title']}]({path.stem}.md)"
-            lines.append(f"| {link} | {machine.get('date', '')} | {machine.get('processor', '')} |")
+            lines.append(f"| {stored['title']} | {machine.get('date', '')} | {machine.get('processor', '')} |")
     lines.append("")
     (RESULTS / "speed.md").write_text("\n".join(lines))
     print("\n".join(lines))

@@ -46,6 +46,8 @@ def panels(ax: Any, rows: int, columns: int, size: tuple[float, float]) -> tuple
         if ax.size != rows * columns:
             raise ValueError(f"ax holds {ax.size} panels, but {rows} x {columns} are drawn.")
         return ax.flat[0].figure, ax.reshape(rows, columns)
+    if rows == columns == 1:
+        return ax.figure, np.array([[ax]])
     ax.set_axis_off()
     return ax.figure, np.array(_cut(ax, rows, columns)).reshape(rows, columns)
 

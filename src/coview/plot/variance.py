@@ -79,12 +79,13 @@ class VarianceExplainedDisplay:
             Where to draw; a new figure by default.
         """
         array = np.array([np.asarray(part, dtype=np.float64) for part in self.shares.values()])
-        size = (max(1.6 + 0.45 * len(self.names), 3.2), 1.6 + 0.5 * len(array))
+        columns = [cut(name, NAME_LETTERS) for name in self.names]
+        slanted = 0.06 * max(map(len, columns), default=0)  # room for the names below
+        size = (max(1.6 + 0.45 * len(columns), 3.2), 1.6 + 0.5 * len(array) + slanted)
         self.figure_, grid = panels(ax, 1, 2, size)
         self.axes_ = grid[0]
         self.ax_, totals = self.axes_
         texts = [[f"{100 * value:.0f}" for value in row] for row in array]
-        columns = [cut(name, NAME_LETTERS) for name in self.names]
         heat(self.ax_, array, self.shares, columns, texts, square=False)
         self.ax_.set(title="Variance explained, percent", xlabel=self.noun)
         sums = array.sum(axis=1)
