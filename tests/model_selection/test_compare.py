@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
-from coview import ConcatenatedViews, ConsensusClustering, MultiViewNaiveBayes, SeededKMeansClassifier, Views, compare
+from coview import ConcatenatedViews, ConsensusClustering, MultiViewNaiveBayes, Views, compare
 from coview.datasets import make_blobs_views, make_topic_views
-from coview.exceptions import InterruptedFitWarning, ViewsError
+from coview.exceptions import InterruptedFitWarning
 
 HERE = {"time_budget": None, "n_jobs": 1, "random_state": 0}
 FEW = ["MultiViewNaiveBayes", "concatenated *", "words *"]
@@ -28,32 +28,24 @@ class Sleeper(ClassifierMixin, BaseEstimator):
 
 
 @pytest.fixture(scope="module")
-def everything():
-    return compare(DATA.views, DATA.target, cv=2, time_budget=120, n_jobs=2, random_state=0)
+def few():
+    return compare(DATA.views, DATA.target, methods=FEW, cv=2, **HERE)
 
 
-def test_all_methods_run_on_plain_counts(everything):
-    assert len(everything) > 15
-    assert [row["method"] for row in everything.rows if row["status"] != "done"] == []
-
-
-@pytest.mark.slow
-def test_all_clusterers_run_on_plain_counts():
-    result = compare(DATA.views, DATA.target, task="clustering", n_repeats=1, time_budget=120, n_jobs=2)
+@pytest.mark.parametrize("settings", [{"cv": 2}, {"task": "clustering", "n_repeats": 1}])
+def test_all_methods_run_on_plain_counts_best_first(settings):
+    result = compare(DATA.views, DATA.target, **settings, **HERE)
+    assert len(result) > 15
     assert [(row["method"], row["note"]) for row in result.rows if row["status"] != "done"] == []
+    scores = [row[result.metrics[0]] for row in result.rows]
+    assert scores == sorted(scores, reverse=True) and result.rows[0]["method"] == result.best_
+    assert not hasattr(result.best_estimator(), "n_iter_")
 
 
-def test_the_best_comes_first(everything):
-    scores = [row["accuracy"] for row in everything.rows]
-    assert scores == sorted(scores, reverse=True) and everything.rows[0]["method"] == everything.best_
-
-
-def test_workers_find_what_this_process_finds(everything):
-    here = compare(DATA.views, DATA.target, methods=FEW, cv=2, **HERE)
-    there = {row["method"]: row for row in everything.rows}
-    for row in here.rows:
-        for name in ("accuracy", "f1_macro", "accuracy_std"):
-            assert row[name] == there[row["method"]][name]
+def test_workers_find_what_this_process_finds(few):
+    there = compare(DATA.views, DATA.target, methods=FEW, cv=2, time_budget=120, n_jobs=2, random_state=0)
+    names = ("method", "accuracy", "f1_macro", "accuracy_std")
+    assert [[row[name] for name in names] for row in few.rows] == [[row[name] for name in names] for row in there.rows]
 
 
 def test_folds_are_the_same_for_all():
@@ -68,16 +60,11 @@ def test_the_task_follows_the_labels():
     texts = np.array(["red", "green", "blue"], dtype=object)[DATA.target]
     texts[::2] = None
     for y, task in ((DATA.target, "classification"), (some, "few_labels"), (texts, "few_labels")):
-        result = compare(DATA.views, y, methods=FEW, n_repeats=2, **HERE)
+        result = compare(DATA.views, y, methods=["MultiViewNaiveBayes"], n_repeats=2, **HERE)
         assert result.task == task and {row["status"] for row in result.rows} == {"done"}
     assert result.about["labeled"] == 24
-
-
-def test_few_labels_of_many():
-    models = {"nb": MultiViewNaiveBayes(), "km": SeededKMeansClassifier()}
-    result = compare(DATA.views, DATA.target, label_share=0.1, methods=models, n_repeats=2, **HERE)
-    assert result.task == "few_labels" and result.about["label_share"] == 0.1
-    assert all(0 <= row["accuracy"] <= 1 for row in result.rows)
+    share = compare(DATA.views, DATA.target, label_share=0.1, methods=["MultiViewNaiveBayes"], n_repeats=2, **HERE)
+    assert share.task == "few_labels" and share.about["label_share"] == 0.1
 
 
 def test_clusters_against_classes():
@@ -98,40 +85,32 @@ def test_failures_are_rows_with_their_sentence():
     assert "has negative values" in failed["note"] and result.best_ == "concatenated LogisticRegression"
 
 
-@pytest.mark.parametrize("classify", [True, False])
-def test_baselines_take_negative_values(classify):
+def test_baselines_take_negative_values():
     data = make_blobs_views(40, n_clusters=2, random_state=0)
-    task = None if classify else "clustering"
-    result = compare(data.views, data.target, task=task, methods="baselines", n_repeats=2, **HERE)
+    result = compare(data.views, data.target, methods="baselines", n_repeats=2, **HERE)
     assert all("MultinomialNB" in row["method"] for row in result.rows if row["status"] != "done")
     assert result.rows[0][result.metrics[0]] > 0.95
 
 
 def test_what_runs_too_long_is_stopped():
     models = {"slow": Sleeper(), "nb": MultiViewNaiveBayes()}
-    start = time.perf_counter()
     result = compare(DATA.views, DATA.target, methods=models, cv=2, time_budget=1, n_jobs=2)
-    assert time.perf_counter() - start < 55  # the sleeper alone would take 120
     rows = {row["method"]: row for row in result.rows}
     assert rows["slow"]["status"] == "over budget" and rows["nb"]["status"] == "done"
     assert rows["slow"]["note"] == "Stopped by the time budget. 0 of 2 splits done."
     assert "Each method had 1 s for all splits: time_budget, or --budget," in " ".join(str(result).split())
 
 
-def test_missing_views_and_frames_and_dense_are_taken():
+def test_missing_views_frames_dense_and_one_matrix_are_taken():
     import pandas as pd
 
     gaps = make_topic_views(48, {"words": 30, "links": 20}, n_clusters=3, missing=0.2, random_state=0)
     dense = {name: matrix.toarray() for name, matrix in DATA.views.items()}
     frames = {name: pd.DataFrame(matrix) for name, matrix in dense.items()}
-    for X, y in ((gaps.views, gaps.target), (dense, DATA.target), (frames, DATA.target)):
-        result = compare(X, y, methods=FEW, cv=2, **HERE)
+    for X, y in ((gaps.views, gaps.target), (dense, DATA.target), (frames, DATA.target), (dense["words"], DATA.target)):
+        methods = ["LogisticRegression"] if X is dense["words"] else ["MultiViewNaiveBayes", "words LogisticRegression"]
+        result = compare(X, y, methods=methods, cv=2, **HERE)
         assert {row["status"] for row in result.rows} == {"done"}
-
-
-def test_one_matrix_is_one_view():
-    result = compare(DATA.views["words"], DATA.target, methods=["LogisticRegression"], cv=2, **HERE)
-    assert [row["method"] for row in result.rows] == ["LogisticRegression"]
 
 
 def test_links_show_whether_they_help_or_mislead():
@@ -148,19 +127,6 @@ def test_links_show_whether_they_help_or_mislead():
         score = {row["method"]: row["accuracy"] for row in found.rows}
         lift[kind] = score[names[1]] - score[names[0]]
     assert lift["help"] > 0.1 and lift["mislead"] < -0.05
-
-
-def test_groups_of_few_label_tasks_are_kept_apart():
-    groups = np.arange(48) // 4
-    result = compare(DATA.views, DATA.target, groups=groups, methods={"nb": MultiViewNaiveBayes()}, cv=3, **HERE)
-    assert result.rows[0]["splits"] == 3
-
-
-def test_the_best_estimator_is_ready_to_fit():
-    result = compare(DATA.views, DATA.target, methods=["words *", "best view MultinomialNB"], cv=2, **HERE)
-    model = result.best_estimator()
-    assert not hasattr(model, "classes_")
-    assert model.fit(DATA.views, DATA.target).predict(DATA.views).shape == (48,)
 
 
 def test_ctrl_c_leaves_a_table():
@@ -190,25 +156,13 @@ def test_progress_goes_to_standard_error(capsys):
         ({"time_budget": 0}, "time_budget.* must be a float in the range"),
         ({"label_share": 1}, "label_share must be a float in the range"),
         ({"n_repeats": 0}, "n_repeats.* must be an int in the range"),
-        ({"methods": ["Nothing"]}, "no method 'Nothing'"),
+        ({"task": "clustering", "n_clusters": 49}, r"n_clusters=49 is more than the number of objects"),
     ],
 )
 def test_bad_input_is_refused_with_a_sentence(arguments, sentence):
     given = {"y": DATA.target, **HERE, **arguments}
     with pytest.raises(ValueError, match=sentence):
         compare(DATA.views, given.pop("y"), **given)
-
-
-def test_methods_may_come_from_a_generator():
-    target = np.where(DATA.target == 0, 0, 1)
-    given = (method for method in (MultiViewNaiveBayes(), "concatenated MultinomialNB"))
-    rows = compare(DATA.views, target, methods=given, cv=2, **HERE).rows
-    assert {row["method"] for row in rows} == {"MultiViewNaiveBayes()", "concatenated MultinomialNB"}
-
-
-def test_no_rows_are_refused():
-    with pytest.raises(ViewsError, match="0 rows"):
-        compare(DATA.views[:0], [])
 
 
 def test_own_pipelines_and_scores_take_part():
@@ -218,9 +172,3 @@ def test_own_pipelines_and_scores_take_part():
     clusters = compare(DATA.views, DATA.target, task="clustering", scoring="ari", n_repeats=1, **HERE,
                        methods=[ConsensusClustering(3)])  # fmt: skip
     assert clusters.metrics == ["ari"]
-
-
-def test_more_clusters_than_objects_are_refused_at_once():
-    X = make_topic_views(40, n_clusters=2, n_features=20, random_state=0).views
-    with pytest.raises(ValueError, match=r"n_clusters=41 is more than the number of objects \(n_samples=40\)"):
-        compare(X, np.arange(40) % 2, task="clustering", n_clusters=41, verbose=0)

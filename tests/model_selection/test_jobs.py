@@ -64,19 +64,7 @@ def test_every_job_is_seen_running_and_ending(outcomes):
         assert mine[0] == "running" and mine[-1] == outcome.status
 
 
-def test_one_job_at_a_time_without_budget_stays_here():
-    def here(call, job):
-        yield call(lambda shared: os.getpid())
-
-    assert run_jobs(here, None, [0, 1], n_jobs=1)[1].parts == [os.getpid()]
-
-
-def test_here_too_an_error_ends_one_job_only():
-    found = run_jobs(work, 0, [["raise"], [1]], n_jobs=1)
-    assert [outcome.status for outcome in found] == ["failed", "done"]
-
-
-def test_ctrl_c_keeps_what_was_done():
+def test_in_this_process_errors_and_ctrl_c_keep_what_was_done():
     def stop(shared):
         raise KeyboardInterrupt
 
@@ -87,6 +75,8 @@ def test_ctrl_c_keeps_what_was_done():
 
     found = run_jobs(stopped, None, [0, 1, 2], n_jobs=1)
     assert [outcome.status for outcome in found] == ["done", "stopped", "stopped"]
+    again = run_jobs(work, 0, [["raise"], [1]], n_jobs=1)
+    assert [outcome.status for outcome in again] == ["failed", "done"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX are not known here: Ctrl-C is not checked")

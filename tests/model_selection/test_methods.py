@@ -28,15 +28,6 @@ def test_every_method_of_the_catalog_takes_part(classify):
             assert any(name.split(" ")[0] == entry.name for name in found), entry.name
 
 
-def test_methods_and_rows_have_different_names():
-    found = names(list_applicable_methods(True, X, 3, "links"))
-    assert len(set(found)) == len(found)
-
-
-def test_classifiers_classify():
-    assert all(is_classifier(method.estimator) for method in list_applicable_methods(True, X, 3, "links"))
-
-
 def test_clusterers_are_told_the_number():
     for method in list_applicable_methods(False, X, 4):
         sizes = {
@@ -54,23 +45,16 @@ def test_baselines_are_concatenated_best_and_each_view():
         "words LogisticRegression",
         "links LogisticRegression",
     ]
-
-
-def test_one_view_has_no_best_view():
-    found = names(list_applicable_methods(True, X.select("words"), 3))
-    assert "LogisticRegression" in found and not [name for name in found if name.startswith("best")]
+    alone = names(list_applicable_methods(True, X.select("words"), 3))
+    assert "LogisticRegression" in alone and not [name for name in alone if name.startswith("best")]
 
 
 def test_links_put_every_method_behind_neighbors():
     found = list_applicable_methods(True, X, 3, {"links": "links", "hops": 1})
+    assert len(set(names(found))) == len(found) and all(is_classifier(method.estimator) for method in found)
     near = [c for c in found if c.group == "links"]
     assert len(near) == 1 + sum(c.group == "method" for c in found)
     assert all(isinstance(c.estimator[0], NeighborViews) and c.estimator[0].hops == 1 for c in near)
-
-
-def test_wrong_links_are_refused_before_anything_runs():
-    with pytest.raises(ViewsError, match="no view of links 'cites'"):
-        list_applicable_methods(True, X, 3, "cites")
 
 
 def test_names_patterns_and_groups_choose():
@@ -100,6 +84,8 @@ def test_what_is_no_method_is_refused():
         select_methods([MultiViewNaiveBayes], [])
     with pytest.raises(ValueError, match="methods is empty"):
         select_methods([], [])
+    with pytest.raises(ViewsError, match="no view of links 'cites'"):
+        list_applicable_methods(True, X, 3, "cites")
 
 
 def test_every_seed_inside_is_set():

@@ -79,14 +79,6 @@ def test_objects_are_chosen_as_a_plain_loop_over_all_pairs_does():
         covered = [max(c, float(places[chosen] @ places[j])) for j, c in enumerate(covered)]
 
 
-def test_an_object_like_a_labeled_one_comes_after_one_unlike_all():
-    X, target = grouped(6)
-    y = np.where((target == 0) | (np.arange(18) == 6), target, np.nan)  # one label of class 1, none of class 2
-    y[1:6] = np.nan
-    model = MultiViewNaiveBayes(alpha=0.1).fit(X, y)
-    assert target[suggest_labels(model, X, 1, y=y).indices[0]] == 2
-
-
 def test_objects_without_any_view_or_known_feature_are_never_named(small):
     X, y, model = small
     present = np.ones((len(X), 2), dtype=bool)
@@ -113,16 +105,6 @@ def test_the_order_of_objects_does_not_matter(small):
     order = np.random.default_rng(3).permutation(len(X))
     one, other = suggest_labels(model, X, 8, y=y), suggest_labels(model, X[order], 8, y=y[order])
     assert one.indices.tolist() == order[other.indices].tolist()
-
-
-def test_names_of_the_classes_do_not_matter(small):
-    X, y, model = small
-    names = np.array(["zebra", "ant", "cow"], dtype=object)
-    named = np.array([None if np.isnan(code) else names[int(code)] for code in y], dtype=object)
-    other = suggest_labels(MultiViewNaiveBayes(alpha=0.1).fit(X, named), X, 8, y=named)
-    one = suggest_labels(model, X, 8, y=y)
-    assert one.indices.tolist() == other.indices.tolist()
-    assert [names[int(row["predicted"])] for row in one.rows] == [row["predicted"] for row in other.rows]
 
 
 def test_many_objects_are_sampled_and_the_seed_repeats_it(small, monkeypatch):
