@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
-from sklearn.decomposition import PCA
-from sklearn.linear_model import Ridge
 from sklearn.metrics import silhouette_score
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 from sklearn.utils import get_tags
 
-from coview import ConcatenatedViews, Views, load, save
+from coview import ConcatenatedViews, Views
 from coview.classification.best_view import BestView
 
 
@@ -55,12 +53,6 @@ def test_each_object_is_predicted_from_the_best_view_that_it_has():
     found = model.predict_proba(Views(arrays, present=present))
     assert_allclose(found[:5], model.predict_proba(X.select("fair"))[:5])
     assert_allclose(found[5:], model.predict_proba(X)[5:])
-
-
-def test_unlabeled_objects_take_no_part():
-    X, y = corpus()
-    target = np.where(np.arange(90) < 45, y, np.nan)
-    assert BestView().fit(X, target).view_scores_ == BestView().fit(X[:45], y[:45]).view_scores_
 
 
 def test_a_semi_supervised_estimator_is_chosen_by_its_labeled_objects():
@@ -104,6 +96,8 @@ def test_clusterers_are_chosen_by_silhouette():
     for name, part in X.items():
         assert_allclose(model.view_scores_[name], silhouette_score(part, model.estimators_[name].labels_))
     assert model.view_scores_[model.best_view_] == max(model.view_scores_.values())
+    with pytest.raises(ValueError, match=f"chose view '{model.best_view_}'"):
+        model.predict(X.drop(model.best_view_))
     assert_array_equal(model.labels_, model.best_estimator_.labels_)
     assert_array_equal(model.fit_predict(X), model.labels_)
 
@@ -117,60 +111,12 @@ def test_the_silhouette_of_many_objects_is_taken_of_a_sample():
     assert_allclose(model.view_scores_["good"], silhouette_score(X["good"], y), atol=0.02)
 
 
-def test_a_regressor_is_chosen_and_scored():
-    X, y = corpus()
-    model = BestView(Ridge()).fit(X, y.astype(float))
-    assert model.best_view_ == "good"
-    assert_allclose(model.score(X, y), Ridge().fit(X["good"], y).score(X["good"], y))
-
-
-def test_clusters_of_another_view_are_not_passed_off_as_those_of_the_best():
-    X, _ = corpus()
-    model = BestView(KMeans(3, n_init=3, random_state=0)).fit(X)
-    with pytest.raises(ValueError, match=f"chose view '{model.best_view_}'"):
-        model.predict(X.drop(model.best_view_))
-
-
-def test_the_best_estimator_comes_back_from_a_file(tmp_path, monkeypatch):
-    import coview.catalog as catalog
-
-    entry = catalog.Entry("BestView", "coview.classification.best_view", "", "wrapper")
-    monkeypatch.setitem(catalog.ESTIMATORS, "BestView", entry)
-    X, _ = corpus()
-    model = BestView(KMeans(3, n_init=1, random_state=0)).fit(X)
-    save(model, tmp_path / "model.coview")
-    back = load(tmp_path / "model.coview")
-    assert back.best_view_ == model.best_view_
-    assert_array_equal(back.predict(X), model.predict(X))
-
-
 @pytest.mark.parametrize(
-    ("model", "sentence"),
+    ("names", "inner"),
     [
-        (BestView(cv=0), "'cv' parameter .* must be"),
-        (BestView(PCA(2)), "PCA cannot be fitted on view 'noise'"),
+        (np.array([5, 6, 7]), LabelSpreading("knn")),
+        (np.array(["ant", "bee", "cat"]), SelfTrainingClassifier(MultinomialNB(), threshold=0.9999)),
     ],
-)
-def test_bad_parameters_are_refused(model, sentence):
-    X, y = corpus()
-    with pytest.raises((ValueError, TypeError), match=sentence):
-        model.fit(X, y)
-
-
-def test_string_labels_of_a_wrapped_classifier_are_kept():
-    from coview import MultiViewPLSAClassifier
-    from coview.datasets import make_topic_views
-
-    made = make_topic_views(n_objects=60, n_clusters=2, random_state=0)
-    y = np.array(["a", "b"])[made.target]
-    model = BestView(MultiViewPLSAClassifier(3, random_state=0)).fit(made.views, y)
-    assert set(model.predict(made.views)) == {"a", "b"} and model.classes_.tolist() == ["a", "b"]
-
-
-@pytest.mark.parametrize("names", [np.array([5, 6, 7]), np.array(["ant", "bee", "cat"])], ids=["numbers", "texts"])
-@pytest.mark.parametrize(
-    "inner",
-    [LabelSpreading("knn"), SelfTrainingClassifier(MultinomialNB(), threshold=0.9999)],
     ids=["spreads", "trains"],
 )
 def test_objects_that_lack_the_best_view_are_predicted_from_another(names, inner):

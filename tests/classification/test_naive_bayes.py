@@ -6,14 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import MultinomialNB
 
 from coview import LazyViews, Views
 from coview.classification.naive_bayes import (
     MultiViewNaiveBayes,
     NaiveBayesStart,
-    count_class_features,
     learn_label_start,
 )
 from coview.datasets import make_topic_views
@@ -55,14 +53,6 @@ def test_weights_make_a_weighted_mean_and_zero_leaves_a_view_out():
     assert_allclose(alone.predict_proba(X), parts["links"])
 
 
-def test_smoothing_can_differ_between_views():
-    X, y = corpus()
-    model = MultiViewNaiveBayes({"words": 0.01}).fit(X, y)
-    oracle = MultinomialNB(alpha=0.01).fit(X["words"], y)
-    assert_allclose(model.feature_log_prob_["words"], oracle.feature_log_prob_)
-    assert_allclose(model.feature_log_prob_["links"], MultinomialNB().fit(X["links"], y).feature_log_prob_)
-
-
 def test_unlabeled_objects_are_ignored():
     X, y = corpus()
     known = np.arange(len(y)) % 2 == 0
@@ -102,15 +92,9 @@ def test_a_missing_view_is_left_out_and_no_view_gives_the_prior():
     assert_allclose(model.predict_proba(new)[1], np.exp(model.class_log_prior_))
 
 
-def test_it_runs_inside_cross_validation():
-    X, y = corpus(120)
-    assert cross_val_score(MultiViewNaiveBayes(), X, y, cv=3).mean() > 0.8
-
-
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"alpha": -1}, "alpha.* must be a float in the range.* Got -1"),
         ({"alpha": {"images": 1}}, "alpha names view 'images'"),
         ({"view_weights": {"words": 0, "links": 0}}, "at least one view"),
         ({"view_weights": {"words": "much"}}, "Got {'words': 'much'}"),
@@ -159,31 +143,6 @@ def few_labels(y: np.ndarray, n: int = 12) -> np.ndarray:
     return np.where(np.arange(len(y)) < n, y, -1)
 
 
-def test_the_posterior_is_the_mean_of_scikit_learns():
-    X, y = labeled_corpus()
-    codes = few_labels(y)
-    known = codes >= 0
-    expected = np.mean(
-        [MultinomialNB().fit(part[known], codes[known]).predict_proba(part) for part in X.values()], axis=0
-    )
-    assert_allclose(first_posterior(X, codes, 3), expected, rtol=1e-9, atol=1e-12)
-
-
-def test_missing_views_are_left_out_of_the_mean_and_no_view_is_uniform():
-    X, y = labeled_corpus()
-    codes = few_labels(y)
-    present = np.ones((len(X), 2), dtype=bool)
-    present[20, 0] = present[21] = False
-    arrays = {name: part.toarray() for name, part in X.items()}
-    for v, part in enumerate(arrays.values()):
-        part[~present[:, v]] = 0
-    found = first_posterior(Views(arrays, present=present), codes, 3)
-    links = first_posterior(X.select("links"), codes, 3)
-    assert_allclose(found[20], links[20])
-    assert_allclose(found[21], 1 / 3)
-    assert_allclose(found.sum(axis=1), 1)
-
-
 def test_single_precision_keeps_the_digits_of_long_objects():
     rng = np.random.default_rng(0)
     counts = rng.poisson(2000.0, size=(6, 50)).astype(float)
@@ -192,16 +151,6 @@ def test_single_precision_keeps_the_digits_of_long_objects():
     narrow = first_posterior(Views(x=counts.astype(np.float32)), codes, 2)
     assert narrow.dtype == np.float32
     assert_allclose(narrow, wide, atol=1e-3)
-
-
-def test_class_counts_are_sums_of_rows_with_weights():
-    X, y = labeled_corpus()
-    codes = few_labels(y)
-    weights = np.random.default_rng(1).uniform(size=len(y))
-    dense = X["words"].toarray()
-    expected = [(dense[codes == k] * weights[codes == k, None]).sum(axis=0) for k in range(3)]
-    for form in (X["words"], dense):
-        assert_allclose(count_class_features(form, codes, 3, weights), expected)
 
 
 def test_a_round_of_co_em_is_naive_bayes_on_objects_that_are_shared_out():
@@ -238,11 +187,6 @@ def test_rounds_of_co_em_find_the_classes_that_few_labels_leave_open():
     starts = (NaiveBayesStart.learned(X, codes, 3, scaled=True), learn_label_start(X, codes, 3))
     before, after = (np.mean(start(X).argmax(axis=1) == y) for start in starts)
     assert after > before + 0.2
-
-
-def test_where_all_objects_have_labels_nothing_is_left_to_share_out():
-    X, y = labeled_corpus()
-    assert_allclose(learn_label_start(X, y, 3)(X), NaiveBayesStart.learned(X, y, 3, scaled=True)(X), rtol=1e-12)
 
 
 def test_lazy_rows_start_where_rows_in_memory_do(monkeypatch):

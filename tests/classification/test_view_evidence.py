@@ -11,7 +11,6 @@ from coview.classification import view_evidence
 from coview.classification.view_evidence import held_out_agreement, learn_view_weights
 from coview.datasets import make_topic_views
 from coview.engines.loop import Deadline
-from coview.views.lazy import LazyViews
 
 
 @pytest.fixture(scope="module")
@@ -75,12 +74,6 @@ def test_views_with_negative_values_are_judged_by_class_means(corpus):
     assert learn_view_weights(views, codes, 3, seed=0) == {"words": 1.0, "vectors": 1.0, "noise": 0.0}
 
 
-def test_lazy_views_give_the_same_weights(corpus):
-    _, noisy, codes = corpus
-    lazy = LazyViews.from_views(noisy, rows_per_part=90)
-    assert learn_view_weights(lazy, codes, 3, seed=0) == learn_view_weights(noisy, codes, 3, seed=0)
-
-
 def test_held_out_labels_are_predicted_from_each_view_alone(corpus):
     data, noisy, _ = corpus
     codes = np.where(np.arange(400) < 90, data.target, -1)
@@ -111,9 +104,3 @@ def test_seeded_kmeans_refuses_learned_weights_under_an_ontology(corpus):
     y = [str(code) if code >= 0 else None for code in codes]
     with pytest.raises(ValueError, match="cannot be 'auto' with an ontology"):
         SeededKMeansClassifier(ontology=ontology, view_weights="auto").fit(noisy, y)
-
-
-def test_empty_views_say_nothing(corpus):
-    data, _, codes = corpus
-    views = Views(words=data.views["words"], tags=data.views["tags"], none=sparse.csr_array((400, 3)))
-    assert learn_view_weights(views, codes, 3, seed=0) == {"words": 1.0, "tags": 1.0, "none": 1.0}

@@ -61,12 +61,6 @@ def test_an_outlier_beside_a_pile_is_in_the_graph_but_hardly():
     assert Graph.of(sparse.csr_array(graph)).lift[4] > 0  # it has a say
 
 
-def test_a_pile_of_equal_rows_is_joined_fully_and_apart_from_others():
-    rows = np.repeat([[0.0], [7.0]], 4, axis=0)
-    graph = neighbor_graph(rows, np.ones(8, dtype=bool), 3).toarray()
-    assert_array_equal(graph, np.kron(np.eye(2), 1 - np.eye(4)))
-
-
 def test_absent_and_empty_rows_have_no_edges():
     counts = np.random.default_rng(0).poisson(1.0, size=(20, 6)) * 1.0
     counts[3] = 0
@@ -172,14 +166,3 @@ def test_opposite_rows_have_no_edge_by_cosines():
     assert_allclose(
         edges_to(np.array([[1.0, 0.0]]), np.ones(1, dtype=bool), near, [4], cosine=True).toarray(), [[0, 0, 0, 1]]
     )
-
-
-def test_a_graph_without_edges_has_no_vectors():
-    values, vectors = leading_vectors(Graph.of(sparse.csr_array((500, 500))), 3, seed=0)
-    assert not values.any()
-    assert vectors.shape == (500, 3)
-    assert not vectors.any()
-
-
-def test_new_rows_lean_on_nothing_where_no_fitted_object_has_the_view():
-    assert edges_to(np.eye(3), np.ones(3, bool), np.zeros((0, 3)), [5]).shape == (3, 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn.cluster import KMeans
 
 from coview import CCAClustering, MultiViewCCA, Views
@@ -60,21 +59,10 @@ def test_objects_that_lack_a_view_are_placed_by_the_others():
     assert clustering_accuracy(y, model.labels_) > 0.85
 
 
-def test_sparse_and_dense_agree():
-    X, _ = hidden()
-    wide = X.map(sparse.csr_array)
-    first, second = (CCAClustering(3, random_state=0).fit(part) for part in (X, wide))
-    assert_array_equal(first.labels_, second.labels_)
-
-
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"n_clusters": 0}, "n_clusters.* must be an int in the range.* Got 0"),
         ({"n_clusters": 999}, r"n_clusters=999 is more than the number of objects \(n_samples=300\)"),
-        ({"power": -1}, "power.* must be a float in the range.* Got -1"),
-        ({"normalize": "columns"}, "normalize.* must be a str among.* Got 'columns'"),
-        ({"rank": 0}, "rank.* must be an int in the range.* Got 0"),
         ({"regularization": {"v9": 1}}, "'v9'"),
     ],
 )

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from coview import AutoClustering, Views, inspect, load, save
 from coview.clustering import relations
-from coview.clustering.relations import relate_views, weigh_by_relations
+from coview.clustering.relations import relate_views
 from coview.datasets import make_topic_views
 from coview.inspection.choice import describe_choice
 from coview.metrics import normalized_mutual_info
@@ -116,14 +116,6 @@ def test_a_view_of_noise_does_not_make_the_clusters():
     assert normalized_mutual_info(target, model.labels_) > 0.9
     shares = model.transform(X.select("words"))
     np.testing.assert_allclose(shares, 0.25)
-
-
-def test_noise_alone_is_clustered_all_the_same():
-    rng = np.random.default_rng(1)
-    X = Views(a=rng.normal(size=(120, 6)), b=rng.normal(size=(120, 6)))
-    found = relate_views(X)
-    assert found["verdict"] == ["noise", "noise"]
-    assert weigh_by_relations(found) == {"a": 1.0, "b": 1.0}
 
 
 def test_a_category_that_has_nothing_to_do_with_the_words_does_not_make_the_clusters():

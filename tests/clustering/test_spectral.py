@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.cluster import KMeans
 
 from coview import SpectralClusteringViews, Views
 from coview.clustering.affinity import unit_length
@@ -36,13 +35,6 @@ def test_every_method_finds_the_groups_and_places_new_objects(method):
     assert_array_equal(model.predict(X[:400]), model.labels_)
     for name in X.names:
         assert clustering_accuracy(y[400:], model.predict(X[400:].select(name))) > 0.85
-
-
-def test_one_view_is_spectral_clustering():
-    X, y = rings()
-    model = SpectralClusteringViews(2, n_neighbors=10, random_state=0).fit(X["ring"])
-    assert clustering_accuracy(y, model.labels_) > 0.95
-    assert clustering_accuracy(y, KMeans(2, n_init=5, random_state=0).fit(X["ring"]).labels_) < 0.8
 
 
 @pytest.mark.parametrize("method", ["co-regularized", "co-regularized-centroid"])
@@ -85,13 +77,6 @@ def test_a_view_that_is_absent_is_as_one_that_is_not_given(method):
     assert_array_equal(model.predict(absent), model.predict(X.select("ring")))
 
 
-def test_a_view_of_no_weight_has_no_say():
-    X, y = rings()
-    noise = Views(ring=X["ring"], noise=np.random.default_rng(1).normal(size=(len(X), 3)))
-    model = SpectralClusteringViews(2, method="sum", view_weights={"noise": 0}, random_state=0).fit(noise)
-    assert clustering_accuracy(y, model.labels_) > 0.95
-
-
 def test_sparse_and_dense_counts_agree():
     rng = np.random.default_rng(0)
     y = np.arange(150) % 3
@@ -106,12 +91,7 @@ def test_sparse_and_dense_counts_agree():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"n_clusters": 0}, "n_clusters.* must be an int in the range.* Got 0"),
         ({"n_clusters": 999}, r"n_clusters=999 is more than the number of objects \(n_samples=300\)"),
-        ({"method": "triple"}, "method.* must be a str among"),
-        ({"coupling": -1}, "coupling.* must be a float in the range.* Got -1"),
-        ({"n_neighbors": 0}, "n_neighbors.* must be an int in the range.* Got 0"),
-        ({"metric": "hamming"}, "'metric' parameter .* must be a str among .*'cosine'"),
         ({"view_weights": {"images": 1}}, "'images'"),
     ],
 )
@@ -142,13 +122,6 @@ def test_stacked_withstands_views_of_noise():
         for method in ("stacked", "sum", "co-regularized-centroid")
     }
     assert found["stacked"] > max(0.85, found["sum"] + 0.1, found["co-regularized-centroid"] + 0.1)
-
-
-def test_stacked_of_one_view_has_one_part():
-    X, y = rings()
-    model = SpectralClusteringViews(2, method="stacked", random_state=0).fit(X["ring"])
-    assert model.embedding_.shape == (len(X), 2)
-    assert clustering_accuracy(y, model.labels_) > 0.95
 
 
 def lacking(share: float, n: int = 300) -> tuple[Views, Views, np.ndarray]:
@@ -213,14 +186,6 @@ def parts(n: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return np.hstack([4 * np.eye(3)[y] + 0.5 * rng.normal(size=(n, 3)) for _ in range(2)]), y
 
 
-def test_where_nothing_is_lacking_it_is_k_means():
-    rows, _ = parts()
-    centers, labels = kmeans_of_parts(rows, 2, 3, n_init=2, seed=0)
-    expected = KMeans(3, n_init=2, random_state=0).fit(rows)
-    assert_array_equal(labels, expected.labels_)
-    assert_allclose(centers, expected.cluster_centers_)
-
-
 def test_centers_are_the_means_of_those_that_have_a_part():
     rows, y = parts()
     rows[::2, :3] = 0
@@ -238,11 +203,3 @@ def test_a_row_is_placed_by_the_parts_that_it_has():
     rows = np.array([[1.0, 0.2, 0.0, 0.0], [0.0, 0.0, 8.0, 8.0]])
     assert_array_equal(nearest_center(rows, centers, 2), [0, 0])
     assert nearest_center(rows, centers)[0] == 1  # as one part, the zeros count
-
-
-def test_a_part_that_nobody_has_counts_for_nothing():
-    rows, _ = parts()
-    wide = np.hstack([rows, np.zeros((len(rows), 3))])
-    assert_array_equal(
-        kmeans_of_parts(wide, 3, 3, n_init=2, seed=0)[1], kmeans_of_parts(rows, 2, 3, n_init=2, seed=0)[1]
-    )

@@ -32,8 +32,7 @@ def plain(rows: np.ndarray, centers: np.ndarray, sweeps: int) -> tuple[np.ndarra
     return (rows @ centers.T).argmax(axis=1), centers
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize(("dtype", "dense"), [(np.float64, False), (np.float32, True)])
 def test_bounds_change_nothing(dense, dtype):
     X, _ = texts()
     rows = normalize(X).toarray()
@@ -68,14 +67,6 @@ def test_the_objective_is_the_sum_of_cosines_and_never_falls():
     assert_allclose(model.transform(X), normalize(X) @ model.cluster_centers_["x"].T, atol=1e-12)
 
 
-def test_it_finds_the_groups_and_places_new_objects():
-    X, y = texts(400)
-    model = SphericalKMeans(4, random_state=0).fit(X[:300])
-    assert clustering_accuracy(y[:300], model.labels_) > 0.95
-    assert_array_equal(model.predict(X[:300]), model.labels_)
-    assert clustering_accuracy(y[300:], model.predict(X[300:])) > 0.95
-
-
 def test_the_length_of_a_row_does_not_matter():
     X, _ = texts()
     scale = np.random.default_rng(0).uniform(0.1, 9, X.shape[0])
@@ -89,12 +80,6 @@ def test_starts_are_spread():
     rows = np.repeat(np.eye(3), [60, 60, 3], axis=0)
     for seed in range(20):
         assert len(set(SphericalKMeans(3, n_init=1, random_state=seed).fit(rows).labels_[[0, 60, 120]])) == 3
-
-
-def test_more_starts_are_no_worse():
-    X, _ = texts(seed=3, n_clusters=8)
-    one, ten = (SphericalKMeans(8, n_init=n, init="random", random_state=0).fit(X) for n in (1, 10))
-    assert ten.history_["objective"][-1] >= one.history_["objective"][-1]
 
 
 def test_no_cluster_stays_empty():
@@ -120,10 +105,7 @@ def test_views_count_alike_and_one_is_enough_to_place():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"n_clusters": 0}, "n_clusters.* must be an int in the range.* Got 0"),
         ({"n_clusters": 999}, r"n_clusters=999 is more than the number of objects \(n_samples=240\)"),
-        ({"tol": -1}, "tol.* must be a float in the range.* Got -1"),
-        ({"init": "best"}, "'init' parameter .* must be a str among .* Got 'best'"),
         ({"init": np.eye(3)}, "init of view 'x' must be finite numbers of shape"),
         ({"init": ["words"]}, "init of view 'x' must be finite numbers"),
         ({"init": {"links": np.eye(3)}}, "init of view 'x' must be finite numbers"),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
-
 import numpy as np
 import pytest
-from corpora import data_home, load_3sources, load_bbc_segments
+from corpora import load_3sources, load_bbc_segments
 
 from coview.exceptions import DataFileError
 
@@ -48,13 +46,6 @@ def test_by_default_only_stories_that_all_papers_ran(stories):
     assert found.views.ids.tolist() == ["7"] and found.views.present.all()
     assert found.views["reuters"].toarray().tolist() == [[0, 3, 0]]
     assert found.views.feature_names["reuters"].tolist() == ["bank", "goal", "loan"]
-
-
-def test_compressed_files_are_read_too(stories):
-    plain = stories / "3sources_bbc.mtx"
-    (stories / "3sources_bbc.mtx.gz").write_bytes(gzip.compress(plain.read_bytes()))
-    plain.unlink()
-    assert load_3sources(stories.parent).views["bbc"].toarray().tolist() == [[2, 0]]
 
 
 @pytest.mark.parametrize(
@@ -100,9 +91,3 @@ def test_segments_of_an_article_are_its_views(tmp_path):
 def test_unknown_collections_and_numbers_are_refused(options, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         load_bbc_segments(*options, data_home=tmp_path)
-
-
-@pytest.mark.skipif(not (data_home() / "3sources").is_dir(), reason="the data home lacks 3sources: made files only")
-def test_3sources_has_the_published_sizes():
-    assert len(load_3sources().target) == 169 and len(load_3sources(complete=False).target) == 416
-    assert load_3sources().views.n_features == {"bbc": 3560, "guardian": 3631, "reuters": 3068}

@@ -6,7 +6,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from corpora import data_home, load_internet_ads
+from corpora import load_internet_ads
 
 from coview.exceptions import DataFileError
 
@@ -87,18 +87,3 @@ def test_no_archive_and_a_wrong_option_are_told(tmp_path):
     (tmp_path / "internet_ads" / "ad-dataset.zip").write_bytes(b"no archive")
     with pytest.raises(DataFileError, match="not the archive"):
         load_internet_ads(data_home=tmp_path)
-
-
-@pytest.mark.corpus
-@pytest.mark.skipif(
-    not (data_home() / "internet_ads" / "ad-dataset.zip").is_file(),
-    reason="the data home has no internet_ads: the real advertisements are not checked",
-)
-def test_the_real_sizes():
-    corpus = load_internet_ads("all")
-    ones = {name: int(matrix.sum()) for name, matrix in corpus.views.items() if name != "geometry"}
-    assert ones == {"image_url": 11977, "base_url": 11727, "destination_url": 12233, "alt": 2993, "caption": 426}
-    assert np.bincount(corpus.target).tolist() == [2820, 459]
-    assert (~corpus.views.present[:, -1]).sum() == 920
-    assert len(np.unique(2 * corpus.groups + corpus.target)) == 2423
-    assert load_internet_ads().views.n_features == {"image_destination": 929, "base_alt": 606}

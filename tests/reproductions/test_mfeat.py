@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 
 import numpy as np
 import pytest
-from corpora import data_home, load_mfeat
-from corpora.mfeat import _FILES, VIEWS
+from corpora import load_mfeat
+from corpora.mfeat import VIEWS
 
 from coview.exceptions import DataFileError
-
-REAL = pytest.mark.skipif(
-    not list(data_home().glob("mfeat/mfeat-fou*")),
-    reason="the data home has no mfeat: the real numerals are not checked",
-)
 
 
 @pytest.fixture
@@ -51,27 +45,3 @@ def test_text_is_refused(folder):
     (folder / "mfeat-kar").write_text("1 x\n")
     with pytest.raises(DataFileError, match=r"Line 1 of .* contains values that are not numbers"):
         load_mfeat(folder.parent)
-
-
-@REAL
-def test_the_published_sizes():
-    found = load_mfeat()
-    assert found.views.n_features == {
-        "fourier": 76,
-        "profile": 216,
-        "karhunen": 64,
-        "pixel": 240,
-        "zernike": 47,
-        "morphology": 6,
-    }
-    assert np.bincount(found.target).tolist() == [200] * 10
-    assert found.views["pixel"].min() == 0 and found.views["pixel"].max() == 6
-    assert np.count_nonzero(found.views["profile"]) == 429_649
-
-
-@REAL
-def test_the_checksums_are_those_of_the_plain_files():
-    for name, expected in _FILES.items():
-        packed = data_home() / f"{name}.gz"
-        plain = gzip.decompress(packed.read_bytes()) if packed.is_file() else (data_home() / name).read_bytes()
-        assert hashlib.sha256(plain).hexdigest() == expected

@@ -6,7 +6,7 @@ import lzma
 
 import numpy as np
 import pytest
-from corpora import data_home, load_leaves, load_pubmed, load_wikipedia_linqs
+from corpora import load_leaves, load_pubmed, load_wikipedia_linqs
 from scipy import sparse
 from scipy.io import savemat
 
@@ -17,14 +17,6 @@ PAPERS = (
     "12\tlabel=1\tw-insulin=0.25\tw-rat=0.5\tsummary=w-insulin,w-rat\n7\tlabel=3\tsummary=\nx9\tlabel=2\tw-rat=1.0\n"
 )
 HEAD = "DIRECTED\tcites\nNO_FEATURES\n"
-
-
-def have(*names):
-    """Whether the data home has real files."""
-    found = all(list((data_home() / name).parent.glob(f"{(data_home() / name).name}*")) for name in names)
-    return pytest.mark.skipif(
-        not found, reason="the data home lacks the real files: their loaders are checked on made ones only"
-    )
 
 
 @pytest.fixture
@@ -86,14 +78,6 @@ def test_absent_files_say_where_to_get_them(tmp_path):
             load(tmp_path)
 
 
-@have("pubmed_diabetes/Pubmed-Diabetes.NODE.paper.tab")
-def test_pubmed_has_its_published_size():
-    found = load_pubmed()
-    assert found.views.shape == (19_717, 500 + 19_717)
-    assert np.bincount(found.target).tolist() == [4103, 7739, 7875]
-    assert found.views["words"].nnz == 988_031
-
-
 # -- Wikipedia
 
 
@@ -125,13 +109,6 @@ def test_wikipedia_classes_without_articles_are_left_out(wiki):
 def test_wikipedia_files_that_are_something_else_are_refused(wiki, parts, sentence):
     with pytest.raises(DataFileError, match=sentence):
         wiki(**parts)
-
-
-@have("wikipedia_linqs_2405/wiki.mat")
-def test_wikipedia_has_its_known_size():
-    found = load_wikipedia_linqs()
-    assert found.views.n_features == {"words": 4973, "links": 2405} and len(found.target_names) == 17
-    assert found.views["words"].nnz == 1_556_595
 
 
 # -- leaves
@@ -172,10 +149,3 @@ def test_the_texture_that_is_missing_is_that_of_the_first_leaf(leaves):
 def test_files_of_leaves_that_are_something_else_are_refused(leaves, text, sentence):
     with pytest.raises(DataFileError, match=sentence):
         leaves(Sha=text)
-
-
-@have("leaves100/data_Sha_64.txt")
-def test_leaves_have_their_published_size():
-    found = load_leaves()
-    assert found.views.n_features == {"shape": 64, "texture": 64, "margin": 64} and len(found.target) == 1600
-    assert (np.bincount(found.target) == 16).all() and (~found.views.present).sum() == 1

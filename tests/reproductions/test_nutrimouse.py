@@ -6,7 +6,7 @@ import hashlib
 import zipfile
 
 import pytest
-from corpora import data_home, load_nutrimouse, nutrimouse
+from corpora import load_nutrimouse, nutrimouse
 
 from coview.exceptions import DataFileError
 
@@ -82,10 +82,3 @@ def test_absent_tables_are_named_with_how_to_get_them(tmp_path):
         load_nutrimouse(data_home=tmp_path)
     with pytest.raises(ValueError, match="diet"):
         load_nutrimouse("age", tmp_path)
-
-
-@pytest.mark.skipif(not (data_home() / "nutrimouse").is_dir(), reason="the data home lacks Nutrimouse: made files only")
-def test_nutrimouse_has_the_published_sizes():
-    found = load_nutrimouse()
-    assert found.views.n_features == {"gene": 120, "lipid": 21} and len(found.target) == 40
-    assert [list(load_nutrimouse(task).target).count(0) for task in ("diet", "genotype")] == [8, 20]

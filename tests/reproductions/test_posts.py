@@ -46,28 +46,17 @@ def write_folders(home, files):
 # -- files
 
 
-@pytest.mark.parametrize("suffix", ["xz", "gz", "bz2", ""])
-@pytest.mark.parametrize("prefix", ["", "./"])
+@pytest.mark.parametrize(("suffix", "prefix"), [("xz", ""), ("gz", "./"), ("bz2", ""), ("", "./")])
 def test_any_archive_gives_the_same_posts(tmp_path, suffix, prefix):
     write_archive(tmp_path, FILES, suffix, prefix)
     assert [post.id for post in read_posts(tmp_path)] == IDS
 
 
 def test_folders_give_what_the_archive_gives(tmp_path):
-    write_archive(tmp_path / "a", FILES)
+    write_archive(tmp_path / "a", dict(reversed(FILES.items())))
     write_folders(tmp_path / "b", FILES)
     assert read_posts(tmp_path / "b") == read_posts(tmp_path / "a")
-
-
-def test_order_does_not_depend_on_the_order_in_the_archive(tmp_path):
-    write_archive(tmp_path / "a", FILES)
-    write_archive(tmp_path / "b", dict(reversed(FILES.items())))
-    assert read_posts(tmp_path / "a") == read_posts(tmp_path / "b")
-
-
-def test_bytes_are_latin_1(tmp_path):
-    write_archive(tmp_path, FILES)
-    assert read_posts(tmp_path)[0].text == "Subject: café\n\nnaïve"
+    assert read_posts(tmp_path / "a")[0].text == "Subject: café\n\nnaïve"
 
 
 def test_halves_are_told_apart_and_selected(tmp_path):
@@ -96,7 +85,7 @@ def test_hidden_files_and_other_folders_are_no_posts(tmp_path):
     assert [post.id for post in read_posts(tmp_path / "a")] == [post.id for post in read_posts(tmp_path / "b")] == IDS
 
 
-@pytest.mark.parametrize("suffix", ["xz", "gz", ""])
+@pytest.mark.parametrize("suffix", ["xz", ""])
 def test_a_cut_archive_is_refused(tmp_path, suffix):
     noise = {f"20news-bydate-train/sci.space/{i}": bytes((i * j) % 251 for j in range(4000)) for i in range(30)}
     path = write_archive(tmp_path, noise, suffix)
@@ -105,29 +94,11 @@ def test_a_cut_archive_is_refused(tmp_path, suffix):
         read_posts(tmp_path)
 
 
-def test_a_foreign_file_is_refused(tmp_path):
-    (tmp_path / "newsgroups20").mkdir()
-    (tmp_path / "newsgroups20" / "20news-bydate.tar.gz").write_bytes(b"<html>not found</html>" * 50)
-    with pytest.raises(DataFileError, match="is truncated or damaged"):
-        read_posts(tmp_path)
-
-
-def test_an_archive_without_posts_is_refused(tmp_path):
-    write_archive(tmp_path, {"other/sci.space/1": b"x"})
-    with pytest.raises(DataFileError, match="has no posts in subset='all'"):
-        read_posts(tmp_path)
-
-
 def test_an_absent_archive_is_downloaded(tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(posts_module, "_URLS", ("http://127.0.0.1:1/news",))
     with pytest.raises(DataFileError, match=r"from http://127\.0\.0\.1:1/news/20news-bydate\.tar\.gz"):
         read_posts(tmp_path)
-
-
-def test_an_unknown_subset_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"subset.* must be a str among.* Got 'valid'"):
-        read_posts(tmp_path, "valid")
 
 
 # -- parts of a post
@@ -151,10 +122,6 @@ def test_header_lines_are_found_in_any_case_and_continue():
         "From: a@b\nORGANIZATION: University of\n\tSomewhere\nReply-To: x\n y\nSubject: Re: orbit: low\n\nSubject: no"
     )
     assert header_lines(text, ["organization", "subject"]) == ["University of Somewhere", "Re: orbit: low"]
-
-
-def test_a_post_without_the_line_has_none():
-    assert header_lines("From: a@b\n\nOrganization: quoted", ["organization"]) == []
 
 
 @pytest.mark.parametrize(
@@ -185,23 +152,6 @@ def test_a_signature_is_cut(rule):
     assert clean(f"text\n{rule}\nKim\nkim@b\n", ["footers"]) == "text"
 
 
-def test_a_framed_signature_is_cut_whole():
-    assert clean("text\n-----\nKim\n-----\n", ["footers"]) == "text"
-
-
 def test_a_rule_far_from_the_end_parts_the_text():
     text = "text\n-----\n" + "\n".join(["more"] * 20)
     assert clean(text, ["footers"]) == text
-
-
-def test_a_text_that_begins_with_a_rule_is_no_signature():
-    assert clean("\n-----\nannouncement", ["footers"]) == "\n-----\nannouncement"
-
-
-def test_form_feeds_break_no_line():
-    assert clean("a\x0c> b\x85> c", ["quotes"]) == "a\x0c> b\x85> c"
-
-
-def test_nothing_is_cut_unasked():
-    text = "Subject: a\n\n> quoted\n-- \nKim\n"
-    assert clean(text, []) == text

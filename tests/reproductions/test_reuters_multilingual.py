@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 import pytest
-from corpora import data_home, load_reuters_multilingual
-from corpora.reuters_multilingual import _FILES, _TRIPLETS, LANGUAGES
+from corpora import load_reuters_multilingual
+from corpora.reuters_multilingual import _TRIPLETS, LANGUAGES
 from scipy.io import savemat
 
 from coview.exceptions import DataFileError
-
-REAL = pytest.mark.skipif(
-    not (data_home() / "reuters_multilingual").is_dir(),
-    reason="the data home has no Reuters: the real corpus is not checked",
-)
 
 
 def cells(tmp_path, languages=5, documents=3):
@@ -78,25 +71,3 @@ def test_a_row_beyond_the_classes_is_refused(tmp_path):
 def test_another_sample_is_refused(sample, tmp_path):
     with pytest.raises(ValueError, match="sample must be 1200 or 600"):
         load_reuters_multilingual(sample, tmp_path)
-
-
-@REAL
-def test_the_published_sizes_of_1200():
-    found = load_reuters_multilingual()
-    counts = [found.views[name].nnz for name in LANGUAGES]
-    assert counts == [42_018, 41_601, 40_769, 40_936, 40_534]
-    assert found.views.shape == (1200, 10_000) and np.bincount(found.target).tolist() == [200] * 6
-
-
-@REAL
-def test_the_published_sizes_of_600():
-    found = load_reuters_multilingual(600, negative="keep")
-    assert found.views.n_features == {name: width for name, (_, width) in _TRIPLETS.items()}
-    assert [found.views[name].nnz for name in LANGUAGES] == [48_686, 53_561, 49_242, 50_481, 53_742]
-    assert found.n_negative["italian"] == 1029 and np.bincount(found.target).tolist() == [100] * 6
-
-
-@REAL
-def test_the_checksum_is_that_of_the_file():
-    for name, expected in _FILES.items():
-        assert hashlib.sha256((data_home() / name).read_bytes()).hexdigest() == expected

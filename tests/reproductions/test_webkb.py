@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
-import lzma
 
 import numpy as np
 import pytest
-from corpora import data_home, load_webkb, webkb
-from corpora.files import locate
+from corpora import load_webkb, webkb
 
 from coview.exceptions import DataFileError
 
@@ -56,10 +53,6 @@ def test_direction_of_links_is_an_option(home):
     assert load_webkb("texas", "both", data_home=home).views.names == ("words", "links_out", "links_in")
 
 
-def test_self_links_can_be_left_out(home):
-    assert load_webkb("texas", "out", data_home=home, self_links=False).views["links"].sum() == 3
-
-
 def test_pages_are_ids_and_name_the_columns_of_the_links(home):
     views = load_webkb("wisconsin", data_home=home).views
     assert views.ids[0] == "http://wisconsin/0"
@@ -76,11 +69,6 @@ def test_all_stacks_the_universities_and_no_link_crosses(home):
         assert np.array_equal(every.views["links"][rows, rows].toarray(), one.views["links"].toarray())
         assert every.target[rows].tolist() == one.target.tolist()
     assert every.views["links"].nnz == 16
-
-
-def test_one_university_needs_no_file_of_another(tmp_path):
-    write_university(tmp_path, "cornell")
-    assert len(load_webkb("cornell", data_home=tmp_path).views) == 4
 
 
 def test_universities_must_share_a_vocabulary(home):
@@ -108,48 +96,3 @@ def test_absent_files_are_downloaded(tmp_path, monkeypatch):
     monkeypatch.setattr(webkb, "_URL", "http://127.0.0.1:1/data")
     with pytest.raises(DataFileError, match=r"from http://127\.0\.0\.1:1/data/texas/texas\.content"):
         load_webkb("texas", data_home=tmp_path)
-
-
-# -- the real corpus
-
-needs_webkb = pytest.mark.skipif(
-    not (data_home() / "webkb_linqs").is_dir(),
-    reason="the data home has no folder 'webkb_linqs': the real corpus is not checked",
-)
-
-
-@pytest.mark.corpus
-@needs_webkb
-@pytest.mark.parametrize(
-    ("university", "n", "links", "loops", "words", "counts"),  # course, faculty, project, staff, student
-    [
-        ("cornell", 195, 304, 3, 18496, [42, 32, 19, 19, 83]),
-        ("texas", 187, 328, 18, 15437, [34, 31, 18, 1, 103]),
-        ("washington", 230, 446, 51, 19953, [66, 27, 21, 9, 107]),
-        ("wisconsin", 265, 530, 20, 25479, [76, 35, 22, 10, 122]),
-        ("all", 877, 1608, 92, 79365, [218, 125, 80, 39, 415]),
-    ],
-)
-def test_webkb_has_its_published_size(university, n, links, loops, words, counts):
-    corpus = load_webkb(university, "out")
-    assert corpus.views.n_features == {"words": 1703, "links": n}
-    assert corpus.views["words"].nnz == words
-    assert corpus.views["links"].nnz == links and corpus.views["links"].diagonal().sum() == loops
-    assert np.bincount(corpus.classes).tolist() == counts
-    assert corpus.target.sum() == counts[0]
-
-
-@pytest.mark.corpus
-@needs_webkb
-def test_department_home_pages_are_linked_to_not_from():
-    links = load_webkb("all", "out").views["links"]
-    assert links.sum(axis=0).max() > 90 and links.sum(axis=1).max() < 30
-
-
-@pytest.mark.corpus
-@needs_webkb
-def test_the_registered_checksums_are_those_of_the_plain_files():
-    for name, sha in webkb._FILES.items():
-        path = locate(name, None, "")
-        content = {".gz": gzip.decompress, ".xz": lzma.decompress}.get(path.suffix, bytes)(path.read_bytes())
-        assert hashlib.sha256(content).hexdigest() == sha

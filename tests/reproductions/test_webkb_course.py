@@ -7,7 +7,7 @@ import tarfile
 
 import numpy as np
 import pytest
-from corpora import data_home, load_webkb_course
+from corpora import load_webkb_course
 from scipy.io import savemat
 
 from coview.exceptions import DataFileError
@@ -72,18 +72,3 @@ def test_what_is_broken_is_told(tmp_path):
     (tmp_path / "webkb_course" / "WebKB_course.mat").write_bytes(b"nothing of the kind")
     with pytest.raises(DataFileError, match="does not hold the matrices"):
         load_webkb_course(data_home=tmp_path)
-
-
-@pytest.mark.corpus
-@pytest.mark.skipif(
-    not (data_home() / "webkb_course" / "WebKB_course.mat").is_file(),
-    reason="the data home has no webkb_course: the real pages are not checked",
-)
-def test_the_real_sizes():
-    matrices, pages = load_webkb_course(), load_webkb_course("counts")
-    assert matrices.views.n_features == {"page": 3000, "link": 1840}
-    assert {name: matrix.nnz for name, matrix in matrices.views.items()} == {"page": 70039, "link": 4524}
-    for corpus in (matrices, pages):
-        assert np.bincount(corpus.target).tolist() == [821, 230]
-    norms = np.sqrt(np.asarray(matrices.views["page"].multiply(matrices.views["page"]).sum(axis=1)).ravel())
-    assert (norms == 0).sum() == 5 and np.allclose(norms[norms > 0], 1)

@@ -7,7 +7,6 @@ import tarfile
 
 import numpy as np
 import pytest
-from corpora import data_home
 from corpora.wikipedia import counts_of, load_wikipedia_retrieval, parse_document
 from scipy.io import savemat
 
@@ -130,33 +129,3 @@ def test_damaged_and_absent_files_are_refused_with_a_sentence(home, tmp_path_fac
     (home / "wikipedia_crossmodal" / "raw_features.mat").write_bytes(b"nothing of MATLAB" * 20)
     with pytest.raises(DataFileError, match="is no MATLAB file"):
         load_wikipedia_retrieval(home)
-
-
-def test_a_category_without_a_name_is_refused(tmp_path):
-    with pytest.raises(DataFileError, match=r"category 2, but categories\.list has 1 lines"):
-        load_wikipedia_retrieval(write_corpus(tmp_path, categories="art\n"), min_df=1)
-
-
-# -- the real corpus
-
-
-@pytest.mark.corpus
-@pytest.mark.skipif(
-    not (data_home() / "wikipedia_crossmodal").is_dir(),
-    reason="the data home has no folder 'wikipedia_crossmodal': the real corpus is not checked",
-)
-def test_wikipedia_has_its_published_size():
-    corpus = load_wikipedia_retrieval(image="counts")
-    train = corpus.split == "train"
-    assert np.bincount(corpus.target[train]).tolist() == [138, 272, 244, 248, 202, 178, 186, 144, 214, 347]
-    assert np.bincount(corpus.target[~train]).tolist() == [34, 88, 96, 85, 65, 58, 51, 41, 71, 104]
-    assert {name: width for name, width in corpus.views.n_features.items() if name != "words"} == {
-        "topics": 10,
-        "image": 128,
-    }
-    counts = corpus.views["image"]
-    assert [np.count_nonzero(counts[rows]) for rows in (train, ~train)] == [175070, 55690]
-    np.testing.assert_allclose(
-        counts / counts.sum(axis=1, keepdims=True), load_wikipedia_retrieval().views["image"], atol=1e-6
-    )
-    assert len(set(corpus.views.ids)) == 2866 and min(map(len, corpus.texts)) > 500
