@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal, assert_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from coview import AutoClustering, TableViews, Views, inspect, load, make_report, save
+from coview import AutoClustering, Views, inspect, load, save
 from coview.auto.preparation import join_tokens, token_weights
 from coview.auto.votes import N_CLUSTERINGS, SCALES
 from coview.datasets import make_blobs_views, make_topic_views
@@ -44,11 +43,6 @@ def fitted(counts):
 # -- what is found
 
 
-def test_a_view_of_noise_is_named_and_left_out():
-    model = AutoClustering(3, random_state=0).fit(measured()[0])
-    assert model.view_relations_["verdict"][2] == "noise" and model._unused_views() == ["noise"]
-
-
 def rings(n: int = 240, seed: int = 0) -> tuple[Views, np.ndarray]:
     """Two rings, one around the other, in each of two views: no centroid tells them."""
     rng = np.random.default_rng(seed)
@@ -66,22 +60,16 @@ def test_clusters_may_have_any_shape():
     assert normalized_mutual_info(y, AutoClustering(2, random_state=0).fit(X).labels_) > 0.9
 
 
-def test_sparse_dense_and_tables_are_clustered_alike(counts):
-    dense = counts.views.map(lambda part: part.toarray())
-    one, two = (AutoClustering(3, random_state=0).fit(X) for X in (counts.views, dense))
-    assert_array_equal(one.labels_, two.labels_)
+def test_measurements_are_measurements_however_they_are_stored():
     X, _ = measured()
-    wide = X.map(sparse.csr_array)  # measurements are measurements, however they are stored
-    one, two = (AutoClustering(3, random_state=0).fit(part) for part in (X, wide))
+    one, two = (AutoClustering(3, random_state=0).fit(part) for part in (X, X.map(sparse.csr_array)))
     assert_array_equal(one.labels_, two.labels_)
-    assert_array_equal(two.predict(X), two.predict(wide))
-    frames = {name: pd.DataFrame(part) for name, part in X.items()}
-    assert_array_equal(AutoClustering(3, random_state=0).fit(frames).labels_, one.labels_)
+    assert one.view_relations_["verdict"][2] == "noise" and one._unused_views() == ["noise"]
 
 
 def test_a_few_columns_beside_counts_do_not_make_the_clusters():
-    made = make_topic_views(n_objects=300, n_clusters=5, random_state=0)
-    columns = np.random.default_rng(0).normal([2020, 300], [3, 100], size=(300, 2))
+    made = make_topic_views(n_objects=150, n_clusters=5, random_state=0)
+    columns = np.random.default_rng(0).normal([2020, 300], [3, 100], size=(150, 2))
     X = Views({**dict(made.views.items()), "meta": columns})
     model = AutoClustering(5, random_state=0).fit(X)
     assert normalized_mutual_info(made.target, model.labels_) > 0.95
@@ -101,12 +89,6 @@ def test_objects_that_lack_views_are_placed_by_the_others():
     without_good = normalized_mutual_info(y[:20], model.labels_[:20])
     assert min(whole, without_weak) > 0.8
     assert 0.2 < without_good < whole  # by the weak view alone, which says a little
-
-
-def test_one_view_is_enough(counts):
-    model = AutoClustering(3, random_state=0).fit(counts.views["view0"])
-    assert normalized_mutual_info(counts.target, model.labels_) > 0.9
-    assert_array_equal(model.predict(counts.views["view0"]), model.labels_)
 
 
 def test_a_view_that_one_object_has_raises_no_warning(counts):
@@ -141,12 +123,11 @@ def test_clusters_that_run_into_each_other_are_less_sure():
     told = inspect(model).votes
     assert told["by_views"] == len(SCALES) * N_CLUSTERINGS and told["by_tokens"] == 0
     assert told["share"] == pytest.approx(model.memberships_.max(axis=1).mean())
-    sentence = f"the surest cluster is {apart} (100 %), the least sure {model.cluster_votes_.argmin()}"
-    assert sentence in repr(inspect(model)) and sentence in make_report(model, X).html
+    assert f"by {100 * told['share']:.0f} % of the votes in the mean" in repr(inspect(model))
 
 
 def test_the_number_of_clusters_is_chosen_where_it_is_not_given():
-    made = make_topic_views(n_objects=200, n_clusters=4, random_state=0)
+    made = make_topic_views(n_objects=120, n_clusters=4, random_state=0)
     model = AutoClustering(None, random_state=0).fit(made.views)
     table = model.n_clusters_evidence_
     assert model.n_clusters_ == 4 == table["n_clusters"][int(np.argmax(table["information"]))]
@@ -173,23 +154,23 @@ def test_a_number_of_clusters_that_nothing_bears_out_is_told():
 @pytest.fixture
 def few_in_memory(monkeypatch):
     """So few objects at once that a few hundred are many."""
-    for name, size in (("MOST_OBJECTS", 500), ("SAMPLE", 300), ("BLOCK", 128)):
+    for name, size in (("MOST_OBJECTS", 200), ("SAMPLE", 150), ("BLOCK", 64)):
         monkeypatch.setattr(f"coview.auto.clustering.{name}", size)
 
 
 @pytest.fixture(scope="module")
 def many():
-    return make_topic_views(n_objects=700, n_clusters=3, random_state=0)
+    return make_topic_views(n_objects=350, n_clusters=3, random_state=0)
 
 
 def test_of_many_objects_a_sample_is_clustered_and_places_the_others(few_in_memory, many):
     model = AutoClustering(3, random_state=0).fit(many.views)
-    assert len(model.sample_) == 300 and model.memberships_.shape == (700, 3)
+    assert len(model.sample_) == 150 and model.memberships_.shape == (350, 3)
     assert normalized_mutual_info(many.target, model.labels_) > 0.9
     assert_array_equal(model.predict(many.views), model.labels_)
     alone = AutoClustering(3, random_state=0).fit(many.views[model.sample_])
     assert_allclose(alone.memberships_, model.memberships_[model.sample_])
-    others = np.setdiff1d(np.arange(700), model.sample_)
+    others = np.setdiff1d(np.arange(350), model.sample_)
     assert_allclose(alone.transform(many.views[others]), model.memberships_[others], atol=1e-6)
 
 
@@ -215,16 +196,16 @@ def test_lazy_rows_are_checked_as_those_in_memory(few_in_memory, many):
         AutoClustering(3, random_state=0).fit(lazy)
 
 
-@pytest.mark.parametrize("size", [10_000, 300])
+@pytest.mark.parametrize("size", [10_000, 150])
 def test_objects_without_any_view_belong_to_all_clusters_alike(many, monkeypatch, size):
     monkeypatch.setattr("coview.auto.clustering.MOST_OBJECTS", size)
-    monkeypatch.setattr("coview.auto.clustering.SAMPLE", 300)
-    present = np.ones((700, len(many.views.names)), dtype=bool)
+    monkeypatch.setattr("coview.auto.clustering.SAMPLE", 150)
+    present = np.ones((350, len(many.views.names)), dtype=bool)
     present[3:6] = False
     keep = sparse.diags_array(present[:, 0].astype(float))
     X = Views({name: sparse.csr_array(keep @ part) for name, part in many.views.items()}, present=present)
     model = AutoClustering(3, random_state=0).fit(X)
-    assert len(model.sample_) == min(size, 700)
+    assert len(model.sample_) == min(size, 350)
     assert_allclose(model.memberships_[3:6], 1 / 3, rtol=1e-6)
 
 
@@ -234,22 +215,8 @@ def test_objects_without_any_view_belong_to_all_clusters_alike(many, monkeypatch
 def test_new_objects_are_placed_by_any_view(counts, fitted):
     for name in counts.views.names:
         assert normalized_mutual_info(fitted.labels_, fitted.predict(counts.views.select(name))) > 0.5
-    assert fitted.transform(counts.views[:5]).shape == (5, 3)
     half = AutoClustering(3, random_state=0).fit(counts.views[:100])
     assert normalized_mutual_info(counts.target[100:], half.predict(counts.views[100:])) > 0.9
-
-
-def test_a_file_holds_all_that_places_objects(counts, fitted, tmp_path):
-    save(fitted, tmp_path / "model.coview")
-    again = load(tmp_path / "model.coview")
-    assert_array_equal(again.predict(counts.views), fitted.labels_)
-    assert_allclose(again.transform(counts.views), fitted.transform(counts.views), rtol=1e-6)
-    assert_equal(inspect(again).votes, inspect(fitted).votes)
-
-
-def test_the_same_seed_gives_the_same(counts, fitted):
-    again = AutoClustering(3, random_state=0).fit(counts.views)
-    assert_array_equal(again.memberships_, fitted.memberships_)
 
 
 def test_progress_is_said_where_asked(counts, capsys):
@@ -264,19 +231,8 @@ def test_an_engine_that_is_not_there_is_refused(counts):
         AutoClustering(3, engine=np.ones(2)).fit(counts.views)
 
 
-def test_a_table_of_texts_and_numbers_is_clustered():
-    rng = np.random.default_rng(0)
-    y = np.arange(90) % 3
-    words = np.array([["sun", "sea", "sand"], ["code", "bug", "test"], ["goal", "team", "ball"]])
-    table = pd.DataFrame(
-        {"text": [" ".join(rng.choice(words[z], 6)) for z in y], "size": 5.0 * y + rng.normal(size=90)}
-    )
-    X = TableViews(text={"text": "text"}, columns={"size": ["size"]}).fit_transform(table)
-    assert normalized_mutual_info(y, AutoClustering(3, random_state=0).fit(X).labels_) > 0.95
-
-
 def test_clusters_of_unequal_scale_are_told_apart():
-    made = make_blobs_views(n_objects=200, n_clusters=4, random_state=0)
+    made = make_blobs_views(n_objects=120, n_clusters=4, random_state=0)
     stretched = made.views.map(lambda part: part * np.logspace(-3, 3, part.shape[1]))
     assert normalized_mutual_info(made.target, AutoClustering(4, random_state=0).fit(stretched).labels_) > 0.95
 
@@ -320,14 +276,6 @@ def test_objects_that_lack_a_view_have_the_tokens_of_the_others(tmp_path):
     assert_allclose(model.transform(X.select("text")).sum(axis=1), 1)
     save(model, tmp_path / "model.coview")
     assert_allclose(load(tmp_path / "model.coview").transform(X), model.transform(X))
-
-
-def test_names_that_end_like_smoothed_views_are_views_like_others():
-    made = make_topic_views(90, {"a": 60, "b": 60}, 3, random_state=0)
-    X = Views(a=made.views["a"], b_near=made.views["b"])
-    model = AutoClustering(3, random_state=0).fit(X)
-    assert model.voters_[0].view_names_ == ["a", "b_near"] and model.view_relations_["view"] == ["a", "b_near"]
-    assert AutoClustering(3, random_state=0).fit(X.select("b_near")).predict(X.select("b_near")).shape == (90,)
 
 
 @pytest.mark.parametrize("part", ["sample_", "voters_", "part_weights_"])

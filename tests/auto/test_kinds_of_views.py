@@ -50,9 +50,7 @@ def _texts(rng):
     [
         (lambda counts: counts, False),
         (lambda counts: counts > 0, False),
-        (lambda counts: counts.astype(int), False),
         (lambda counts: UnitRows("l1").fit_transform(Views(x=counts))["x"], True),
-        (lambda counts: TfidfViews().fit_transform(Views(x=counts))["x"], True),
         (lambda counts: TfidfViews(norm="l1", sublinear_tf=True).fit_transform(Views(x=counts))["x"].toarray(), True),
     ],
 )
@@ -105,7 +103,7 @@ def test_a_turned_embedding_leads_to_the_same_answers():
     turned = vectors @ np.linalg.qr(rng.normal(size=(40, 40)))[0]
     labels = np.where(np.arange(240) < 16, y, -1)
     accuracy = [
-        np.mean(AutoClassifier(random_state=0).fit(Views(text=rows), labels).transduction_ == y)
+        np.mean(AutoClassifier(random_state=0, cv=2).fit(Views(text=rows), labels).transduction_ == y)
         for rows in (vectors, turned)
     ]
     assert abs(accuracy[0] - accuracy[1]) < 0.02

@@ -47,17 +47,6 @@ def test_they_are_convex_in_both_mixtures_together(divergence, seed, t):
     assert (mixed <= t * D(P, Q) + (1 - t) * D(R, S) + 1e-12).all()
 
 
-@pytest.mark.parametrize("divergence", DIVERGENCES)
-def test_pairs_count_where_both_views_are_there(divergence):
-    parts = {name: mixtures(i, 5) for i, name in enumerate("abc")}
-    have = np.column_stack([[True] * 4, [True, True, False, False], [True, False] * 2])
-    couplings = np.array([[0.0, 2.0, 3.0], [2.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
-    found = DIVERGENCES[divergence].total(np.stack(list(parts.values())), have, couplings)
-    D = DIVERGENCES[divergence].pair
-    ab, ac = D(parts["a"], parts["b"]), D(parts["a"], parts["c"])
-    assert_allclose(found, [2 * ab[0] + 3 * ac[0], 2 * ab[1], 3 * ac[2], 0], rtol=1e-12)
-
-
 def many(seed: int, V: int = 5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mixtures of several views, who has which of them, and couplings."""
     rng = np.random.default_rng(seed)
@@ -74,13 +63,9 @@ def test_the_total_is_the_sum_over_pairs(divergence, seed):
     for v, w in combinations(range(len(parts)), 2):
         expected += couplings[v, w] * (have[:, v] & have[:, w]) * DIVERGENCES[divergence].pair(parts[v], parts[w])
     assert_allclose(DIVERGENCES[divergence].total(parts, have, couplings), expected, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("divergence", DIVERGENCES)
-def test_equal_mixtures_cost_exactly_nothing(divergence):
-    parts = np.stack([mixtures(3, 4)] * 7)
-    couplings = 1e6 * (1.0 - np.eye(7))
-    assert not DIVERGENCES[divergence].total(parts, np.ones((4, 7), dtype=bool), couplings).any()
+    alike = np.stack([parts[0]] * len(parts))
+    assert not DIVERGENCES[divergence].total(alike, have, 1e6 * couplings).any()  # exactly
+    assert DIVERGENCES[divergence].pair(*parts[:2].astype(np.float32)).dtype == np.float64
 
 
 @pytest.mark.parametrize("divergence", [name for name, D in DIVERGENCES.items() if D.slope is not None])
@@ -93,8 +78,3 @@ def test_the_slope_is_that_of_small_steps(divergence):
         step[v, i, k] = 1e-6
         up, down = (DIVERGENCES[divergence].total(parts + sign * step, have, couplings)[i] for sign in (1, -1))
         assert slope[v, i, k] == pytest.approx((up - down) / 2e-6, abs=1e-5)
-
-
-def test_float32_mixtures_are_added_up_in_float64():
-    P = mixtures(2, 5).astype(np.float32)
-    assert all(D.pair(P, P[::-1]).dtype == np.float64 for D in DIVERGENCES.values())

@@ -56,15 +56,8 @@ def test_lazy_rows_begin_as_those_in_memory_also_where_a_part_is_learned_from(mo
     assert clustering_accuracy(DATA.target, here["memberships"].argmax(axis=1)) > 0.9
 
 
-@pytest.mark.parametrize("shape", [(3, 4), (40, 2), (1, 1)])
+@pytest.mark.parametrize("shape", [(3, 4), (40, 2)])
 def test_more_topics_than_objects_or_features_can_be_asked_for(shape):
     X = np.random.default_rng(0).poisson(2.0, size=shape) + 1
     model = PLSA(5, init="nmf", random_state=0).fit(X)
     assert np.isfinite(model.memberships_).all() and np.allclose(model.memberships_.sum(axis=1), 1)
-
-
-def test_the_fit_ends_higher_than_from_a_random_start():
-    ends = [
-        LinkPLSA(4, init=init, random_state=0).fit(DATA.views).history_["objective"][-1] for init in ("nmf", "random")
-    ]
-    assert ends[0] >= ends[1] - 1e-3 * abs(ends[1])

@@ -15,7 +15,6 @@ from sklearn.datasets import load_digits
 
 from coview import (
     PLSA,
-    Checkpoint,
     CoPLSA,
     DualPLSA,
     LinkPLSA,
@@ -63,14 +62,11 @@ GAPS = Views(
     present={"words": np.arange(N) % 5 > 0, "vector": np.arange(N) % 7 > 0},
 )
 MODELS = [
-    PLSA(K, max_iter=15, tol=0, random_state=0),
-    LinkPLSA(K, max_iter=15, tol=0, random_state=0, view_weights={"vector": 5.0}),
-    LinkPLSA(K, max_iter=15, tol=0, random_state=0, algorithm="published"),
-    MultiViewPLSA(K, 4, init="random", max_iter=15, tol=0, random_state=0),
-    MultiViewPLSAClassifier(4, max_iter=15, tol=0, random_state=0),
-    CoPLSA(K, max_iter=15, tol=0, random_state=0),
-    CoPLSA(K, divergence="l2", max_iter=15, tol=0, random_state=0),
-    CoPLSA(K, divergence="l1", max_iter=15, tol=0, random_state=0),
+    PLSA(K, max_iter=10, tol=0, random_state=0, algorithm="published"),
+    LinkPLSA(K, max_iter=40, tol=0, random_state=0, view_weights={"vector": 5.0}),  # momentum sets in
+    MultiViewPLSA(K, 4, init="random", max_iter=10, tol=0, random_state=0),
+    MultiViewPLSAClassifier(4, max_iter=10, tol=0, random_state=0),
+    CoPLSA(K, max_iter=10, tol=0, random_state=0),
 ]
 names = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
 
@@ -90,9 +86,14 @@ def value(theta, counts, X, profile, vector, means, strength, spread_cost):
     return float(X @ np.log(profile @ theta) + dense) if counts else float(dense)
 
 
-@pytest.mark.parametrize("engine", ["cpu", "reference"])
-@pytest.mark.parametrize("counts", [True, False])
-@pytest.mark.parametrize(("make", "spread_cost"), [(MixtureSteps, 0.0), (ClusterSteps, SPREAD_COST)])
+@pytest.mark.parametrize(
+    ("engine", "counts", "make", "spread_cost"),
+    [
+        ("cpu", True, MixtureSteps, 0.0),
+        ("cpu", False, ClusterSteps, SPREAD_COST),
+        ("reference", True, ClusterSteps, SPREAD_COST),
+    ],
+)
 def test_row_steps_end_at_the_optimum_of_a_convex_solver(engine, counts, make, spread_cost):
     ops = select_engine(engine)
     rng = np.random.default_rng(1)
@@ -131,13 +132,17 @@ def test_row_steps_end_at_the_optimum_of_a_convex_solver(engine, counts, make, s
         assert loss(rows["mixture"][i]) == pytest.approx(solved.fun, abs=1e-8)
 
 
-@names
-@pytest.mark.parametrize("X", [BOTH, GAPS, BOTH.select("vector")], ids=["both", "gaps", "vectors"])
-def test_the_objective_never_falls(model, X):
-    if "words" not in X and isinstance(model, CoPLSA):
-        pytest.skip("CoPLSA compares views")
-    if "words" not in X and isinstance(model.get_params().get("view_weights"), dict):
-        model = clone(model).set_params(view_weights=None)
+@pytest.mark.parametrize(
+    "model",
+    [
+        *MODELS,
+        CoPLSA(K, divergence="l1", max_iter=10, random_state=0),
+        MultiViewPLSA(K, 4, max_iter=10, random_state=0),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_the_objective_never_falls(model):
+    X = BOTH.select("vector") if model.get_params().get("init") == "likeliest" else GAPS
     path = clone(model).fit(X, Y).history_["objective"]
     assert np.diff(path).min() >= -1e-9 * np.abs(path).max()
     assert path[-1] > path[0]
@@ -156,7 +161,7 @@ def test_co_plsa_steps_end_at_the_optimum_of_a_convex_solver(divergence):
         "log_variance": {"b": np.log([variance])},
     }
     rows = {"mixture": np.full((4, 6), 1 / 3)}
-    for _ in range(3000):
+    for _ in range(3000 if divergence == "skl" else 600):
         rows, _ = steps.row_step(block, rows, shared, ops, None)
 
     def loss(both, i):
@@ -179,11 +184,6 @@ def test_co_plsa_imputes_vectors_from_words():
     imputed = model.impute(BOTH.select("words"), "vector")
     near = ((imputed[:, None] - CENTERS[None]) ** 2).sum(axis=2).argmin(axis=1)
     assert np.mean(near == DATA.target) > 0.95
-
-
-def test_the_objective_never_falls_with_momentum():
-    path = LinkPLSA(K, max_iter=60, tol=0, random_state=0).fit(BOTH).history_["objective"]
-    assert np.diff(path).min() >= -1e-9 * np.abs(path).max()
 
 
 def test_the_objective_is_its_formula():
@@ -314,36 +314,16 @@ def test_learned_weights_do_not_depend_on_where_vectors_lie(far):
     assert accuracy(drawn) > 0.9
 
 
-def test_vectors_alone_say_what_words_say():
-    model = MultiViewPLSAClassifier(4, random_state=0).fit(BOTH, Y)
-    assert np.mean(model.predict(BOTH.select("vector")) == DATA.target) > 0.9
-    assert np.mean(model.predict(BOTH.select("words")) == DATA.target) > 0.9
-
-
-def test_a_view_of_noise_hardly_moves_the_labels():
-    noise = np.random.default_rng(5).normal(size=(N, 400))
-    few = np.where(np.arange(N) < 6, DATA.target, -1)
-    alone = MultiViewPLSAClassifier(4, random_state=0).fit(BOTH.select("words"), few)
-    noisy = MultiViewPLSAClassifier(4, random_state=0).fit(Views(words=BOTH["words"], noise=noise), few)
-    assert np.mean(alone.transduction_ == noisy.transduction_) > 0.98
-
-
-def test_a_weight_lets_vectors_decide_where_words_are_noise():
-    words = np.random.default_rng(1).poisson(1.0, (N, 30))
-    X = Views(words=words, vector=VECTORS)
-    y = np.where(np.arange(N) < 30, DATA.target, -1)
-    equal = MultiViewPLSAClassifier(4, random_state=0, view_weights=1.0).fit(X, y)
-    heavy = MultiViewPLSAClassifier(4, random_state=0, view_weights={"vector": 100.0}).fit(X, y)
-    assert accuracy(equal) < 0.7  # a vector counts as one token, and 30 words that say nothing drown it
-    assert accuracy(heavy) > 0.9
-
-
 def test_clusters_of_vectors_alone_are_found():
     from coview.metrics import clustering_accuracy
 
     model = MultiViewPLSA(K, random_state=0).fit(VECTORS)
     assert clustering_accuracy(DATA.target, model.labels_) > 0.9
     assert model.likelihood_ == {"x": "gaussian"}
+    assert not inspect(model).described_features("x").probabilities
+    link = LinkPLSA(K, max_iter=5, random_state=0).fit(BOTH)
+    expected = link.inverse_transform(np.full((1, K), 1 / K))["vector"]
+    assert_allclose(expected, link.topic_feature_["vector"].mean(axis=0, keepdims=True))
 
 
 def test_the_start_by_vectors_copies_them_once_in_their_own_precision():
@@ -386,11 +366,8 @@ def test_a_rare_view_starts_with_the_variance_of_its_own_vectors(lazy, tmp_path)
     start = initialize_vectors(X, ["vector"], {}, 2, seed=0, spread=True)
     assert np.exp(start["log_variance"]["vector"][0]) == pytest.approx(9.0, rel=0.3)
     assert np.abs(start["means"]["vector"]).max() > 1
-
-
-def test_a_view_that_nobody_has_starts_with_variance_one():
-    X = Views(words=np.ones((5, 2)), vector=np.zeros((5, 3)), present={"vector": np.zeros(5, dtype=bool)})
-    assert initialize_vectors(X, ["vector"], {}, 2, seed=0, spread=True)["log_variance"]["vector"][0] == 0.0
+    nobody = Views(words=np.ones((5, 2)), vector=np.zeros((5, 3)), present={"vector": np.zeros(5, dtype=bool)})
+    assert initialize_vectors(nobody, ["vector"], {}, 2, seed=0, spread=True)["log_variance"]["vector"][0] == 0.0
 
 
 # -- likelihoods
@@ -414,11 +391,10 @@ def test_values_say_which_likelihood_a_view_has(matrix, likelihood):
     assert choose_likelihood(matrix) == likelihood
 
 
-@pytest.mark.parametrize("n_present", [3, 8, 20])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_objects_that_lack_a_view_do_not_say_which_likelihood_it_has(n_present, sign, tmp_path):
+@pytest.mark.parametrize("n_present", [3, 20])
+def test_objects_that_lack_a_view_do_not_say_which_likelihood_it_has(n_present, tmp_path):
     there = np.arange(20) < n_present
-    values = sign * np.random.default_rng(0).random((20, 4))
+    values = np.random.default_rng(0).random((20, 4))
     X = Views(words=np.ones((20, 2)), vector=values * there[:, None], present={"vector": there})
     assert choose_likelihoods("auto", X) == {"words": "multinomial", "vector": "gaussian"}
     write_views(X, tmp_path / "shards", rows_per_shard=5)
@@ -440,42 +416,20 @@ def test_models_of_counts_alone_say_which_take_vectors(model):
         model.fit(BOTH)
 
 
-def test_negative_counts_are_refused():
-    with pytest.raises(ViewsError, match="'vector' has negative values"):
-        LinkPLSA(likelihood="multinomial").fit(BOTH)
-    with pytest.raises(ViewsError, match="'vector' has negative values"):
-        DualPLSA(K, 4).fit(BOTH)
-
-
-def test_views_of_counts_alone_are_fitted_as_ever():
-    model = LinkPLSA(K, max_iter=5, tol=0, random_state=0).fit(DATA.views)
-    told = clone(model).set_params(likelihood="multinomial").fit(DATA.views)
-    assert model.likelihood_ == dict.fromkeys(DATA.views.names, "multinomial")
-    assert model.noise_variance_ == {}
-    assert_array_equal(model.memberships_, told.memberships_)
-
-
 # -- the rest of an estimator's life
 
 
 @names
-def test_a_saved_model_answers_alike(model, tmp_path):
-    fitted = clone(model).fit(BOTH, Y)
-    path = tmp_path / "model.coview"
-    save(fitted, path)
-    again = load(path)
-    assert again.likelihood_ == fitted.likelihood_
-    assert_array_equal(again.transform(GAPS), fitted.transform(GAPS))
-    assert set(again.topic_feature_["vector"].shape) == {K, 12}
-
-
-@names
-def test_an_object_is_folded_in_alike_alone_and_in_company(model):
+def test_an_object_is_folded_in_alike_alone_in_company_and_from_a_file(model, tmp_path):
     fitted = clone(model).fit(BOTH, Y)
     whole = fitted.transform(GAPS)
     assert_allclose(whole.sum(axis=1), 1.0, atol=1e-6)
     for i in (0, 5, 7, 8):
         assert_allclose(fitted.transform(GAPS[[i]])[0], whole[i], atol=1e-9)
+    save(fitted, tmp_path / "model.coview")
+    again = load(tmp_path / "model.coview")
+    assert again.likelihood_ == fitted.likelihood_
+    assert_array_equal(again.transform(GAPS), whole)
 
 
 def test_an_object_without_any_view_is_an_even_mixture():
@@ -495,23 +449,6 @@ def test_a_fit_from_disk_is_the_fit_in_memory(model, tmp_path, monkeypatch):
     inside, outside = clone(model).fit(GAPS, Y), clone(model).fit(read_views(tmp_path / "shards"), Y)
     assert_allclose(outside.history_["objective"], inside.history_["objective"], rtol=1e-9)
     assert_allclose(outside.topic_feature_["vector"], inside.topic_feature_["vector"], atol=1e-6)
-
-
-def test_a_resumed_fit_is_the_fit_that_was_not_interrupted(tmp_path):
-    settings = {"tol": 0, "random_state": 0}
-    straight = LinkPLSA(K, max_iter=8, **settings).fit(GAPS)
-    path = tmp_path / "fit"
-
-    def fail(sweep):
-        if sweep.number == 5:
-            raise RuntimeError("lost")
-
-    with pytest.raises(RuntimeError, match="lost"):
-        LinkPLSA(K, max_iter=8, **settings).set_callbacks(Checkpoint(path, every=2), fail).fit(GAPS)
-    assert path.exists()
-    resumed = LinkPLSA(K, max_iter=8, **settings).set_callbacks(Checkpoint(path, every=2)).fit(GAPS)
-    assert_array_equal(resumed.memberships_, straight.memberships_)
-    assert_array_equal(resumed.topic_feature_["vector"], straight.topic_feature_["vector"])
 
 
 @names
@@ -541,13 +478,10 @@ def test_single_precision_vectors_are_neither_copied_nor_widened():
     assert_allclose(fitted.history_["objective"], right.history_["objective"], rtol=1e-6)
 
 
-@pytest.mark.parametrize("words", [True, False], ids=["beside words", "alone"])
 @pytest.mark.parametrize("model", [LinkPLSA, MultiViewPLSAClassifier, CoPLSA])
-def test_single_precision_suffices_far_from_zero(model, words):
-    if model is CoPLSA and not words:
-        pytest.skip("CoPLSA compares views")
+def test_single_precision_suffices_far_from_zero(model):
     far = (VECTORS + 1e4).astype(np.float32)
-    others = {"words": DATA.views["view0"]} if words else {}
+    others = {} if model is LinkPLSA else {"words": DATA.views["view0"]}
     single, double = (
         model(K, max_iter=15, tol=0, random_state=0).fit(Views(**others, vector=far.astype(dtype)), Y)
         for dtype in (np.float32, np.float64)
@@ -588,43 +522,17 @@ def test_densities_have_no_perplexity():
     assert model.perplexity(BOTH.select("words")) == pytest.approx(np.exp(-model.score(BOTH.select("words"))))
 
 
-def test_inspect_gives_mean_vectors():
-    model = MultiViewPLSA(K, 4, max_iter=20, random_state=0).fit(BOTH)
-    vectors, words = (inspect(model).described_features(view) for view in ("vector", "words"))
-    assert not vectors.probabilities and words.probabilities
-    assert_array_equal(vectors.weights, model.group_means_["vector"])
-
-
-@names
-def test_shares_of_the_variance_add_up_to_what_is_explained(model):
-    fitted = clone(model).fit(BOTH, Y)
-    theta = fitted.memberships_by_view_["vector"] if isinstance(model, CoPLSA) else fitted.memberships_
-    gap = VECTORS - theta @ fitted.topic_feature_["vector"]
-    explained = 1 - (gap**2).sum() / ((VECTORS - VECTORS.mean(axis=0)) ** 2).sum()
-    assert fitted.variance_explained_["vector"].sum() == pytest.approx(explained, abs=1e-6)
-    assert_array_equal(inspect(fitted).variance_explained["vector"], fitted.variance_explained_["vector"])
-
-
-def test_expected_vectors_are_mixtures_of_the_means():
-    for model in (LinkPLSA(K, max_iter=5, random_state=0), PLSA(K, max_iter=5, random_state=0)):
-        model.fit(BOTH)
-        half = np.full((1, K), 1 / K)
-        expected = model.inverse_transform(half)
-        assert_allclose(expected["vector"], model.topic_feature_["vector"].mean(axis=0, keepdims=True))
-
-
-@pytest.mark.parametrize("words", [False, True])
-@pytest.mark.parametrize("size", [1e9, 1e20, 1e30])
-def test_vectors_far_from_all_means_still_get_mixtures(size, words):
+@pytest.mark.parametrize("size", [1e9, 1e30])
+def test_vectors_far_from_all_means_still_get_mixtures(size):
     model = LinkPLSA(K, max_iter=10, random_state=0).fit(BOTH)
     means = model.topic_feature_["vector"]
     far = (size * (means - means.mean(axis=0))).astype(np.float32)  # each in the direction of a mean
-    X = Views(words=DATA.views["view0"][:K], vector=far) if words else Views(vector=far)
-    rows = model.transform(X)
-    assert_allclose(rows.sum(axis=1), 1, atol=1e-6)
-    # a vector so far away has the group whose mean lies farthest in its direction, and that alone
-    assert_array_equal(rows.argmax(axis=1), ((means - means.mean(axis=0)) @ means.T).argmax(axis=1))
-    assert_allclose(rows.max(axis=1), 1, atol=1e-6)
+    for X in (Views(words=DATA.views["view0"][:K], vector=far), Views(vector=far)):
+        rows = model.transform(X)
+        assert_allclose(rows.sum(axis=1), 1, atol=1e-6)
+        # a vector so far away has the group whose mean lies farthest in its direction, and that alone
+        assert_array_equal(rows.argmax(axis=1), ((means - means.mean(axis=0)) @ means.T).argmax(axis=1))
+        assert_allclose(rows.max(axis=1), 1, atol=1e-6)
 
 
 @names
@@ -637,6 +545,9 @@ def test_a_group_explains_by_how_far_its_members_lie_from_the_mean(model):
     between = sizes * ((own - center) ** 2).sum(axis=1)
     shares = fitted.variance_explained_["vector"]
     assert_allclose(shares / shares.sum(), between / between.sum(), atol=1e-6)
+    gap = VECTORS - theta @ fitted.topic_feature_["vector"]
+    assert shares.sum() == pytest.approx(1 - (gap**2).sum() / ((VECTORS - center) ** 2).sum(), abs=1e-6)
+    assert_array_equal(inspect(fitted).variance_explained["vector"], shares)
 
 
 def between_groups():
@@ -649,10 +560,9 @@ def between_groups():
                  feature_names={"size": ["age", "price", "noise"]}), size[have]  # fmt: skip
 
 
-@pytest.mark.parametrize("weight", [1.0, 30.0])
-def test_shares_and_deviations_stay_among_the_data(weight):
+def test_shares_and_deviations_stay_among_the_data():
     X, size = between_groups()
-    model = LinkPLSA(3, max_iter=60, random_state=0, view_weights={"size": weight}).fit(X)
+    model = LinkPLSA(3, max_iter=60, random_state=0, view_weights={"size": 30.0}).fit(X)
     outside = (model.topic_feature_["size"] < size.min(axis=0)) | (model.topic_feature_["size"] > size.max(axis=0))
     assert outside.any()  # the ends of the mixtures, which no object is
     assert (model.variance_explained_["size"] >= 0).all()

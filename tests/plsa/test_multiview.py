@@ -12,7 +12,6 @@ from coview import (
     Checkpoint,
     ConsensusClustering,
     DualPLSA,
-    DualPLSAClassifier,
     LazyViews,
     LinkPLSA,
     MultiViewNaiveBayes,
@@ -77,32 +76,31 @@ def five_index_em(views, init, sweeps, codes=None, weights=None):
     return Z, F, B
 
 
-@pytest.mark.parametrize("n_views", [1, 2, 3, 4])
-def test_clustering_equals_the_five_index_em(n_views):
-    views, init, topics = problem(n_views)
-    model = MultiViewPLSA(3, topics, init=init, algorithm="published", max_iter=50, tol=0).fit(views)
-    Z, F, B = five_index_em(views, init, 50)
+def assert_is_em(model, Z, F, B):
     assert_allclose(model.memberships_, Z, atol=1e-9)
-    for v in views.names:
+    for v in F:
         assert_allclose(model.topic_feature_[v], F[v], atol=1e-9)
         assert_allclose(model.cluster_topic_[v], B[v], atol=1e-9)
 
 
-@pytest.mark.parametrize("n_views", [1, 2, 3, 4])
+@pytest.mark.parametrize(("n_views", "weights"), [(1, None), (2, {"v0": 0.3, "v1": 2.0}), (3, None)])
+def test_clustering_equals_the_five_index_em(n_views, weights):
+    views, init, topics = problem(n_views)
+    settings = {"algorithm": "published", "max_iter": 20, "tol": 0, "view_weights": weights or 1.0}
+    model = MultiViewPLSA(3, topics, init=init, **settings).fit(views)
+    assert_is_em(model, *five_index_em(views, init, 20, weights=weights))
+
+
+@pytest.mark.parametrize("n_views", [1, 3])
 def test_classification_equals_the_five_index_em_with_clamped_objects(n_views):
     views, init, topics = problem(n_views, seed=5)
     codes = np.array([0, 1, 2, -1, -1, 0] + [-1] * 8)
-    model = MultiViewPLSAClassifier(topics, init=init, algorithm="published", max_iter=50, tol=0).fit(views, codes)
-    Z, F, B = five_index_em(views, init, 50, codes)
-    assert_allclose(model.memberships_, Z, atol=1e-9)
-    for v in views.names:
-        assert_allclose(model.topic_feature_[v], F[v], atol=1e-9)
-        assert_allclose(model.cluster_topic_[v], B[v], atol=1e-9)
+    model = MultiViewPLSAClassifier(topics, init=init, algorithm="published", max_iter=20, tol=0).fit(views, codes)
+    assert_is_em(model, *five_index_em(views, init, 20, codes))
 
 
-@pytest.mark.parametrize("n_views", [1, 2])
-def test_the_published_start_of_the_classifier_is_the_mean_posterior_of_naive_bayes(n_views):
-    made = make_topic_views(n_objects=60, n_views=n_views, length=20, random_state=4)
+def test_the_published_start_of_the_classifier_is_the_mean_posterior_of_naive_bayes():
+    made = make_topic_views(n_objects=60, length=20, random_state=4)
     y = np.where(np.arange(60) % 7 == 0, made.target, -1)
     posterior = MultiViewNaiveBayes().fit(made.views[y >= 0], y[y >= 0]).predict_proba(made.views)
     settings = {"algorithm": "published", "max_iter": 5, "tol": 0, "random_state": 0}
@@ -121,17 +119,6 @@ def test_the_published_start_of_the_clusterer_is_one_consensus_clustering():
     assert_allclose(named.memberships_, given.memberships_, atol=1e-12)
     lazy = MultiViewPLSA(3, 4, init="consensus", **settings).fit(LazyViews.from_views(views, 25))
     assert lazy.memberships_.shape == (60, 3)
-
-
-def test_view_weights_equal_the_five_index_em_with_weights():
-    views, init, topics = problem(2)
-    weights = {"v0": 0.3, "v1": 2.0}
-    model = MultiViewPLSA(3, topics, init=init, view_weights=weights, algorithm="published", max_iter=30, tol=0).fit(
-        views
-    )
-    Z, F, _ = five_index_em(views, init, 30, weights=weights)
-    assert_allclose(model.memberships_, Z, atol=1e-9)
-    assert_allclose(model.topic_feature_["v1"], F["v1"], atol=1e-9)
 
 
 def test_dual_plsa_equals_multi_view_plsa_on_the_glued_view():
@@ -194,20 +181,6 @@ def test_a_view_that_all_rows_lack_but_one_says_nothing_about_the_others():
     assert clustering_accuracy(made.target, link.memberships_.argmax(axis=1)) > 0.9
 
 
-@pytest.mark.parametrize("cls", [MultiViewPLSAClassifier, DualPLSAClassifier])
-@pytest.mark.parametrize(
-    "mark", [lambda y: y, lambda y: np.where(y < 0, np.nan, y), lambda y: [None if c < 0 else f"class {c}" for c in y]]
-)
-def test_unlabeled_marks_of_every_kind(cls, mark):
-    made = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
-    y = np.where(np.arange(120) < 9, made.target, -1)
-    model = cls(6, random_state=0).fit(made.views, mark(y))
-    plain = cls(6, random_state=0).fit(made.views, y)
-    assert_array_equal(np.searchsorted(model.classes_, model.transduction_), plain.transduction_)
-    assert np.mean(plain.transduction_ == made.target) > 0.95
-    assert_array_equal(plain.transduction_[:9], made.target[:9])
-
-
 def test_all_labeled_and_one_label_per_class_work():
     made = make_topic_views(n_objects=150, n_clusters=3, random_state=1)
     train, test = made.views[:100], made.views[100:]
@@ -222,17 +195,11 @@ def test_all_labeled_and_one_label_per_class_work():
     assert_allclose(one.predict_proba(test.select("view0")).sum(axis=1), 1, atol=1e-6)
 
 
-def test_exact_one_hot_starts_are_softened_so_that_they_can_move():
-    made = make_topic_views(n_objects=90, n_clusters=3, quality=0.5, random_state=2)
-    model = MultiViewPLSA(3, 6, max_iter=5, tol=0, random_state=0).fit(made.views)
-    assert (model.memberships_.max(axis=1) < 1).any()
-
-
 def test_minibatches_learn_the_clusters():
-    made = make_topic_views(n_objects=400, n_clusters=3, random_state=3)
+    made = make_topic_views(n_objects=200, n_clusters=3, random_state=3)
     model = MultiViewPLSA(3, 6, random_state=0)
     for epoch in range(4):
-        for part in np.array_split(np.random.default_rng(epoch).permutation(400), 4):
+        for part in np.array_split(np.random.default_rng(epoch).permutation(200), 4):
             model.partial_fit(made.views[part])
     batch = MultiViewPLSA(3, 6, random_state=0).fit(made.views)
     assert model.score(made.views) > batch.score(made.views) - 0.03 * abs(batch.score(made.views))
@@ -255,10 +222,8 @@ def test_top_features_of_clusters_and_topics():
     ("settings", "sentence"),
     [
         ({"n_components": {"view0": 3}}, "n_components must name the views 'view0', 'view1'"),
-        ({"n_components": {"view0": 3, "view1": 3, "links": 2}}, "n_components must name the views"),
         ({"view_weights": {"links": 2.0}}, "names view 'links'"),
         ({"init": "naive"}, "'init' parameter .* must be a str among .* Got 'naive'"),
-        ({"n_clusters": 0}, "'n_clusters' parameter .* must be"),
     ],
 )
 def test_bad_parameters_are_named(settings, sentence):
@@ -289,11 +254,9 @@ def test_a_checkpoint_of_other_labels_is_refused_and_the_same_fit_goes_on(tmp_pa
 
 
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), 0.0, "a"])
-@pytest.mark.parametrize("cls", [MultiViewPLSA, LinkPLSA])
-def test_bad_view_weights_are_refused(cls, weight):
-    made = make_topic_views(n_objects=20, random_state=0)
+def test_bad_view_weights_are_refused(weight):
     with pytest.raises(ValueError, match="view_weights"):
-        cls(view_weights=weight).fit(made.views)
+        LinkPLSA(view_weights=weight).fit(make_topic_views(n_objects=20, random_state=0).views)
 
 
 def test_a_view_that_no_object_has_is_left_out():
@@ -328,12 +291,12 @@ def test_no_start_is_made_for_restarts_that_the_time_budget_leaves_out(tmp_path)
 
 
 def test_a_classifier_learns_from_minibatches():
-    made = make_topic_views(n_objects=400, n_clusters=3, random_state=4)
-    y = np.where(np.arange(400) % 5 == 0, made.target, -1)
+    made = make_topic_views(n_objects=200, n_clusters=3, random_state=4)
+    y = np.where(np.arange(200) % 5 == 0, made.target, -1)
     model = MultiViewPLSAClassifier(6, random_state=0)
     with pytest.raises(ValueError, match="classes must be passed in the first call"):
-        model.partial_fit(made.views[:100], y[:100])
-    for part in np.array_split(np.arange(400), 4):
+        model.partial_fit(made.views[:50], y[:50])
+    for part in np.array_split(np.arange(200), 4):
         model.partial_fit(made.views[part], y[part], classes=[0, 1, 2])
     assert model.score(made.views, made.target) > 0.9
 
@@ -368,10 +331,7 @@ def test_score_counts_labeled_objects_only():
     assert model.top_features("view0", 2, of="class") == model.top_features("view0", 2, of="cluster")
 
 
-@pytest.mark.parametrize(
-    ("X", "sentence"),
-    [(["red fox", "blue sea"], "2D|text"), (np.array([["a", "b"], ["c", "d"]]), "TextViews"), (None, "X is None")],
-)
+@pytest.mark.parametrize(("X", "sentence"), [(["red fox", "blue sea"], "2D|text"), (None, "X is None")])
 def test_text_and_nothing_are_refused_with_a_sentence(X, sentence):
     with pytest.raises(ValueError, match=sentence):
         MultiViewPLSA(2).fit(X)

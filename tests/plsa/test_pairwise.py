@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from coview import PLSA, Checkpoint, LinkPLSA, TimeBudget, Views
+from coview import PLSA, LinkPLSA, Views
 from coview.datasets import make_topic_views
-from coview.exceptions import ParameterError, ViewsError
+from coview.exceptions import ViewsError
 from coview.metrics import clustering_accuracy
 from coview.plsa import pairwise, starts
 from coview.plsa.pairwise import PairwiseCoPLSA
@@ -109,7 +109,7 @@ def test_the_published_step_falls_where_the_safeguarded_one_climbs():
     views=st.integers(2, 3),
     missing=st.sampled_from([0.0, 0.2]),
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 def test_the_objective_never_falls_at_any_weight(seed, coupling, sigma, views, missing):
     X = corpus(n=15, views=views, seed=seed, missing=missing)
     options = {"pair_fraction": 0.5, "max_iter": 8}
@@ -157,12 +157,8 @@ def test_the_weight_by_itself_is_a_share_of_the_mass_per_partner():
     number = fitted(X, init, coupling=0.3 * mass / (2 * 174 / 30), pair_fraction=0.4)  # 174 of the 435 pairs
     assert_allclose(auto.history_["objective"], number.history_["objective"], rtol=1e-12)
 
-
-def test_the_weight_by_itself_does_not_depend_on_the_scale_of_the_data():
-    X = corpus(n=30)
-    init = start(X)
-    one, ten = (fitted(part, init, coupling="auto") for part in (X, X.map(lambda matrix: 10 * matrix)))
-    assert_allclose(10 * np.array(one.history_["objective"]), ten.history_["objective"], rtol=1e-9)
+    ten = fitted(X.map(lambda matrix: 10 * matrix), init, coupling="auto", pair_fraction=0.4)
+    assert_allclose(ten.history_["objective"], 10 * np.array(auto.history_["objective"]), rtol=1e-9)
 
 
 def test_weight_makes_views_agree_on_who_is_near_whom():
@@ -208,19 +204,6 @@ def test_new_objects_are_placed_as_the_old_ones():
     assert clustering_accuracy(data.target, both) > 0.9
 
 
-def test_prediction_does_not_depend_on_the_company():
-    X = corpus(n=40)
-    model = fitted(X, "random", max_iter=30)
-    assert_allclose(model.transform(X)[7:9], model.transform(X[7:9]), rtol=1e-9)
-
-
-def test_an_even_mixture_for_an_object_without_any_feature():
-    X = corpus(n=20)
-    model = fitted(X, "random")
-    empty = Views({name: np.zeros((1, width)) for name, width in X.n_features.items()})
-    assert_allclose(model.transform(empty), 1 / 3)
-
-
 def test_sigma_is_the_median_distance_at_the_start():
     X = corpus(n=40)
     init = start(X)
@@ -264,47 +247,10 @@ def test_rows_that_are_read_when_needed(tmp_path):
     assert_allclose(read.transform_by_view(lazy)["view1"], whole.transform_by_view(X)["view1"], rtol=1e-6)
 
 
-def test_the_plain_numpy_engine_agrees():
-    X = corpus(n=30)
-    cpu, plain = (fitted(X, start(X), coupling=0.2, engine=engine, max_iter=6) for engine in ("cpu", "reference"))
-    assert_allclose(plain.history_["objective"], cpu.history_["objective"], rtol=1e-10)
-    assert_allclose(plain.transform(X), cpu.transform(X), rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_cluster_agrees():
-    absent = "dask is not installed: the fit on a cluster is not checked"
-    dask = pytest.importorskip("dask.array", reason=absent)
-    distributed = pytest.importorskip("distributed", reason=absent)
-    from coview.engines.dask.engine import DaskEngine
-
-    X = corpus(n=40)
-    lazy = {name: dask.from_array(matrix.toarray(), chunks=(40, -1)) for name, matrix in X.items()}
-    options = {"max_iter": 4, "tol": 0, "random_state": 0}
-    here = PairwiseCoPLSA(3, **options).fit(X)
-    settings = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
-        there = PairwiseCoPLSA(3, engine=DaskEngine(client), **options).fit(lazy)
-        assert_allclose(there.history_["objective"], here.history_["objective"], rtol=1e-10)
-        assert_array_equal(np.asarray(there.labels_), here.labels_)
-        assert_array_equal(np.asarray(there.predict(lazy)), here.predict(X))
-
-
 def test_a_warm_start_begins_higher():
     X, inits = corpus(n=60), ("random", "likeliest")
     cold, warm = (PairwiseCoPLSA(3, init=init, max_iter=2, tol=0, random_state=0).fit(X) for init in inits)
     assert warm.history_["objective"][0] > cold.history_["objective"][0]
-
-
-def test_a_checkpoint_goes_on_where_it_stopped(tmp_path):
-    X = corpus(n=30)
-    options = {"coupling": {("view0", "view1"): 0.2}, "tol": 0, "random_state": 0}
-    whole = PairwiseCoPLSA(3, max_iter=12, **options).fit(X)
-    path = tmp_path / "half"
-    kept = Checkpoint(path, every=2)
-    PairwiseCoPLSA(3, max_iter=12, **options).set_callbacks(TimeBudget(1e-9), kept).fit(X)
-    resumed = PairwiseCoPLSA(3, max_iter=12, **options).set_callbacks(kept).fit(X)
-    assert_allclose(resumed.history_["objective"], whole.history_["objective"], rtol=1e-12)
 
 
 def test_the_start_is_a_consensus_clustering_moved_by_link_plsa():
@@ -357,12 +303,8 @@ def test_restarts_keep_the_highest():
     ("options", "sentence"),
     [
         ({"sigma": 0}, "'sigma' parameter .* a float in the range .* Got 0"),
-        ({"sigma": "mean"}, "Got 'mean'"),
         ({"pair_fraction": 1.5}, r"pair_fraction.* must be a float in the range.* Got 1\.5"),
-        ({"coupling": "strong"}, "'coupling' parameter .* must be a str among .* Got 'strong'"),
         ({"coupling": -1}, "'coupling' parameter .* a float in the range .* Got -1"),
-        ({"coupling": {("view0", "wrong"): 1}}, "not a pair of the views"),
-        ({"init": {"memberships_by_view": {"wrong": np.ones((24, 3))}}}, "names view 'wrong'"),
     ],
 )
 def test_bad_values_are_refused_with_a_sentence(options, sentence):
@@ -373,10 +315,3 @@ def test_bad_values_are_refused_with_a_sentence(options, sentence):
 def test_one_view_is_refused():
     with pytest.raises(ViewsError, match=r"needs at least 2 views, got 1 \('view0'\)"):
         PairwiseCoPLSA(3).fit(corpus().select("view0"))
-
-
-def test_more_clusters_than_objects_are_refused():
-    X = make_topic_views(5, n_clusters=2, random_state=0).views
-    with pytest.raises(ParameterError, match=r"n_clusters=6 is more than the number of objects \(n_samples=5\)"):
-        PairwiseCoPLSA(6).fit(X)
-    assert len(PairwiseCoPLSA(5, max_iter=2, random_state=0).fit(X).labels_) == 5

@@ -13,14 +13,13 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.decomposition import non_negative_factorization
 
-from coview import PLSA, DualPLSA, DualPLSAClassifier, LinkPLSA, Views
+from coview import PLSA, DualPLSAClassifier, LinkPLSA, Views
 from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.engines import cpu
 from coview.engines.cpu import CpuEngine
 from coview.exceptions import ViewsError
 from coview.metrics import clustering_accuracy
-from coview.plsa.steps import MixtureSteps
 
 
 def counts(n=30, m=20, seed=0, density=0.4):
@@ -87,7 +86,7 @@ def test_reaches_the_divergence_of_scikit_learns_nmf_from_the_same_start():
     assert model.history_["objective"][-1] == pytest.approx(right, rel=1e-4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     n=st.integers(1, 25), m=st.integers(1, 20), k=st.integers(1, 12), density=st.floats(0, 1),
     seed=st.integers(0, 1000), algorithm=st.sampled_from(["fast", "published"]),
@@ -110,15 +109,6 @@ def test_finds_the_topics_that_made_the_data():
     assert clustering_accuracy(made.target, model.transform(made.views).argmax(axis=1)) > 0.9
 
 
-def test_float32_follows_float64():
-    X = counts(80, 50)
-    doc, topics = start(X, 6)
-    settings = {"max_iter": 30, "tol": 0, "init": {"memberships": doc, "topic_feature": topics}}
-    double, single = PLSA(6, **settings).fit(X), PLSA(6, **settings).fit(X.astype(np.float32))
-    assert single.memberships_.dtype == single.topic_feature_["x"].dtype == np.float32
-    assert single.history_["objective"][-1] == pytest.approx(double.history_["objective"][-1], rel=1e-5)
-
-
 def test_fold_in_is_the_likeliest_mixture_for_the_topics():
     from scipy.optimize import minimize
 
@@ -136,42 +126,9 @@ def test_fold_in_is_the_likeliest_mixture_for_the_topics():
         assert loss(np.log(mixtures[i])) <= best + 1e-3 * abs(best)
 
 
-def test_fold_in_is_nearer_to_the_optimum_in_fewer_steps_than_em(monkeypatch):
-    """Beside plain EM with the same rule of rest, whose steps get short long before it is there."""
-    X = counts(200, 60)
-    model = PLSA(6, random_state=0).fit(X)
-    topics, data = model.topic_feature_["x"], X.toarray()
-    steps = []
-    plain = MixtureSteps.row_step
-
-    def counted(self, block, *rest):
-        steps.append(len(block))
-        return plain(self, block, *rest)
-
-    def em(sweeps, tol):
-        mixtures, taken, going = np.full((200, 6), 1 / 6), 0, np.ones(200, dtype=bool)
-        for _ in range(sweeps):
-            rows = mixtures[going]
-            new = rows * ((data[going] / (rows @ topics)) @ topics.T)
-            new /= new.sum(axis=1, keepdims=True)
-            taken += going.sum()
-            mixtures[going] = new
-            going[going] = np.abs(new - rows).max(axis=1) > tol
-        return mixtures, taken
-
-    monkeypatch.setattr(CpuEngine, "settled_rows", lambda *_: None)  # step by step
-    monkeypatch.setattr(MixtureSteps, "row_step", counted)
-    ours, (theirs, taken), (best, _) = model.transform(X), em(200, 1e-5), em(20_000, 0.0)
-    assert sum(steps) < 0.6 * taken
-    ours_apart, theirs_apart = (np.abs(part - best).max(axis=1) for part in (ours, theirs))
-    assert ours_apart.mean() < 0.5 * theirs_apart.mean()
-    assert ours_apart.max() <= theirs_apart.max()
-
-
-@pytest.mark.parametrize("n_topics", [1, 2, 6, 58])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
+@pytest.mark.parametrize(("n_topics", "dtype"), [(1, np.int32), (6, np.float64), (58, np.float32)])
 def test_all_steps_at_once_end_where_steps_one_by_one_do(monkeypatch, n_topics, dtype):
-    X = Views(words=counts(300, 60).astype(dtype), tags=counts(300, 20, seed=1).astype(dtype))
+    X = Views(words=counts(120, 60).astype(dtype), tags=counts(120, 20, seed=1).astype(dtype))
     model = LinkPLSA(n_topics, view_weights={"words": 0.7, "tags": 2.0}, random_state=0).fit(X)
     at_once = model.transform(X)
     monkeypatch.setattr(CpuEngine, "settled_rows", lambda *_: None)
@@ -197,13 +154,6 @@ def test_fold_in_of_long_empty_and_no_objects(monkeypatch, room):
         [(engine.prepare(X[:0]), np.full((5000, 4), 1 / 5000), 1.0)], together[:0], 9, 0, 0, 0
     )
     assert nothing.shape == (0, 4)
-
-
-def test_what_an_object_gets_does_not_depend_on_its_company():
-    X = counts(40, 20)
-    model = PLSA(3, random_state=0).fit(X)
-    together = model.transform(X)
-    assert_allclose(np.vstack([model.transform(X[[i]]) for i in range(40)]), together, rtol=1e-9, atol=1e-12)
 
 
 def test_several_views_equal_their_concatenation():
@@ -293,23 +243,14 @@ def test_score_is_mean_log_likelihood_per_token():
 
 
 def test_minibatches_reach_the_batch_likelihood():
-    made = make_topic_views(n_objects=600, n_views=1, n_clusters=4, random_state=1)
-    X = made.views
-    batch = max(PLSA(4, random_state=s).fit(X).score(X) for s in range(3))
-    rng = np.random.default_rng(0)
-
-    def online(seed):
-        model = PLSA(4, random_state=seed)
-        for _ in range(6):
-            order = rng.permutation(600)
-            for part in np.array_split(order, 6):
-                model.partial_fit(X[part])
-        return model
-
-    best = max((online(seed) for seed in range(3)), key=lambda model: model.score(X))
-    assert best.score(X) > batch - 0.02 * abs(batch)
-    assert best.n_batches_ == 36
-    assert_allclose(next(iter(best.topic_feature_.values())).sum(axis=1), 1, atol=1e-9)
+    X = make_topic_views(n_objects=300, n_views=1, n_clusters=4, random_state=1).views
+    batch, model = PLSA(4, random_state=0).fit(X).score(X), PLSA(4, random_state=0)
+    for epoch in range(6):
+        for part in np.array_split(np.random.default_rng(epoch).permutation(300), 6):
+            model.partial_fit(X[part])
+    assert model.score(X) > batch - 0.02 * abs(batch)
+    assert model.n_batches_ == 36
+    assert_allclose(next(iter(model.topic_feature_.values())).sum(axis=1), 1, atol=1e-9)
 
 
 def test_partial_fit_needs_the_same_views_and_fit_starts_afresh():
@@ -386,12 +327,6 @@ def test_partial_fit_goes_on_from_a_fit():
     assert model.score(X) > PLSA(4, random_state=0).partial_fit(X[:10]).score(X)
 
 
-def test_how_a_fit_ended_is_told():
-    X = counts()
-    assert PLSA(2, max_iter=3, random_state=0).fit(X).stopped_by_ == "max_iter"
-    assert PLSA(2, max_iter=500, tol=1e-3, random_state=0).fit(X).stopped_by_ == "tol"
-
-
 @pytest.mark.parametrize("init", ["nmf", "given"])
 def test_a_fixed_start_is_run_once(init):
     X = counts()
@@ -420,9 +355,7 @@ def ask_of(model):
     return model.predict_proba if isinstance(model, DualPLSAClassifier) else model.transform
 
 
-@pytest.mark.parametrize(
-    "model", [PLSA(3), PLSA(3, background=0.2), DualPLSA(3, n_components=4), DualPLSAClassifier(4)], ids=repr
-)
+@pytest.mark.parametrize("model", [PLSA(3, background=0.2), DualPLSAClassifier(4)], ids=repr)
 def test_a_view_that_is_absent_is_as_one_that_is_not_given(model):
     rng = np.random.default_rng(0)
     topics = np.repeat(np.arange(3), 20)
@@ -447,11 +380,10 @@ def test_a_view_that_is_absent_is_as_one_that_is_not_given(model):
         assert_allclose(model.score(some[lacking]), model.score(X.select("words")[lacking]))
 
 
-@pytest.mark.parametrize("model", [PLSA(3, max_iter=5, random_state=0), LinkPLSA(3, max_iter=5, random_state=0)])
-def test_objects_with_few_of_many_features_are_folded_in_by_these_alone(model):
+def test_objects_with_few_of_many_features_are_folded_in_by_these_alone():
     rng = np.random.default_rng(0)
     X = Views(words=rng.poisson(0.1, (40, 200)), links=rng.poisson(0.1, (40, 90)))
-    model = model.fit(X)
+    model = PLSA(3, max_iter=5, random_state=0).fit(X)
     one = X[[7]].map(sparse.csr_array)
     light, few = model._of_features(one)
     assert few.n_features == {name: np.count_nonzero(X[name][7]) for name in X.names}

@@ -69,14 +69,9 @@ NAMES = ["link", "multi-view", "classifier"]
 
 
 @pytest.mark.parametrize("codes", [None, labels(20)], ids=["clusters", "classes"])
-def test_noise_that_is_alike_in_all_columns_makes_a_vector_worth_its_columns(codes):
+def test_a_vector_is_worth_its_columns_but_for_those_that_repeat_others(codes):
     assert worth(GOOD, vectors_of(TARGET), codes) == pytest.approx(WIDTH, rel=0.1)
-
-
-@pytest.mark.parametrize("codes", [None, labels(20)], ids=["clusters", "classes"])
-def test_columns_that_repeat_others_are_worth_nothing(codes):
-    vector = vectors_of(TARGET, width=6)
-    assert worth(GOOD, np.tile(vector, 4), codes) == pytest.approx(6, rel=0.3)
+    assert worth(GOOD, np.tile(vectors_of(TARGET, width=6), 4), codes) == pytest.approx(6, rel=0.3)
 
 
 def test_odds_by_vectors_are_as_sure_as_they_are_right():
@@ -90,16 +85,15 @@ def test_odds_by_vectors_are_as_sure_as_they_are_right():
     assert np.polyfit(true, odds[:, 1] - odds[:, 0], 1)[0] == pytest.approx(1.0, abs=0.15)
 
 
-@pytest.mark.parametrize("width", [2, WIDTH, 400])
+@pytest.mark.parametrize("width", [2, 400])
 def test_vectors_of_noise_count_as_one_token(width):
     assert worth(GOOD, vectors_of(TARGET, 0.0, width)) == 1.0
     assert worth(GOOD, vectors_of(TARGET, 0.0, width), labels(6)) == 1.0
 
 
-@pytest.mark.parametrize("unit", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize("quality", [0.3, 0.6])
-def test_vectors_with_other_groups_than_the_words_count_as_one_token(quality, unit):
-    assert worth(unit * words_of(TARGET, quality), vectors_of(OTHER)) == 1.0
+@pytest.mark.parametrize("unit", [0.01, 100.0])
+def test_vectors_with_other_groups_than_the_words_count_as_one_token(unit):
+    assert worth(unit * words_of(TARGET, 0.3), vectors_of(OTHER)) == 1.0
 
 
 def test_labels_against_a_view_decide():
@@ -114,18 +108,22 @@ def test_labels_clearly_for_a_view_decide():
     assert worth(NOISE, weak, labels(60)) > 0.8 * WIDTH
 
 
-@pytest.mark.parametrize("n_each", [1, 2])
-def test_too_few_labels_to_hold_out_leave_it_to_clusters(n_each):
-    assert worth(NOISE, vectors_of(TARGET), labels(n_each)) > 0.8 * WIDTH
-    assert worth(NOISE, vectors_of(TARGET, 0.0), labels(n_each)) == 1.0
+def test_too_few_labels_to_hold_out_leave_it_to_clusters():
+    assert worth(NOISE, vectors_of(TARGET), labels(2)) > 0.8 * WIDTH
+    assert worth(NOISE, vectors_of(TARGET, 0.0), labels(2)) == 1.0
+    assert worth(GOOD[:15], vectors_of(TARGET)[:15]) == 1.0  # nor do so few objects say anything
 
 
 @pytest.mark.parametrize(
-    "words",
-    [np.zeros((N, 5)), np.full((N, 5), 1e15), np.full((N, 1), 0.5), GOOD * 0.25, GOOD.astype(np.float32)],
-    ids=["empty", "huge", "one column", "weighted", "single"],
+    ("words", "vector"),
+    [
+        (np.zeros((N, 5)), vectors_of(TARGET)),
+        (np.full((N, 5), 1e15), np.ones((N, 2))),
+        (np.full((N, 1), 0.5), 1e20 * vectors_of(TARGET)),
+        (GOOD.astype(np.float32) * 0.25, np.ones((N, 2))),
+    ],
+    ids=["empty", "huge", "one column", "weighted"],
 )
-@pytest.mark.parametrize("vector", [vectors_of(TARGET), np.ones((N, 2)), 1e20 * vectors_of(TARGET)])
 def test_weights_are_between_one_token_and_all_columns(words, vector):
     X = Views(words=words, vector=vector)
     for codes in (None, labels(6)):
@@ -134,15 +132,10 @@ def test_weights_are_between_one_token_and_all_columns(words, vector):
         assert 1.0 <= found["vector"] <= vector.shape[1]
 
 
-def test_too_few_objects_say_nothing():
-    assert worth(GOOD[:15], vectors_of(TARGET)[:15]) == 1.0
-
-
-@pytest.mark.parametrize("far", [100.0, -1000.0])
-def test_objects_that_lack_the_vector_are_not_asked(far):
+def test_objects_that_lack_the_vector_are_not_asked():
     """The zeros that stand for their vectors are as far off as can be where all others lie elsewhere."""
     there, vector = np.arange(N) % 2 == 0, vectors_of(TARGET)
-    rows = [np.where(there[:, None], vector + by, 0.0) for by in (0.0, far)]
+    rows = [np.where(there[:, None], vector + by, 0.0) for by in (0.0, -1000.0)]
     some = [Views(words=GOOD, vector=each, present={"vector": there}) for each in rows]
     near, moved = (
         compute_vector_weights(X, ["vector"], {"words": 1.0}, K, 0, codes=labels(20))[1]["vector"] for X in some
@@ -165,47 +158,25 @@ def test_lazy_rows_say_what_rows_in_memory_say(codes):
 
 
 @pytest.mark.parametrize(("model", "y"), MODELS, ids=NAMES)
-@pytest.mark.parametrize("quality", [0.15, 0.6])
-def test_the_unit_of_the_words_changes_nothing(model, y, quality):
-    words, vector = words_of(TARGET, quality), vectors_of(TARGET, 0.7)
-    found = [hits(model, Views(words=words * unit, vector=vector), y) for unit in (1.0, 0.01, 0.1, 10.0, 100.0)]
-    assert_allclose(found, found[0], atol=0.01)
-    assert found[0] > 0.8
-
-
-@pytest.mark.parametrize(("model", "y"), MODELS, ids=NAMES)
-def test_the_unit_and_the_axes_of_the_vectors_change_nothing(model, y):
+def test_units_of_words_and_vectors_and_axes_of_these_change_nothing(model, y):
     words, vector = words_of(TARGET, 0.15), vectors_of(TARGET, 0.7)
     turn = np.linalg.qr(np.random.default_rng(4).normal(size=(WIDTH, WIDTH)))[0]
-    found = [hits(model, Views(words=words, vector=each), y) for each in (vector, 0.01 * vector, 50 * vector @ turn)]
+    cases = [(words, vector), (0.01 * words, vector), (100 * words, vector), (words, 50 * vector @ turn)]
+    found = [hits(model, Views(words=counts, vector=vectors), y) for counts, vectors in cases]
     assert_allclose(found, found[0], atol=0.01)
+    assert found[0] > 0.8
 
 
 # -- no view drags the others down, and those that know something help
 
 
 @pytest.mark.parametrize(("model", "y"), MODELS, ids=NAMES)
-@pytest.mark.parametrize("unit", [0.1, 1.0, 10.0])
-def test_means_of_word_vectors_do_not_drag_the_words_down(model, y, unit):
+def test_vectors_that_say_nothing_new_nothing_or_something_else_do_not_drag_the_words_down(model, y):
     words = words_of(TARGET, 0.3)
-    alone = hits(model, Views(words=words * unit), y)
-    assert hits(model, Views(words=words * unit, vector=means_of(words, 100)), y) >= alone - 0.01
+    alone = hits(model, Views(words=words), y)
+    for vector in (means_of(words, 100), vectors_of(TARGET, 0.0), 4 * vectors_of(OTHER)):
+        assert hits(model, Views(words=sparse.csr_matrix(words), vector=vector), y) >= alone - 0.02
     assert alone > 0.9
-
-
-@pytest.mark.parametrize(("model", "y"), MODELS, ids=NAMES)
-def test_vectors_of_noise_do_not_drag_the_words_down(model, y):
-    words = words_of(TARGET, 0.3)
-    alone = hits(model, Views(words=words), y)
-    assert hits(model, Views(words=words, vector=vectors_of(TARGET, 0.0)), y) >= alone - 0.01
-
-
-@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
-@pytest.mark.parametrize(("model", "y"), MODELS, ids=NAMES)
-def test_vectors_with_other_groups_do_not_drag_the_words_down(model, y, kind):
-    words = kind(words_of(TARGET, 0.3))
-    alone = hits(model, Views(words=words), y)
-    assert hits(model, Views(words=words, vector=4 * vectors_of(OTHER)), y) >= alone - 0.02
 
 
 @pytest.mark.parametrize(("model", "y"), MODELS, ids=NAMES)
@@ -216,17 +187,10 @@ def test_vectors_help_where_words_are_few(model, y):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [
-        LinkPLSA(K, n_init=3, random_state=0),
-        LinkPLSA(K, init="likeliest", random_state=0),
-        MultiViewPLSA(K, 4, random_state=0),
-    ],
-    ids=["link", "link likeliest", "multi-view"],
+    ("model", "y"), [*MODELS[1:2], (MODELS[2][0], labels(2)), (LinkPLSA(K, n_init=3, random_state=0), None)]
 )
-def test_words_of_noise_do_not_drown_good_vectors(model):
-    found = model.fit(Views(words=NOISE, vector=vectors_of(TARGET)))
-    assert clustering_accuracy(TARGET, found.memberships_.argmax(axis=1)) > 0.9
+def test_words_of_noise_do_not_drown_good_vectors(model, y):
+    assert hits(model, Views(words=NOISE, vector=vectors_of(TARGET)), y) > 0.9
 
 
 def test_plsa_weighs_nothing():
@@ -238,14 +202,6 @@ def test_plsa_weighs_nothing():
     noise = plain.noise_variance_["vector"]
     errors = ((X["vector"] - rows @ plain.topic_feature_["vector"]) ** 2).mean(axis=1)
     assert plain.score(X) == pytest.approx((counts - (np.log(noise) + errors / noise).sum() / 2) / tokens, rel=1e-5)
-
-
-def test_words_of_noise_do_not_drown_good_vectors_of_labeled_objects():
-    y = np.full(N, -1)
-    for z in range(K):
-        y[np.flatnonzero(z == TARGET)[:2]] = z
-    model = MultiViewPLSAClassifier(4, random_state=0).fit(Views(words=NOISE, vector=vectors_of(TARGET)), y)
-    assert np.mean(model.transduction_ == TARGET) > 0.9
 
 
 def test_a_weight_that_is_given_is_kept():

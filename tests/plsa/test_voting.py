@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from coview import PLSA, Checkpoint, TimeBudget, Views
+from coview import PLSA, TimeBudget
 from coview.datasets import make_topic_views
 from coview.engines.loop import NO_DEADLINE
-from coview.exceptions import ParameterError
 from coview.metrics import clustering_accuracy
 from coview.plsa.voting import VotingPLSA
 
@@ -83,16 +82,6 @@ def test_each_stage_gets_what_the_ones_before_left(monkeypatch):
     assert (model.n_iter_, model.stopped_by_) == (1, "time")
 
 
-def test_a_checkpoint_goes_on_from_the_same_votes(tmp_path):
-    X = corpus().views
-    options = {"max_iter": 8, "tol": 0, "random_state": 0}
-    kept = Checkpoint(tmp_path / "half", every=1)
-    whole = VotingPLSA(3, **options).fit(X)
-    VotingPLSA(3, **options).set_callbacks(TimeBudget(1e-9), kept).fit(X)
-    resumed = VotingPLSA(3, **options).set_callbacks(kept).fit(X)
-    assert_allclose(resumed.history_["objective"], whole.history_["objective"], rtol=1e-12)
-
-
 def test_the_rest_is_learned_from_the_seeds():
     data = corpus(150, agreement=0.6, mixing=0.2, length=60)
     model = VotingPLSA(3, random_state=0).fit(data.views)
@@ -118,17 +107,6 @@ def test_the_likelihood_is_that_of_link_plsa():
     assert_allclose(model.history_["objective"][-1], total, rtol=1e-9)
 
 
-def test_an_object_with_one_view_is_no_seed_and_is_placed():
-    X = corpus().views
-    present = np.ones((60, 2), dtype=bool)
-    present[:5, 0] = False
-    first = X["view0"].toarray()
-    first[:5] = 0
-    model = VotingPLSA(3, random_state=0).fit(Views(view0=first, view1=X["view1"], present=present))
-    assert (model.labels_by_view_["view0"][:5] == -1).all() and not model.seeds_[:5].any()
-    assert np.isfinite(model.memberships_).all()
-
-
 def test_one_view_is_its_plsa():
     X = corpus().views.select("view0")
     model = VotingPLSA(3, random_state=0).fit(X)
@@ -136,25 +114,8 @@ def test_one_view_is_its_plsa():
     assert_array_equal(model.labels_, model.labels_by_view_["view0"])
 
 
-def test_the_order_of_views_does_not_matter():
-    X = corpus(agreement=0.7).views
-    one, two = (VotingPLSA(3, random_state=0).fit(part).labels_ for part in (X, X.select("view1", "view0")))
-    assert_array_equal(one, two)
-
-
 def test_new_objects_go_where_the_old_ones_are():
     data = corpus(160, mixing=0.2, length=60)
     model = VotingPLSA(3, random_state=0).fit(data.views[:120])
     both = np.concatenate([model.labels_, model.predict(data.views[120:])])
     assert clustering_accuracy(data.target, both) > 0.95
-
-
-@pytest.mark.parametrize("share", [0.5, 1.1, "all"])
-def test_a_wrong_share_is_refused(share):
-    with pytest.raises(ValueError, match=r"min_agreement.* must be a float in the range"):
-        VotingPLSA(3, min_agreement=share).fit(corpus().views)
-
-
-def test_more_clusters_than_objects_are_refused():
-    with pytest.raises(ParameterError, match=r"n_clusters=70 is more than the number of objects \(n_samples=60\)"):
-        VotingPLSA(70).fit(corpus().views)
