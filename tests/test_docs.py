@@ -176,6 +176,7 @@ def some_of(corpus):
     return Bunch(**{**corpus, **parts})
 
 
+@pytest.mark.example
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_run_and_plot(path, packages, monkeypatch):
     """Run every line, on fewer objects and for fewer sweeps than the documentation, which is built from whole runs."""

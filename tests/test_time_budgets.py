@@ -28,7 +28,8 @@ from coview.views.lazy import LazyViews
 from coview.views.sources import MemorySource
 
 BUDGET = 20.0
-DATA = make_topic_views(2500, {"a": 40, "b": 30}, 3, length=12, random_state=0)
+DATA = make_topic_views(1000, {"a": 40, "b": 30}, 3, length=12, random_state=0)
+PER_SECOND = 400  # rows of a sweep
 LABELS = np.where(np.arange(len(DATA.target)) % 20 == 0, DATA.target, -1)
 WITH_BUDGET = [
     name for name, cls in estimators().items() if issubclass(cls, LoopMixin) or "time_budget" in cls().get_params()
@@ -61,15 +62,15 @@ def clock(monkeypatch):
     clock = Clock(monkeypatch)
 
     def rows(holder, *rest):
-        return holder.stops[-1] / 1000
+        return holder.stops[-1] / PER_SECOND
 
     clock.charge(Holder, "step", lambda *args: rows(*args))
     clock.charge(Holder, "objective", lambda *args: 0.5 * rows(*args))
-    clock.charge(KMeans, "fit", lambda model, X, *rest: X.shape[0] / 1000)
+    clock.charge(KMeans, "fit", lambda model, X, *rest: X.shape[0] / PER_SECOND)
     clock.charge(consensus_module, "_move_pattern", lambda *args: 0.05)
     for model in (SpectralClusteringViews, SphericalKMeans, CCAClustering):
-        clock.charge(model, "fit", lambda model, X, *rest: 2 * len(X) / 1000)
-    clock.charge(GraphVoter, "place", lambda model, X, memberships: len(X) / 1000)
+        clock.charge(model, "fit", lambda model, X, *rest: 2 * len(X) / PER_SECOND)
+    clock.charge(GraphVoter, "place", lambda model, X, memberships: len(X) / PER_SECOND)
     return clock
 
 
@@ -100,9 +101,9 @@ def test_a_fit_with_its_start_ends_in_time(name, clock):
 def test_a_clustering_of_lazy_rows_ends_in_time(n_clusters, clock, monkeypatch):
     """Rows are read from parts, and most are placed by what was fitted to some: reading and placing take time too."""
     for name in ("MOST_OBJECTS", "SAMPLE"):
-        monkeypatch.setattr(f"coview.auto.clustering.{name}", 1000)
-    clock.charge(MemorySource, "read", lambda source, part, start, stop: (stop - start) / 5000)
-    lazy, began = LazyViews.from_views(DATA.views, 250), clock.now
+        monkeypatch.setattr(f"coview.auto.clustering.{name}", 400)
+    clock.charge(MemorySource, "read", lambda source, part, start, stop: (stop - start) / 2000)
+    lazy, began = LazyViews.from_views(DATA.views, 100), clock.now
     model = AutoClustering(n_clusters, random_state=0).fit(lazy)
     free, began = clock.now - began, clock.now
     budget = 0.5 * BUDGET if n_clusters else 2.2 * BUDGET  # of which the smallest sample that tells a number takes most
@@ -116,10 +117,9 @@ def test_a_clustering_of_lazy_rows_ends_in_time(n_clusters, clock, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("init", ["likeliest", "consensus"])
-def test_restarts_and_their_starts_share_the_budget(init, clock):
+def test_restarts_and_their_starts_share_the_budget(clock):
     began = clock.now
-    model = MultiViewPLSA(3, init=init, n_init=4, max_iter=10, tol=0, random_state=0)
+    model = MultiViewPLSA(3, n_init=4, max_iter=10, tol=0, random_state=0)
     model.set_callbacks(TimeBudget(BUDGET)).fit(DATA.views)
     assert clock.now - began <= 1.2 * BUDGET
     began = clock.now
@@ -131,7 +131,7 @@ def test_held_out_folds_share_the_budget_of_the_sweeps(clock):
     model = SeededKMeansClassifier(view_weights="held_out", early_stopping=True, tol=0, random_state=0)
     began = clock.now
     model.fit(DATA.views, LABELS)
-    assert clock.now - began > 1.5 * BUDGET
+    assert clock.now - began > 1.5 * BUDGET  # what they take else
     began = clock.now
     model.set_callbacks(TimeBudget(BUDGET)).fit(DATA.views, LABELS)
     assert clock.now - began <= 1.2 * BUDGET
@@ -213,7 +213,7 @@ def test_work_that_grows_faster_than_its_rows_is_not_begun_too_late(clock):
 def test_where_a_first_sample_takes_long_it_is_the_last(clock):
     began = clock.now
     AutoClustering(3, time_budget=1e-3, random_state=0).fit(DATA.views)
-    assert clock.now - began <= 41 * 0.3 + 2.5  # 41 k-means of 300 objects, and the others are placed
+    assert clock.now - began <= (41 * 300 + len(DATA.target)) / PER_SECOND  # so many k-means, and all are placed
 
 
 def test_a_share_is_a_part_of_what_is_left(clock):
@@ -225,7 +225,7 @@ def test_a_share_is_a_part_of_what_is_left(clock):
     assert NO_DEADLINE.share(0.5) == NO_DEADLINE and NO_DEADLINE.seconds() is None
 
 
-@pytest.mark.parametrize("budget", [0, -1, "10", float("nan")])
+@pytest.mark.parametrize("budget", [0, "10", float("nan")])
 def test_a_bad_budget_is_refused_with_a_sentence(budget):
     with pytest.raises(ValueError, match=f"seconds of a TimeBudget must be a float in the range .* Got {budget!r}"):
         TimeBudget(budget)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coview.assignment.constraint_graph import list_candidate_sets
 from coview.assignment.ontology import Ontology
 from coview.exceptions import DataFileError
 
@@ -166,3 +167,16 @@ def test_files_that_hold_something_else_are_refused(tmp_path, text, sentence):
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(DataFileError, match=sentence):
         Ontology.read(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize("row", ["a,b,c", ",b"])
+def test_a_row_of_edges_is_a_child_and_its_parent(tmp_path, row):
+    path = tmp_path / "edges.csv"
+    path.write_text(f"child,parent\ncat,animal\n{row}\n")
+    with pytest.raises(DataFileError, match=f"a row must be child,parent, got '{row}'"):
+        Ontology.read(path)
+
+
+def test_candidate_sets_are_listed_once():
+    sets, _ = list_candidate_sets(Ontology.from_tree(TREE), 0.6, 0.4, 1.0, 1.0)
+    assert len(sets) > 1 and len(np.unique(sets, axis=0)) == len(sets)

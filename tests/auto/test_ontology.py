@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from coview import AutoClassifier, ConcatenatedViews, MultiViewNaiveBayes, Ontology, TfidfViews, inspect, load, save
-from coview.assignment.levels import LEAVES, read_levels
+from coview.assignment.levels import LEAVES
 from coview.auto.ontology import LevelPool
 from coview.datasets import make_topic_views
 from coview.exceptions import ModelFileError
@@ -149,20 +149,6 @@ def test_no_given_label_is_contradicted(model, labels):
     pool = model._levels()
     sets = pool.label_sets(model.memberships_[:, pool.ends], 0.0)
     assert not (given & ~sets).any()
-
-
-def test_a_set_of_labels_says_what_is_below_all_of_them():
-    y = [{"mammal", "flier"}, "bat", "cat", "wasp", "mammal"]
-    levels = read_levels(y, 5, DAG)
-    codes, classes = levels.codes(LEAVES)
-    assert [DAG.labels[classes[code]] if code >= 0 else None for code in codes] == ["bat", "bat", "cat", "wasp", None]
-    assert list(levels.levels) == [LEAVES]  # the bat has two labels of the level above
-
-
-def test_two_lowest_labels_of_one_object_are_refused():
-    free = Ontology.from_tree(["cat", "dog"], exclusive=False)
-    with pytest.raises(ValueError, match=r"Object 1 has the labels 'cat' and 'dog'.*SeededKMeansClassifier"):
-        read_levels(["cat", {"cat", "dog"}, "dog"], 3, free)
 
 
 def test_labels_of_one_class_are_refused(data):

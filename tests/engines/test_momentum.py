@@ -28,17 +28,18 @@ def plainly(monkeypatch):
     return fit
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_objective_never_falls(views, seed):
     model = PLSA(8, max_iter=150, tol=0, random_state=seed).fit(views)
     values = np.array(model.history_["objective"])
     assert (np.diff(values) >= -1e-10 * np.abs(values[1:])).all()
+    np.testing.assert_allclose(model.memberships_.sum(axis=1), 1, atol=1e-9)
+    assert (model.memberships_ > 0).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_reaches_a_plain_fit_in_fewer_sweeps(views, seed, plainly):
+def test_reaches_a_plain_fit_in_fewer_sweeps(views, plainly):
     # from a common point on the slope, so that both climb the same hill
-    early = plainly(PLSA(8, max_iter=30, tol=0, random_state=seed), views)
+    early = plainly(PLSA(8, max_iter=30, tol=0, random_state=0), views)
     init = {name: getattr(early, name + "_") for name in ("memberships", "topic_feature", "topic_view")}
     plain = plainly(PLSA(8, max_iter=150, tol=0, init=init), views).history_["objective"]
     fast = PLSA(8, max_iter=150, tol=0, init=init).fit(views).history_["objective"]
@@ -47,18 +48,12 @@ def test_reaches_a_plain_fit_in_fewer_sweeps(views, seed, plainly):
     assert reached[0] < 120
 
 
-def test_distributions_stay_distributions(views):
-    model = PLSA(8, max_iter=31, tol=0, random_state=0).fit(views)
-    np.testing.assert_allclose(model.memberships_.sum(axis=1), 1, atol=1e-9)
-    assert (model.memberships_ > 0).all()
-
-
 def test_an_interrupt_anywhere_leaves_a_history_that_never_falls(views, monkeypatch):
     from coview.exceptions import InterruptedFitWarning
     from coview.plsa.steps import MixtureSteps
 
     plain = MixtureSteps.update
-    for stop in range(3, 30):
+    for stop in range(3, 30, 3):
         calls = iter(range(1000))
 
         def update(self, *words, calls=calls, stop=stop):
@@ -73,10 +68,9 @@ def test_an_interrupt_anywhere_leaves_a_history_that_never_falls(views, monkeypa
         assert (np.diff(values) >= -1e-10 * np.abs(values[1:])).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_fit_with_momentum_ends_where_a_plain_sweep_gains_little(views, seed):
+def test_a_fit_with_momentum_ends_where_a_plain_sweep_gains_little(views):
     tol = 1e-4
-    model = PLSA(8, max_iter=1000, tol=tol, random_state=seed).fit(views)
+    model = PLSA(8, max_iter=1000, tol=tol, random_state=0).fit(views)
     assert model.stopped_by_ == "tol"
     init = {name: getattr(model, name + "_") for name in ("memberships", "topic_feature", "topic_view")}
     before, after = PLSA(8, max_iter=1, tol=0, init=init).fit(views).history_["objective"]

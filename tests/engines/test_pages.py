@@ -42,15 +42,6 @@ def test_memory_goes_to_the_next_array_of_its_size_once_no_part_of_it_is_in_use(
 
 
 @large
-def test_only_the_memory_of_a_few_sizes_is_kept():
-    pages = LargePages()
-    for n in range(20):
-        arrays = [pages.empty((SHAPE[0] + n, SHAPE[1]), np.float32) for _ in range(4)]
-        del arrays
-    assert [len(waiting) for waiting in pages._free.values()] == [2] * 8
-
-
-@large
 def test_the_size_that_was_used_last_is_kept_longest():
     pages = LargePages()
     for n in range(20):

@@ -41,8 +41,7 @@ def test_nothing_is_kept_where_nothing_can_be_written(folder):
     assert one(2) == 6 and one.stats.cache_path is None
 
 
-@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
-@pytest.mark.parametrize("keep", [0, 10, -1])
+@pytest.mark.parametrize(("suffix", "keep"), [(".nbi", 0), (".nbi", 10), (".nbc", 0), (".nbc", -1)])
 def test_a_cache_that_is_cut_short_is_written_anew(folder, suffix, keep):
     kernel()(2)
     (file,) = folder.rglob(f"*{suffix}")

@@ -49,7 +49,7 @@ def dense_value(partners, have, weights, sigma, mixtures):
 
 
 @given(n=st.integers(1, 40), fraction=st.floats(0.01, 1.0), seed=st.integers(0, 2**31 - 2))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 def test_no_pair_is_drawn_twice_and_their_number_is_exact(n, fraction, seed):
     found = pairs_of(partners_of(n, fraction, seed))
     assert len(set(found)) == len(found) == int(np.ceil(fraction * (n * (n - 1) // 2) - 1e-9))
@@ -63,20 +63,15 @@ def test_all_pairs_are_all_pairs(n):
 
 def test_every_pair_is_as_likely():
     counts = np.zeros((7, 7))
-    for seed in range(2000):
+    for seed in range(500):
         for i, j in pairs_of(partners_of(7, 1 / 3, seed)):
             counts[i, j] += 1
-    shares = counts[np.triu_indices(7, 1)] / 2000
-    assert abs(shares - 1 / 3).max() < 5 * np.sqrt(2 / 9 / 2000)
-
-
-def test_the_seed_decides():
-    assert_array_equal(partners_of(30, 0.2, seed=5), partners_of(30, 0.2, seed=5))
-    assert (partners_of(30, 0.2, seed=5) != partners_of(30, 0.2, seed=6)).any()
+    shares = counts[np.triu_indices(7, 1)] / 500
+    assert abs(shares - 1 / 3).max() < 5 * np.sqrt(2 / 9 / 500)
 
 
 @given(seed=st.integers(0, 10_000), views=st.integers(2, 4), missing=st.sampled_from([0.0, 0.3]))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 def test_the_value_is_that_of_whole_similarity_matrices(seed, views, missing):
     parts = problem(seed=seed, views=views, missing=missing)
     for engine in (CpuEngine(1), ReferenceEngine()):
@@ -84,7 +79,7 @@ def test_the_value_is_that_of_whole_similarity_matrices(seed, views, missing):
 
 
 @given(seed=st.integers(0, 10_000), views=st.integers(2, 3), missing=st.sampled_from([0.0, 0.3]))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 def test_the_gradient_is_that_of_finite_differences(seed, views, missing):
     parts = problem(n=6, K=3, seed=seed, views=views, missing=missing)
     fields, mixtures, step = [PairField(ops, *parts) for ops in (CpuEngine(1), ReferenceEngine())], parts[4], 1e-6

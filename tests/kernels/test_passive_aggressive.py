@@ -77,16 +77,16 @@ def by_hand(views, codes, n_classes, C=0.3, loss="pa1", gate=True, intercept=Fal
     return weights, bias, history
 
 
-@pytest.mark.parametrize("widths", [(9,), (9, 7), (9, 7, 5)])
-@pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize(
-    "settings",
+    ("widths", "n_classes", "settings"),
     [
-        {},
-        {"intercept": True},
-        {"loss": "pa"},
-        {"loss": "pa2", "intercept": True},
-        {"gate": False, "coupling": 0.05},
+        ((9,), 2, {"intercept": True}),
+        ((9, 7), 2, {}),
+        ((9, 7), 2, {"gate": False, "coupling": 0.05}),
+        ((9, 7), 4, {"loss": "pa"}),
+        ((9, 7, 5), 2, {"loss": "pa"}),
+        ((9, 7, 5), 4, {"loss": "pa2", "intercept": True}),
+        ((3, 9, 5, 7, 4), 10, {"coupling": 0.02}),
     ],
 )
 def test_rows_are_learned_as_by_hand(widths, n_classes, settings):
@@ -94,22 +94,14 @@ def test_rows_are_learned_as_by_hand(widths, n_classes, settings):
     memory, _ = learn(views, codes, n_classes, **settings)
     weights, bias, _ = by_hand(views, codes, n_classes, **settings)
     for found, expected in zip(memory["weights"].values(), weights):
-        np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-8, atol=1e-11)
     np.testing.assert_allclose(memory["bias"][0], bias, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("n_classes", [3, 10])
-def test_five_views_and_many_classes_are_learned_as_by_hand(n_classes):
-    views, codes = stream(n=150, widths=(3, 9, 5, 7, 4), n_classes=n_classes, seed=6)
-    memory, _ = learn(views, codes, n_classes, coupling=0.02)
-    weights, *_ = by_hand(views, codes, n_classes, coupling=0.02)
-    for found, expected in zip(memory["weights"].values(), weights):
-        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-11)
-
-
-@pytest.mark.parametrize("loss", ["pa", "pa1", "pa2"])
-@pytest.mark.parametrize("widths", [(9,), (9, 7), (9, 7, 5), (4, 4, 4, 4, 4)])
-@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "widths", "intercept"),
+    [("pa", (9,), False), ("pa1", (9, 7), True), ("pa2", (9, 7, 5), False), ("pa1", (4, 4, 4, 4, 4), False)],
+)
 def test_two_classes_among_many_are_the_binary_rule(loss, widths, intercept):
     """Both classes' weights move, so C and the coupling count twice there; powers of two change no digit."""
     views, codes = stream(n=200, widths=widths, seed=2)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from numba import njit
 from scipy import sparse
 
 from coview.engines import cpu
-from coview.engines.cpu import CpuEngine, LargePages
+from coview.engines.cpu import CpuEngine
 from coview.kernels.ratio import _weigh_log, fast_log, ratio, tile_cuts
 
 
@@ -51,19 +48,6 @@ def test_zero_model_gives_zero_weight_not_infinity():
     assert (out == 0).all()
 
 
-def test_prefetch_changes_no_bit():
-    rng = np.random.default_rng(1)
-    X = sparse.random_array((50, 40), density=0.4, format="csr", rng=rng)
-    A, B = rng.random((50, 24)), rng.random((40, 24))
-    outs = [np.empty_like(A) for _ in range(2)]
-    values = [
-        ratio(*_bounds(X.indptr), X.indices, X.data, A, B, out, 0, 50, False, True, ahead)
-        for out, ahead in zip(outs, (0, 8))
-    ]
-    np.testing.assert_array_equal(*outs)
-    assert values[0] == values[1]
-
-
 def test_cuts_part_every_row_at_the_same_columns():
     X = sparse.random_array((50, 40), density=0.3, format="csr", rng=np.random.default_rng(4))
     X.sort_indices()
@@ -77,13 +61,12 @@ def test_cuts_part_every_row_at_the_same_columns():
             np.testing.assert_array_equal(X.indices[cuts[t, i] : cuts[t + 1, i]], expected)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_tiles_give_what_one_pass_gives(monkeypatch, n_jobs):
+def test_tiles_give_what_one_pass_gives(monkeypatch):
     rng = np.random.default_rng(5)
     X = sparse.random_array((60, 200), density=0.3, format="csr", rng=rng)
     X.sort_indices()
     A, B = rng.random((60, 48)), rng.random((200, 48))
-    engine = CpuEngine(n_jobs)
+    engine = CpuEngine(2)
     whole, value = engine.ratio_rows(engine.prepare(X), A, B)
     monkeypatch.setattr(cpu, "_TILE", 200 * 48 * 8 // 3)
     handle = engine.prepare(X)
@@ -109,7 +92,7 @@ def _uneven_rows(rng):
     )
 
 
-@pytest.mark.parametrize("ahead", [0, 4, 16])
+@pytest.mark.parametrize("ahead", [0, 4])
 def test_any_run_of_rows_gives_its_part_and_touches_no_other(ahead):
     rng = np.random.default_rng(7)
     X = _uneven_rows(rng)
@@ -118,7 +101,7 @@ def test_any_run_of_rows_gives_its_part_and_touches_no_other(ahead):
     model = A @ B.T
     expected, logs = (X.toarray() / model) @ B, (X.toarray() * np.log(model)).sum(axis=1)
     for start in range(n + 1):
-        for stop in range(start, n + 1):
+        for stop in range(start, n + 1, 3):
             for add in (False, True):
                 out = np.full_like(A, 3.0)
                 value = ratio(*_bounds(X.indptr), X.indices, X.data, A, B, out, start, stop, add, True, ahead)
@@ -140,17 +123,8 @@ def test_a_factor_that_is_no_number_stays_within_the_rows_that_have_the_feature(
         np.testing.assert_array_equal(np.isnan(out).any(axis=1), X.toarray()[:, feature] > 0)
 
 
-def test_64_bit_indices_work():
-    rng = np.random.default_rng(2)
-    X = sparse.random_array((20, 30), density=0.3, format="csr", rng=rng)
-    A, B, out = rng.random((20, 5)), rng.random((30, 5)), np.empty((20, 5))
-    ratio(*_bounds(X.indptr.astype(np.int64)), X.indices.astype(np.int64), X.data, A, B, out, 0, 20, False, False, 4)
-    R = X.toarray() / (A @ B.T)
-    np.testing.assert_allclose(out, R @ B)
-
-
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("width", [*range(18), 20, 24, 31, 47, 64, 77])
+@pytest.mark.parametrize("width", [0, 1, 2, 3, 7, 8, 9, 16, 31, 64, 77])
 def test_any_number_of_columns_gives_the_formula_and_the_same_bits_again(width, kind):
     rng = np.random.default_rng(width)
     X = sparse.random_array((23, 30), density=0.35, format="csr", rng=rng).astype(
@@ -172,51 +146,3 @@ def test_any_number_of_columns_gives_the_formula_and_the_same_bits_again(width, 
         np.testing.assert_allclose(value, logs.sum(), rtol=tolerance, atol=tolerance)
     np.testing.assert_array_equal(found[0][0], found[2][0])
     assert found[0][1] == found[2][1]
-
-
-def test_rows_of_factors_at_any_place_in_memory_give_the_same_bits():
-    rng = np.random.default_rng(3)
-    X = sparse.random_array((20, 30), density=0.5, format="csr", rng=rng).astype(np.float32)
-    A, B = rng.random((20, 40), dtype=np.float32), rng.random((30, 40), dtype=np.float32)
-    outs = []
-    for shift in (0, 1, 5):
-        room = LargePages().empty((B.size + shift,), np.float32)
-        moved = room[shift:].reshape(B.shape)
-        moved[:] = B
-        outs.append(np.empty_like(A))
-        ratio(*_bounds(X.indptr), X.indices, X.data, A, moved, outs[-1], 0, 20, False, False, 8)
-    np.testing.assert_array_equal(outs[0], outs[1])
-    np.testing.assert_array_equal(outs[0], outs[2])
-
-
-@pytest.mark.parametrize("shape", [(1000, 16), (3, 5), (0, 4), (7,)])
-def test_empty_arrays_begin_at_a_cache_line(shape):
-    for kind in (np.float32, np.float64):
-        array = LargePages().empty(shape, kind)
-        assert array.shape == shape
-        assert array.dtype == kind
-        assert array.flags.c_contiguous
-        assert array.flags.writeable
-        assert array.ctypes.data % 64 == 0 or not array.size
-
-
-def test_a_notice_is_printed_once_where_nothing_is_cached(tmp_path):
-    code = (
-        "import numpy as np; from scipy import sparse; from coview.engines.cpu import CpuEngine\n"
-        "ops = CpuEngine(n_jobs=1)\n"
-        "for kind in ('f8', 'f4'):\n"
-        "    X, A = ops.prepare(sparse.csr_array(np.eye(4, dtype=kind))), np.ones((4, 2), kind)\n"
-        "    ops.log_likelihood(X, A, A)"
-    )
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**__import__("os").environ, "NUMBA_CACHE_DIR": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stderr
-        for _ in range(2)
-    ]
-    assert runs[0].count("compiling kernels") == 1
-    assert "compiling" not in runs[1]

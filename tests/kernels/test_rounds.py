@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import lsq_linear, minimize
+from scipy.optimize import lsq_linear
 
 from coview.kernels.rounds import EMPTY, MARGIN, NORM, ROWS, SHARE, STEP, solve_paper, solve_round
 
@@ -58,10 +58,9 @@ def random_rounds(seed, count, views, spread):
         yield margins, norms, shares, base, heft, np.exp(rng.uniform(-5, 4)), np.exp(rng.uniform(-5, 3))
 
 
-@pytest.mark.parametrize("spread", [1.0, 6.0])
-@pytest.mark.parametrize("views", [1, 2, 3, 4, 5, 8])
+@pytest.mark.parametrize(("views", "spread"), [(1, 1.0), (2, 6.0), (3, 6.0), (4, 1.0), (8, 6.0)])
 def test_primal_and_dual_meet(views, spread):
-    for margins, norms, shares, base, heft, cap, coupling in random_rounds(views, 300, views, spread):
+    for margins, norms, shares, base, heft, cap, coupling in random_rounds(views, 150, views, spread):
         tau, steps = solve(margins, norms, shares, base=base, extra=heft, cap=cap, coupling=coupling)
         assert 0 <= tau <= cap
         if not (norms > EMPTY).any():
@@ -72,9 +71,9 @@ def test_primal_and_dual_meet(views, spread):
         assert above - below <= 1e-10 * (1 + abs(above))
 
 
-@pytest.mark.parametrize("views", [1, 2, 3, 5])
+@pytest.mark.parametrize("views", [1, 2, 5])
 def test_primal_and_dual_meet_for_squared_losses(views):
-    for margins, norms, shares, base, _, cap, coupling in random_rounds(20 + views, 200, views, 3.0):
+    for margins, norms, shares, base, _, cap, coupling in random_rounds(20 + views, 100, views, 3.0):
         if not (norms > EMPTY).any():
             continue
         extra = 1 / (2 * cap)
@@ -83,8 +82,8 @@ def test_primal_and_dual_meet_for_squared_losses(views):
         assert above - dual(margins, norms, shares, base, extra, coupling, tau, steps) <= 1e-10 * (1 + abs(above))
 
 
-@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e12, 1e30])
-@pytest.mark.parametrize("views", [2, 3, 5])
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+@pytest.mark.parametrize("views", [2, 5])
 def test_tiny_and_huge_rows_are_solved_too(views, scale):
     """Scaling x by s and the weights by 1 / s keeps margins: D is homogeneous, so the gap is taken relative to it."""
     for margins, norms, shares, base, _, cap, coupling in random_rounds(40 + views, 100, views, 2.0):
@@ -113,10 +112,10 @@ def solve_exactly(ma, mb, a, b, qa, qb, loss, extra, cap, coupling):
     return float(ma + a * (tau * qa - u)), float(mb + b * (tau * qb + u))
 
 
-@pytest.mark.parametrize("orders", [4, 36, 72])
+@pytest.mark.parametrize("orders", [4, 72])
 def test_two_views_of_very_different_norms_end_on_exact_margins(orders):
     rng = np.random.default_rng(orders)
-    for _ in range(300):
+    for _ in range(100):
         norms, margins = 10 ** rng.uniform(-orders / 2, orders / 2, 2), rng.normal(size=2)
         shares = rng.choice([[0.5, 0.5], [0.25, 0.75]])
         extra, cap, coupling = rng.choice([0.0, 1e-6, 2.0]), rng.choice([np.inf, 1.0, 1e-3]), 10 ** rng.uniform(-4, 3)
@@ -145,55 +144,15 @@ def least_squares(margins, norms, shares, base, heft, cap, coupling):
     return found[0], moves @ found
 
 
-@pytest.mark.parametrize("views", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("views", [1, 2, 3, 5])
 def test_a_general_solver_of_box_problems_finds_the_same(views):
-    for margins, norms, shares, base, heft, cap, coupling in random_rounds(60 + views, 60, views, 2.0):
+    for margins, norms, shares, base, heft, cap, coupling in random_rounds(60 + views, 30, views, 2.0):
         if not (norms > EMPTY).any():
             continue
         tau, steps = solve(margins, norms, shares, base=base, extra=heft, cap=cap, coupling=coupling)
         expected, moved = least_squares(margins, norms, shares, base, heft, cap, coupling)
         np.testing.assert_allclose(tau, expected, rtol=1e-6, atol=1e-7)
         np.testing.assert_allclose(steps[norms > EMPTY], moved, rtol=1e-6, atol=1e-7)
-
-
-def test_no_nearby_weights_are_better():
-    """Minimize the primal itself, in the weights, without the dual: Nelder-Mead from the solution finds nothing."""
-    rng = np.random.default_rng(7)
-    for _ in range(10):
-        a, b, weights = rng.normal(size=2), rng.normal(size=2), rng.normal(size=4)
-        cost, coupling = np.exp(rng.uniform(-2, 1, 2))
-
-        def problem(w, a=a, b=b, weights=weights, cost=cost, coupling=coupling):
-            za, zb = w[:2] @ a, w[2:] @ b
-            return 0.5 * ((w - weights) ** 2).sum() + coupling * abs(za - zb) + cost * max(0, 1 - (za + zb) / 2)
-
-        margins = [weights[:2] @ a, weights[2:] @ b]
-        _, steps = solve(margins, [a @ a, b @ b], cap=cost, coupling=coupling)
-        found = weights + np.r_[steps[0] * a, steps[1] * b]
-        options = {"xatol": 1e-10, "fatol": 1e-12, "maxiter": 4000, "maxfev": 4000}
-        searched = minimize(problem, found, method="Nelder-Mead", options=options)
-        assert problem(found) <= searched.fun + 1e-9
-
-
-def test_two_views_as_written_in_the_method():
-    """The free optimum, and the four edges, by their formulas."""
-    rng = np.random.default_rng(3)
-    for _ in range(300):
-        (a, b), (ma, mb) = np.exp(rng.normal(size=2)), rng.normal(size=2)
-        cost, bound = np.exp(rng.uniform(-3, 2, 2))
-        la, lb, loss = 1 - ma, 1 - mb, 1 - (ma + mb) / 2
-
-        def value(u, tau, a=a, b=b, la=la, lb=lb):
-            pa, pb = tau / 2 - u, tau / 2 + u
-            return pa * la - a * pa**2 / 2 + pb * lb - b * pb**2 / 2
-
-        u, tau = (lb / b - la / a) / 2, la / a + lb / b
-        if not (abs(u) <= bound and 0 <= tau <= cost):
-            edges = [(np.clip(((a - b) * t / 2 + ma - mb) / (a + b), -bound, bound), t) for t in (0, cost)]
-            edges += [(s, np.clip((2 * s * (a - b) + 4 * loss) / (a + b), 0, cost)) for s in (-bound, bound)]
-            u, tau = max(edges, key=lambda edge: value(*edge))
-        found, steps = solve([ma, mb], [a, b], cap=cost, coupling=bound)
-        np.testing.assert_allclose([found, *steps], [tau, tau / 2 - u, tau / 2 + u], rtol=1e-12, atol=1e-14)
 
 
 def test_two_views_by_the_general_way_too():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import brentq
 from scipy.special import wrightomega
 
 from coview.engines.cpu import CpuEngine
@@ -69,16 +69,6 @@ def make(seed, K, kinds, weights, same, mass, zeros, tie):
     return mass * q, np.array(others), np.full_like(weights, weights[0]) if same else weights
 
 
-def objective(agreement, h, q, others, weights):
-    with np.errstate(divide="ignore", invalid="ignore"):
-        data = np.where(q > 0, q * np.log(h), 0.0).sum()
-    parts = {
-        "skl": lambda g: ((h - g) * np.log(h / g)).sum(),
-        "l2": lambda g: 0.5 * ((h - g) ** 2).sum(),
-    }
-    return data - sum(weight * parts[agreement](g) for weight, g in zip(weights, others))
-
-
 def multipliers(agreement, h, q, others, weights):
     """Interval of multipliers at which each entry is stationary; an optimum has one multiplier in all of them."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -110,7 +100,7 @@ def test_omega_is_scipys():
 
 
 @pytest.mark.parametrize("agreement", ["skl", "l2"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(problem=PROBLEMS)
 def test_rows_are_optimal(agreement, problem):
     q, others, weights = make(**problem)
@@ -126,7 +116,7 @@ def test_rows_are_optimal(agreement, problem):
     assert (low - slack).max() <= (high + slack).min()
 
 
-@pytest.mark.parametrize("weight", [0.01, 0.1, 1.0, 10.0, 100.0])
+@pytest.mark.parametrize("weight", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("agreement", ["skl", "l2"])
 def test_rows_of_a_hundred_topics_are_optimal(agreement, weight):
     rng = np.random.default_rng(7)
@@ -144,7 +134,7 @@ def test_l2_keeps_its_digits_from_tiny_to_huge_weights():
     rng = np.random.default_rng(8)
     q, g = rng.dirichlet(np.full(30, 0.3)).clip(FLOOR), rng.dirichlet(np.full(30, 0.3)).clip(FLOOR)
     g /= g.sum()
-    for weight in np.geomspace(1e-12, 1e9, 43):
+    for weight in np.geomspace(1e-12, 1e9, 22):
         p = q / weight
 
         def entries(eta, p=p):
@@ -181,28 +171,6 @@ def test_rows_equal_the_root_that_brentq_finds(agreement, problem):
         eta = brentq(lambda eta: entries(eta).sum() - 1, -span, span, xtol=1e-15, rtol=1e-15, maxiter=500)
     h = solve(agreement, q[None], others[:, None], weights)[0]
     assert_allclose(h, entries(eta), rtol=1e-7, atol=1e-11)
-
-
-@pytest.mark.parametrize("agreement", ["skl", "l2"])
-@settings(max_examples=30, deadline=None)
-@given(problem=PROBLEMS, at=st.floats(1e-9, 1 - 1e-9))
-def test_no_other_mixture_of_two_topics_is_better(agreement, problem, at):
-    q, others, weights = make(**{**problem, "K": 2})
-
-    def value(x):
-        return objective(agreement, np.array([x, 1 - x]), q, others, weights)
-
-    ours = solve(
-        agreement,
-        q[None],
-        others[:, None],
-        weights,
-    )[0]
-    best = value(ours[0]) if 0 < ours[0] < 1 else objective(agreement, ours, q, others, weights)
-    found = minimize_scalar(lambda x: -value(x), bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
-    scale = weights.sum() * 30 + q.sum() + 1
-    assert best >= -found.fun - 1e-9 * scale
-    assert best >= value(at) - 1e-9 * scale
 
 
 @pytest.mark.parametrize("agreement", ["skl", "l2"])

@@ -20,6 +20,7 @@ from coview.engines import cpu
 from coview.engines.cpu import CpuEngine
 from coview.exceptions import ViewsError
 from coview.metrics import clustering_accuracy
+from coview.plsa.minibatches import FIRST_ITERATIONS
 
 
 def counts(n=30, m=20, seed=0, density=0.4):
@@ -176,6 +177,12 @@ def test_several_views_equal_their_concatenation():
     assert_allclose(back.hstack().sum(axis=1), 1)
 
 
+@pytest.mark.parametrize("mixtures", [np.full(3, 1 / 3), np.full((2, 4), 1 / 4)])
+def test_what_is_expected_needs_rows_of_mixtures(mixtures):
+    with pytest.raises(ValueError, match=r"X must be \(objects, 3\) topic mixtures"):
+        PLSA(3, max_iter=2, random_state=0).fit(counts()).inverse_transform(mixtures)
+
+
 def test_a_fit_starts_again_from_its_own_attributes():
     X = Views(a=counts(30, 12), b=counts(30, 9, seed=1))
     first = PLSA(3, max_iter=10, tol=0, random_state=0).fit(X)
@@ -251,6 +258,15 @@ def test_minibatches_reach_the_batch_likelihood():
     assert model.score(X) > batch - 0.02 * abs(batch)
     assert model.n_batches_ == 36
     assert_allclose(next(iter(model.topic_feature_.values())).sum(axis=1), 1, atol=1e-9)
+
+
+def test_the_first_batch_is_a_fit_of_some_sweeps_and_one_batch_more():
+    X = counts(40, 20)
+    fitted = PLSA(3, max_iter=FIRST_ITERATIONS, tol=0, random_state=0).fit(X)
+    rows, topics = fitted.transform(X), fitted.topic_feature_["x"]
+    expected = topics * (rows.T @ (X.toarray() / (rows @ topics)))
+    model = PLSA(3, random_state=0).partial_fit(X)
+    assert_allclose(model.topic_feature_["x"], expected / expected.sum(axis=1, keepdims=True), atol=1e-3)
 
 
 def test_partial_fit_needs_the_same_views_and_fit_starts_afresh():

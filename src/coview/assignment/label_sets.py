@@ -31,11 +31,6 @@ class LabelTargets:
     given: np.ndarray  # bool (n_objects, n_classes); with an ontology all that is above is on too
     codes: np.ndarray  # position of the most specific label given, -1 without label
 
-    @property
-    def fixed(self) -> np.ndarray:
-        """Which objects have a label."""
-        return self.codes >= 0
-
 
 def read_labels(y: Any, n_rows: int, ontology: Ontology | None) -> LabelTargets:
     """Read a target: one label per object, or with an ontology a label, a set of labels, or indicators.
