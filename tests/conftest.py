@@ -44,10 +44,9 @@ def fitted(name: str) -> Any:
 
 
 @cache
-def reported(name: str, given: str) -> Report:
-    """Its report without data, with objects, or with labels too."""
-    X, y = corpus()
-    return make_report(fitted(name), *{"nothing": (), "objects": (X,), "labels": (X, y)}[given])
+def reported(name: str) -> Report:
+    """Its report, with objects and labels."""
+    return make_report(fitted(name), *corpus())
 
 
 @pytest.fixture(params=sorted(ESTIMATORS))
@@ -62,10 +61,10 @@ def data() -> tuple[Views, np.ndarray]:
     return corpus()
 
 
-@pytest.fixture(params=["nothing", "objects", "labels"])
-def report(request: pytest.FixtureRequest, model: Any) -> Report:
-    """The report of every kind of model, without data, with objects, and with labels too."""
-    return reported(type(model).__name__, request.param)
+@pytest.fixture
+def report(model: Any) -> Report:
+    """The report of every kind of model, with objects and labels."""
+    return reported(type(model).__name__)
 
 
 @pytest.fixture

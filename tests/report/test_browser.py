@@ -81,11 +81,6 @@ def test_the_map_is_colored_by_label_when_asked(page):
     )
 
 
-def test_a_tip_says_what_a_point_is(page):
-    page.locator("svg.map circle").first.hover(force=True)
-    assert page.locator("#tip").inner_text().startswith("object ")
-
-
 def test_the_theme_changes_and_stays(page):
     background = "() => getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(background)
@@ -137,11 +132,6 @@ def corpus(browser, corpus_path):
     context.close()
 
 
-def test_22_clusters_take_at_most_8_screens(corpus):
-    assert corpus.evaluate("document.documentElement.scrollHeight") <= 8 * 900
-    assert corpus.locator("article.group").count() == 22 and corpus.locator("details[open]").count() == 0
-
-
 @pytest.mark.parametrize("width", [1400, 390])
 @pytest.mark.parametrize("unfolded", [False, True])
 def test_nothing_is_cut_off(corpus, width, unfolded):
@@ -174,25 +164,11 @@ def test_names_on_the_map_do_not_cover_each_other(corpus):
             assert beside or above
 
 
-def test_pointing_at_a_name_shows_its_group(corpus):
-    corpus.locator('article[data-of="g3"]').hover()
-    assert corpus.locator("svg.map.dim").count() == 1
-    assert corpus.locator("svg.map .lit").count() == corpus.locator("svg.map .g3").count() > 0
-    corpus.locator("h1").hover()
-    assert corpus.locator("svg.map.dim").count() == 0 == corpus.locator("svg.map .lit").count()
-
-
 def test_a_cluster_unfolds_to_features_and_objects(corpus):
     group = corpus.locator("article.group").first
     assert group.locator(".objects li").first.is_visible() and not group.locator(".chip").first.is_visible()
     group.locator("summary").click()
     assert group.locator(".chip").first.is_visible() and group.locator(".objects li").count() == 3
-
-
-def test_names_of_labels_replace_those_of_clusters(corpus):
-    assert corpus.locator(".tag-g").first.is_visible() and not corpus.locator(".tag-l").first.is_visible()
-    corpus.get_by_role("button", name="Color by label").click()
-    assert corpus.locator(".tag-l").first.is_visible() and not corpus.locator(".tag-g").first.is_visible()
 
 
 def test_a_notebook_s_frame_works_without_an_origin(browser, make, data):

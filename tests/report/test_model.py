@@ -6,13 +6,11 @@ import json
 
 from coview import (
     AutoClassifier,
-    AutoClustering,
     SphericalKMeans,
     inspect,
     make_report,
 )
-from coview.auto.votes import N_CLUSTERINGS, SCALES
-from coview.report.model import describe_model, written
+from coview.report.model import describe_model
 
 
 def test_versions_are_those_here(make):
@@ -32,17 +30,3 @@ def test_the_candidates_of_a_classifier_are_named(data):
     assert 'aria-label="Candidates"' in page
     assert all(name.replace("_", " ") in page for name in model.candidates_)
     assert describe_model(inspect(SphericalKMeans(3, random_state=0).fit(X)))["candidates"] == {}
-
-
-def test_clusterings_that_voted_are_told_of(data):
-    model = AutoClustering(3, random_state=0).fit(data[0])
-    page = make_report(model).html
-    assert (
-        f"{len(SCALES) * N_CLUSTERINGS} clusterings of the objects voted: on average, " in page
-        and "Objective" not in page
-    )
-
-
-def test_functions_are_written_by_name():
-    assert written(len) == "<built-in function len>" and written(make_report) == "make_report"
-    assert written(lambda text: text) == "..." and written({"a": object()}) == "{'a': ...}"

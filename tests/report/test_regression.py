@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_absolute_error, r2_score
-from sklearn.pipeline import make_pipeline
 
-from coview import BestView, ConcatenatedViews, UnitRows, Views, inspect, make_report
-from coview.report.render import render_page
+from coview import ConcatenatedViews, Views, inspect, make_report
 from coview.report.scores import check_values
 
 
@@ -50,26 +48,6 @@ def test_views_are_judged_on_numbers_that_the_copy_has_not_seen(data):
     assert views["whole"] == pytest.approx(r2_score(y[hidden], copy.predict(X[hidden])))
     for row in views["rows"]:
         assert row["alone"] == pytest.approx(r2_score(y[hidden], copy.predict(X[hidden].select(row["name"]))))
-
-
-def test_objects_without_a_true_number_are_left_out(data):
-    X, y = data
-    model = BestView(LinearRegression()).fit(X, y)
-    some = [value if i % 3 else None for i, value in enumerate(y.tolist())]
-    found = make_report(model, X, some).summary["scores"]
-    assert (found["n_labeled"], found["n_objects"]) == (60, 90)
-    here = np.arange(90) % 3 > 0
-    assert found["measures"][0]["value"] == pytest.approx(r2_score(y[here], model.predict(X[here])))
-
-
-@pytest.mark.parametrize("given", ["nothing", "objects", "numbers"])
-def test_a_page_can_be_made_of_what_is_given(data, given):
-    X, y = data
-    model = make_pipeline(UnitRows(), ConcatenatedViews(LinearRegression())).fit(X, y)
-    found = make_report(model, *{"nothing": (), "objects": (X,), "numbers": (X, y)}[given]).summary
-    page = render_page(found)
-    assert ("Predicted against true" in page) == (given == "numbers")
-    assert "A number is predicted for" in page and "in one common space" not in page
 
 
 def test_a_copy_is_not_fitted_where_it_is_not_wanted(data):

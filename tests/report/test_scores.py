@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.pipeline import make_pipeline
@@ -12,7 +11,6 @@ from sklearn.preprocessing import StandardScaler
 
 from coview import (
     AutoClustering,
-    BestView,
     EditedModel,
     LinkPLSA,
     MultiViewNaiveBayes,
@@ -90,23 +88,6 @@ def test_the_best_view_is_compared_on_the_objects_that_have_it(three):
     assert agreed["counts"][agreed["names"].index("options")][agreed["names"].index("words")] == 45
 
 
-def test_a_view_of_few_objects_is_not_the_best_of_all(three):
-    X, y = three
-    few = np.arange(60) < 6
-    part = Views(options=np.where(few[:, None], np.eye(3)[y] * 9, 0), words=X["a"], present={"options": few})
-    model_ = inspect(MultiViewNaiveBayes().fit(part, y))
-    views = score_views(model_, read_by_view(model_, part), y, np.arange(3))
-    rows = {row["name"]: row for row in views["rows"]}
-    assert rows["options"]["alone"] == 1.0 and rows["options"]["n_objects"] == 6 and views["best"] == "words"
-
-
-def test_views_without_an_opinion_have_no_row(three):
-    X, _ = three
-    model_ = inspect(BestView(KMeans(3, n_init=1, random_state=0)).fit(X))
-    found = score_views(model_, read_by_view(model_, X))
-    assert [row["name"] for row in found["rows"]] == [model_.estimator.best_view_]
-
-
 def test_the_copy_that_is_scored_on_hidden_labels_is_not_watched(three):
     X, y = three
     sweeps = []
@@ -147,14 +128,6 @@ def test_the_matrix_of_a_classifier_counts_hidden_labels(three):
     assert scores["held_out"]["largest_class"] == np.bincount(y).max() / 60
     hits = np.trace(scores["held_out"]["confusion"]["counts"]) / 15
     assert hits == pytest.approx(scores["held_out"]["measures"][0]["value"])
-
-
-def test_a_class_of_one_object_keeps_its_label(three):
-    X, y = three
-    labels = np.array([f"class {k}" for k in y], dtype=object)
-    labels[np.random.default_rng(0).permutation(60)[:5]] = [f"rare {k}" for k in range(5)]  # would all be hidden
-    held_out = make_report(MultiViewNaiveBayes().fit(X, labels), X, labels).summary["scores"]["held_out"]
-    assert held_out["n_hidden"] == 10 and held_out["n_shown"] == 50
 
 
 def test_objects_are_not_hidden_where_they_cannot_be(three):
@@ -229,19 +202,6 @@ def test_objects_are_held_out_of_an_edited_pipeline():
     assert held.describe() == {"n_hidden": 15, "n_shown": 45, "refitted": True}
 
 
-def test_views_of_an_edited_model_are_judged_by_a_copy_with_its_edits(three):
-    X, y = three
-    model = edit(SphericalKMeans(3, random_state=0).fit(X)).merge([0, 2])
-    views = make_report(model, X, y).summary["views"]
-    hidden, shown = (np.sort(rows) for rows in np.split(np.random.default_rng(0).permutation(60), [15]))
-    copy = edit(model).fit(X[shown])
-    assert copy.edits_ == model.edits_
-    assert views["whole"] == pytest.approx(normalized_mutual_info_score(y[hidden], copy.predict(X[hidden])))
-    for row in views["rows"]:
-        alone = copy.predict(X[hidden].select(row["name"]))
-        assert row["alone"] == pytest.approx(normalized_mutual_info_score(y[hidden], alone))
-
-
 def test_edits_that_the_copy_could_not_make_again_are_told(three, monkeypatch):
     X, y = three
     model = edit(LinkPLSA(3, max_iter=5, random_state=0).fit(X)).merge([0, 2]).rename(1, "one")
@@ -262,10 +222,3 @@ def test_edits_that_the_copy_could_not_make_again_are_told(three, monkeypatch):
         "n_lost_edits": 1,
     }
     assert "1 of the 2 edits could not be made again in it, since it has not found the group." in page.html
-
-
-def test_a_copy_of_an_edited_model_has_little_time_too(three, monkeypatch):
-    X, y = three
-    model = edit(LinkPLSA(3, max_iter=50, tol=0, random_state=0).fit(X)).merge([0, 2])
-    monkeypatch.setattr(scores, "COPY_SECONDS", 1e-9)
-    assert make_report(model, X, y).summary["views"]["held_out"]["seconds"] == 1e-9

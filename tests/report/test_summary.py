@@ -53,12 +53,6 @@ def test_nothing_is_warned_of_views_that_nobody_asked_alone():
     assert "views" not in found  # one alone has nothing to be compared with
 
 
-def test_parameters_that_were_set_are_told_apart(make):
-    rows = {row["name"]: row for row in summary_of(make("PLSA"))["model"]["parameters"]}
-    assert rows["n_components"]["changed"] and rows["n_components"]["value"] == "3"
-    assert not rows["tol"]["changed"]
-
-
 def test_views_are_described_as_they_are(make):
     words = np.array([[1.0, 0, 0], [0, 2, 0], [3, 3, 0], [0, 0, 0]])
     X = Views(
@@ -81,12 +75,6 @@ def test_measures_are_those_of_scikit_learn(make, data):
     assert clusters["measures"][0]["value"] == pytest.approx(
         normalized_mutual_info_score(y, make("MultiViewPLSA").predict(X))
     )
-
-
-def test_objects_without_label_are_not_counted(make, data):
-    X, y = data
-    part = np.where(np.arange(len(y)) < 30, y, None)
-    assert summary_of(make("MultiViewPLSA"), X, part)["scores"]["n_labeled"] == 30
 
 
 def test_held_out_labels_are_hidden_from_the_copy(data, monkeypatch):
@@ -151,20 +139,6 @@ def test_typical_objects_of_a_table_are_shown_by_their_shortest_texts():
     assert len(things) == 6 and all(thing["text"] == table["title"][int(thing["id"][1:])] for thing in things)
 
 
-def test_typical_objects_of_a_table_are_shown_by_texts_and_not_by_tags():
-    table = {
-        "body": [f"{'a camera and a photo' if i % 2 else 'an inbox and a mail'} of number {i}" for i in range(12)],
-        "tags": [f"{'photo' if i % 2 else 'mail'};{'new' if i % 3 else 'old'};{i % 5}" for i in range(12)],
-    }
-    front = TableViews({"body": "body"}, tokens={"tags": "tags"})
-    chain = make_pipeline(front, PLSA(2, random_state=0)).fit(table)
-    things = [thing for group in summary_of(chain, table)["examples"]["typical"] for thing in group["objects"]]
-    assert len(things) == 6 and all(thing["text"] == table["body"][thing["id"]] for thing in things)
-    short = make_pipeline(TableViews(tokens={"tags": "tags"}), PLSA(2, random_state=0)).fit(table)
-    (group, *_) = summary_of(short, {"tags": table["tags"]})["examples"]["typical"]
-    assert all(thing["text"] == table["tags"][thing["id"]] for thing in group["objects"])
-
-
 def test_disputed_objects_have_views_that_differ(make, data):
     X, _ = data
     model = make("MultiViewPLSA")
@@ -174,14 +148,6 @@ def test_disputed_objects_have_views_that_differ(make, data):
     for thing in things:
         assert thing["by_view"] == {view: str(labels[thing["id"]]) for view, labels in alone.items()}
         assert len(set(thing["by_view"].values())) > 1
-
-
-def test_ids_of_the_data_name_the_objects(make, data):
-    X, _ = data
-    named = Views(dict(X.items()), ids=[f"page{i}" for i in range(len(X))])
-    found = summary_of(make("MultiViewPLSA"), named)
-    assert found["map"]["ids"][0] == "page0"
-    assert found["examples"]["typical"][0]["objects"][0]["id"].startswith("page")
 
 
 def test_a_pipeline_is_described_by_its_last_step(data):
@@ -222,19 +188,6 @@ def test_a_clusterer_that_cannot_place_new_objects_is_described_by_its_own(data)
     sizes = sorted(item["size"] for item in found["groups"]["items"])
     assert sizes == sorted(np.bincount(model.labels_).tolist())
     assert "views" not in found
-
-
-def test_labels_that_are_all_unknown_are_no_labels(make, data):
-    X, _ = data
-    assert "scores" not in summary_of(make("MultiViewPLSA"), X, [None] * 60)
-    assert "scores" not in summary_of(make("MultiViewPLSA"), X, np.full(60, -1))
-
-
-def test_a_single_matrix_is_one_view(data):
-    X, y = data
-    found = summary_of(PLSA(3, max_iter=5, random_state=0).fit(X["words"]), X["words"], y)
-    assert [view["name"] for view in found["data"]["views"]] == ["x"] and "views" not in found
-    assert found["scores"]["n_labeled"] == 60
 
 
 def test_the_largest_topics_of_a_view_are_listed_and_all_are_counted(data):

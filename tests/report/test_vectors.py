@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from coview import AutoClassifier, LinkPLSA, SphericalKMeans, Views, inspect, make_report
+from coview import AutoClassifier, LinkPLSA, Views, inspect, make_report
 from coview.datasets import make_topic_views
 from coview.report.words import number
 
@@ -81,13 +81,6 @@ def test_a_model_of_vectors_alone_has_groups_of_objects():
     assert not COLUMN.search(text_of(found))
     assert all(item["features"] == {} for item in found.summary["groups"]["items"])
     assert len(found.summary["examples"]["nearest"]["vector"]) == K
-
-
-def test_models_without_a_likelihood_show_no_columns_either():
-    found = make_report(SphericalKMeans(K, random_state=0).fit(X), X)
-    assert not COLUMN.search(text_of(found))
-    assert found.summary["groups"]["deviations"]["person"] and "variance" not in found.summary
-    assert all(view["likelihood"] is None for view in found.summary["data"]["views"])
 
 
 @pytest.mark.parametrize("n_labels", [45, 12])

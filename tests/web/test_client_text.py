@@ -59,12 +59,6 @@ def test_a_vectorizer_of_files_is_refused(files, model, vectorizer):
         Service(fitted)
 
 
-def test_a_vectorizer_of_open_files_is_refused():
-    fitted = plain(TEXTS, CountVectorizer())
-    with pytest.raises(ViewsError, match="input='file'"):
-        Service(fitted.set_params(countvectorizer__input="file"))
-
-
 def test_a_model_file_that_reads_files_is_refused(files, tmp_path):
     save(in_views(files, CountVectorizer(input="filename")), tmp_path / "m.coview")
     save(in_views(TEXTS, CountVectorizer()), tmp_path / "good.coview")

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import warnings
 from contextlib import contextmanager
 from functools import partial
 
@@ -162,26 +161,3 @@ def test_vectors_beside_a_table_are_views_of_it_as_in_the_fit(tmp_path):
         commands.explore(model=tmp_path / "m", view=["meaning=meaning.npy"])
     with pytest.raises(ValueError, match="must be an"):
         commands.explore(model=tmp_path / "m", data=tmp_path / "t.csv", view=[f"meaning={tmp_path / 't.csv'}"])
-
-
-def test_serve_takes_vectors_beside_a_table_as_explore_does(tmp_path, monkeypatch):
-    words, vectors = ["red fox", "blue sea"] * 10, np.arange(60.0).reshape(20, 3)
-    (tmp_path / "t.csv").write_text("".join(f"{word}\n" for word in ["title", *words]))
-    np.save(tmp_path / "meaning.npy", vectors)
-    front = TableViews({"words": "title"}, {"meaning": ["meaning"]}, min_df=1)
-    save(make_pipeline(front, ConcatenatedViews(KMeans(2))).fit({"title": words, "meaning": vectors}), tmp_path / "m")
-    served = []
-    monkeypatch.setattr(commands, "_run", lambda service, *rest, **options: served.append(service))
-    commands.serve(model=tmp_path / "m", data=tmp_path / "t.csv", view=[f"meaning={tmp_path / 'meaning.npy'}"])
-    assert_allclose(served[0].data["meaning"], vectors)
-    with pytest.raises(ValueError, match="--view requires a table"):
-        commands.serve(model=tmp_path / "m", view=["meaning=meaning.npy"])
-
-
-def test_views_of_the_model_that_the_objects_lack_are_named(saved, small, tmp_path):
-    write_views(small[0].select("words"), tmp_path / "words")
-    with pytest.warns(UserWarning, match="has no view 'image', on which CrossModalRetriever was fitted too"):
-        load_service(saved / "r.coview", tmp_path / "words")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        load_service(saved / "r.coview", saved / "data")

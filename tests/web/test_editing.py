@@ -21,11 +21,9 @@ from coview import (
     SpectralClusteringViews,
     TextViews,
     edit,
-    inspect,
     load,
     save,
 )
-from coview.cli import serve as commands
 from coview.exceptions import ParameterError, ViewsError
 from coview.web.api import make_app
 from coview.web.editing import Editing
@@ -99,47 +97,10 @@ def test_an_edit_shows_on_every_page_and_undo_takes_it_back(editing, small, mode
         editing.undo()
 
 
-def test_many_edits_are_undone_one_by_one(editing):
-    names = []
-    for k in range(8):
-        editing.apply({"edit": "rename", "group": k % 5, "name": f"name {k}"})
-        names.append(editing.explorer.summary(0).names)
-    for before in names[-2::-1]:
-        editing.undo()
-        assert editing.explorer.summary(0).names == before
-
-
-def test_the_model_inside_is_not_asked_again_for_an_edit(editing, model, small, monkeypatch):
-    editing.explorer.section(0, "groups")
-
-    def refuse(self, X):
-        raise RuntimeError("asked again")
-
-    monkeypatch.setattr(type(model), "transform", refuse)
-    with pytest.raises(RuntimeError, match="asked again"):
-        inspect(model).memberships(small[0])
-    editing.apply(MERGE)
-    assert editing.preview({"edit": "noise", "group": 1})["objects"] == 60
-
-
 def test_an_edit_after_its_preview_works_out_nothing_again(editing, monkeypatch):
     editing.preview(MERGE)
     monkeypatch.setattr(Service, "with_model", None)
     assert numbers(editing.apply(MERGE)) == [0, 1, 2, 4]
-
-
-def test_a_preview_of_an_earlier_state_is_not_made_the_edit(editing, small):
-    record = {"edit": "drop", "group": 1}
-    editing.preview(record)
-    editing.apply({"edit": "rename", "group": 2, "name": "two"})
-    editing.apply(record)
-    assert editing.state()["log"] == ["rename 2 to 'two'", "drop 1"]
-
-
-def test_groups_are_dropped_beside_other_objects_than_those_of_the_fit(small, model):
-    editing = Editing(Service(model, small[0][:20]))
-    assert editing.apply({"edit": "drop", "group": 1})["log"] == ["drop 1"]
-    assert sum(sizes(editing).values()) == 20
 
 
 def test_refused_edits_change_nothing(editing):
@@ -257,12 +218,6 @@ def test_pipelines_from_raw_tables_and_clusterers_without_predict_are_edited(sma
         assert after.tolist() == np.where(before == 2, 1, before).tolist()
 
 
-def test_edits_without_objects_are_made_but_not_shown_first(model):
-    bare = Editing(Service(model))
-    assert bare.preview(MERGE)["objects"] == 60  # the model keeps the memberships of its fit
-    assert numbers(bare.apply(MERGE)) == [0, 1, 2, 4]
-
-
 # -- over HTTP
 
 
@@ -365,11 +320,6 @@ def test_an_answer_is_that_of_one_model(small, model):
     assert len(after["classes"]) == 4 and {len(row) for row in after["probabilities"]} == {4}
 
 
-def test_a_group_has_no_endless_name(client):
-    answer = client.post("/api/edits/preview", json={"edit": "drop", "group": "x" * 2000})
-    assert answer.status_code == 422 and "1000" in answer.json()["error"]
-
-
 def test_edits_reach_predictions_and_wrong_ones_are_told(client, small):
     rows = {"rows": {"words": small[0]["words"][[0]].toarray().tolist()}}
     client.post("/api/edits/apply", json={"edit": "reduce", "n": 1})
@@ -384,11 +334,3 @@ def test_edits_reach_predictions_and_wrong_ones_are_told(client, small):
         {},
     ):
         assert client.post("/api/edits/apply", json=record).status_code == 422
-
-
-def test_the_command_line_names_the_file(tmp_path, small, model, monkeypatch):
-    save(model, tmp_path / "model.coview")
-    taken = {}
-    monkeypatch.setattr(commands, "_run", lambda *args, **kwargs: taken.update(kwargs))
-    commands.explore(model=tmp_path / "model.coview", save_edits=tmp_path / "edited.coview")
-    assert taken["save_edits"] == tmp_path / "edited.coview"

@@ -7,24 +7,20 @@ import pytest
 from scipy import sparse
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.linear_model import Ridge
-from sklearn.pipeline import make_pipeline
 
 from coview import (
     AutoClustering,
     ConcatenatedViews,
-    CoPLSA,
     CrossModalRetriever,
     LinkPLSA,
     MultiViewCCA,
     MultiViewNaiveBayes,
     MultiViewPLSA,
-    TableViews,
     Views,
     describe,
     inspect,
 )
 from coview.exceptions import ViewsError
-from coview.utils.messages import cut
 from coview.web.explorer import Explorer
 from coview.web.service import Service
 
@@ -59,13 +55,6 @@ def test_sections_are_those_of_describe(explorer, small, topics):
         explorer.section(7, "groups")
 
 
-def test_nothing_is_worked_out_twice(explorer, monkeypatch):
-    first = [explorer.section(0, "quality"), explorer.prevalence(0, "venue")]
-    for name in ("group_quality", "group_prevalence"):
-        monkeypatch.setattr(f"coview.report.summary.{name}", None)
-    assert [explorer.section(0, "quality"), explorer.prevalence(0, "venue")] == first
-
-
 def test_prevalence_is_that_of_inspect(explorer, small, topics):
     values = explorer.service.cells("venue")
     expected = inspect(topics).prevalence(small[0], by=values)
@@ -87,15 +76,6 @@ def test_columns_are_those_that_were_asked_for(explorer, small, topics):
         Service(topics, small[0], by=["venue"])
 
 
-@pytest.mark.parametrize("by", [(), ("tags",)])
-def test_lists_of_the_model_are_columns_of_items(by):
-    rows = {"body": ["red fox den", "blue sea wave"] * 20, "tags": [f"{'ab'[i % 2]};t{i}" for i in range(40)]}
-    front = TableViews({"words": "body"}, tokens={"tags": "tags"}, min_df=1, max_df=1.0).fit(rows)
-    model = make_pipeline(front, LinkPLSA(2, random_state=0)).fit(rows)
-    explorer = Explorer(Service(model, front.transform(rows), table=rows, by=by))
-    assert "tags" in explorer.columns and {"a", "b"} <= set(explorer.prevalence(0, "tags")["values"])
-
-
 def test_pages_that_mean_nothing_are_not_there(small):
     X, y = small
     start, end = ["overview", "groups", "objects"], ["try", "model"]
@@ -112,13 +92,6 @@ def test_pages_that_mean_nothing_are_not_there(small):
         assert Explorer(Service(model, data)).pages == pages, type(model)
 
 
-def test_topics_of_clusters_are_shown_below_them(small):
-    explorer = Explorer(Service(MultiViewPLSA(3, 4, **FAST).fit(small[0]), small[0]))
-    assert [one["kind"] for one in explorer.about()["shown"]] == ["cluster"]
-    assert explorer.section(0, "groups")["count"] == 3
-    assert explorer.section(0, "topics")["count"] == {"words": 4, "image": 4}
-
-
 def test_a_clusterer_without_predict_says_whose_clusters_it_shows(small):
     dense = small[0].map(lambda matrix: matrix.toarray())
     model = ConcatenatedViews(AgglomerativeClustering(3)).fit(dense)
@@ -129,19 +102,6 @@ def test_a_clusterer_without_predict_says_whose_clusters_it_shows(small):
     )
     others = Explorer(Service(model, dense[:-1])).section(0, "groups")
     assert all("size" not in group for group in others["items"])
-
-
-def test_columns_in_another_order_keep_their_names(small, topics):
-    X, _ = small
-    order = np.random.default_rng(0).permutation(30)
-    other = Views(
-        {"words": X["words"][:, order], "image": X["image"]},
-        ids=X.ids,
-        feature_names={"words": X.feature_names["words"][order]},
-    )
-    with pytest.warns(UserWarning, match="its columns in another order"):
-        service = Service(topics, other)
-    assert Explorer(service).section(0, "groups") == Explorer(Service(topics, X)).section(0, "groups")
 
 
 def test_members_are_those_that_the_model_puts_there_the_typical_ones_first(small):
@@ -259,14 +219,6 @@ def test_lists_tell_objects_by_a_short_column(small):
     assert bare.objects()["objects"][0]["about"].split(", ")[0].startswith("word")  # what it has most of
 
 
-def test_long_texts_tell_objects_where_there_are_no_short_ones_but_dates(small):
-    X, y = small
-    texts = [f"{i} foxes " * 90 for i in range(60)]
-    table = {"date": [f"2019-01-{i:02}" for i in range(60)], "body": texts, "longer": [text * 2 for text in texts]}
-    first = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X, table=table)).objects()["objects"][0]
-    assert first["about"] == cut(texts[0], 180)
-
-
 def test_models_of_other_vocabularies_are_refused(small):
     X, y = small
     first = MultiViewNaiveBayes().fit(X, y)
@@ -293,12 +245,6 @@ def test_objects_are_found_by_a_part_of_their_name(small):
     assert nothing == {"total": 0, "start": 0, "unknown": ["nothing", "like", "it"], "objects": [], "similar": []}
     assert browser.objects("objcet 17")["similar"][0] == "object 17"
     assert browser.objects("", 50)["objects"][0]["id"] == "object 50"
-
-
-def test_what_the_file_carries_is_enough(small):
-    browser = Explorer(Service(CoPLSA(3, **FAST).fit(small[0])))
-    assert browser.objects()["total"] == 60 and browser.object("object 3")["views"] == []
-    assert len(browser.object("object 3")["opinions"][0]["by_view"]) == 2
 
 
 def test_words_find_the_objects_that_have_all_of_them(explorer, small):

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.pipeline import make_pipeline
 
 from coview import (
     AutoClassifier,
     LinkPLSA,
     MultiViewNaiveBayes,
-    Ontology,
-    SeededKMeansClassifier,
-    TfidfViews,
     inspect,
     suggest_labels,
 )
@@ -80,16 +76,6 @@ def test_held_out_accuracy_is_told_where_the_model_knows_it(labeled):
     assert found["largest_class"] == again.class_prior_.max()
 
 
-def test_steps_before_the_classifier_stay_and_the_classifier_is_fitted_behind_them(labeled):
-    X, names, y = labeled
-    pipeline = make_pipeline(TfidfViews(), MultiViewNaiveBayes()).fit(X, y)
-    found = Explorer(Service(pipeline, X, labels=y)).labeling.refit({X.ids[20]: str(names[19])})
-    more = y.copy()
-    more[20] = names[19]
-    after = make_pipeline(TfidfViews(), MultiViewNaiveBayes()).fit(X, more).predict(X)
-    assert found["changed"] == int((pipeline.predict(X) != after).sum())
-
-
 def test_without_the_labels_of_the_fit_there_is_no_refit(labeled):
     X, _, y = labeled
     explorer = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X))
@@ -123,34 +109,12 @@ def test_a_new_class_is_learned_by_a_refit(explorer, labeled):
     assert found["right"] == 0 and "class 7" in {one["after"] for one in found["changes"]}
 
 
-def test_a_new_class_is_of_the_kind_of_the_others(labeled, small):
-    X, _, _ = labeled
-    target = small[1].astype(object)
-    target[9:] = -1
-    numbers = Explorer(Service(SeededKMeansClassifier(random_state=0).fit(X, target.astype(int)), X, labels=target))
-    assert numbers.labeling._given_rows({"object 3": "7"}, ["7"]) == {3: 7}
-    with pytest.raises(ViewsError, match=r"The classes are whole numbers, and 'seven' is none"):
-        numbers.labeling.suggestions({}, new_classes=["seven"])
-    with pytest.raises(ViewsError, match=r"'-1' marks an object without a label"):
-        numbers.labeling.suggestions({}, new_classes=["-1"])
-    tree = Ontology.from_tree({"all": ["class 0", "class 1", "class 2"]})
-    below = Explorer(Service(SeededKMeansClassifier(ontology=tree).fit(X, labeled[1]), X))
-    assert not below.labeling.suggestions({})["takes_new_classes"]
-    with pytest.raises(ViewsError, match=r"The classes are those of the ontology; add 'class 7' there"):
-        below.labeling.suggestions({}, new_classes=["class 7"])
-
-
 def test_what_is_skipped_is_not_named_and_gets_no_label(explorer):
     first = [one["id"] for one in explorer.labeling.suggestions({}, 6)["objects"]]
     found = explorer.labeling.suggestions({}, 4, skipped=first[:2])
     assert [one["id"] for one in found["objects"]] == first[2:] and found["n_labeled"] == 9
     again = explorer.labeling.refit({first[3]: "class 0"}, 60, skipped=first[:2])["next"]
     assert not {*first[:2], first[3]} & {one["id"] for one in again["objects"]} and again["n_labeled"] == 10
-
-
-def test_one_fit_at_a_time(explorer):
-    with explorer.labeling._fitting, pytest.raises(ViewsError, match="A fit is running"):
-        explorer.labeling.refit({})
 
 
 def test_labels_are_given_over_http(labeled):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -81,13 +79,6 @@ def test_columns_that_are_not_there_are_filled_as_in_a_table(row):
     for view in X.names:
         assert dense(X[view]).tolist() == dense(expected[view]).tolist()
         assert sparse.issparse(X[view]) == sparse.issparse(expected[view])
-
-
-def test_a_vectorizer_reads_text_as_in_fit():
-    made = CountVectorizer(ngram_range=(1, 2)).fit(["red fox", "the red sea"])
-    names = made.get_feature_names_out()
-    X = rows_to_views({"w": "the red fox"}, {"w": CellReader(ViewInput("w", len(names), names, made))})
-    assert dense(X["w"]).tolist() == made.transform(["the red fox"]).toarray().tolist()
 
 
 def test_all_texts_of_a_view_are_one_call_of_its_vectorizer():
@@ -168,14 +159,6 @@ def test_what_does_not_fit_is_refused_with_a_sentence(rows, sentence):
 
 def test_unknown_names_are_left_out_where_asked():
     assert dense(rows_to_views({"words": {"whale": 1, "sea": 2}}, READERS, unknown="ignore")["words"]).sum() == 2
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=5))
-def test_dense_rows_and_names_are_one(rows):
-    named = [{str(WORDS[j]): value for j, value in enumerate(row) if value} for row in rows]
-    first, second = (dense(rows_to_views({"words": given}, READERS)["words"]) for given in (rows, named))
-    assert first.tolist() == second.tolist() == rows
 
 
 def test_the_bare_value_of_a_view_of_one_column_is_read_as_in_a_table():

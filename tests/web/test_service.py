@@ -7,8 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
@@ -22,7 +20,6 @@ from coview import (
     TextViews,
     TfidfViews,
     Views,
-    inspect,
     load,
     save,
 )
@@ -86,27 +83,6 @@ def test_predictions_are_those_of_the_model(small):
     assert found["by_view"]["image"]["labels"] == model.predict(X[:5].select("image")).tolist()
 
 
-def test_clusters_and_topics_are_predicted_by_number_and_name(small):
-    X, _ = small
-    for model in (MultiViewPLSA(3, 4, random_state=0, max_iter=20), LinkPLSA(3, random_state=0, max_iter=20)):
-        names = inspect(model.fit(X)).group_names
-        answer = Service(model).predict(X[:9], by_view=True, top=2)
-        assert [row[0][:2] for row in answer["top"]] == [[names[k], k] for k in answer["labels"]]
-        assert answer["names"] == [names[k] for k in answer["labels"]]
-        assert answer["by_view"]["words"]["names"] == [names[k] for k in answer["by_view"]["words"]["labels"]]
-        assert Explorer(Service(model, X)).summary(0).names == list(names)
-
-
-@pytest.mark.parametrize("name", ["CCAClustering", "SphericalKMeans"])
-def test_places_and_cosines_are_no_probabilities(name):
-    model, X = fitted(name)
-    found = Service(model).predict(X, by_view=True, top=3)
-    assert "probabilities" not in found and "probabilities" not in found["by_view"]["words"]
-    assert [row[0][1] for row in found["top"]] == found["labels"] and all(len(row) == 3 for row in found["top"])
-    assert "top" not in Service(model).predict(X)
-    assert found["labels"] == model.predict(X).tolist()
-
-
 @pytest.mark.parametrize("name", ["CCAClustering", "SphericalKMeans", "ConsensusClustering", "MultiViewPLSA"])
 def test_the_explorer_shows_the_clusters_of_the_model(name):
     model, X = fitted(name)
@@ -115,12 +91,6 @@ def test_the_explorer_shows_the_clusters_of_the_model(name):
     for cluster in range(3):
         rows = {one["id"] for one in explorer.members(0, str(cluster), 0, 100)["members"]}
         assert rows == set(np.flatnonzero(labels == cluster).tolist())
-
-
-@pytest.mark.parametrize("name", ["ConsensusClustering", "MultiViewPLSA"])
-def test_shares_of_clusters_are_probabilities(name):
-    model, X = fitted(name)
-    np.testing.assert_allclose(Service(model).predict(X)["probabilities"], model.transform(X))
 
 
 def test_objects_are_shown_in_the_groups_that_the_model_predicts():
@@ -160,12 +130,6 @@ def test_a_pipeline_takes_raw_text():
     service = Service(model)
     asked = service.read({"title": ["a red fox", "salt sea"], "body": [None, "blue"]})
     assert service.predict(asked)["labels"] == ["land", "sea"]
-
-
-def test_a_plain_text_model_of_scikit_learn_is_served_too():
-    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(["red fox", "blue sea"] * 3, ["land", "sea"] * 3)
-    service = Service(model)
-    assert service.predict(service.read({"x": ["the fox", "a sea"]}))["labels"] == ["land", "sea"]
 
 
 def test_hits_are_those_of_the_retriever(retriever, small):
@@ -262,14 +226,6 @@ def test_a_text_in_a_named_view_finds_what_python_finds():
         (why,) = service.why(text, "title", "body", [24])
         assert {part["name"] for part in why} == set(text.split()) - {"zebra"}
     assert answer["ignored"] == [["zebra"]]
-
-
-def test_hits_carry_the_number_and_the_name_of_their_group(retriever, small):
-    names = inspect(retriever.models_[0]).group_names
-    hits = Service(retriever).search_texts(["wordaa"], "words", "image", 60)["hits"][0]
-    codes = inspect(retriever.models_[0]).read(small[0]).codes
-    assert [hit["group"] for hit in hits] == [codes[int(hit["id"].split()[1])] for hit in hits]
-    assert [hit["group_name"] for hit in hits] == [names[hit["group"]] for hit in hits]
 
 
 def test_only_views_of_the_retriever_can_be_searched(small):
