@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from coview._version import __version__
 from coview.catalog import ESTIMATORS
+from coview.utils.loading import load_member
 
 _MODULES = {
     "coview.assignment.ontology": ("Ontology",),
@@ -64,7 +65,7 @@ _PUBLIC["CudaEngine"] = "coview.engines.cuda"  # not for import * and help(): it
 
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
-        value = getattr(importlib.import_module(_PUBLIC[name]), name)
+        value = load_member(_PUBLIC[name], name)
         # so that this function is not called for the name again
         globals()[name] = value
         return value

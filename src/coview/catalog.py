@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from coview.utils.loading import load_member
+
 __all__ = ["ESTIMATORS", "TRANSFORMERS", "Entry", "estimators", "resolve"]
 
 
@@ -111,7 +113,7 @@ def resolve(name: str) -> type[Any]:
     >>> resolve("PLSA").__name__
     'PLSA'
     """
-    return getattr(importlib.import_module(_modules()[name]), name)
+    return load_member(_modules()[name], name)
 
 
 def estimators() -> dict[str, type[Any]]:

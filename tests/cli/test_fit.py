@@ -212,7 +212,7 @@ def test_other_failures_are_code_1_and_a_traceback_only_with_debug(run, monkeypa
     def broken(path):
         raise RuntimeError("of our own making")
 
-    monkeypatch.setattr("coview.io.models.load", broken)
+    monkeypatch.setattr("coview.load", broken)
     code, _, error = run("info", "m.coview")
     assert code == 1 and "RuntimeError: of our own making" in error and "Traceback" not in error
     code, _, error = run("info", "m.coview", "--debug")

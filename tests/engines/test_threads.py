@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from coview.engines.cpu import Team, balance_chunks
-from coview.engines.protocol import count_threads, few_threads, find_thread_pools
+from coview.engines.cpu import balance_chunks
+from coview.engines.protocol import Team, count_threads, few_threads, find_thread_pools
 
 
 @settings(max_examples=50, deadline=None)

@@ -24,7 +24,7 @@ import numpy as np
 
 from coview.assignment.label_program import DEFAULT_COSTS, Costs, label_objective, solve_with
 from coview.assignment.ontology import Ontology
-from coview.engines.cpu import Team
+from coview.engines.protocol import Team
 from coview.views.views import presence_patterns
 
 __all__ = ["COMBINATIONS", "DecisionRule"]

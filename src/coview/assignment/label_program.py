@@ -29,9 +29,7 @@ from scipy import optimize, sparse
 
 from coview.assignment.constraint_graph import count_tables, list_candidate_sets, plan_tree
 from coview.assignment.ontology import Ontology
-from coview.engines.cpu import Team
-from coview.engines.protocol import count_threads
-from coview.kernels import labels as kernels
+from coview.engines.protocol import Team, count_threads
 from coview.validation import check_number, check_option
 from coview.views.views import presence_patterns
 
@@ -212,6 +210,8 @@ def _list_solvers(
     shape: tuple[int, ...], costs: Costs, ontology: Ontology | None, team: Team
 ) -> list[Callable[[np.ndarray], Solution]]:
     """Return the ways to solve the objects, fastest first."""
+    from coview.kernels import labels as kernels  # numba takes a second to load: not for who only loads a model
+
     _, n_views, n_labels = shape
     if ontology is None:
         # 4^V steps of a label: states of the views times sets of views that take it
@@ -278,10 +278,12 @@ def _solve_sets(scores: np.ndarray, costs: Costs, ontology: Ontology, team: Team
     on = sets.astype(np.float64)
     apart = costs.disagreement * (on @ (1 - on.T) + (1 - on) @ on.T)
 
+    from coview.kernels.labels import choose_sets
+
     def solve(start: int, stop: int) -> None:
         worth = scores[start:stop].reshape(-1, n_labels).astype(np.float64) @ on.T - paid
         worth = worth.reshape(stop - start, n_views, len(sets))
-        kernels.choose_sets(worth, apart, chosen[start:stop], objective[start:stop])
+        choose_sets(worth, apart, chosen[start:stop], objective[start:stop])
 
     team.map(solve, _pieces(n))
     return sets[chosen], objective, np.ones(n, dtype=bool)

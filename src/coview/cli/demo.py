@@ -43,11 +43,12 @@ def demo(
 
 def run_demo(out: Path, seed: int = 0) -> dict[str, Any]:
     """Run the demonstration and return what it found; the report goes to ``out/report.html``."""
+    from coview import inspect
     from coview.datasets import load_python_packages
-    from coview.inspection import inspect
     from coview.web.demo import demo_retriever
 
     begun = time.perf_counter()
+    out.mkdir(parents=True, exist_ok=True)  # refuses what is no folder before the work
     print_line("Reading the Python packages on this machine (parsed, never imported)")
     corpus = load_python_packages()
     tell("clustering them without labels")

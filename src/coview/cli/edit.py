@@ -72,9 +72,8 @@ def edit(
     edits += [] if reduce is None else [{"edit": "reduce", "n": reduce}]
     edits += map(_read_name, rename or [])
 
+    from coview import inspect, load, save
     from coview.editing import edit as start_editing
-    from coview.inspection import inspect
-    from coview.io.models import load, save
 
     with progress(verbose=0 if as_json else None):
         tell("loading the model")
@@ -174,7 +173,7 @@ def _count_groups(model: EditedModel, X: Any) -> tuple[list[dict[str, Any]], str
     """
     import numpy as np
 
-    from coview.inspection import inspect
+    from coview import inspect
     from coview.utils.fitted_state import find_attribute
 
     shown = inspect(model)

@@ -37,10 +37,10 @@ def read_input(objects: Objects) -> Any:
     check_input(objects)
     paths = named_paths(objects.view)
     if objects.table is not None:
-        from coview.io.tables import read_table
+        from coview import read_table
 
         return with_vectors(read_table(objects.table), objects.table, paths)
-    from coview.io.views_folder import read_views
+    from coview import read_views
 
     return read_views(paths if objects.data is None else objects.data)
 

@@ -26,7 +26,9 @@ __all__ = ["fit"]
 @take_options
 def fit(
     *,
-    model: Annotated[str, typer.Argument(help="Name of the model, or auto: classes with --labels, else clusters.")],
+    model: Annotated[
+        str, typer.Argument(help="A model, topics (LinkPLSA), or auto: classes with --labels, else clusters.")
+    ],
     objects: Objects,
     raw: TableOptions,
     labels: Labels = None,
@@ -91,8 +93,7 @@ def fit(
         seconds = _fit(estimator, X, y)
         tell("writing")
 
-        from coview.inspection import inspect
-        from coview.io.models import save
+        from coview import inspect, save
 
         save(estimator, path)
         fitted = inspect(estimator)
@@ -117,7 +118,7 @@ def fit(
 def _choose_model(name: str, labels: str | None, clusters: int | None) -> str:
     """Name of the model: `auto` is a classifier where there are labels and no clusters are asked for."""
     if name.lower() != "auto":
-        return name
+        return "LinkPLSA" if name.lower() == "topics" else name
     return "AutoClustering" if labels is None or clusters is not None else "AutoClassifier"
 
 

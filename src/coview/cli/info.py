@@ -33,13 +33,14 @@ def info(
         print(json.dumps(about) if as_json else "\n".join(lines))
         return
 
-    from coview.io.models import load, outline
+    from coview import load
+    from coview.io.models import outline
 
     if verbose:
         print(json.dumps(outline(model), indent=None if as_json else 1))
         return
 
-    from coview.inspection import inspect
+    from coview import inspect
 
     fitted = inspect(load(model))
     if hierarchy:

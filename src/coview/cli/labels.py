@@ -38,7 +38,7 @@ def read_target(source: str | None, X: Any, id: str | None = None) -> Any:
     ids = ids_of(X, id)
     labels = _read_lines(path, len(X))
     if labels is None:
-        from coview.io.tables import read_table
+        from coview import read_table
 
         table = read_table(path)
         names = columns_of(table)

@@ -129,8 +129,7 @@ def load_objects(path: Path, objects: Objects) -> tuple[Inspection, Any]:
     check_there(path)
     check_input(objects)
 
-    from coview.inspection import inspect
-    from coview.io.models import load
+    from coview import inspect, load
 
     model = inspect(load(path))
     if model.front is not None and objects.table is None:

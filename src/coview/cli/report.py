@@ -49,8 +49,8 @@ def report(
     if by and objects.table is None:
         raise ValueError("--by names columns of a raw table: pass the table, too.")
 
-    from coview.inspection import inspect
-    from coview.io.models import load, outline
+    from coview import inspect, load
+    from coview.io.models import outline
     from coview.report.report import make_report, table_columns
 
     with progress(verbose=0 if as_json else None):

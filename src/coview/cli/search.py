@@ -74,7 +74,7 @@ def _load_retriever(path: Path | None, quiet: bool) -> Any:
 
     check_there(path)
 
-    from coview.io.models import load
+    from coview import load
     from coview.retrieval.retriever import CrossModalRetriever
 
     model = load(path)
@@ -88,7 +88,7 @@ def _load_retriever(path: Path | None, quiet: bool) -> Any:
 
 def _add_captions(hits: list[dict[str, Any]], retriever: Any, table: Path) -> None:
     """Add a line on the object to each hit, of the table that holds them."""
-    from coview.inspection import inspect
+    from coview import inspect
 
     model, X = inspect(retriever), read_input(Objects(table))
     if (captions := find_captions(model, X)) is not None:

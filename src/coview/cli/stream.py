@@ -102,7 +102,7 @@ def stream(
         if save_to is not None:
             from sklearn.pipeline import make_pipeline
 
-            from coview.io.models import save
+            from coview import save
 
             save(learner if front is None else make_pipeline(front, learner), save_to)
     if not as_json:
@@ -113,7 +113,7 @@ def _load_learner(path: Path | None, set: list[str] | None) -> tuple[Any, Any]:
     """Return the learner, a new one or that of a model file, after what makes views of a table, if it has that."""
     from sklearn.pipeline import Pipeline
 
-    from coview.io.models import load
+    from coview import load
     from coview.online.passive_aggressive import MultiViewPassiveAggressiveClassifier
 
     front, learner = None, MultiViewPassiveAggressiveClassifier() if path is None else load(path)

@@ -13,13 +13,11 @@ _SHOWN = 10  # groups
 
 def describe_model(fitted: Any) -> list[str]:
     """Return lines on a model that was inspected: its views, what it was chosen by, and the names of its groups."""
-    from coview.auto.classifier import AutoClassifier
-    from coview.auto.clustering import AutoClustering
     from coview.inspection import NAMED_BY_FEATURES
     from coview.inspection.choice import describe_links, describe_relations
 
     lines = [*repr(fitted).split("\n"), *(f"  {line}" for line in describe_relations(fitted.relations))]
-    if isinstance(fitted.estimator, (AutoClassifier, AutoClustering)) and fitted.estimator.links_ is not None:
+    if fitted.name in ("AutoClassifier", "AutoClustering") and fitted.estimator.links_ is not None:
         lines.append(f"  links: {describe_links(fitted.estimator.links_)}")
     if fitted.held_out:
         lines.append(f"  the largest class has {100 * fitted.held_out['largest_class']:.0f} % of the labels")

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import math
 import mmap
-import os
 import weakref
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property, partial
 from itertools import pairwise
@@ -24,7 +22,7 @@ from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 
-from coview.engines.protocol import count_threads, find_thread_pools
+from coview.engines.protocol import Team, count_threads, find_thread_pools
 from coview.engines.reference import ReferenceEngine
 from coview.exceptions import EngineError
 from coview.kernels import folding, pairs, simplex, simplex_l1
@@ -33,7 +31,7 @@ from coview.kernels import ratio as kernels
 from coview.kernels.memory import LINE
 from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, unit_rows
 
-__all__ = ["CpuEngine", "CpuMatrix", "LargePages", "Team", "balance_chunks"]
+__all__ = ["CpuEngine", "CpuMatrix", "LargePages", "balance_chunks"]
 
 # rows per block: with fewer, each block goes over all features for few non-zeros; with more, the part of the row factor
 # that the feature side gathers from leaves the cache. Not by the size of the data, which is another one on disk
@@ -63,27 +61,6 @@ def balance_chunks(indptr: np.ndarray, least: int = 65_536, most: int = 16) -> l
     targets = indptr[0] + (nnz * np.arange(1, pieces)) // pieces
     cuts = np.unique(np.concatenate([[0], np.searchsorted(indptr, targets), [n_rows]]))
     return [(a, b) for a, b in pairwise(cuts.tolist())]
-
-
-class Team:
-    """A pool of threads that is started when first needed; pickles as its size."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._pool: ThreadPoolExecutor | None = None
-        self._process = 0  # whose threads they are: a forked child has none of its parent's
-
-    def map(self, work: Callable[[int, int], Any], chunks: list[tuple[int, int]]) -> list[Any]:
-        """Call work(start, stop) for each chunk; return the results in the order of the chunks."""
-        if self.size == 1 or len(chunks) == 1:
-            return [work(start, stop) for start, stop in chunks]
-        if self._pool is None or self._process != os.getpid():
-            self._process = os.getpid()
-            self._pool = ThreadPoolExecutor(self.size, thread_name_prefix="coview")
-        return list(self._pool.map(lambda chunk: work(*chunk), chunks))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Team, (self.size,)
 
 
 class LargePages:

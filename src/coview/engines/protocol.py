@@ -7,6 +7,7 @@ a dict of arrays, or of such dicts.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,7 @@ __all__ = [
     "Holder",
     "State",
     "Steps",
+    "Team",
     "Tree",
     "count_threads",
     "few_threads",
@@ -282,6 +284,27 @@ def few_threads(n_objects: int, n_clusters: int) -> AbstractContextManager[Any]:
     1
     """
     return find_thread_pools().limit(limits=1) if n_objects * n_clusters <= SMALL else nullcontext()
+
+
+class Team:
+    """A pool of threads that is started when first needed; pickles as its size."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._pool: ThreadPoolExecutor | None = None
+        self._process = 0  # whose threads they are: a forked child has none of its parent's
+
+    def map(self, work: Callable[[int, int], Any], chunks: list[tuple[int, int]]) -> list[Any]:
+        """Call work(start, stop) for each chunk; return the results in the order of the chunks."""
+        if self.size == 1 or len(chunks) == 1:
+            return [work(start, stop) for start, stop in chunks]
+        if self._pool is None or self._process != os.getpid():
+            self._process = os.getpid()
+            self._pool = ThreadPoolExecutor(self.size, thread_name_prefix="coview")
+        return list(self._pool.map(lambda chunk: work(*chunk), chunks))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Team, (self.size,)
 
 
 def count_threads(n_jobs: int | None) -> int:
