@@ -18,8 +18,8 @@ from coview.datasets import load_python_packages
 
 corpus = load_python_packages()
 model = edit(LinkPLSA(12, max_iter=60, random_state=0).fit(corpus.views))
-for name in inspect(model).keyed_names:
-    print(name)
+for key, name in zip(inspect(model).groups, inspect(model).group_names):
+    print(f"{key}: {name}")
 
 # %%
 # The tree of the topics says which are most alike. Look at what a merge of the first two would move, then merge them.
@@ -58,7 +58,7 @@ print(len(other.edits_), "edits made again,", len(other.lost_edits_), "lost")
 # How many objects each topic has before and after the edits.
 fig, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharex=True)
 for axis, shown, title in zip(axes, (edit(model.estimator_), model), ("as fitted", "edited")):
-    names = [name[:38] for name in inspect(shown).keyed_names]
+    names = [f"{key}: {name}"[:38] for key, name in zip(inspect(shown).groups, inspect(shown).group_names)]
     counts = [(shown.labels_ == number).sum() for number in shown.numbers_]
     axis.barh(names[::-1], counts[::-1], color="#3b6fb6")
     axis.set_title(title, fontsize=11)

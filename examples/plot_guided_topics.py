@@ -29,7 +29,7 @@ for topic in inspect(model).explain(n_features=6)[:3]:
 # %%
 # The other topics are named by what their functions contain more often than others (weighted log-odds). Names by hand
 # come last, and all of them stay with the model: in its file, in reports and in tables.
-given = inspect(model).given_names
+given = inspect(model).structure.given_names
 name_groups(model, X)
 set_group_names(model, given)
 for number, name in enumerate(inspect(model).group_names):

@@ -218,7 +218,9 @@ def test_models_take_vectors_where_the_guide_says_so(name):
     if name in takes:
         model.fit(X, classes)
         by_likelihood = name in rows_of_guide("take them, with a likelihood")
-        assert inspect(model).likelihoods == ({"words": "multinomial", "vector": "gaussian"} if by_likelihood else {})
+        assert inspect(model).structure.likelihoods == (
+            {"words": "multinomial", "vector": "gaussian"} if by_likelihood else {}
+        )
         return
     with pytest.raises(ValueError, match=r"[Nn]egative values"):
         model.fit(X, classes)

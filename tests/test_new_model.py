@@ -84,7 +84,7 @@ from sklearn.base import TransformerMixin
 from sklearn.decomposition import NMF
 
 from coview.base import MultiViewEstimator
-from coview.inspection import Features, Inspection, Training, shares_of
+from coview.inspection import Features, Inspection, Structure, Training, shares_of
 
 
 class FactorTopics(TransformerMixin, MultiViewEstimator):
@@ -118,7 +118,7 @@ class FactorTopics(TransformerMixin, MultiViewEstimator):
             labels,
             self._view_inputs(),
             Training(self.memberships_, codes=self.memberships_.argmax(axis=1)),
-            probabilities=True,
+            structure=Structure(probabilities=True),
             _features=lambda view: Features(self.topic_feature_[view], True, "p(feature)"),
             _memberships=self.transform,
         )

@@ -31,6 +31,7 @@ from coview import (
     inspect,
 )
 from coview.inspection import Inspection
+from coview.inspection.reading import can_transform, embed_objects, transform_objects
 from coview.metrics import mean_average_precision
 from coview.plsa.co_plsa import CoSteps
 from coview.plsa.steps import ROW_FLOOR
@@ -213,6 +214,9 @@ METHODS = {
 # -- pieces
 
 
+ANSWERS = {"memberships": Inspection.memberships, "embed": embed_objects, "transform": transform_objects}
+
+
 class Remembered(BaseEstimator):
     """A fitted model that keeps its answers for each view of the same objects."""
 
@@ -228,7 +232,7 @@ class Remembered(BaseEstimator):
         return True
 
     def __getattr__(self, name: str) -> Any:
-        if name != "transform" or not self.inspection.transforms:
+        if name != "transform" or not can_transform(self.inspection):
             raise AttributeError(name)
         return lambda X: self._once("transform", X)
 
@@ -239,8 +243,7 @@ class Remembered(BaseEstimator):
         own = self.inspection
         return replace(
             own,
-            front=None,
-            steps=(),
+            preparation=replace(own.preparation, front=None, steps=()),
             _memberships=own._memberships and (lambda X: self._once("memberships", X)),
             _embed=own._embed and (lambda X: self._once("embed", X)),
         )
@@ -248,7 +251,7 @@ class Remembered(BaseEstimator):
     def _once(self, question: str, X: Any) -> np.ndarray:
         key = (question, X.names, X.ids.tobytes())
         if key not in self.answers:
-            self.answers[key] = getattr(self.inspection, question)(X)
+            self.answers[key] = ANSWERS[question](self.inspection, X)
         return self.answers[key]
 
 

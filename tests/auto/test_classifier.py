@@ -268,7 +268,7 @@ def test_parts_that_name_other_candidates_are_refused(fitted, part, tmp_path):
 
 def test_inspect_and_report_say_what_was_chosen(counts, fitted):
     answer = inspect(fitted)
-    assert answer.kind == "class" and answer.candidates is fitted.candidates_
+    assert answer.kind == "class" and answer.selection.candidates is fitted.candidates_
     assert_allclose(answer.features("view1").sum(axis=1), 1)
     text = fitted.report(counts.views).html
     assert all(name in text for name in fitted.candidates_["name"])
@@ -434,7 +434,7 @@ def test_answers_for_new_objects_are_about_as_sure_as_they_are_right(uneven, nam
 def test_held_out_labels_that_are_found_from_a_view_alone_are_told(fitted):
     table = dict(zip(fitted.candidates_["name"], fitted.candidates_["accuracy"]))
     assert fitted.accuracy_by_view_ == {view: table[f"latent: {view}"] for view in fitted.view_names_}
-    assert inspect(fitted).accuracy_by_view == fitted.accuracy_by_view_
+    assert inspect(fitted).selection.accuracy_by_view == fitted.accuracy_by_view_
 
 
 def test_objects_are_scored_alone_as_among_all_others(counts):

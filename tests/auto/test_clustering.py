@@ -120,7 +120,7 @@ def test_clusters_that_run_into_each_other_are_less_sure():
     assert model.cluster_votes_[apart] > 0.99 > np.delete(model.cluster_votes_, apart).max()
     means = [model.memberships_[model.labels_ == z, z].mean() for z in range(3)]
     assert_allclose(model.cluster_votes_, means)
-    told = inspect(model).votes
+    told = inspect(model).selection.votes
     assert told["by_views"] == len(SCALES) * N_CLUSTERINGS and told["by_tokens"] == 0
     assert told["share"] == pytest.approx(model.memberships_.max(axis=1).mean())
     assert f"by {100 * told['share']:.0f} % of the votes in the mean" in repr(inspect(model))
@@ -133,7 +133,7 @@ def test_the_number_of_clusters_is_chosen_where_it_is_not_given():
     assert model.n_clusters_ == 4 == table["n_clusters"][int(np.argmax(table["information"]))]
     assert normalized_mutual_info(made.target, model.labels_) > 0.9
     answer = inspect(model)
-    assert "4 was chosen" in describe_choice({}, answer.numbers, votes=answer.votes)
+    assert "4 was chosen" in describe_choice({}, answer.selection.numbers, votes=answer.selection.votes)
 
 
 def test_a_number_of_clusters_that_nothing_bears_out_is_told():

@@ -178,7 +178,7 @@ def test_inspection_shows_the_candidates_of_the_lowest_level_alone(model):
     assert "level 1" not in line
     weights = [float(part.split()[-1]) for part in line.split(": ")[1].split(";")[0].split(", ")]
     assert sum(weights) == pytest.approx(1, abs=0.02)
-    assert any(name.startswith("level 1: ") for name in inspect(model).candidates["name"])
+    assert any(name.startswith("level 1: ") for name in inspect(model).selection.candidates["name"])
 
 
 def test_a_file_whose_levels_do_not_fit_is_refused(model, tmp_path):

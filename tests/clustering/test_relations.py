@@ -93,7 +93,9 @@ def test_a_fit_warns_of_rows_in_another_order_and_of_nothing_else(tmp_path):
         warnings.simplefilter("error")
         model = AutoClustering(4, random_state=0).fit(Views(arrays))
     answer = inspect(model)
-    assert "rows" not in describe_choice(answer.candidates, {}, answer.relations, votes=answer.votes)
+    assert "rows" not in describe_choice(
+        answer.selection.candidates, {}, answer.selection.relations, votes=answer.selection.votes
+    )
     arrays["tags"] = arrays["tags"][rng.permutation(120)]
     with pytest.warns(UserWarning, match="View 'tags' has structure, but shares nothing with the other") as told:
         model = AutoClustering(4, random_state=0).fit(Views(arrays))

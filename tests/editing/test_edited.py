@@ -35,6 +35,8 @@ from coview import (
 from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.exceptions import ModelFileError, ParameterError
+from coview.inspection.features import described_features, keyed_names
+from coview.inspection.reading import output_names, read_groups, transform_objects
 from coview.plsa.dense import GAUSSIAN
 from coview.web.service import Service
 
@@ -101,7 +103,7 @@ def test_noise_takes_the_objects_of_its_group_and_no_others(model):
     assert_array_equal(model.labels_, np.where(before == 2, -1, before))
     assert_array_equal(model.memberships_, np.delete(M, 2, axis=1))
     assert inspect(model).groups == ["0", "1", "3", "4"]
-    assert_array_equal(inspect(model).read(X).codes == -1, model.predict(X) == -1)
+    assert_array_equal(read_groups(inspect(model), X).codes == -1, model.predict(X) == -1)
     assert (model.predict(X) == -1).any()
 
 
@@ -125,7 +127,7 @@ def test_a_split_shares_out_the_memberships_of_the_group(model):
 def test_a_name_stands_wherever_groups_are_named(model):
     model.rename(2, "steam engines")
     assert inspect(model).group_names[2] == "steam engines"
-    assert "2: steam engines" in inspect(model).keyed_names
+    assert "2: steam engines" in keyed_names(inspect(model))
     assert model.number_of("Steam engines") == model.number_of("2") == model.number_of(2) == 2
     assert "steam engines" in make_report(model, X).html
     assert_same(answers(model), answers(edit(TOPICS)))
@@ -137,21 +139,21 @@ def test_names_that_are_found_or_set_go_into_the_log_one_by_one():
     named = LinkPLSA(4, random_state=0, max_iter=10).fit(X)
     set_group_names(named, {0: "zero", 1: "one"})
     model = edit(named)
-    assert inspect(model).given_names == {"0": "zero", "1": "one"}
-    assert inspect(model.merge([1, 3])).given_names == {"0": "zero"}  # 1 is another group now
+    assert inspect(model).structure.given_names == {"0": "zero", "1": "one"}
+    assert inspect(model.merge([1, 3])).structure.given_names == {"0": "zero"}  # 1 is another group now
     found = name_groups(model, X)
-    assert inspect(model).given_names == found and model.edits_[-1]["found"]
+    assert inspect(model).structure.given_names == found and model.edits_[-1]["found"]
     set_group_names(model, {2: "two"})
-    assert inspect(model).given_names == {**found, "2": "two"} and model.log()[-1] == "rename 2 to 'two'"
+    assert inspect(model).structure.given_names == {**found, "2": "two"} and model.log()[-1] == "rename 2 to 'two'"
     set_group_names(model, {0: None, 2: None})
-    assert inspect(model).given_names == {"1": found["1"]}
+    assert inspect(model).structure.given_names == {"1": found["1"]}
     assert model.log()[-2:] == ["take back the name of 0", "take back the name of 2"]
-    assert inspect(model.rename(2, "x").rename(2, None)).given_names == {"1": found["1"]}
-    assert inspect(model.undo(len(model.edits_))).given_names == {"0": "zero", "1": "one"}
-    assert inspect(named).given_names == {"0": "zero", "1": "one"}
+    assert inspect(model.rename(2, "x").rename(2, None)).structure.given_names == {"1": found["1"]}
+    assert inspect(model.undo(len(model.edits_))).structure.given_names == {"0": "zero", "1": "one"}
+    assert inspect(named).structure.given_names == {"0": "zero", "1": "one"}
     model.mark_noise(1)
     set_group_names(model, {2: "two", 0: "nil"})
-    assert inspect(model).given_names == {"0": "nil", "2": "two"} and len(model.edits_) == 3
+    assert inspect(model).structure.given_names == {"0": "nil", "2": "two"} and len(model.edits_) == 3
 
 
 def test_a_name_of_another_group_is_refused(model):
@@ -159,9 +161,9 @@ def test_a_name_of_another_group_is_refused(model):
     for edits in (lambda: model.rename(1, found["3"]), lambda: model.merge([0, 1], name=found["3"])):
         with pytest.raises(ParameterError, match="Group 3 is called"):
             edits()
-    assert inspect(model).given_names == found
+    assert inspect(model).structure.given_names == found
     set_group_names(model, {0: found["1"], 1: found["0"]})
-    assert inspect(model).given_names == {**found, "0": found["1"], "1": found["0"]}
+    assert inspect(model).structure.given_names == {**found, "0": found["1"], "1": found["0"]}
 
 
 @pytest.mark.parametrize("piped", [False, True])
@@ -183,11 +185,11 @@ def test_names_by_hand_of_an_edited_model_are_kept():
         asked = []
         names = name_groups(model, X, lambda card: asked.append(card.key) or "new")  # noqa: B023
         assert names == {"0": "zero", "1": "one", "2": "two", "3": "new"} and asked == ["3"]
-        assert inspect(model).given_names == names
+        assert inspect(model).structure.given_names == names
     names = name_groups(model, X, lambda card: f"n{card.key}", overwrite=True)
-    assert inspect(model).given_names == names == {str(k): f"n{k}" for k in range(4)}
+    assert inspect(model).structure.given_names == names == {str(k): f"n{k}" for k in range(4)}
     name_groups(model, X, lambda card: f"m{card.key}")
-    assert inspect(model).given_names == {str(k): f"m{k}" for k in range(4)}
+    assert inspect(model).structure.given_names == {str(k): f"m{k}" for k in range(4)}
 
 
 def test_a_reduction_cuts_the_tree_of_the_groups(model):
@@ -362,7 +364,7 @@ def test_groups_of_another_fit_are_matched_by_their_objects():
     for seed in (1, 2, 3):
         again = edit(model).set_params(estimator__random_state=seed).fit(easy.views)
         assert (again.predict(easy.views) == before).mean() > 0.95
-        assert inspect(again).given_names == {"0": "both"}
+        assert inspect(again).structure.given_names == {"0": "both"}
 
 
 def test_edits_of_groups_that_are_gone_are_told_of(model):
@@ -437,7 +439,7 @@ def test_every_model_of_the_catalog_with_groups_takes_edits_and_makes_them_again
         return
     model = edit(fitted)
     assert_array_equal(model.labels_, own.training.codes)
-    whole, codes = own.memberships(some), own.read(some).codes
+    whole, codes = own.memberships(some), read_groups(own, some).codes
     model.merge([0, 1])
     assert_allclose(model.transform(some)[:, 0], whole[:, 0] + whole[:, 1], rtol=1e-6)
     kept = np.isin(codes, [0, 1])
@@ -479,7 +481,7 @@ def test_columns_are_called_as_those_of_the_model_inside_by_number(model):
     dense, _ = clusters()
     piped = make_pipeline(StandardScaler(), KMeans(4, n_init=3, random_state=0)).fit(dense)
     assert edit(piped).drop(1).get_feature_names_out().tolist() == ["kmeans0", "kmeans2", "kmeans3"]
-    assert inspect(edit(piped).drop(1)).output_names(3) == ["kmeans0", "kmeans2", "kmeans3"]
+    assert output_names(inspect(edit(piped).drop(1)), 3) == ["kmeans0", "kmeans2", "kmeans3"]
 
 
 def test_a_split_of_seeded_topics_has_no_seeds():
@@ -500,9 +502,9 @@ def test_a_pipeline_of_raw_texts_is_edited_whole(tmp_path):
     model.merge(names[:2], name="both")
     assert_allclose(model.transform(table)[:, 0], pipeline.transform(table)[:, :2].sum(axis=1))
     shown = inspect(model)
-    assert isinstance(shown.front, TextViews) and shown.group_names[0] == "both"
+    assert isinstance(shown.preparation.front, TextViews) and shown.group_names[0] == "both"
     assert_array_equal(shown.predict(table), model.predict(table))
-    assert_array_equal(shown.transform(table), model.transform(table))
+    assert_array_equal(transform_objects(shown, table), model.transform(table))
     save(model, tmp_path / "model.coview")
     assert_array_equal(load(tmp_path / "model.coview").predict(table), model.predict(table))
     expected = model.predict(table)
@@ -527,11 +529,11 @@ def test_a_report_tells_the_edits(model):
 
 
 def test_headlines_name_the_model_that_was_fitted(model):
-    assert inspect(model).title == "LinkPLSA" and repr(inspect(model)).startswith("LinkPLSA: ")
+    assert inspect(model).name == "LinkPLSA" and repr(inspect(model)).startswith("LinkPLSA: ")
     chain = edit(make_pipeline(StandardScaler(), KMeans(3, n_init=1, random_state=0)).fit(np.eye(9)))
     for edited, name in ((model, "LinkPLSA"), (chain, "KMeans")):
         edited.merge([0, 1])
-        assert inspect(edited).title == f"Edited {name}" and inspect(edited).name == "EditedModel"
+        assert inspect(edited).name == f"Edited {name}"
     page = make_report(model, X, held_out=False)
     assert page.summary["title"] == "Edited LinkPLSA report" and "<h1>Edited LinkPLSA report</h1>" in page.html
     assert Service(model).title == "Edited LinkPLSA"
@@ -544,7 +546,7 @@ def test_means_and_deviations_of_measurements_stay_those_of_all_objects():
     views = Views(words=counts, age=age, feature_names={"age": ["age"]})
     fitted = LinkPLSA(3, likelihood={"age": GAUSSIAN}, random_state=0).fit(views)
     model = edit(fitted).merge([0, 1]).split(0, views)
-    described = inspect(model).described_features("age")
+    described = described_features(inspect(model), "age")
     mean, spread = age.mean(), age.std()
     assert_allclose(described.deviations, (described.weights - mean) / spread, atol=1e-6)
     assert_allclose(np.sort(described.weights.ravel()), np.sort(inspect(fitted).features("age").ravel()), rtol=0.1)

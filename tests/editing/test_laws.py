@@ -21,6 +21,7 @@ from coview import (
 from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError
+from coview.inspection.features import described_features
 
 DATA = make_topic_views(n_objects=48, n_clusters=4, n_features=80, random_state=3)
 X = DATA.views
@@ -164,7 +165,7 @@ def test_merged_topics_of_plsa_weigh_views_by_their_share_in_each_topic(backgrou
         assert_array_equal(shown.features(view)[1], plsa.topic_feature_[view][1])
         if background:
             over = (1 - background) * whole + size[[0, 2]].sum() * plsa.background_[view]
-            assert_allclose(shown.described_features(view).expected[0], over / over.sum(), rtol=1e-6)
+            assert_allclose(described_features(shown, view).expected[0], over / over.sum(), rtol=1e-6)
 
 
 def uneven():
@@ -183,7 +184,7 @@ def test_features_of_clusters_with_shared_topics_weigh_topics_by_their_share_in_
         expected = np.array([sum(row[y] * shares[y] * topics[y] for y in range(5)) for row in clusters])
         expected /= expected.sum(axis=1, keepdims=True)
         assert_allclose(inspect(dual).features(view), expected, rtol=1e-6, atol=1e-12)
-        below = inspect(dual).topics
+        below = inspect(dual).structure.topics
         assert_allclose(below.shares[view] @ below.features[view], expected, rtol=1e-6, atol=1e-12)
         size, share = dual.memberships_.sum(axis=0), clusters @ shares
         merged = sum(size[k] * share[k] * expected[k] for k in (0, 1))

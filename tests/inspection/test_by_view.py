@@ -12,6 +12,7 @@ from coview import BestView, CoPLSA, MultiViewNaiveBayes, MultiViewPLSA, Spheric
 from coview.exceptions import ViewsError
 from coview.inspection.by_view import agreement_matrix, read_by_view
 from coview.inspection.objects import disputed_objects, typical_objects
+from coview.inspection.reading import read_groups
 from coview.report.scores import score_views
 
 
@@ -111,7 +112,7 @@ def test_an_object_without_any_feature_is_typical_of_nothing(bare):
     X, _, _ = bare
     nothing = np.arange(90) < 85  # few are left
     cleared = Views({name: sparse.csr_array(np.where(nothing[:, None], 0, part.toarray())) for name, part in X.items()})
-    reading = inspect(SphericalKMeans(3, random_state=0).fit(X)).read(cleared)
+    reading = read_groups(inspect(SphericalKMeans(3, random_state=0).fit(X)), cleared)
     assert {row for rows in typical_objects(reading, 3, 9, cleared) for row in rows} == set(range(85, 90))
 
 

@@ -19,6 +19,8 @@ from coview import LinkPLSA, SphericalKMeans, TextViews, TfidfViews, inspect
 from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.inspection import KINDS
+from coview.inspection.memberships import label_codes
+from coview.inspection.reading import read_groups, transform_objects
 
 DATA = make_topic_views(n_objects=60, n_features=40, n_clusters=3, random_state=0)
 FEW = np.where(np.arange(60) % 3 == 0, DATA.target, -1)
@@ -68,9 +70,9 @@ def test_memberships_by_view(found):
 
 
 def test_a_reading_agrees_with_predict(found):
-    if found.kind in ("class", "cluster") and found.retriever is None:
+    if found.kind in ("class", "cluster") and found.structure.retriever is None:
         labels = found.estimator.predict(DATA.views)
-        np.testing.assert_array_equal(found.read(DATA.views).codes, found.codes(labels))
+        np.testing.assert_array_equal(read_groups(found, DATA.views).codes, label_codes(labels, found.labels))
 
 
 def test_training_is_of_the_right_shape(found):
@@ -89,7 +91,7 @@ def test_a_pipeline_from_text_says_how_text_becomes_a_row():
 
     found = inspect(make_pipeline(TextViews(), TfidfViews(), PLSA(2, random_state=0)).fit(texts))
     assert found.kind == "topic"
-    assert isinstance(found.inputs["words"].vectorizer, CountVectorizer)
+    assert isinstance(found.preparation.inputs["words"].vectorizer, CountVectorizer)
     assert found.feature_names("words") == ["blue", "fox", "red", "sea"]
     assert found.memberships({"words": ["red"]}).shape == (1, 2)
     assert found.known({"words": ["a red sea", "zebra"]}).tolist() == [True, False]
@@ -150,7 +152,7 @@ def test_an_own_estimator_behind_transformers_of_coview_takes_views():
     found = inspect(make_pipeline(TfidfViews(), SumOfViews()).fit(DATA.views))
     assert list(found.views) == list(DATA.views.names)
     weighted = TfidfViews().fit(DATA.views).transform(DATA.views)
-    np.testing.assert_allclose(found.transform(DATA.views), SumOfViews().fit(weighted).transform(weighted))
+    np.testing.assert_allclose(transform_objects(found, DATA.views), SumOfViews().fit(weighted).transform(weighted))
 
 
 @pytest.mark.parametrize("name", ["BestView", "ConcatenatedViews"])
@@ -170,7 +172,7 @@ def test_groups_of_a_wrapper_are_its_classes_where_it_learns_codes(name):
     model = resolve(name)(LabelSpreading(kernel="knn")).fit(DATA.views, y)
     found = inspect(model)
     assert found.groups == found.labels == ["ant", "bee", "cat"]
-    assert np.array(found.labels)[found.read(DATA.views).codes].tolist() == model.predict(DATA.views).tolist()
+    assert np.array(found.labels)[read_groups(found, DATA.views).codes].tolist() == model.predict(DATA.views).tolist()
 
 
 @pytest.mark.parametrize("name", ["BestView", "ConcatenatedViews"])
@@ -206,6 +208,10 @@ def test_the_objects_of_a_fit_are_counted_by_group():
     for model in (LinkPLSA(3, random_state=0).fit(X), SphericalKMeans(3, random_state=0).fit(X)):
         found = inspect(model)
         counts = np.bincount(model.transform(X).argmax(axis=1), minlength=3)
-        assert found.n_objects == 60
+        assert found.training.n_objects == 60
         assert found.group_sizes == counts.tolist()
         assert f"fitted on 60 objects ({counts.argmax()}: {counts.max()}" in repr(found)
+
+
+def test_the_face_is_small(found):
+    assert sum(not name.startswith("_") for name in dir(found)) <= 25

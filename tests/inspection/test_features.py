@@ -26,7 +26,8 @@ from coview import (
     save,
 )
 from coview.inspection import Features
-from coview.inspection.features import features_by_view, mean_features, rank_features, top_features
+from coview.inspection.features import described_features, features_by_view, mean_features, rank_features, top_features
+from coview.inspection.reading import read_groups, read_training
 
 WEIGHTS = arrays(np.float64, (3, 7), elements=st.floats(0.001, 1.0))
 
@@ -84,7 +85,7 @@ def test_where_a_model_says_nothing_its_objects_do(make, data):
     X, _ = data
     silent = replace(inspect(make("SpectralClusteringViews")), _features=lambda view: None)
     assert features_by_view(silent) == {}
-    described = features_by_view(silent, X, silent.read(X).codes)
+    described = features_by_view(silent, X, read_groups(silent, X).codes)
     assert {view: part.weights.shape for view, part in described.items()} == {"words": (3, 24), "links": (3, 15)}
 
 
@@ -123,9 +124,9 @@ def test_measurements_are_told_by_deviations_so_that_the_widest_column_does_not_
     save(model, tmp_path / "model.coview")
     for each in (model, load(tmp_path / "model.coview")):
         found = inspect(each)
-        codes = found.training_reading().codes
+        codes = read_training(found).codes
         expected = [((table[codes == code] - table.mean()) / table.std(ddof=0)).mean().to_numpy() for code in range(3)]
-        assert_allclose(found.described_features("person").deviations, expected, rtol=1e-6, atol=1e-9)
+        assert_allclose(described_features(found, "person").deviations, expected, rtol=1e-6, atol=1e-9)
         if found.kind == "cluster":
             young = found.group_names[int(codes[0])]
             assert "low age" in young and "low size" in young and "salary" not in " ".join(found.group_names)

@@ -134,7 +134,7 @@ def test_columns_that_the_model_was_not_fitted_with_are_not_known(make):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert inspection.known(new).tolist() == [True, False]
-        assert inspection.prepare_known(new)[1].tolist() == [True, False]
+        assert inspection.preparation.prepare_known(new)[1].tolist() == [True, False]
 
 
 @pytest.mark.parametrize("make", [sparse.csr_array, np.array, lambda rows: np.array(rows, dtype=float)])

@@ -24,8 +24,10 @@ from coview import (
     inspect,
 )
 from coview.datasets import make_topic_views
+from coview.inspection import Selection
 from coview.inspection.features import group_names
 from coview.inspection.names import characteristic_names
+from coview.inspection.reading import read_groups
 
 SUBJECTS = (("photo camera image images", "libjpeg"), ("mail imap inbox sender", "libetpan"), ("chess game", "libsdl"))
 WORDS = sorted({"the", *(word for words, _ in SUBJECTS for word in words.split())})
@@ -50,7 +52,7 @@ def packages():
 def test_clusters_are_named_by_what_is_theirs_in_all_views(packages, make):
     X, y = packages
     model = inspect(make().fit(X))
-    codes = model.read(X).codes
+    codes = read_groups(model, X).codes
     for k, (words, depends) in enumerate(SUBJECTS):
         name = model.group_names[np.bincount(codes[y == k]).argmax()].split(", ")
         assert depends in name and set(name) <= {depends, *words.split()}
@@ -58,14 +60,10 @@ def test_clusters_are_named_by_what_is_theirs_in_all_views(packages, make):
     assert model.groups == ["0", "1", "2"]  # the key
 
 
-def test_topics_are_named_and_so_are_those_below_clusters(packages):
+def test_topics_are_named(packages):
     X, _ = packages
     names = inspect(PLSA(3, random_state=0).fit(X.select("words"))).group_names
     assert len(set(names)) == 3 and all("the" not in name.split(", ") for name in names)
-    below = inspect(MultiViewPLSA(3, 4, random_state=0).fit(X)).topic_names("words")
-    assert len(below) == 4 and all(
-        set(name.split(", ")) <= {*WORDS, *(f"topic {k}" for k in range(4))} for name in below
-    )
 
 
 def test_explanations_of_hits_say_the_names(packages):
@@ -187,8 +185,8 @@ def test_a_view_of_noise_names_no_group():
     fitted = inspect(
         SphericalKMeans(2, random_state=0).fit(Views(words=made.views["words"], hum=hum, feature_names=names))
     )
-    noise = {"view": ["words", "hum"], "verdict": ["shares", "noise"]}
+    noise = Selection(relations={"view": ["words", "hum"], "verdict": ["shares", "noise"]})
     assert "hum" in " ".join(fitted.group_names)
-    assert "hum" not in " ".join(replace(fitted, relations=noise).group_names)
+    assert "hum" not in " ".join(replace(fitted, selection=noise).group_names)
     alone = inspect(SphericalKMeans(2, random_state=0).fit(Views(hum=hum, feature_names={"hum": names["hum"]})))
-    assert "hum" in " ".join(replace(alone, relations=noise).group_names)  # there is no other
+    assert "hum" in " ".join(replace(alone, selection=noise).group_names)  # there is no other

@@ -117,7 +117,7 @@ def test_the_model_has_its_names_while_a_function_is_asked(model):
 def test_names_of_seeds_are_kept():
     model = make_pipeline(TableViews({"words": "body"}), LinkPLSA(2, seeds={"Ice": ["hockey"]}, random_state=0))
     model.fit(TABLE)
-    key = next(iter(inspect(model).given_names))
+    key = next(iter(inspect(model).structure.given_names))
     assert name_groups(model, TABLE)[key] == "Ice"
     assert name_groups(model, TABLE, overwrite=True)[key] != "Ice"
 
@@ -151,7 +151,7 @@ def test_names_are_saved_shown_in_reports_and_forgotten_by_a_new_fit(model, tmp_
     assert make_report(again, TABLE).summary["group_names"]["0"] == "Rockets"
     assert inspect(again).explain()[0].name == "Rockets"
     model.fit(TABLE)
-    assert inspect(model).given_names == {}
+    assert inspect(model).structure.given_names == {}
 
 
 def test_a_fit_that_fails_keeps_the_names():
@@ -211,7 +211,7 @@ def test_a_name_by_hand_can_be_taken_back_and_no_other_group_has_it(model):
 def test_names_that_cannot_be_are_refused(model, names, message):
     with pytest.raises(ValueError, match=message):
         set_group_names(model, names)
-    assert inspect(model).given_names == {}
+    assert inspect(model).structure.given_names == {}
 
 
 def test_classes_and_estimators_of_others_are_refused():

@@ -14,6 +14,7 @@ from coview.inspection import Reading, inspect
 from coview.inspection.by_view import ViewReadings
 from coview.inspection.known import objects_by_view
 from coview.inspection.objects import disputed_objects, place, typical_objects
+from coview.inspection.reading import read_groups
 from coview.utils.sampling import sample_positions
 
 
@@ -37,7 +38,7 @@ def test_the_surest_dispute_comes_first():
 def test_typical_objects_of_k_means_are_near_their_center_and_far_from_others(data):
     X, _ = data
     model = ConcatenatedViews(KMeans(3, n_init=1, random_state=0)).fit(X)
-    reading, distances = inspect(model).read(X), model.transform(X)
+    reading, distances = read_groups(inspect(model), X), model.transform(X)
     assert_array_equal(reading.codes, model.predict(X))
     assert_array_equal(np.argsort(-reading.memberships, axis=1), np.argsort(distances, axis=1))
     for group, (row,) in enumerate(typical_objects(reading, 3, n=1)):

@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 from coview import PLSA, LinkPLSA, MultiViewNaiveBayes, MultiViewPLSA, Views, edit, inspect
 from coview.datasets import make_topic_views
 from coview.inspection import outliers as module
+from coview.inspection.reading import read_groups
 
 
 def corpus(n, seed, width=60, length=40, shift=0):
@@ -155,8 +156,8 @@ def test_fits_of_objects_shorter_than_the_reference_are_standardized_too(n):
 def test_objects_of_noise_are_left_out_and_do_not_hide_others(mixed):
     model, X, other, reference = mixed
     before = model.outliers(X)
-    noise = edit(model.model).mark_noise(1)
-    codes = inspect(noise).read(X).codes
+    noise = edit(model.preparation.model).mark_noise(1)
+    codes = read_groups(inspect(noise), X).codes
     for given in (None, reference):
         table = inspect(noise).outliers(X, reference=given)
         assert np.isnan(table.scores[codes < 0]).all() and np.isfinite(table.scores[codes >= 0]).all()

@@ -96,5 +96,5 @@ def test_steps_that_keep_the_views_leave_them_unused(movies):
     X = movies[0].select("title", "genres")
     model = make_pipeline(TfidfViews(), SphericalKMeans(3, random_state=0))
     bayes = make_pipeline(TfidfViews(), MultiViewNaiveBayes(view_weights={"genres": 0.0})).fit(X, movies[1])
-    assert inspect(model.fit(X)).unused_inputs == ()
+    assert inspect(model.fit(X)).preparation.unused_inputs == ()
     assert list(Service(bayes, X).predict(X[:2], by_view=True)["by_view"]) == ["title"]

@@ -29,7 +29,14 @@ from coview import (
 )
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
-from coview.inspection.features import deviating_features, features_by_view, holds_vectors, top_features
+from coview.inspection.features import (
+    described_features,
+    deviating_features,
+    features_by_view,
+    holds_vectors,
+    top_features,
+)
+from coview.inspection.reading import read_groups
 from coview.inspection.vectors import nearest_rows
 
 N, K = 90, 3
@@ -85,7 +92,7 @@ def test_nearest_rows_may_be_sparse():
 
 def test_nearest_objects_have_the_view_and_the_group_and_lie_next_to_its_mean():
     inspection = inspect(MODEL)
-    codes = inspection.read(X).codes
+    codes = read_groups(inspection, X).codes
     for group, found in enumerate(inspection.explain(X, n_objects=4)):
         rows = [int(key[1:]) for key in found.nearest["vector"]]
         own = np.flatnonzero(HAVE & (codes == group))
@@ -100,7 +107,7 @@ def test_nearest_objects_have_the_view_and_the_group_and_lie_next_to_its_mean():
 )
 def test_models_without_mean_vectors_take_those_of_the_objects(model):
     inspection = inspect(model.fit(X))
-    codes = inspection.read(X).codes
+    codes = read_groups(inspection, X).codes
     for group, found in enumerate(inspection.explain(X, n_objects=2)):
         rows = [int(key[1:]) for key in found.nearest["vector"]]
         own = np.flatnonzero(HAVE & (codes == group))
@@ -145,7 +152,7 @@ def test_a_spread_is_told_from_rounding():
 
 
 def test_a_gaussian_view_deviates_by_the_means_of_the_objects():
-    features = inspect(MODEL).described_features("person")
+    features = described_features(inspect(MODEL), "person")
     means = np.array([np.average(PERSON, axis=0, weights=column) for column in MODEL.memberships_.T])
     assert_allclose(features.weights, means, rtol=1e-6)
     wanted = (means - PERSON.mean(axis=0)) / PERSON.std(axis=0)
@@ -204,10 +211,10 @@ def test_words_name_a_group_before_measurements_do():
 
 def test_inspect_says_what_a_view_was_taken_for():
     inspection = inspect(MODEL)
-    assert inspection.likelihoods == {"words": "multinomial", "vector": "gaussian", "person": "gaussian"}
+    assert inspection.structure.likelihoods == {"words": "multinomial", "vector": "gaussian", "person": "gaussian"}
     assert "view 'vector': 6 features, gaussian" in repr(inspection)
     assert "gaussian" in inspection._repr_html_()
-    assert inspect(SphericalKMeans(K, random_state=0).fit(X)).likelihoods == {}
+    assert inspect(SphericalKMeans(K, random_state=0).fit(X)).structure.likelihoods == {}
 
 
 def test_a_saved_model_explains_itself_as_before(tmp_path):

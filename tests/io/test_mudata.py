@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from coview import PLSA, ConcatenatedViews, MultiViewCCA, SphericalKMeans, Views, as_views, inspect, to_mudata
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
+from coview.inspection.reading import embed_objects
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*pull_on_update")
 
@@ -85,7 +86,7 @@ def test_views_become_modalities_and_come_back():
 def test_coordinates_and_values():
     cca = MultiViewCCA(2, random_state=0).fit(X)
     data = to_mudata(X, cca)
-    np.testing.assert_allclose(data.obsm["coview"], inspect(cca).embed(X))
+    np.testing.assert_allclose(data.obsm["coview"], embed_objects(inspect(cca), X))
     assert "coview" not in data.obs
     line = ConcatenatedViews(LinearRegression()).fit(X, np.arange(30.0))
     np.testing.assert_allclose(to_mudata(X, line).obs["coview"], line.predict(X))

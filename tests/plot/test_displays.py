@@ -21,6 +21,7 @@ from coview import (
     inspect,
 )
 from coview import plot as figures
+from coview.inspection.features import keyed_names
 from coview.plot import (
     CandidatesDisplay,
     ClusterTopicsDisplay,
@@ -244,13 +245,13 @@ def test_groups_are_called_by_number_and_name(make, data):
     X, y = data
     model = make("MultiViewPLSA")
     known = inspect(model)
-    assert all(": word" in name for name in known.keyed_names)
-    assert ObjectMapDisplay.from_estimator(model, X).names == known.keyed_names
-    assert ClusterTopicsDisplay.from_estimator(model).names == known.keyed_names
+    assert all(": word" in name for name in keyed_names(known))
+    assert ObjectMapDisplay.from_estimator(model, X).names == keyed_names(known)
+    assert ClusterTopicsDisplay.from_estimator(model).names == keyed_names(known)
     display = TopicsDisplay.from_estimator(model, X)
-    assert display.names == known.keyed_names
+    assert display.names == keyed_names(known)
     title = display.axes_[0, 0].get_title(loc="left").replace("\n", " ")
-    assert title == f"cluster {known.keyed_names[0]}, words"
+    assert title == f"cluster {keyed_names(known)[0]}, words"
     columns = ViewConfusionDisplay.from_estimator(model, X, y).confusions["all views"]["columns"]
     assert len(set(columns)) == len(columns) and {name.split(":")[0] for name in columns} == set(known.groups)
 

@@ -10,6 +10,7 @@ from scipy import sparse
 from coview import PLSA, LinkPLSA, Views, edit, inspect, load, save
 from coview.datasets import make_topic_views
 from coview.exceptions import ModelFileError, ViewsError
+from coview.inspection.features import described_features
 
 DATA = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
 MODELS = [PLSA, LinkPLSA]
@@ -203,11 +204,11 @@ def test_an_empty_view_takes_nothing_from_the_others(model):
 def test_what_a_topic_expects_counts_the_background():
     """Outliers and tags are told by all that objects of a topic hold, also after edits."""
     fitted = LinkPLSA(3, background=0.8, random_state=0).fit(DATA.views)
-    expected = inspect(fitted).described_features("view0").expected
+    expected = described_features(inspect(fitted), "view0").expected
     assert_allclose(expected, 0.2 * fitted.topic_feature_["view0"] + fitted.background_["view0"], atol=1e-12)
     plain = LinkPLSA(3, random_state=0).fit(DATA.views)
-    assert_array_equal(inspect(plain).described_features("view0").expected, plain.topic_feature_["view0"])
-    merged = inspect(edit(fitted).merge([0, 1])).described_features("view0").expected
+    assert_array_equal(described_features(inspect(plain), "view0").expected, plain.topic_feature_["view0"])
+    merged = described_features(inspect(edit(fitted).merge([0, 1])), "view0").expected
     assert merged.shape == (2, 500)
     assert_allclose(merged.sum(axis=1), 1.0)
     foreign = Views({name: matrix[:, ::-1] for name, matrix in DATA.views[:20].items()})

@@ -34,6 +34,7 @@ from coview.engines.cpu import CpuEngine
 from coview.engines.loop import select_engine
 from coview.engines.protocol import make_block
 from coview.exceptions import ParameterError, ViewsError
+from coview.inspection.features import described_features
 from coview.metrics import normalized_mutual_info
 from coview.plsa.co_plsa import CoSteps
 from coview.plsa.dense import (
@@ -288,7 +289,7 @@ def test_clusters_of_vectors_alone_are_found():
     model = MultiViewPLSA(K, random_state=0).fit(VECTORS)
     assert clustering_accuracy(DATA.target, model.labels_) > 0.9
     assert model.likelihood_ == {"x": "gaussian"}
-    assert not inspect(model).described_features("x").probabilities
+    assert not described_features(inspect(model), "x").probabilities
     link = LinkPLSA(K, max_iter=5, random_state=0).fit(BOTH)
     expected = link.inverse_transform(np.full((1, K), 1 / K))["vector"]
     assert_allclose(expected, link.topic_feature_["vector"].mean(axis=0, keepdims=True))
@@ -515,7 +516,7 @@ def test_a_group_explains_by_how_far_its_members_lie_from_the_mean(model):
     assert_allclose(shares / shares.sum(), between / between.sum(), atol=1e-6)
     gap = VECTORS - theta @ fitted.topic_feature_["vector"]
     assert shares.sum() == pytest.approx(1 - (gap**2).sum() / ((VECTORS - center) ** 2).sum(), abs=1e-6)
-    assert_array_equal(inspect(fitted).variance_explained["vector"], shares)
+    assert_array_equal(inspect(fitted).structure.variance_explained["vector"], shares)
 
 
 def between_groups():
@@ -535,7 +536,7 @@ def test_shares_and_deviations_stay_among_the_data():
     assert outside.any()  # the ends of the mixtures, which no object is
     assert (model.variance_explained_["size"] >= 0).all()
     far = np.abs((size - size.mean(axis=0)) / size.std(axis=0)).max(axis=0)
-    features = inspect(model).described_features("size")
+    features = described_features(inspect(model), "size")
     assert (np.abs(features.deviations) <= far).all()
     assert ((features.weights >= size.min(axis=0)) & (features.weights <= size.max(axis=0))).all()
 

@@ -25,6 +25,7 @@ from coview import (
 )
 from coview.exceptions import ParameterError
 from coview.inspection.by_view import read_by_view
+from coview.inspection.reading import read_groups
 from coview.report import scores
 from coview.report.scores import hold_out, score_views
 
@@ -55,9 +56,9 @@ def test_without_labels_it_is_the_agreement_with_all_views(three):
     X, _ = three
     model_ = inspect(LinkPLSA(3, random_state=0).fit(X))
     found = score_views(model_, read_by_view(model_, X))
-    whole = model_.read(X).codes
+    whole = read_groups(model_, X).codes
     for row in found["rows"]:
-        assert row["alone"] == pytest.approx(np.mean(model_.read(X.select(row["name"])).codes == whole))
+        assert row["alone"] == pytest.approx(np.mean(read_groups(model_, X.select(row["name"])).codes == whole))
 
 
 def test_a_view_is_judged_by_the_objects_that_have_it(three):
@@ -194,10 +195,10 @@ def test_objects_are_held_out_of_an_edited_pipeline():
     model = edit(make_pipeline(TextViews({"words": "body"}, min_df=1), LinkPLSA(3, random_state=0)).fit(rows))
     model.merge([0, 1], name="both")
     inspection = inspect(model)
-    views = inspection.prepare_views(rows)
+    views = inspection.preparation.prepare_views(rows)
     held = scores._hide_objects(inspection, views, True)
     assert isinstance(held, scores.Holdout) and len(held.rows) + held.n_shown == 60
-    assert held.inspection.edits == model.edits_ and held.inspection.groups == inspection.groups
+    assert held.inspection.structure.edits == model.edits_ and held.inspection.groups == inspection.groups
     np.testing.assert_array_equal(held.inspection.predict(views), model.predict(rows))  # topics that no seed misses
     assert held.describe() == {"n_hidden": 15, "n_shown": 45, "refitted": True}
 

@@ -18,6 +18,7 @@ from coview import LinkPLSA, MultiViewPLSA, TableViews, TextViews, TfidfViews, V
 from coview.datasets import make_topic_views
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
+from coview.inspection.reading import read_groups
 from coview.preprocessing import images
 from coview.retrieval.index import ObjectIndex
 from coview.retrieval.retriever import CrossModalRetriever
@@ -403,7 +404,7 @@ def test_hits_name_the_group_of_each_object(data, linked, tmp_path):
     retriever = pickle.loads(pickle.dumps(linked)).remove([0, 5]).add(data.views[140:])
     save(retriever, tmp_path / "r.coview")
     model = inspect(linked.models_[0])
-    codes = [*model.training.codes.tolist(), *model.read(data.views[140:]).codes.tolist()]
+    codes = [*model.training.codes.tolist(), *read_groups(model, data.views[140:]).codes.tolist()]
     for searcher in (retriever, load(tmp_path / "r.coview")):
         hits = searcher.search(data.views[:20].select("words"), target="image", k=178)
         assert hits.groups.tolist() == [[codes[key] for key in row] for row in hits.ids.tolist()]
@@ -412,7 +413,7 @@ def test_hits_name_the_group_of_each_object(data, linked, tmp_path):
     assert near.group_names[0, 0] in repr(near)
     frozen = FrozenEstimator(linked.models_[0])  # remembers other objects
     hits = CrossModalRetriever(frozen).fit(data.views[40:]).search(data.views[:1], "words", "image", k=140)
-    assert hits.groups[0].tolist() == model.read(data.views[40:]).codes[hits.ids[0]].tolist()
+    assert hits.groups[0].tolist() == read_groups(model, data.views[40:]).codes[hits.ids[0]].tolist()
 
 
 def test_classes_are_groups_and_components_are_not(data):

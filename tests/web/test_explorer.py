@@ -211,7 +211,7 @@ def test_lists_tell_objects_by_a_short_column(small):
             "id": "object 3",
             "known": True,
             "about": titles[3],
-            "label": str(inspect(browser.service.model.model).predict(X)[3]),
+            "label": str(inspect(browser.service.model.preparation.model).predict(X)[3]),
         },
         {"id": "nobody", "known": False, "about": None, "label": None},
     ]

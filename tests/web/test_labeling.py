@@ -37,7 +37,7 @@ def explorer(labeled):
 def test_what_to_label_next_is_what_suggest_labels_names(explorer, labeled):
     X, _, y = labeled
     found = explorer.labeling.suggestions({}, 4)
-    expected = suggest_labels(explorer.service.model.model, X, 4, y=y)
+    expected = suggest_labels(explorer.service.model.preparation.model, X, 4, y=y)
     assert [one["id"] for one in found["objects"]] == X.ids[expected.indices].tolist()
     assert found["classes"] == ["class 0", "class 1", "class 2"] and found["refits"]
     assert (found["n_labeled"], found["n_unlabeled"]) == (9, 51)
@@ -61,7 +61,9 @@ def test_a_refit_changes_what_a_fit_with_these_labels_changes(explorer, labeled)
     assert {(one["id"], one["before"], one["after"]) for one in found["changes"]} <= set(zip(X.ids, before, after))
     assert (found["given"], found["right"]) == (30, int(sum(before[20:50] == more[20:50])))
     assert found["accuracy"] == [None, None] and found["next"]["n_labeled"] == 39
-    assert (explorer.service.model.model.predict(X) == before).all()  # the model that was loaded is as it was
+    assert (
+        explorer.service.model.preparation.model.predict(X) == before
+    ).all()  # the model that was loaded is as it was
 
 
 def test_held_out_accuracy_is_told_where_the_model_knows_it(labeled):
@@ -71,7 +73,7 @@ def test_held_out_accuracy_is_told_where_the_model_knows_it(labeled):
     more = y.copy()
     more[30] = names[30]
     again = AutoClassifier(random_state=0).fit(X, more)
-    assert found["accuracy"] == [describe_accuracy(inspect(each).held_out) for each in (auto, again)]
+    assert found["accuracy"] == [describe_accuracy(inspect(each).selection.held_out) for each in (auto, again)]
     assert f"{auto.accuracy_:.2f} (" in found["accuracy"][0]
     assert found["largest_class"] == again.class_prior_.max()
 

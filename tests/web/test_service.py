@@ -26,6 +26,7 @@ from coview import (
 from coview.catalog import ESTIMATORS, estimators
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
+from coview.inspection import Structure
 from coview.online.hashing import hash_rows
 from coview.web.explorer import Explorer
 from coview.web.service import Service
@@ -101,7 +102,7 @@ def test_objects_are_shown_in_the_groups_that_the_model_predicts():
             return (super().predict(X) + 1) % 3
 
         def _inspect(self):
-            return replace(super()._inspect(), probabilities=False, _predict=self.predict)
+            return replace(super()._inspect(), structure=Structure(), _predict=self.predict)
 
     model, X = Turned(3, 4, random_state=0, max_iter=5), fitted("MultiViewPLSA")[1]
     service = Service(model.fit(X), X)

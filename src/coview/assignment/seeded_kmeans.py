@@ -33,6 +33,7 @@ from coview.engines.loop import NO_DEADLINE, START_SHARE, Deadline, Iteration, L
 from coview.engines.protocol import Block, Engine, Holder, Tree, floating_type
 from coview.exceptions import ParameterError
 from coview.inspection import SHARPNESS, Features, Inspection, Training, describe_estimator, one_hot, shares_of
+from coview.inspection.memberships import label_codes
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, TRUTH, instance, number, one_of, one_or_by_view
@@ -444,17 +445,20 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
     def _inspect(self) -> Inspection:
         """Answer `inspect`: classes by their centers; under an ontology memberships are those of its leaves."""
         inspection = describe_estimator(self, self._view_inputs())
-        codes = inspection.codes(self.transduction_)
+        codes = label_codes(self.transduction_, inspection.labels)
         by_view = {view: shares_of(self.label_sets_[:, v]) for v, view in enumerate(self.view_names_)}
         return replace(
             inspection,
             training=Training(
-                one_hot(codes, len(self.classes_)), by_view, codes, label_sets=np.asarray(self.label_sets_.any(axis=1))
+                one_hot(codes, len(self.classes_)),
+                by_view,
+                codes,
+                label_sets=np.asarray(self.label_sets_.any(axis=1)),
+                history=self.history_,
+                n_violations=self.n_violations_,
             ),
             view_weights=dict(self.view_weights_),
-            history=self.history_,
-            ontology=self.ontology,
-            n_violations=self.n_violations_,
+            structure=replace(inspection.structure, ontology=self.ontology),
             _features=lambda view: Features(self.cluster_centers_[view], False, "center"),
             _memberships=lambda X: self._soft(np.add.reduce(list(self._scores_by_view(X).values()))),
             _memberships_by_view=self._soft_by_view,

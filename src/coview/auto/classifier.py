@@ -43,7 +43,7 @@ from coview.clustering.links import LINK_EVIDENCE, find_links, judge_links
 from coview.engines.loop import Deadline
 from coview.engines.protocol import few_threads
 from coview.exceptions import InterruptedFitWarning
-from coview.inspection import Inspection
+from coview.inspection import Inspection, Selection
 from coview.inspection.adapters import unused_views
 from coview.inspection.choice import describe_accuracy
 from coview.inspection.features import features_of_means, summarize_groups
@@ -354,7 +354,6 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             training = replace(training, label_sets=self._training_sets())
             answer = replace(
                 answer,
-                ontology=self.ontology,
                 _memberships=lambda X: levels.in_columns(levels.predict_shares(self._new_views(X))),
                 _label_sets=self.predict_labels,
             )
@@ -367,10 +366,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         }
         return replace(
             answer,
-            candidates=self.candidates_,
-            accuracy_by_view=dict(self.accuracy_by_view_),
-            scalings=dict(vars(self).get("scaling_", {})),
-            held_out=held_out,
+            selection=Selection(
+                candidates=self.candidates_, accuracy_by_view=dict(self.accuracy_by_view_), held_out=held_out
+            ),
+            structure=replace(answer.structure, ontology=self.ontology, scalings=dict(vars(self).get("scaling_", {}))),
             training=training,
             _features=lambda view: features_of_means(
                 self.class_means_[view], self.class_frequencies_[view], self.column_moments_.get(view), "class"

@@ -32,7 +32,7 @@ from coview.engines.loop import Deadline, largest_in_time, select_engine
 from coview.engines.passes import blockwise
 from coview.engines.protocol import floating_type, over_rows
 from coview.exceptions import InterruptedFitWarning, ViewsError
-from coview.inspection import Inspection, Training, numbered
+from coview.inspection import Inspection, Selection, Structure, Training, numbered
 from coview.inspection.features import features_of_means, summarize_groups
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
@@ -255,11 +255,10 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             **numbered(self.n_clusters_),
             views=self._view_inputs(),
             training=Training(self.memberships_, codes=self.labels_),
-            votes=self._describe_votes(),
-            numbers=self.n_clusters_evidence_,
-            relations=self.view_relations_,
-            scalings=dict(self.scaling_),
-            probabilities=False,  # shares of votes
+            selection=Selection(
+                votes=self._describe_votes(), numbers=self.n_clusters_evidence_, relations=self.view_relations_
+            ),
+            structure=Structure(scalings=dict(self.scaling_)),  # memberships are shares of votes, no probabilities
             _memberships=self._memberships,
             _features=lambda view: features_of_means(
                 self.cluster_means_[view], self.cluster_frequencies_[view], self.column_moments_.get(view), "cluster"

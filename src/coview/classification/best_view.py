@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_val_score
 from coview.classification.wrapper import SingleViewWrapper, in_type_of
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe_estimator
+from coview.inspection.features import described_features
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import fitting
@@ -141,7 +142,7 @@ class BestView(SingleViewWrapper):
                 return None
             answer = describe_estimator(self.estimators_[view], {})
             same = not is_classifier(self) or len(answer.groups) == len(self.classes_)
-            return answer.described_features(PLAIN) if same else None
+            return described_features(answer, PLAIN) if same else None
 
         inner = describe_estimator(self.best_estimator_, {})
         return self._described(inner, view_weights=dict(self.view_scores_), _features=features)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from coview.classification.wrapper import SingleViewWrapper, in_type_of
 from coview.inspection import Features, Inspection, describe_estimator
+from coview.inspection.features import described_features
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import fitting
@@ -119,7 +120,7 @@ class ConcatenatedViews(SingleViewWrapper):
         inner, ends = describe_estimator(self.estimator_, {}), np.cumsum([0, *self.n_features_by_view_.values()])
 
         def features(view: str) -> Features | None:
-            whole = inner.described_features(PLAIN)
+            whole = described_features(inner, PLAIN)
             if whole is None:
                 return None
             # columns of a view stand together, in the order of the fit

@@ -81,12 +81,12 @@ def edit(
         about = inspect(fitted)
         if about.kind == "class":
             raise ValueError(
-                f"coview edit changes topics or clusters, but the model of {model}, {about.title}, is a classifier, "
+                f"coview edit changes topics or clusters, but the model of {model}, {about.name}, is a classifier, "
                 "whose classes are those of its labels: change the labels, and fit it again."
             )
         X = read_input(objects) if objects.given else None
         if X is not None:
-            report_absent_views(about.front, X)
+            report_absent_views(about.preparation.front, X)
         tell("editing")
         now, steps = start_editing(fitted), []
         for options in [*([{"undo": undo}] if undo else []), *edits]:
@@ -105,7 +105,7 @@ def edit(
             now = start_editing(kept)
         if (steps or name) and out is not None:
             save(kept, out)
-    known = None if X is None else ids_of(X, about.id_column)
+    known = None if X is None else ids_of(X, about.preparation.id_column)
     ids = None if known is None else plain({"id": known})["id"]
     groups, which = _count_groups(now, X)
     if as_json:
@@ -174,11 +174,12 @@ def _count_groups(model: EditedModel, X: Any) -> tuple[list[dict[str, Any]], str
     import numpy as np
 
     from coview import inspect
+    from coview.inspection.memberships import label_codes
     from coview.utils.fitted_state import find_attribute
 
     shown = inspect(model)
     predict = find_attribute(model, "predict")
-    read = shown.codes(predict(X)) if X is not None and predict is not None else None
+    read = label_codes(predict(X), shown.labels) if X is not None and predict is not None else None
     codes = shown.training.codes if read is None else read
     sizes: list[Any] = [None] * len(shown.groups)
     which = ""

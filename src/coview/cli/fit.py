@@ -168,12 +168,14 @@ def _suggest_commands(model: Any, out: str, labels: str | None, objects: Objects
     commands = [["info", out], ["report", out, *data, *known]]
     if objects.data is not None:
         commands.append(["explore", out, *data, *(known if learned else [])])
-    if model.retriever is not None:
-        commands.append(["search", "--near", str(model.retriever.indexed_ids()[0]), "--model", out])
+    if model.structure.retriever is not None:
+        commands.append(["search", "--near", str(model.structure.retriever.indexed_ids()[0]), "--model", out])
     else:
-        place = [] if model.predicts or model.kind == "topic" else ["--coordinates"]
+        from coview.inspection.reading import can_predict
+
+        place = [] if can_predict(model) or model.kind == "topic" else ["--coordinates"]
         commands.append(["predict", out, *data, *place])
-    if model.kind == "topic" and model.retriever is None and objects.table is not None:
+    if model.kind == "topic" and model.structure.retriever is None and objects.table is not None:
         commands.append(["edit", out, *data, "--name", "-o", out])
     if learned and len(model.groups) > 1:
         commands.append(["label", out, *data, *known])

@@ -48,7 +48,7 @@ def info(
     elif as_json:
         from coview.report.report import describe
 
-        print(json.dumps(describe(fitted.model)))
+        print(json.dumps(describe(fitted.preparation.model)))
     else:
         about = outline(model)
         steps = "".join(f"{step['model']}, then " for step in about.get("steps", [])[:-1])

@@ -39,18 +39,20 @@ def label(
         fitted, X = load_objects(model, objects)
         if fitted.kind != "class" or len(fitted.groups) < 2:
             raise ValueError(
-                f"coview label needs a classifier of at least two classes, but the model of {model} is {fitted.title}. "
+                f"coview label needs a classifier of at least two classes, but the model of {model} is {fitted.name}. "
                 "Fit one with labels: coview fit auto TABLE --labels COLUMN"
             )
 
         from coview.model_selection.suggest import suggest_labels
         from coview.validation import minus_one_is_unlabeled, unlabeled_rows
 
-        column = getattr(fitted.front, "label", None)
-        y = read_target(column if labels is None and column in columns_of(X) else labels, X, fitted.id_column)
-        report_absent_views(fitted.front, X)
+        column = getattr(fitted.preparation.front, "label", None)
+        y = read_target(
+            column if labels is None and column in columns_of(X) else labels, X, fitted.preparation.id_column
+        )
+        report_absent_views(fitted.preparation.front, X)
         tell("choosing")
-        found = suggest_labels(fitted.model, X, count, y=y, random_state=0)
+        found = suggest_labels(fitted.preparation.model, X, count, y=y, random_state=0)
         rows, known = found.indices.tolist(), []
         if y is not None:
             gaps = unlabeled_rows(y, semi_supervised=minus_one_is_unlabeled(fitted.estimator))

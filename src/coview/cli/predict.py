@@ -58,7 +58,9 @@ def predict(
         raise ValueError("--proba, --coordinates and --outliers write three different tables: choose one of them.")
     with progress(verbose=0 if writing.as_json else None):
         fitted, X = load_objects(model, objects)
-        can = {"transform": fitted.transforms, "predict": fitted.predicts or fitted.kind == "topic"}
+        from coview.inspection.reading import can_predict, can_transform
+
+        can = {"transform": can_transform(fitted), "predict": can_predict(fitted) or fitted.kind == "topic"}
         method = "transform" if coordinates else "predict"
         if not can[method] and not outliers:
             other = "leave out --coordinates" if coordinates else "add --coordinates"
@@ -72,7 +74,7 @@ def predict(
             rows = list(found["row"])
             columns = {name: part for name, part in found.items() if name not in ("row", "id")}
         else:
-            report_absent_views(fitted.front, X)
+            report_absent_views(fitted.preparation.front, X)
             columns = _transform(fitted, X) if coordinates else _predict(fitted, X, proba)
             rows = list(range(len(next(iter(columns.values())))))
         columns = {**keys_of(fitted, X, rows), **columns}
@@ -83,23 +85,25 @@ def predict(
 
 def _predict(fitted: Inspection, X: Any, proba: bool) -> dict[str, Any]:
     """Return the groups of objects; a line counts those that the model knows nothing of."""
-    if proba and not fitted.probabilities:
-        other = " --coordinates writes its memberships." if fitted.transforms else ""
+    if proba and not fitted.structure.probabilities:
+        other = " --coordinates writes its memberships." if fitted._transform is not None else ""
         raise ValueError(f"{fitted.name} has no probabilities. Leave out --proba.{other}")
 
     from coview.inspection import NAMED_BY_FEATURES
+    from coview.inspection.features import keyed_names
     from coview.inspection.known import describe_unknown
+    from coview.inspection.memberships import label_codes
 
-    prepared, known = fitted.prepare_known(X)
+    prepared, known = fitted.preparation.prepare_known(X)
     labels = fitted.predict(prepared, prepared=True)
     columns: dict[str, Any] = {"label": labels}
     if fitted.kind in NAMED_BY_FEATURES:
-        columns["name"] = [fitted.group_names[code] if code >= 0 else "" for code in fitted.codes(labels)]
+        columns["name"] = [fitted.group_names[code] if code >= 0 else "" for code in label_codes(labels, fitted.labels)]
     if proba:
         shares = fitted.memberships(prepared, prepared=True)
         assert shares is not None  # they are what has probabilities
-        columns.update({f"p_{name}": shares[:, j] for j, name in enumerate(fitted.keyed_names)})
-    ids = ids_of(X, fitted.id_column)
+        columns.update({f"p_{name}": shares[:, j] for j, name in enumerate(keyed_names(fitted))})
+    ids = ids_of(X, fitted.preparation.id_column)
     warning = describe_unknown(known, range(len(labels)) if ids is None else ids, labels)
     if warning is not None:
         print_line(f"coview: {printable(warning)}")
@@ -111,15 +115,16 @@ def _transform(fitted: Inspection, X: Any) -> dict[str, Any]:
     import numpy as np
     from scipy import sparse
 
+    from coview.inspection.reading import output_names, transform_objects
     from coview.views.views import Views
 
-    result = fitted.transform(X)
+    result = transform_objects(fitted, X)
     parts = dict(result.items()) if isinstance(result, (Views, Mapping)) else {"": result}
     columns: dict[str, Any] = {}
     for name, part in parts.items():
         dense = np.asarray(part.toarray() if sparse.issparse(part) else part)
         width = dense.shape[1]
-        header = fitted.output_names(width) if name == "" else [f"{name}:{j}" for j in range(width)]
+        header = output_names(fitted, width) if name == "" else [f"{name}:{j}" for j in range(width)]
         columns.update({each: dense[:, j] for j, each in enumerate(header)})
     return columns
 
@@ -132,9 +137,9 @@ def load_objects(path: Path, objects: Objects) -> tuple[Inspection, Any]:
     from coview import inspect, load
 
     model = inspect(load(path))
-    if model.front is not None and objects.table is None:
+    if model.preparation.front is not None and objects.table is None:
         raise ValueError("The model was fitted on a raw table: pass one, a .csv, .tsv, .jsonl, .json or .parquet file.")
-    if model.front is None and objects.table is not None:
+    if model.preparation.front is None and objects.table is not None:
         raise ValueError("The model was fitted on views: pass a folder of them, or --view NAME=FILE.")
     for name in named_paths(objects.view):
         if name not in model.views:

@@ -58,19 +58,19 @@ def report(
         fitted = inspect(load(model))
         tell("reading")
         X: Any = read_input(objects) if objects.given else None
-        y = read_target(labels, X, fitted.id_column)
+        y = read_target(labels, X, fitted.preparation.id_column)
         names = [name for each in by or [] for name in split_columns(each, columns_of(X))]
         columns = table_columns(names, X, fitted) if names else None
         source: Any = {name: str(path) for name, path in named_paths(objects.view).items()} or None
         if objects.table is not None:
-            report_absent_views(fitted.front, X)
-            if fitted.retriever is not None and fitted.front is not None:  # it makes views itself
-                X = fitted.front.transform(X)
+            report_absent_views(fitted.preparation.front, X)
+            if fitted.structure.retriever is not None and fitted.preparation.front is not None:  # it makes views itself
+                X = fitted.preparation.front.transform(X)
         elif objects.data is not None:
             source = str(objects.data)
         tell("")
         page = make_report(
-            fitted.model,
+            fitted.preparation.model,
             X,
             y,
             by=columns,

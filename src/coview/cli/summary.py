@@ -16,12 +16,12 @@ def describe_model(fitted: Any) -> list[str]:
     from coview.inspection import NAMED_BY_FEATURES
     from coview.inspection.choice import describe_links, describe_relations
 
-    lines = [*repr(fitted).split("\n"), *(f"  {line}" for line in describe_relations(fitted.relations))]
+    lines = [*repr(fitted).split("\n"), *(f"  {line}" for line in describe_relations(fitted.selection.relations))]
     if fitted.name in ("AutoClassifier", "AutoClustering") and fitted.estimator.links_ is not None:
         lines.append(f"  links: {describe_links(fitted.estimator.links_)}")
-    if fitted.held_out:
-        lines.append(f"  the largest class has {100 * fitted.held_out['largest_class']:.0f} % of the labels")
-    if fitted.kind in NAMED_BY_FEATURES and fitted.retriever is None:
+    if fitted.selection.held_out:
+        lines.append(f"  the largest class has {100 * fitted.selection.held_out['largest_class']:.0f} % of the labels")
+    if fitted.kind in NAMED_BY_FEATURES and fitted.structure.retriever is None:
         sizes = fitted.group_sizes or [None] * len(fitted.groups)
         named = [
             f"  {key}: {name}" + ("" if size is None else f" ({size:,})")

@@ -128,7 +128,7 @@ def _frame(columns: dict[str, list[Any]], path: Path) -> Any:
 
 def keys_of(model: Inspection, X: Any, rows: Sequence[int]) -> dict[str, list[Any]]:
     """Return the column that names some objects: their ids, or where they have none the numbers of their rows."""
-    ids = ids_of(X, model.id_column)
+    ids = ids_of(X, model.preparation.id_column)
     return {"row": list(rows)} if ids is None else plain({"id": [ids[row] for row in rows]})
 
 
@@ -137,13 +137,15 @@ def find_captions(model: Inspection, X: Any) -> list[str] | None:
     from coview.inspection.captions import LONGEST_LINE, LOOKED_AT, caption_column
     from coview.preprocessing.columns import RawTransformer, as_table
 
-    front = model.front
+    front = model.preparation.front
     if not isinstance(front, RawTransformer) or not columns_of(X):
         return None
     table = as_table(X)
     first = table.head(LOOKED_AT)
-    columns = {name: first.cells(name) for name in first.names if name != model.id_column}
-    ids = table.cells(model.id_column) if model.id_column in table.names else range(table.n_rows)
+    columns = {name: first.cells(name) for name in first.names if name != model.preparation.id_column}
+    ids = (
+        table.cells(model.preparation.id_column) if model.preparation.id_column in table.names else range(table.n_rows)
+    )
     column = caption_column(columns, ids, front.text_columns(), front.list_columns())
     if column is None:
         return None

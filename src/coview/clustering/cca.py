@@ -21,7 +21,7 @@ from coview.clustering.spectral import nearest_center
 from coview.decomposition.cca import COMMON_SPACE, CommonSpace, MultiViewCCA, learn_common_space
 from coview.engines.protocol import few_threads
 from coview.exceptions import ViewsError
-from coview.inspection import Features, Inspection, near_centers
+from coview.inspection import Features, Inspection, Structure, near_centers
 from coview.utils import fitted_state as rules
 from coview.utils.docs import parameters_of
 from coview.utils.parameters import NONE, integer, number, one_of, one_or_by_view
@@ -175,10 +175,11 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: a cluster's features are those that place objects near its center."""
+        answer = super()._inspect()
         return replace(
-            super()._inspect(),
-            history={"correlations": self.correlations_},
-            projections=dict(self.projections_),
+            answer,
+            training=replace(answer.training, history={"correlations": self.correlations_}),
+            structure=Structure(projections=dict(self.projections_)),
             _features=lambda view: Features(self.cluster_centers_ @ self.projections_[view].T, False, "center"),
             _memberships=lambda X: near_centers(cdist(self._positions(X), self.cluster_centers_)),
         )

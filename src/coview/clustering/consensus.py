@@ -26,7 +26,7 @@ from coview.engines.held import HeldViews
 from coview.engines.loop import NO_DEADLINE, Deadline
 from coview.engines.protocol import few_threads, floating_type
 from coview.exceptions import ViewsError
-from coview.inspection import Features, Inspection, Training, conventional_weights, numbered, one_hot
+from coview.inspection import Features, Inspection, Structure, Training, conventional_weights, numbered, one_hot
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import asking, fitting
@@ -324,9 +324,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             "cluster",
             **numbered(self.memberships_.shape[1]),
             views=self._view_inputs(),
-            training=Training(self.memberships_, codes=self.labels_),
-            history=self.history_,
-            probabilities=True,
+            training=Training(self.memberships_, codes=self.labels_, history=self.history_),
+            structure=Structure(probabilities=True),
             _memberships=self._memberships if self._can_predict() else None,
         )
 
@@ -502,7 +501,7 @@ class ConsensusClustering(BaseConsensus):
                 return None
             return Features(self.cluster_mapping_[view] @ own.weights, own.probabilities, "clusterer of the view")
 
-        training = Training(self.memberships_, by_view, self.labels_)
+        training = Training(self.memberships_, by_view, self.labels_, history=self.history_)
         return replace(super()._inspect(), training=training, view_weights=self.view_weights_, _features=features)
 
     # -- pieces

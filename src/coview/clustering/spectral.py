@@ -234,11 +234,12 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: graphs say nothing of features, so the means of a cluster's objects do."""
+        answer = super()._inspect()
         return replace(
-            super()._inspect(),
+            answer,
             **numbered(len(self.cluster_centers_)),
             view_weights=dict(self.view_weights_),
-            history=self.history_,
+            training=replace(answer.training, history=self.history_),
             _features=lambda view: features_of_means(
                 self.cluster_means_[view], self.cluster_frequencies_[view], self.column_moments_.get(view), "cluster"
             ),

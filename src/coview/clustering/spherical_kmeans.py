@@ -154,9 +154,10 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: memberships follow the cosines."""
+        answer = super()._inspect()
         return replace(
-            super()._inspect(),
-            history=self.history_,
+            answer,
+            training=replace(answer.training, history=self.history_),
             _features=lambda view: Features(self.cluster_centers_[view], False, "center"),
             _memberships=lambda X: softmax(self._cosines(X), SHARPNESS),
             _predict=None,

@@ -22,7 +22,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from coview.base import MultiViewEstimator
 from coview.exceptions import ViewsError
-from coview.inspection import Features, Inspection, numbered
+from coview.inspection import Features, Inspection, Structure, Training, numbered
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, integer, number, one_or_by_view
@@ -138,8 +138,8 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
             "component",
             **numbered(len(self.correlations_)),
             views=self._view_inputs(),
-            history={"correlations": self.correlations_},
-            projections=dict(self.projections_),
+            training=Training(history={"correlations": self.correlations_}),
+            structure=Structure(projections=dict(self.projections_)),
             _features=lambda view: Features(self.projections_[view].T, False, "weight"),
             _memberships=self.project,
         )

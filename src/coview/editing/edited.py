@@ -29,10 +29,11 @@ from coview.editing.log import LARGEST, EditedGroups, Record, check_record, desc
 from coview.editing.moves import NO_GROUP, Moves, find_moves
 from coview.engines.loop import models_inside
 from coview.exceptions import ParameterError
-from coview.inspection import NAMED_BY_FEATURES, Features, Inspection, Reading, Training, inspect, one_hot
+from coview.inspection import NAMED_BY_FEATURES, Features, Inspection, Reading, inspect, one_hot
 from coview.inspection.adapters import unused_views
-from coview.inspection.features import deviations_of
+from coview.inspection.features import described_features, deviations_of, keyed_names
 from coview.inspection.memberships import label_codes
+from coview.inspection.reading import read_groups, without_groups
 from coview.plsa.link import LinkPLSA
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
@@ -506,7 +507,7 @@ class EditedModel(MultiViewEstimator):
             return groups.check(int(group))
         if group.casefold() in names:
             return names[group.casefold()]
-        hint = did_you_mean(group, shown.group_names) or f" The groups are {listed(shown.keyed_names)}."
+        hint = did_you_mean(group, shown.group_names) or f" The groups are {listed(keyed_names(shown))}."
         raise ParameterError(f"There is no group {short(group)}.{hint}")
 
     def _resolve(self, edit: Any, X: Any, options: dict[str, Any]) -> tuple[Record, dict[str, Any] | None]:
@@ -522,7 +523,7 @@ class EditedModel(MultiViewEstimator):
         split = self._resolve_split(asked, X) if asked["edit"] == "split" else None
         record = check_record(asked)
         if record.get("name") is not None:
-            called = {name: int(number) for number, name in self._inspect().given_names.items()}
+            called = {name: int(number) for number, name in self._inspect().structure.given_names.items()}
             own = record.get("groups", [record.get("group")])
             if called.get(record["name"], own[0]) not in own:  # a name must tell groups apart, here and in reports
                 raise ParameterError(
@@ -563,7 +564,7 @@ class EditedModel(MultiViewEstimator):
 
     def _keep_names(self, names: dict[str, str], by_hand: bool) -> None:
         """Write names of groups into the log: of all that there are, those that are new, and those taken back."""
-        known = self._inspect().given_names
+        known = self._inspect().structure.given_names
         for number in self.numbers_:
             name = names.get(str(number))
             if name != known.get(str(number)):
@@ -658,7 +659,7 @@ class EditedModel(MultiViewEstimator):
         """Objects as the model inside takes them: its last step, of a pipeline."""
         if "view_names_" in vars(self):
             return self._new_views(X)
-        return inspect(self.estimator_).prepare(X, lazy=True)
+        return inspect(self.estimator_).preparation.prepare(X, lazy=True)
 
     def read_objects(self, objects: Any, reading: Reading | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return memberships and numbers of the groups of objects.
@@ -672,7 +673,7 @@ class EditedModel(MultiViewEstimator):
         """
         inner, groups = inspect(self.estimator_), self._groups
         if reading is None and inner.kind == "cluster":  # where the object's own cluster counts, see `_sort`
-            reading = inner.read(objects, prepared=True)
+            reading = read_groups(inner, objects, prepared=True)
         if reading is None:
             return self._sort(inner, groups, self._ask(groups, objects), None)
         return self._sort(inner, groups, self._ask(groups, objects, reading.memberships), reading.codes)
@@ -681,7 +682,7 @@ class EditedModel(MultiViewEstimator):
         """What the model inside (`known` without drops) and those of the splits say of objects."""
         said: list[Any] = [] if known is None or groups.dropped[0] else [known]
         for model, gone in list(zip(self._models, groups.dropped))[len(said) :]:
-            said.append(model.without(gone).memberships(objects, prepared=True))
+            said.append(without_groups(model, gone).memberships(objects, prepared=True))
         return said
 
     def _answers_of_fit(self, inner: Inspection) -> list[Any] | None:
@@ -778,40 +779,41 @@ class EditedModel(MultiViewEstimator):
             )
 
         def features(view: str) -> Features | None:
-            parts = [model.described_features(view) for model in models]
+            parts = [described_features(model, view) for model in models]
             described = [part for part in parts if part is not None]
             return combine(described, view) if len(described) == len(parts) else None
 
         def by_view(objects: Any) -> dict[str, np.ndarray]:
-            asked = [model.without(gone) for model, gone in zip(models, groups.dropped)]
+            asked = [without_groups(model, gone) for model, gone in zip(models, groups.dropped)]
             parts = [model.memberships_by_view(objects, prepared=True) for model in asked]
             return {view: groups.memberships([part[view] for part in parts])[:, positions] for view in parts[0]}
 
-        training = Training(ids=inner.training.ids)
+        training = replace(inner.training, memberships=None, memberships_by_view={}, codes=None, label_sets=None)
         if said is not None:
             memberships, labels = self._sort(inner, groups, said, inner.training.codes)
             training = replace(inner.training, memberships=memberships, codes=label_codes(labels, groups.shown))
+        names = self._names(inner, inner.structure.given_names, groups.names)
+        structure = replace(inner.structure, given_names=names, edits=list(self.edits_))
         answer = replace(
             inner,
             estimator=self,
             groups=[str(number) for number in groups.shown],
             labels=list(groups.shown),
-            given_names=self._names(inner, inner.given_names, groups.names),
-            edits=list(self.edits_),
-            _name_inside=inner.name,
+            structure=structure,
+            preparation=replace(inner.preparation, estimator=self),
+            _name=f"Edited {inner.name}" if self.edits_ else inner.name,
             training=training,
             _memberships=lambda objects: self.read_objects(objects)[0],
             _predict=lambda objects: self.read_objects(objects)[1],
             _transform=lambda objects: self.read_objects(objects)[0],
             _memberships_by_view=None if inner._memberships_by_view is None else by_view,
-            _takes_matrix=inner.takes_matrix,
         )
         if groups.whole:  # renamed at most: all that the model says of its groups holds
             return answer
         # of groups that were edited: of other things than features and memberships nothing is known
         training = replace(training, memberships_by_view={})
-        lost: dict[str, Any] = {"topics": None, "variance_explained": {}, "_profiles": None}
-        return replace(answer, training=training, _features=features, **lost)
+        structure = replace(structure, topics=None, variance_explained={})
+        return replace(answer, training=training, structure=structure, _features=features, _profiles=None)
 
 
 # -- pieces
@@ -820,7 +822,7 @@ class EditedModel(MultiViewEstimator):
 def has_groups(inner: Inspection) -> bool:
     """Tell whether a model has topics or clusters of its own, which edits are about, and sorts new objects."""
     sorts = inner._memberships is not None or inner._predict is not None
-    return inner.kind in NAMED_BY_FEATURES and bool(inner.groups) and inner.retriever is None and sorts
+    return inner.kind in NAMED_BY_FEATURES and bool(inner.groups) and inner.structure.retriever is None and sorts
 
 
 def n_training(inner: Inspection) -> int | None:
@@ -843,7 +845,7 @@ def _read_anew(inner: Inspection, X: Any, before: Inspection | None = None) -> n
     """
     try:
         with unwarned():
-            return inner.memberships((before or inner).prepare(X), prepared=True)
+            return inner.memberships((before or inner).preparation.prepare(X), prepared=True)
     except ValueError:  # other views
         return None
 

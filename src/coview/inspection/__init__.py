@@ -2,6 +2,9 @@
 
     adapters    `inspect`: one answer for every kind of model; adapters for scikit-learn's estimators
     contract    what the answer holds
+    records     the plain records inside: of the fit, of the choice, of the model's parts
+    preparation from what a model takes to what its estimator takes
+    reading     memberships, positions and sets of labels of objects
     known       objects that a model knows nothing of
     memberships memberships made of labels, scores and distances, for estimators that answer
     features    which features make a group
@@ -22,18 +25,13 @@ Displays, reports and the explorer are made of these.
 from __future__ import annotations
 
 from coview.inspection.adapters import conventional_weights, describe_estimator, inspect
-from coview.inspection.contract import (
-    KINDS,
-    NAMED_BY_FEATURES,
-    Features,
-    GroupExplanation,
-    Inspection,
-    Reading,
-    Topics,
-    Training,
-    numbered,
-)
+from coview.inspection.contract import KINDS, Inspection, numbered
+from coview.inspection.features import Features, described_features
 from coview.inspection.memberships import SHARPNESS, both_sides, near_centers, one_hot, shares_of, softmax
+from coview.inspection.names import NAMED_BY_FEATURES
+from coview.inspection.preparation import Preparation
+from coview.inspection.records import Reading, Selection, Structure, Topics, Training
+from coview.inspection.vectors import GroupExplanation
 
 __all__ = [
     "KINDS",
@@ -42,12 +40,16 @@ __all__ = [
     "Features",
     "GroupExplanation",
     "Inspection",
+    "Preparation",
     "Reading",
+    "Selection",
+    "Structure",
     "Topics",
     "Training",
     "both_sides",
     "conventional_weights",
     "describe_estimator",
+    "described_features",
     "inspect",
     "near_centers",
     "numbered",

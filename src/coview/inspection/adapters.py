@@ -18,8 +18,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsTypeError
-from coview.inspection.contract import Features, Inspection, Training, answers, numbered
+from coview.inspection.contract import Inspection, answers, numbered
+from coview.inspection.features import Features
 from coview.inspection.memberships import both_sides, label_codes, near_centers, softmax
+from coview.inspection.records import Structure, Training
 from coview.utils.fitted_state import find_attribute
 from coview.utils.messages import short
 from coview.views.inputs import ViewInput
@@ -63,19 +65,26 @@ def inspect(model: Any) -> Inspection:
         estimator._inspect() if answers(estimator) else describe_estimator(estimator, _views_taken(estimator, before))
     )
     front = before.pop(0) if before and makes_views(before[0]) else None
-    unused = unused_views(estimator)
-    sweeps = getattr(estimator, "n_iter_", None) if inspection.history or not inspection.candidates else None
+    unused, inside = unused_views(estimator), inspection.preparation
+    has_curves = inspection.training.history or not inspection.selection.candidates
+    sweeps = getattr(estimator, "n_iter_", None) if has_curves else None
+    training = _with_ids(_without(inspection.training, unused), vars(estimator).get("_object_ids"))
+    given = {**inspection.structure.given_names, **vars(estimator).get("group_names_", {})}
     return replace(
         inspection,
-        model=model,
-        front=inspection.front if front is None else front,
-        steps=(*before, *inspection.steps),  # of an estimator around a pipeline, those inside come last
-        inputs=_inputs(front, tuple(before), inspection),
+        preparation=replace(
+            inside,
+            model=model,
+            views=inspection.views,
+            inputs=_inputs(front, tuple(before), inspection),
+            front=inside.front if front is None else front,
+            steps=(*before, *inside.steps),  # of an estimator around a pipeline, those inside come last
+            unused_views=unused,
+            takes_lazy=getattr(estimator, "_takes_lazy", False),
+        ),
         unused_views=unused,
-        takes_lazy=getattr(estimator, "_takes_lazy", False),
-        n_iter=inspection.n_iter if sweeps is None else int(np.max(sweeps)),
-        training=_with_ids(_without(inspection.training, unused), vars(estimator).get("_object_ids")),
-        given_names={**inspection.given_names, **vars(estimator).get("group_names_", {})},
+        training=training if sweeps is None else replace(training, n_iter=int(np.max(sweeps))),
+        structure=replace(inspection.structure, given_names=given),
         _keeping=_keeping(estimator) if find_attribute(estimator, "_group_rows") else inspection._keeping,
         _transform=getattr(estimator, "transform", None) if inspection._transform is None else inspection._transform,
     )
@@ -157,15 +166,17 @@ def describe_estimator(estimator: Any, views: Mapping[str, ViewInput]) -> Inspec
             answer = lambda X: softmax(both_sides(estimator.decision_function(X)))  # noqa: E731
         counts = getattr(estimator, "class_count_", None)  # of naive Bayes
         transduction = getattr(estimator, "transduction_", None)
-        training = Training(codes=None if transduction is None else label_codes(transduction, labels))
+        training = Training(
+            codes=None if transduction is None else label_codes(transduction, labels),
+            n_labels=None if counts is None else round(float(np.sum(counts))),
+        )
         return Inspection(
             estimator,
             "class",
             [str(label) for label in labels],
             labels,
             training=training,
-            probabilities=has["predict_proba"],
-            n_labels=None if counts is None else round(float(np.sum(counts))),
+            structure=Structure(probabilities=has["predict_proba"]),
             _memberships=answer,
             _predict=estimator.predict,
             **common,
@@ -174,7 +185,7 @@ def describe_estimator(estimator: Any, views: Mapping[str, ViewInput]) -> Inspec
         count = len(getattr(estimator, "weights_", ()))  # of a mixture
         common["_log_likelihood"] = estimator.score
         if has["predict_proba"]:
-            common |= {"_memberships": estimator.predict_proba, "probabilities": True}
+            common |= {"_memberships": estimator.predict_proba, "structure": Structure(probabilities=True)}
         return Inspection(estimator, "cluster", **numbered(count), **common)
     labels_ = getattr(estimator, "labels_", None)
     if is_clusterer(estimator) or labels_ is not None:
@@ -250,7 +261,7 @@ def _inputs(front: Any, steps: tuple[Any, ...], inspection: Inspection) -> dict[
         return {PLAIN: ViewInput(PLAIN, width, names, front)}
     first = next((step for step in steps if hasattr(step, "n_features_by_view_")), None)
     if first is None:
-        return inspection.inputs or inspection.views
+        return inspection.preparation.inputs or inspection.views
     inputs = {}
     for view, width in first.n_features_by_view_.items():
         known = inspection.views.get(view)

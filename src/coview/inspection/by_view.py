@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import CoviewError
-from coview.inspection.contract import Inspection, Reading
+from coview.inspection.contract import Inspection
+from coview.inspection.reading import embed_objects, read_groups, read_training
+from coview.inspection.records import Reading
 from coview.utils.warn import warn_user
 from coview.views.views import Views
 
@@ -43,10 +45,10 @@ class ViewReadings:
 
 def read_objects(inspection: Inspection, views: Views) -> Reading:
     """Read objects; a model without groups of its own gives their positions in its space as memberships."""
-    reading = inspection.read(views, prepared=True)
+    reading = read_groups(inspection, views, prepared=True)
     if reading.memberships is not None:
         return reading
-    return Reading(inspection.embed(views, prepared=True), None)
+    return Reading(embed_objects(inspection, views, prepared=True), None)
 
 
 def read_as_fitted(inspection: Inspection, n_objects: int) -> Reading | None:
@@ -54,7 +56,7 @@ def read_as_fitted(inspection: Inspection, n_objects: int) -> Reading | None:
 
     It keeps their clusters in their order and nothing to tell them by: that they are the same is taken for granted.
     """
-    kept = inspection.training_reading()
+    kept = read_training(inspection)
     if kept.codes is None or len(kept.codes) != n_objects:
         return None
     warn_user(
@@ -108,7 +110,7 @@ def read_by_view(inspection: Inspection, views: Views, whole: Reading | None = N
     `whole` is the reading from all views, where it is there already. An object without any feature in the views that
     are read has no group: its code is -1, and its memberships are 0. Unused views have no readings.
     """
-    described = inspection.described_objects(views)
+    described = inspection.preparation.described_objects(views)
 
     def read(names: list[str]) -> Reading:
         reading = read_objects(inspection, views.select(*names))

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from coview.inspection.names import NAMED_BY_FEATURES
+from coview.inspection.choice import views_that
+from coview.inspection.names import NAMED_BY_FEATURES, characteristic_names, keyed_name, measured_names, own_names
 from coview.preprocessing.vectorizer import is_char_ngram
 from coview.utils.sampling import sample_positions
 from coview.validation import check_option
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Features",
+    "described_features",
     "deviating_features",
     "deviations_of",
     "feature_names",
@@ -40,7 +42,9 @@ __all__ = [
     "holds_categories",
     "holds_vectors",
     "is_measured",
+    "keyed_names",
     "mean_features",
+    "name_by_features",
     "rank_features",
     "readable_features",
     "summarize_groups",
@@ -168,6 +172,12 @@ def readable_features(
     return {view: part for view, part in described.items() if not is_measured(inspection, view, views)}
 
 
+def described_features(inspection: Inspection, view: str) -> Features | None:
+    """Return the features that a model itself says make its groups in a view, or None."""
+    inspection._check_view(view)
+    return inspection._features(view)
+
+
 def view_features(
     inspection: Inspection, view: str, views: Views | None = None, codes: np.ndarray | None = None
 ) -> Features | None:
@@ -178,7 +188,7 @@ def view_features(
     """
     if holds_vectors(inspection, view, views):
         return None
-    features = inspection.described_features(view)
+    features = described_features(inspection, view)
     if views is None or codes is None or view not in views:
         return features
     if (features is None or features.deviations is None) and is_measured(inspection, view, views):
@@ -225,11 +235,11 @@ def holds_categories(features: Features, matrix: Any = None) -> bool:
 
 def is_measured(inspection: Inspection, view: str, views: Views | None) -> bool:
     """Tell whether the values of a view are measurements, not counts."""
-    if view in inspection.likelihoods:
-        return inspection.likelihoods[view] != "multinomial"
+    if view in inspection.structure.likelihoods:
+        return inspection.structure.likelihoods[view] != "multinomial"
     if views is not None and view in views:
         return holds_measurements(views[view], int(views.present[:, views.names.index(view)].sum()))
-    features = inspection.described_features(view)
+    features = described_features(inspection, view)
     if features is not None and features.deviations is not None:
         return True
     if features is None or not features.origin.startswith(("center", "mean")):  # coefficients of counts have signs too
@@ -276,11 +286,55 @@ def group_names(inspection: Inspection, views: Views | None = None, codes: np.nd
     >>> sorted(group_names(inspect(SphericalKMeans(2, random_state=0).fit(X)), X))
     ['mail', 'photo']
     """
-    own = {view for view in inspection.views if inspection.described_features(view) is not None}
+    own = {view for view in inspection.views if described_features(inspection, view) is not None}
     if views is None or codes is None or own or inspection.kind not in NAMED_BY_FEATURES:
         return inspection.group_names
     features = features_by_view(inspection, views, codes)
-    return inspection.names_from_features(features)
+    return name_by_features(inspection, features)
+
+
+def keyed_names(inspection: Inspection) -> list[str]:
+    """Return groups by key and name, "3: photo, image, raw"; by the key alone where they have no other name."""
+    own = own_names(inspection.groups, inspection.group_names, inspection.kind)
+    return [keyed_name(key, own) for key in inspection.groups]
+
+
+def name_by_features(inspection: Inspection, features: dict[str, Features]) -> list[str]:
+    """Return names of groups by features of each view: those of the model, or means of the objects of each group.
+
+    Views in which the model found no structure name no group, where there are others. A group that was given a
+    name keeps it.
+    """
+    given = inspection.structure.given_names
+    taken = set(given.values())
+    names = zip(inspection.groups, _names_by_features(inspection, features))
+    return [given.get(key, f"{name} ({key})" if name in taken else name) for key, name in names]
+
+
+def _names_by_features(inspection: Inspection, features: dict[str, Features]) -> list[str]:
+    kind, groups, views = inspection.kind, inspection.groups, inspection.views
+    if kind not in NAMED_BY_FEATURES:
+        return groups if kind != "component" else [f"component {name}" for name in groups]
+    features = {view: part for view, part in features.items() if views[view].feature_names is not None}
+    words = {view: part for view, part in features.items() if part.deviations is None}
+    features = words or features
+    noise = views_that(inspection.selection.relations, "noise")
+    told = {view: part for view, part in features.items() if view not in noise}
+    features = told or features  # a view of noise has words that go with a group by chance alone
+    named = {view: inspection.feature_names(view) for view in features}
+    fallback = [f"{kind} {key}" for key in groups]
+    weights = {view: part.strengths for view, part in features.items()}
+    if features and not words:
+        return measured_names(weights, named, fallback)
+    for view, part in features.items():
+        if len(views) > 1 and holds_categories(part):  # "no" alone does not say of what
+            named[view] = [f"{view}: {name}" for name in named[view]]
+    memberships, codes = inspection.training.memberships, inspection.training.codes
+    sizes = None if memberships is None else memberships.sum(axis=0)
+    if sizes is None and codes is not None:
+        sizes = np.bincount(codes[codes >= 0], minlength=len(groups))
+    frequencies = {view: part.frequencies for view, part in features.items() if part.frequencies is not None}
+    return characteristic_names(weights, named, fallback, sizes, frequencies)
 
 
 def mean_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) -> Features:

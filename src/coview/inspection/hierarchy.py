@@ -17,7 +17,7 @@ from scipy.cluster.hierarchy import cut_tree, leaves_list, linkage
 from scipy.spatial.distance import pdist, squareform
 
 from coview.exceptions import ViewsError
-from coview.inspection.features import holds_vectors, is_measured, readable_features, view_features
+from coview.inspection.features import described_features, holds_vectors, is_measured, readable_features, view_features
 from coview.utils.messages import cut, printable, quantity
 from coview.validation import check_count
 from coview.views.views import Views
@@ -196,7 +196,7 @@ def _divergences(weights: np.ndarray) -> np.ndarray:
 
 def _lengths(inspection: Inspection, view: str, views: Views | None, codes: np.ndarray | None) -> np.ndarray | None:
     """Distances of the means of measurements, in deviations where they have names and so units, else as they are."""
-    features = view_features(inspection, view, views, codes) or inspection.described_features(view)
+    features = view_features(inspection, view, views, codes) or described_features(inspection, view)
     if features is None:
         return None
     vectors = holds_vectors(inspection, view, views)

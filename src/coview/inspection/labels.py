@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from coview.inspection.contract import Inspection
+from coview.inspection.reading import predict_label_sets
 from coview.views.views import Views
 
 __all__ = ["label_tree"]
@@ -32,8 +33,10 @@ def label_tree(inspection: Inspection, views: Views | None = None) -> dict[str, 
     >>> [(line["label"], line["level"], line["count"]) for line in label_tree(inspect(model), X)["lines"]]
     [('animal', 0, 4), ('cat', 1, 2), ('dog', 1, 2)]
     """
-    ontology = inspection.ontology
-    sets: Any = inspection.training.label_sets if views is None else inspection.label_sets(views, prepared=True)
+    ontology = inspection.structure.ontology
+    sets: Any = (
+        inspection.training.label_sets if views is None else predict_label_sets(inspection, views, prepared=True)
+    )
     counts = dict(zip(map(str, ontology.labels), np.asarray(sets)[:, : len(ontology)].sum(axis=0).tolist()))
     return {
         "lines": [
@@ -42,5 +45,5 @@ def label_tree(inspection: Inspection, views: Views | None = None) -> dict[str, 
         ],
         "n_objects": len(sets),
         "n_exclusive": len(ontology.mutex),
-        "n_broken": inspection.n_violations,
+        "n_broken": inspection.training.n_violations,
     }

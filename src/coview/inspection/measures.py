@@ -14,7 +14,8 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import f1_score
 from sklearn.neighbors import NearestNeighbors
 
-from coview.inspection.contract import Inspection, Reading
+from coview.inspection.contract import Inspection
+from coview.inspection.records import Reading
 from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
 from coview.utils.jsonable import to_jsonable
 from coview.utils.sampling import sample_positions
@@ -42,13 +43,13 @@ def fit_curves(inspection: Inspection) -> list[dict[str, Any]]:
     list of dict
         With "key", "title", "x" (what is counted), "values" and, where it is known, "seconds".
     """
-    seconds = inspection.history.get("seconds")
+    seconds = inspection.training.history.get("seconds")
     curves = []
-    for key, values in inspection.history.items():
+    for key, values in inspection.training.history.items():
         numbers = np.asarray(values, dtype=np.float64).reshape(-1) if len(values) else np.zeros(0)
         if key == "seconds" or numbers.size < 2 or not np.isfinite(numbers).any():
             continue
-        unit = "component" if key == "correlations" else "iteration" if inspection.n_rounds is None else "pass"
+        unit = "component" if key == "correlations" else "iteration" if inspection.training.n_rounds is None else "pass"
         title = _TITLES.get(key, str(key).replace("_", " ").capitalize())
         curve = {"key": key, "title": title, "x": unit, "values": to_jsonable(numbers)}
         if seconds is not None and len(seconds) == len(numbers):

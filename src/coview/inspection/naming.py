@@ -19,11 +19,13 @@ from scipy import sparse
 
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection.adapters import inspect
+from coview.inspection.choice import views_that
 from coview.inspection.contract import GROUP_NOUNS, NAMED_BY_FEATURES, Inspection, answers
 from coview.inspection.features import feature_names, group_names, is_measured
 from coview.inspection.names import WORDS, choose_words, distinct_names, log_odds, sum_worth
 from coview.inspection.objects import typical_objects
 from coview.inspection.phrases import count_phrases
+from coview.inspection.reading import read_groups, read_training
 from coview.inspection.vectors import explain_groups
 from coview.utils.messages import cut, did_you_mean, listed, printable, short
 from coview.utils.progress import counted, progress
@@ -162,7 +164,8 @@ def name_groups(
         )
     estimator = _named_estimator(model)
     kept = {} if overwrite else estimator._names_by_hand()
-    inspection = replace(inspect(model), given_names={})
+    inspection = inspect(model)
+    inspection = replace(inspection, structure=replace(inspection.structure, given_names={}))
     with progress("names"):
         cards = _cards(inspection, X, n_words, kept)
         names = {card.key: card.name for card in cards}
@@ -185,7 +188,7 @@ def name_groups(
             UserWarning,
         )
     names = dict(zip(names, distinct_names(list(names.values()), inspection.groups, kept)))
-    if names != inspect(model).given_names:
+    if names != inspect(model).structure.given_names:
         estimator._keep_names(names, False)
     return dict(names)
 
@@ -244,7 +247,7 @@ def set_group_names(model: Any, names: Mapping[Any, str | None] | Sequence[str] 
         else:
             problem = f"must have a text of at most {LONGEST_BY_HAND} letters for group {key!r}, got {short(name)}."
         raise ParameterError(problem, parameter="names")
-    together = {**inspection.given_names, **given}
+    together = {**inspection.structure.given_names, **given}
     own = {key: name for key in groups if (name := together.get(key)) is not None}
     if len(set(own.values())) < len(own):
         twice = next(name for name, count in Counter(own.values()).items() if count > 1)
@@ -285,14 +288,14 @@ def _cleaned(answer: Any) -> str:
 def _cards(inspection: Inspection, X: Any, n_words: int, kept: Mapping[str, str]) -> list[GroupCard]:
     """What is known of each group, by objects where there are any; names of `kept` groups are these."""
     n_groups, views, ids = len(inspection.groups), None, None
-    reading, texts = inspection.training_reading(), dict[str, list[str]]()
+    reading, texts = read_training(inspection), dict[str, list[str]]()
     if X is not None:
-        views = inspection.prepare_views(X)
+        views = inspection.preparation.prepare_views(X)
         rows = sample_positions(len(views), MOST_OBJECTS)
-        if inspection.front is not None and not isinstance(X, Views):
-            texts = {view: [part[row] for row in rows] for view, part in inspection.raw_texts(X).items()}
+        if inspection.preparation.front is not None and not isinstance(X, Views):
+            texts = {view: [part[row] for row in rows] for view, part in inspection.preparation.raw_texts(X).items()}
         views = views[rows]
-        ids, reading = views.ids, inspection.read(views, prepared=True)
+        ids, reading = views.ids, read_groups(inspection, views, prepared=True)
         if reading.codes is None:
             raise ViewsError(f"{inspection.name} cannot tell which groups these objects are in: leave them out.")
     codes = None if X is None else reading.codes
@@ -324,9 +327,7 @@ def _find_phrases(
     inspection: Inspection, views: Views, codes: np.ndarray, texts: Mapping[str, list[str]], n: int
 ) -> list[list[str]]:
     """Words of all views, and phrases of the texts, that tell each group from the other objects, by log-odds."""
-    noise = [
-        view for view, word in zip(*map(inspection.relations.get, ("view", "verdict"), ((), ()))) if word == "noise"
-    ]
+    noise = views_that(inspection.selection.relations, "noise")
     words = [
         (views[view], feature_names(inspection, view, views))
         for view in views.names
@@ -334,7 +335,9 @@ def _find_phrases(
         and view not in noise
         and not is_measured(inspection, view, views)
     ]
-    lists = {view for view, part in inspection.inputs.items() if getattr(part.vectorizer, "separator", None)}
+    lists = {
+        view for view, part in inspection.preparation.inputs.items() if getattr(part.vectorizer, "separator", None)
+    }
     phrases = [found for view in texts if view not in lists and (found := count_phrases(texts[view])) is not None]
     known = np.flatnonzero(codes >= 0)
     shape = (len(inspection.groups), len(codes))

@@ -19,8 +19,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from coview.inspection.by_view import ViewReadings
-from coview.inspection.contract import Inspection, Reading
+from coview.inspection.contract import Inspection
 from coview.inspection.known import objects_by_view
+from coview.inspection.reading import embed_objects
+from coview.inspection.records import Reading
 from coview.preprocessing.vectorizer import is_char_ngram
 from coview.preprocessing.weighting import compute_idf
 from coview.utils.sampling import sample_positions
@@ -49,7 +51,7 @@ def map_objects(
     parts = [readings.whole, *readings.alone.values()]
     if not all(part.graded for part in parts):  # groups alone make no map: the space of the model does
         some = [readings.views, *(readings.views.select(view) for view in readings.alone)]
-        parts = [Reading(inspection.embed(views, prepared=True), None) for views in some]
+        parts = [Reading(embed_objects(inspection, views, prepared=True), None) for views in some]
     return place([part.memberships for part in parts if part.graded], readings.views, method, seed)
 
 

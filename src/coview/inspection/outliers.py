@@ -7,6 +7,7 @@ over all objects, the fit of an object is the held-out log-likelihood per token,
     fit = sum_f x_f (log((1 - s) sum_k m_k p(f | k) + s q(f)) - log(q(f)) / 2) / sum_f x_f,     s = 0.1
 
 and the mean of both ways round is taken. Of a view of vectors or measurements the fit is minus the squared distance
+from coview.inspection.reading import read_groups
 from the mean vector that the memberships expect, where these come from the counts if there are any.
 
 Short objects fit worse, and by more chance, than long ones. So a fit is compared with those of other objects of about
@@ -46,8 +47,9 @@ from scipy import sparse
 from scipy.stats import binom, norm
 
 from coview.exceptions import ViewsError
-from coview.inspection.features import Features, is_measured
+from coview.inspection.features import Features, described_features, is_measured
 from coview.inspection.memberships import dense
+from coview.inspection.reading import read_groups
 from coview.utils.messages import quantity
 from coview.utils.tables import ResultTable
 from coview.utils.warn import warn_user
@@ -108,7 +110,7 @@ def find_outliers(
     rows = np.flatnonzero(scores < threshold)
     rows = rows[np.argsort(scores[rows], kind="stable")]
     ids = {} if views.ids is None else {"id": views.ids[rows].tolist()}
-    codes = inspection.read(views[rows], prepared=True).codes if len(rows) else None
+    codes = read_groups(inspection, views[rows], prepared=True).codes if len(rows) else None
     codes = np.full(len(rows), -1) if codes is None else codes
     columns: dict[str, list[Any]] = {
         "row": rows.tolist(),
@@ -152,7 +154,7 @@ def _profiles(inspection: Inspection, views: Views) -> dict[str, Features]:
     """What groups expect in each view: distributions of counts, or mean vectors."""
     found = {}
     for view in views.names:
-        features = inspection.described_features(view)
+        features = described_features(inspection, view)
         if features is None:
             continue
         kept: Any = features.expected
@@ -206,9 +208,9 @@ def _fits(
 
 def _without_noise(inspection: Inspection, views: Views, fits: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Fits without those of objects in groups that people have marked as noise: the other groups explain them not."""
-    if all(record["edit"] != "noise" for record in inspection.edits):
+    if all(record["edit"] != "noise" for record in inspection.structure.edits):
         return fits
-    codes = inspection.read(views, prepared=True).codes
+    codes = read_groups(inspection, views, prepared=True).codes
     return fits if codes is None else {view: np.where(codes < 0, np.nan, part) for view, part in fits.items()}
 
 

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from coview.inspection.features import feature_names, features_by_view, group_names, holds_vectors, top_features
+from coview.inspection.features import (
+    described_features,
+    feature_names,
+    features_by_view,
+    group_names,
+    holds_vectors,
+    top_features,
+)
 from coview.views.views import Views
 
 if TYPE_CHECKING:
@@ -95,8 +102,8 @@ def _dense(part: Any) -> np.ndarray:
 
 def nearest_in_groups(inspection: Inspection, views: Views, codes: np.ndarray, view: str, n: int) -> list[list[int]]:
     """Return `Inspection.nearest_objects` of prepared views whose objects' groups (`codes`) are known already."""
-    measured = inspection.likelihoods.get(view, "multinomial") != "multinomial"
-    features = inspection.described_features(view) if measured else None
+    measured = inspection.structure.likelihoods.get(view, "multinomial") != "multinomial"
+    features = described_features(inspection, view) if measured else None
     have = views.present[:, views.names.index(view)]
     means = None if features is None else features.weights
     return nearest_rows(views[view], np.where(have, codes, -1), len(inspection.groups), n, means)

@@ -9,6 +9,7 @@ import numpy as np
 
 from coview.exceptions import DataFileError, ViewsError
 from coview.inspection import Inspection, inspect
+from coview.inspection.reading import embed_objects, read_groups
 from coview.utils.messages import listed
 from coview.views.arrays import is_anndata, is_mudata
 from coview.views.coerce import as_views, check_in_memory
@@ -66,10 +67,14 @@ def _select_views(X: Any, fitted: Inspection) -> Views:
     views = as_views(X)
     if is_mudata(X) or is_anndata(X):
         # modalities come first: a matrix in obsm of the same name may be something else
-        views = as_views(X, obsm=[name for name in fitted.inputs if name in X.obsm and name not in views.names])
-    known = [name for name in views.names if name in fitted.inputs]
+        views = as_views(
+            X, obsm=[name for name in fitted.preparation.inputs if name in X.obsm and name not in views.names]
+        )
+    known = [name for name in views.names if name in fitted.preparation.inputs]
     if not known:
-        raise ViewsError(f"The model was fitted on {listed(fitted.inputs)}, but the data has {listed(views.names)}.")
+        raise ViewsError(
+            f"The model was fitted on {listed(fitted.preparation.inputs)}, but the data has {listed(views.names)}."
+        )
     return views.select(*known)
 
 
@@ -82,12 +87,12 @@ def _annotate(data: Any, views: Views, fitted: Inspection, key: str) -> None:
     if fitted.kind == "value":
         data.obs[key] = pd.Series(fitted.predict(views), names).reindex(data.obs_names)
         return
-    reading = fitted.read(views)
+    reading = read_groups(fitted, views)
     if reading.codes is not None:
         groups = pd.Categorical.from_codes(reading.codes, categories=[str(group) for group in fitted.groups])
         # by name: the rows of views without absent objects are fewer than those of the data
         data.obs[key] = pd.Series(groups, names).reindex(data.obs_names)
-    positions = reading.memberships if fitted.groups else fitted.embed(views)
+    positions = reading.memberships if fitted.groups else embed_objects(fitted, views)
     if positions is not None:
         data.obsm[key] = pd.DataFrame(positions, names).reindex(data.obs_names).to_numpy()
     data.uns[key] = {

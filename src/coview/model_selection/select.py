@@ -25,6 +25,7 @@ from coview.auto.preparation import counted_views
 from coview.catalog import resolve
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.inspection import inspect
+from coview.inspection.reading import expected_features, mean_log_likelihood
 from coview.model_selection.jobs import JobOutcome, run_jobs, show_jobs
 from coview.model_selection.methods import set_seed
 from coview.model_selection.scores import cluster_labels
@@ -284,14 +285,16 @@ def _repeat(plan: _Plan, setting: Mapping[str, Any], r: int) -> dict[str, float]
 def compute_held_out_likelihood(model: Any, views: Views, seed: int) -> float | None:
     """Mean log-likelihood of new objects under a fitted model: per token by completion, or per object; None without."""
     fitted = inspect(model)
-    density = fitted.log_likelihood(views)
+    density = mean_log_likelihood(fitted, views)
     if density is not None:
         return density
     rng = np.random.default_rng(seed)
     # document completion (Wallach et al. 2009): one half tells the mixture, the other one is predicted
     halves = {name: split_counts(matrix, rng) for name, matrix in views.items()}
     known = {name: half for name, (half, _) in halves.items()}
-    expected = fitted.expected(Views(known, ids=views.ids, present=views.present, feature_names=views.feature_names))
+    expected = expected_features(
+        fitted, Views(known, ids=views.ids, present=views.present, feature_names=views.feature_names)
+    )
     if not expected:
         return None
     total = sum(_compute_log_likelihood(halves[name][1], *parts) for name, parts in expected.items())

@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, inspect
 from coview.inspection.features import readable_features
+from coview.inspection.reading import read_groups
 from coview.metrics.topics import compute_shared_features
 from coview.model_selection.copies import copy_to_fit
 from coview.utils.progress import counted
@@ -111,8 +112,8 @@ def _find_again(ours: dict[str, Any], theirs: dict[str, Any], n_features: int) -
 
 def _weights(inspection: Any, X: Any) -> dict[str, Any]:
     """Weights of the features of a model's groups, by view, of the views whose features can be read."""
-    views = inspection.prepare_views(X)
-    codes = inspection.read(views, prepared=True).codes
+    views = inspection.preparation.prepare_views(X)
+    codes = read_groups(inspection, views, prepared=True).codes
     codes = inspection.training.codes if codes is None else codes
     found = readable_features(inspection, views, codes)
     return {view: part.weights.clip(min=0.0) for view, part in found.items()}

@@ -96,7 +96,7 @@ def suggest_labels(model: Any, X: Any, n: int = 10, *, y: Any = None, random_sta
         raise ValueError(f"suggest_labels needs a fitted classifier of at least two classes, got {inspection.name}.")
     seed = base_seed(random_state)
     with unwarned():
-        objects, known = inspection.prepare_known(X.collect() if isinstance(X, LazyViews) else X)
+        objects, known = inspection.preparation.prepare_known(X.collect() if isinstance(X, LazyViews) else X)
     views = objects if isinstance(objects, Views) else Views({PLAIN: objects})
     labeled = np.zeros(len(views), dtype=bool)
     if y is not None:

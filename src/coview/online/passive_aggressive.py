@@ -355,8 +355,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         return replace(
             inspection,
             views=views,
-            history=self.history_,
-            n_rounds=int(self.t_),
+            training=replace(inspection.training, history=self.history_, n_rounds=int(self.t_)),
             _features=lambda view: Features(both_sides(self.coef_[view]), False, "coefficient"),
             _memberships_by_view=by_view,
         )

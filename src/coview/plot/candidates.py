@@ -52,9 +52,9 @@ class CandidatesDisplay:
             Where to draw.
         """
         inspection = inspect(model)
-        if not inspection.candidates:
+        if not inspection.selection.candidates:
             raise ValueError(f"{inspection.name} was not chosen from candidates. Pass a fitted AutoClassifier.")
-        return cls(inspection.candidates).plot(ax)
+        return cls(inspection.selection.candidates).plot(ax)
 
     def plot(self, ax: Any = None) -> CandidatesDisplay:
         """Draw a bar of the accuracy of each method; those not used are gray.

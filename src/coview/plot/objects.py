@@ -10,7 +10,9 @@ import numpy as np
 
 from coview.inspection import inspect
 from coview.inspection.by_view import read_by_view
+from coview.inspection.features import keyed_names
 from coview.inspection.objects import map_objects, place
+from coview.inspection.reading import read_training
 from coview.plot.style import colors, one_panel, panels
 from coview.utils.sampling import sample_positions
 from coview.validation import encode_labels, minus_one_is_unlabeled
@@ -88,13 +90,13 @@ class ObjectMapDisplay:
         """
         inspection = inspect(model)
         if X is None:
-            whole = inspection.training_reading()
+            whole = read_training(inspection)
             n = len(whole.memberships) if whole.graded and whole.memberships is not None else 0
             rows = sample_positions(n, n_objects, random_state)
             whole = whole.take(rows)
             placed = place([whole.memberships], None, method, random_state)
         else:
-            views = inspection.prepare_views(X)
+            views = inspection.preparation.prepare_views(X)
             n = len(views)
             rows = sample_positions(n, n_objects, random_state)
             readings = read_by_view(inspection, views[rows])
@@ -108,7 +110,7 @@ class ObjectMapDisplay:
             codes, classes = encode_labels(y, n, semi_supervised=minus_one_is_unlabeled(inspection.estimator))
             return cls(placed[0], codes[rows], [str(c) for c in classes.tolist()], method=placed[1]).plot(ax)
         codes = np.zeros(len(rows), dtype=int) if whole.codes is None else whole.codes
-        names = ["objects"] if whole.codes is None else inspection.keyed_names
+        names = ["objects"] if whole.codes is None else keyed_names(inspection)
         return cls(placed[0], codes, names, method=placed[1]).plot(ax)
 
     def plot(self, ax: Any = None) -> ObjectMapDisplay:
@@ -212,9 +214,9 @@ class RetrievalDisplay:
             Where to draw.
         """
         inspection = inspect(model)
-        if inspection.retriever is None:
+        if inspection.structure.retriever is None:
             raise ValueError(f"{inspection.name} cannot search. Use a fitted CrossModalRetriever.")
-        search = inspection.retriever.search
+        search = inspection.structure.retriever.search
         texts = [X] if isinstance(X, str) else X if isinstance(X, list) else None
         if texts is not None:
             hits = [search(text, source, target, k)[0] for text in texts]

@@ -57,9 +57,11 @@ class OntologyDisplay:
             Where to draw.
         """
         inspection = inspect(model)
-        if inspection.ontology is None:
+        if inspection.structure.ontology is None:
             raise ValueError(f"{inspection.name} was fitted without an ontology. Fit it with ontology=Ontology(...).")
-        return cls(label_tree(inspection, None if X is None else inspection.prepare_views(X))["lines"]).plot(ax)
+        return cls(
+            label_tree(inspection, None if X is None else inspection.preparation.prepare_views(X))["lines"]
+        ).plot(ax)
 
     def plot(self, ax: Any = None) -> OntologyDisplay:
         """Draw the tree and the counts as bars.

@@ -9,8 +9,16 @@ from typing import Any
 import numpy as np
 
 from coview.inspection import inspect
-from coview.inspection.features import feature_names, features_by_view, group_names, holds_vectors, top_features
+from coview.inspection.features import (
+    feature_names,
+    features_by_view,
+    group_names,
+    holds_vectors,
+    keyed_names,
+    top_features,
+)
 from coview.inspection.names import keyed_name, own_names
+from coview.inspection.reading import read_groups
 from coview.plot.style import PALETTE, bare, heat, panels
 
 __all__ = ["ClusterTopicsDisplay", "TopicsDisplay"]
@@ -92,8 +100,8 @@ class TopicsDisplay:
             Where to draw.
         """
         inspection = inspect(model)
-        objects = None if X is None else inspection.prepare_views(X)
-        codes = None if objects is None else inspection.read(objects, prepared=True).codes
+        objects = None if X is None else inspection.preparation.prepare_views(X)
+        codes = None if objects is None else read_groups(inspection, objects, prepared=True).codes
         known = features_by_view(inspection, objects, codes)
         if not known or inspection.kind == "value":
             if any(holds_vectors(inspection, view, objects) for view in inspection.views):
@@ -194,15 +202,15 @@ class ClusterTopicsDisplay:
             Where to draw.
         """
         inspection = inspect(model)
-        if inspection.topics is None:
+        if inspection.structure.topics is None:
             raise ValueError(f"{inspection.name} has no topics within its groups. Use DualPLSA or MultiViewPLSA.")
         ordered = {}
-        for view, part in inspection.topics.shares.items():
+        for view, part in inspection.structure.topics.shares.items():
             array = np.asarray(part)
             # topics of one cluster side by side, the largest first
             order = np.lexsort((-array.max(axis=0), array.argmax(axis=0)))
             ordered[view] = array[:, order]
-        return cls(ordered, inspection.keyed_names, noun=inspection.kind).plot(ax)
+        return cls(ordered, keyed_names(inspection), noun=inspection.kind).plot(ax)
 
     def plot(self, ax: Any = None) -> ClusterTopicsDisplay:
         """Draw the heat maps.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from coview.inspection import inspect
+from coview.inspection.features import keyed_names
 from coview.plot.style import ACCENT, bare, heat, panels
 from coview.utils.messages import cut
 
@@ -63,12 +64,12 @@ class VarianceExplainedDisplay:
             Where to draw.
         """
         inspection = inspect(model)
-        if not inspection.variance_explained:
+        if not inspection.structure.variance_explained:
             raise ValueError(
                 f"{inspection.name} has no Gaussian view, of which it could explain the variance. Pass a model of the "
                 "PLSA family that was fitted on dense vectors."
             )
-        return cls(inspection.variance_explained, inspection.keyed_names, noun=inspection.kind).plot(ax)
+        return cls(inspection.structure.variance_explained, keyed_names(inspection), noun=inspection.kind).plot(ax)
 
     def plot(self, ax: Any = None) -> VarianceExplainedDisplay:
         """Draw the heat map, and a bar for each view.

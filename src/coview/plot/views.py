@@ -9,6 +9,7 @@ import numpy as np
 
 from coview.inspection import inspect
 from coview.inspection.by_view import agreement_matrix, read_by_view
+from coview.inspection.features import keyed_names
 from coview.inspection.measures import confusion
 from coview.plot.style import heat, one_panel, panels
 from coview.utils.messages import cut
@@ -62,7 +63,7 @@ class ViewAgreementDisplay:
             Where to draw.
         """
         inspection = inspect(model)
-        matrix = agreement_matrix(read_by_view(inspection, inspection.prepare_views(X)))
+        matrix = agreement_matrix(read_by_view(inspection, inspection.preparation.prepare_views(X)))
         if matrix is None:
             raise ValueError(f"{inspection.name} has only one view of these objects; agreement needs at least two.")
         return cls(matrix["values"], matrix["names"]).plot(ax)
@@ -130,7 +131,7 @@ class ViewConfusionDisplay:
             Where to draw.
         """
         inspection = inspect(model)
-        views = inspection.prepare_views(X)
+        views = inspection.preparation.prepare_views(X)
         codes, classes = encode_labels(y, len(views), semi_supervised=minus_one_is_unlabeled(inspection.estimator))
         readings = read_by_view(inspection, views)
         if readings.whole.codes is None:
@@ -145,7 +146,7 @@ class ViewConfusionDisplay:
                 known = np.where(readings.described[name], codes, -1)
                 drawn[name] = confusion(inspection, reading.codes, known, classes, most, like=whole)
         drawn["all views"] = whole
-        called = dict(zip(inspection.groups, inspection.keyed_names))
+        called = dict(zip(inspection.groups, keyed_names(inspection)))
         for part in drawn.values():
             part["columns"] = [cut(called.get(key, key), NAME_LETTERS) for key in part["columns"]]
         return cls(drawn, noun=inspection.kind).plot(ax)

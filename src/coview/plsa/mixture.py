@@ -41,7 +41,7 @@ from coview.engines.protocol import (
     tree_map,
 )
 from coview.exceptions import ParameterError, ViewsError
-from coview.inspection import Features, Inspection, Training
+from coview.inspection import Features, Inspection, Structure, Training
 from coview.inspection.features import DEVIATION, deviations_of, rank_features, top_features
 from coview.plsa.dense import (
     GAUSSIAN,
@@ -588,12 +588,12 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         """Answer `inspect`: topics of several views, by their profiles."""
         groups = [str(k) for k in range(self._n_features_out)]
         kept = self.__dict__.get(self._mixture)  # a copy that travels to a cluster has none
-        training = Training()
+        training = Training(history=self.history_)
         if isinstance(kept, dict):  # by view
             mean: Any = sum(kept.values()) / len(kept)
-            training = Training(mean, dict(kept), mean.argmax(axis=1))
+            training = Training(mean, dict(kept), mean.argmax(axis=1), history=self.history_)
         elif kept is not None:
-            training = Training(kept, codes=kept.argmax(axis=1))
+            training = Training(kept, codes=kept.argmax(axis=1), history=self.history_)
         return Inspection(
             self,
             "cluster" if is_clusterer(self) else "topic",
@@ -601,10 +601,11 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             list(range(len(groups))),
             self._view_inputs(),
             training,
-            history=self.history_,
-            likelihoods=dict(vars(self).get("likelihood_", {})),
-            variance_explained=dict(vars(self).get("variance_explained_", {})),
-            probabilities=True,
+            structure=Structure(
+                likelihoods=dict(vars(self).get("likelihood_", {})),
+                variance_explained=dict(vars(self).get("variance_explained_", {})),
+                probabilities=True,
+            ),
             _features=lambda view: self._as_features(view, self.topic_feature_[view]),
             _memberships=self.transform,
             _profiles=lambda: self._profiles(self._count_views(self.view_names_)),

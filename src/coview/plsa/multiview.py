@@ -298,18 +298,20 @@ class _ClusterTopics(FamilyMixin):
         """Answer `inspect`: clusters or classes, with topics below them."""
         profiles, counts = self._cluster_features(), self._count_views(self.view_names_)
         labels = self.classes_.tolist() if is_classifier(self) else list(range(self._n_features_out))
+        answer = super()._inspect()
+        topics = Topics(
+            {name: self.topic_feature_[name] for name in counts},
+            {
+                name: normalize_mixtures(self._topics_in(name)) if self._joint else self.cluster_topic_[name]
+                for name in counts
+            },
+        )
         return replace(
-            super()._inspect(),
+            answer,
             kind="class" if is_classifier(self) else "cluster",
             groups=[str(label) for label in labels],
             labels=labels,
-            topics=Topics(
-                {name: self.topic_feature_[name] for name in counts},
-                {
-                    name: normalize_mixtures(self._topics_in(name)) if self._joint else self.cluster_topic_[name]
-                    for name in counts
-                },
-            ),
+            structure=replace(answer.structure, topics=topics),
             _features=lambda view: self._as_features(view, profiles[view]),
         )
 

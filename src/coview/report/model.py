@@ -26,36 +26,41 @@ _QUIET = ("verbose", "n_jobs")  # they change nothing that was learned
 
 def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return the section on the model: its name, parameters, steps before it, versions and seed."""
-    entry = ESTIMATORS.get(inspection.name)
+    class_name = type(inspection.estimator).__name__
+    entry = ESTIMATORS.get(class_name)
     document = (getdoc(type(inspection.estimator)) or "").strip().splitlines()
     parameters = inspection.estimator.get_params(deep=False)
     seed = parameters.get("random_state")
-    stages = [stage for stage in (inspection.front, *inspection.steps, inspection.estimator) if stage is not None]
-    alone = inspection.model is inspection.estimator or len(stages) == 1
+    stages = [
+        stage
+        for stage in (inspection.preparation.front, *inspection.preparation.steps, inspection.estimator)
+        if stage is not None
+    ]
+    alone = inspection.preparation.model is inspection.estimator or len(stages) == 1
     return {
-        "name": inspection.name,
-        "title": inspection.title,
+        "name": class_name,
+        "title": inspection.name,
         "kind": entry.kind if entry else "estimator",
         "summary": entry.summary if entry else "",
         "sentence": describe_choice(
-            inspection.candidates,
-            inspection.numbers,
-            inspection.relations,
-            inspection.accuracy_by_view,
-            inspection.held_out,
-            inspection.votes,
+            inspection.selection.candidates,
+            inspection.selection.numbers,
+            inspection.selection.relations,
+            inspection.selection.accuracy_by_view,
+            inspection.selection.held_out,
+            inspection.selection.votes,
         )
         or (document[0] if document else ""),
-        "words": _describe_in_words(inspection, document[0] if document else inspection.title),
+        "words": _describe_in_words(inspection, document[0] if document else inspection.name),
         "parameters": _parameters(inspection.estimator),
         "steps": [] if alone else [written(stage) for stage in stages],
         "seed": int(seed) if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) else None,
         "takes_seed": "random_state" in parameters,
-        "iterations": inspection.n_iter,
-        "rounds": inspection.n_rounds,
-        "candidates": dict(inspection.candidates),
-        "edits": [describe_record(record) for record in inspection.edits],
-        "held_out": dict(inspection.held_out),
+        "iterations": inspection.training.n_iter,
+        "rounds": inspection.training.n_rounds,
+        "candidates": dict(inspection.selection.candidates),
+        "edits": [describe_record(record) for record in inspection.structure.edits],
+        "held_out": dict(inspection.selection.held_out),
         "versions": {
             "coview": __version__,
             "python": platform.python_version(),
@@ -67,7 +72,7 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
 
 def _describe_in_words(inspection: Inspection, otherwise: str) -> str:
     """How the model was made, in a sentence or two without its evidence."""
-    votes, weights = inspection.votes, inspection.candidates.get("weight", [])
+    votes, weights = inspection.selection.votes, inspection.selection.candidates.get("weight", [])
     if votes:
         n = votes["by_views"] + votes["by_tokens"]
         share = f"{100 * votes['share']:.0f} %"

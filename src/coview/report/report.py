@@ -186,7 +186,7 @@ def make_report(
         summary = {
             "format": FORMAT,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "title": title or f"{inspection.title} report",
+            "title": title or f"{inspection.name} report",
             "model": describe_model(inspection, saved_with),
             "files": {name: str(path) for name, path in made_from.items() if path is not None} or None,
             **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns, stability),
@@ -249,4 +249,4 @@ def table_columns(by: Any, X: Any, inspection: Inspection) -> dict[str, Any]:
     """
     if by is None or isinstance(by, Mapping):
         return dict(by or {})
-    return named_columns(X, [by] if isinstance(by, str) else list(by), lists=inspection.list_columns)
+    return named_columns(X, [by] if isinstance(by, str) else list(by), lists=inspection.preparation.list_columns)

@@ -23,6 +23,7 @@ from coview.inspection import Inspection, Reading, inspect
 from coview.inspection.by_view import ViewReadings, agreement, agreement_matrix, try_views
 from coview.inspection.choice import describe_accuracy
 from coview.inspection.measures import confusion, label_measures, main_measure, measure
+from coview.inspection.reading import read_groups
 from coview.model_selection.copies import copy_to_fit
 from coview.utils.sampling import sample_positions
 from coview.validation import LabeledScoreMixin, encode_labels, minus_one_is_unlabeled
@@ -59,7 +60,7 @@ class Holdout:
         more: dict[str, Any] = {} if self.seconds is None else {"seconds": self.seconds}
         lost = len(vars(self.inspection.estimator).get("lost_edits_", ())) if self.refitted else 0
         if lost:
-            more |= {"n_edits": lost + len(self.inspection.edits), "n_lost_edits": lost}
+            more |= {"n_edits": lost + len(self.inspection.structure.edits), "n_lost_edits": lost}
         return {"n_hidden": len(self.rows), "n_shown": self.n_shown, "refitted": self.refitted, **more}
 
 
@@ -77,7 +78,7 @@ def hold_out(
     `codes` are the labels as positions in `classes`, -1 for none. `views` are as the estimator itself takes them;
     `wanted` and `y_fit` are `held_out` and `y_fit` of `coview.make_report`.
     """
-    if views is None or wanted is False or inspection.retriever is not None:
+    if views is None or wanted is False or inspection.structure.retriever is not None:
         return None
     if inspection.kind == "class":
         if labels is None or codes is None or classes is None or not (codes >= 0).any():
@@ -124,7 +125,7 @@ def _hide_labels(
 
 def _hide_objects(inspection: Inspection, views: Views, wanted: bool | str) -> Holdout | str:
     """Objects that a clusterer or a topic model was not fitted with."""
-    if inspection.read(views[:2], prepared=True).codes is None:
+    if read_groups(inspection, views[:2], prepared=True).codes is None:
         return "the model cannot place new objects."
     hidden, shown = np.split(np.random.default_rng(0).permutation(len(views)), [int(HIDDEN_SHARE * len(views))])
     if len(hidden) < 2 or len(shown) <= len(inspection.groups):
@@ -146,7 +147,7 @@ def _why_not_refit(inspection: Inspection, codes: np.ndarray, n_objects: int) ->
         # models that remember their objects leave labeled ones with their labels
         fewer = bool((training[known] != codes[known]).any())
     else:
-        fewer = inspection.n_labels is not None and inspection.n_labels < known.sum()
+        fewer = inspection.training.n_labels is not None and inspection.training.n_labels < known.sum()
     if fewer:
         return "the model was fitted with fewer labels than these; pass those as y_fit."
     return _why_slow(inspection, n_objects)
@@ -154,10 +155,10 @@ def _why_not_refit(inspection: Inspection, codes: np.ndarray, n_objects: int) ->
 
 def _why_slow(inspection: Inspection, n_objects: int) -> str | None:
     """Why another fit may take long, or None; a choice among candidates fits each of them, and some more than once."""
-    seconds = inspection.history.get("seconds") or [None]
+    seconds = inspection.training.history.get("seconds") or [None]
     if seconds[-1] is not None:
         return None if seconds[-1] < QUICK_SECONDS else _ON_REQUEST.format(f", and this one took {seconds[-1]:.0f} s")
-    if inspection.candidates:
+    if inspection.selection.candidates:
         return _ON_REQUEST.format(" of every method that was tried")
     return None if n_objects <= QUICK_OBJECTS else _ON_REQUEST.format(f" of {n_objects:,} objects")
 
@@ -173,7 +174,7 @@ def _refit(
     copy: Any = copy_to_fit(inspection.estimator, time_budget=budget, prepared=True)
     with warnings.catch_warnings():  # the fit of the model itself has given those that matter
         warnings.simplefilter("ignore")
-        return inspect(copy.fit(for_sklearn(views[PLAIN]) if inspection.takes_matrix else views, target))
+        return inspect(copy.fit(for_sklearn(views[PLAIN]) if inspection.preparation.takes_matrix else views, target))
 
 
 def _ended_after(inspection: Inspection, copy: Inspection) -> float | None:
@@ -215,7 +216,7 @@ def score_labels(
             best = float(sizes[: len(inspection.groups)].sum() / len(known))
             counts = {"n_groups": len(inspection.groups), "n_labels": int((sizes > 0).sum())}
             scores["ceiling"] = {**counts, "accuracy": best}
-    by_fit = inspection.held_out if isinstance(held, str) else {}
+    by_fit = inspection.selection.held_out if isinstance(held, str) else {}
     if by_fit and np.isnan(by_fit["accuracy"]):
         scores["held_out"] = {"note": f"{describe_accuracy(by_fit)}."}
     elif by_fit:
@@ -230,7 +231,7 @@ def score_labels(
     elif isinstance(held, str) and inspection.kind == "class":
         scores["held_out"] = {"note": held}
     elif isinstance(held, Holdout) and inspection.kind == "class" and views is not None:
-        hidden, truth = held.inspection.read(views[held.rows], prepared=True), codes[held.rows]
+        hidden, truth = read_groups(held.inspection, views[held.rows], prepared=True), codes[held.rows]
         scores["held_out"] = {
             **held.describe(),
             "measures": list(label_measures(held.inspection, hidden, truth, classes)),
@@ -402,7 +403,7 @@ def _best(scores: dict[str, float | None]) -> str | None:
 def _score_views_by_values(
     inspection: Inspection, views: Views, truth: np.ndarray, predicted: np.ndarray
 ) -> dict[str, Any]:
-    described = inspection.described_objects(views)
+    described = inspection.preparation.described_objects(views)
 
     def score(names: list[str]) -> float | None:
         part = views.select(*names)

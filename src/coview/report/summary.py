@@ -36,6 +36,7 @@ from coview.inspection.names import LEAST_DEVIATION, own_names
 from coview.inspection.objects import disputed_objects, distinctive_features, map_objects, place, typical_objects
 from coview.inspection.prevalence import group_prevalence
 from coview.inspection.quality import group_quality
+from coview.inspection.reading import read_training
 from coview.inspection.vectors import nearest_in_groups
 from coview.model_selection.stability import refit_stability
 from coview.preprocessing.columns import RawTransformer, Table, as_table
@@ -155,7 +156,7 @@ class Summary:
     ) -> None:
         self.inspection, self.objects, self._truth, self._y_fit = inspection, objects, truth, y_fit
         self._held_out, self._map_method = held_out, map_method
-        self.sorts = inspection.kind in ("class", "cluster", "topic") and inspection.retriever is None
+        self.sorts = inspection.kind in ("class", "cluster", "topic") and inspection.structure.retriever is None
         self.noun = inspection.kind if self.sorts or inspection.kind == "value" else None
         self._kept: dict[str, Any] = {}
 
@@ -279,7 +280,9 @@ _SIMPLE: dict[str, Callable[[Summary], Any]] = {
     "hierarchy": lambda s: _describe_hierarchy(s.inspection, s.objects) if s.sorts else None,
     "variance": lambda s: _describe_variance(s.inspection),
     "outliers": lambda s: _describe_outliers(s.inspection, s.objects) if s.sorts else None,
-    "ontology": lambda s: None if s.inspection.ontology is None else label_tree(s.inspection, s.objects.views),
+    "ontology": lambda s: (
+        None if s.inspection.structure.ontology is None else label_tree(s.inspection, s.objects.views)
+    ),
     "search": lambda s: _describe_search(s.inspection, s.objects),
 }
 
@@ -333,20 +336,23 @@ def read(
 ) -> ReadObjects:
     """Return the objects that a report is on, at most so many of them, and what the model says of them."""
     if X is None:
-        reading = inspection.training_reading()
-        n = next((len(part) for part in (reading.codes, reading.memberships) if part is not None), inspection.n_objects)
+        reading = read_training(inspection)
+        n = next(
+            (len(part) for part in (reading.codes, reading.memberships) if part is not None),
+            inspection.training.n_objects,
+        )
         rows = np.arange(n or 0)
         return ReadObjects(reading, rows, n, None, inspection.training.ids, None, *_labels(inspection, y, n, rows))
     most = MOST_OBJECTS if max_objects is None else check_count("max_objects", max_objects)
     raw = None if isinstance(X, (Views, LazyViews)) else _as_raw_table(inspection, X)
     if isinstance(X, LazyViews):  # no more is read from disk than is needed
         n, rows = len(X), sample_positions(len(X), most)
-        views = inspection.prepare_views(X[rows])
+        views = inspection.preparation.prepare_views(X[rows])
     elif raw is not None and raw.n_rows > (few := most if max_objects else MOST_TEXTS):
         n, rows = raw.n_rows, sample_positions(raw.n_rows, few)
-        views = inspection.prepare_views(raw.take(rows))
+        views = inspection.preparation.prepare_views(raw.take(rows))
     else:
-        views = inspection.prepare_views(X)
+        views = inspection.preparation.prepare_views(X)
         n, rows = len(views), np.arange(len(views))
     chosen = sample_positions(len(views), most if max_objects else min(most, _affordable(views, MOST_NONZEROS)))
     if len(chosen) < len(views):
@@ -363,9 +369,9 @@ def read(
 
 def _as_raw_table(inspection: Inspection, X: Any) -> Table | None:
     """What a model makes views of; None where it takes views."""
-    if not isinstance(inspection.front, RawTransformer):
+    if not isinstance(inspection.preparation.front, RawTransformer):
         return None
-    read = inspection.front.text_columns()
+    read = inspection.preparation.text_columns
     return as_table(X, bare=read[0] if read else None)
 
 
@@ -374,17 +380,17 @@ def _texts(inspection: Inspection, X: Any, rows: np.ndarray) -> list[str] | None
     table = None if isinstance(X, (Views, LazyViews)) else _as_raw_table(inspection, X)
     if table is None:
         return None
-    read = inspection.front.text_columns()
+    read = inspection.preparation.text_columns
     first = table.head(LOOKED_AT)
-    names = [name for name in first.names if name != inspection.id_column]
+    names = [name for name in first.names if name != inspection.preparation.id_column]
     columns: dict[Any, Sequence[Any]] = {name: first.cells(name) for name in names}
-    named = inspection.id_column in table.names
-    ids = table.cells(inspection.id_column) if named else range(table.n_rows)
-    chosen = caption_column(columns, ids, read, inspection.list_columns)
+    named = inspection.preparation.id_column in table.names
+    ids = table.cells(inspection.preparation.id_column) if named else range(table.n_rows)
+    chosen = caption_column(columns, ids, read, inspection.preparation.list_columns)
     if chosen is not None:
         columns = {chosen: table.cells(chosen)}
     else:  # texts that are much alike are better than none
-        columns = dict(inspection.raw_texts(X))
+        columns = dict(inspection.preparation.raw_texts(X))
         chosen = min(columns, key=lambda view: sum(map(len, columns[view])), default=None)
     if chosen is None:
         return None
@@ -424,7 +430,10 @@ def _describe_data(inspection: Inspection, objects: ReadObjects) -> dict[str, An
     """One row for each view, from the data given or from what the model remembers."""
     views, unused = objects.views, list(inspection.unused_views)
     taken: dict[str, dict[str, Any]] = {
-        name: {"likelihood": inspection.likelihoods.get(name), "scaling": inspection.scalings.get(name)}
+        name: {
+            "likelihood": inspection.structure.likelihoods.get(name),
+            "scaling": inspection.structure.scalings.get(name),
+        }
         for name in [*inspection.views, *([] if views is None else views.names)]
     }
     if views is None:
@@ -562,11 +571,11 @@ def _most_common_label(objects: ReadObjects, group: int) -> dict[str, Any] | Non
 
 def _describe_topics(inspection: Inspection) -> dict[str, Any] | None:
     """Topics below clusters or classes, and how the groups mix them, by view."""
-    if inspection.topics is None:
+    if inspection.structure.topics is None:
         return None
     section: dict[str, Any] = {"items": {}, "mixtures": {}, "count": {}, "groups": inspection.groups}
-    for view, weights in inspection.topics.features.items():
-        shares = np.asarray(inspection.topics.shares[view])
+    for view, weights in inspection.structure.topics.features.items():
+        shares = np.asarray(inspection.structure.topics.shares[view])
         order = np.argsort(-shares.sum(axis=0), kind="stable")[:MOST_TOPICS]
         top = top_features(Features(np.asarray(weights), True), inspection.feature_names(view), FEATURES)
         section["items"][view] = [
@@ -580,7 +589,7 @@ def _describe_topics(inspection: Inspection) -> dict[str, Any] | None:
 def _describe_outliers(inspection: Inspection, objects: ReadObjects) -> dict[str, Any] | None:
     """Objects that no group explains, of a model that has a likelihood; none where chance alone gives as many."""
     views = objects.views
-    if views is None or not inspection.likelihoods or len(views) < FEWEST_JUDGED:
+    if views is None or not inspection.structure.likelihoods or len(views) < FEWEST_JUDGED:
         return None
     try:
         found = inspection.outliers(views)
@@ -657,15 +666,15 @@ def _describe_hierarchy(inspection: Inspection, objects: ReadObjects) -> dict[st
 
 def _check_stability(inspection: Inspection, objects: ReadObjects) -> None:
     """Refuse to measure stability where there is nothing to fit again, or nothing to find again."""
-    if inspection.kind not in ("cluster", "topic") or inspection.retriever is not None:
+    if inspection.kind not in ("cluster", "topic") or inspection.structure.retriever is not None:
         raise ViewsError(
             f"stability asks which topics or clusters other seeds find again, but {inspection.name} finds neither."
         )
     if objects.views is None:
         raise ViewsError("stability fits copies of the model: pass X, the objects of the fit.")
-    if inspection.n_objects not in (None, objects.n_objects):
+    if inspection.training.n_objects not in (None, objects.n_objects):
         raise ViewsError(
-            f"stability fits copies of the model on the {inspection.n_objects:,} objects of its fit, got "
+            f"stability fits copies of the model on the {inspection.training.n_objects:,} objects of its fit, got "
             f"{objects.n_objects:,} objects."
         )
 
@@ -677,7 +686,7 @@ def _with_stability(inspection: Inspection, X: Any, quality: dict[str, Any] | No
             f"stability compares the first {QUALITY_FEATURES} features of the groups of {inspection.name}, but its "
             "views have fewer features, or vectors or measurements."
         )
-    table = refit_stability(inspection.model, X, n_fits=STABILITY_FITS, n_features=QUALITY_FEATURES)
+    table = refit_stability(inspection.preparation.model, X, n_fits=STABILITY_FITS, n_features=QUALITY_FEATURES)
     found: dict[str, dict[str, float]] = {}
     for group, view, share in zip(table["group"], table["view"], table["stability"]):
         found.setdefault(view, {})[group] = share
@@ -715,9 +724,9 @@ def _describe_prevalence(inspection: Inspection, objects: ReadObjects, name: str
 
 def _describe_variance(inspection: Inspection) -> dict[str, Any] | None:
     """Share of the variance of views of vectors that groups explain; of many groups those that explain most."""
-    if not inspection.variance_explained:
+    if not inspection.structure.variance_explained:
         return None
-    shares = np.array([np.asarray(part, dtype=np.float64) for part in inspection.variance_explained.values()])
+    shares = np.array([np.asarray(part, dtype=np.float64) for part in inspection.structure.variance_explained.values()])
     order = np.sort(np.argsort(-shares.max(axis=0), kind="stable")[:MOST_GROUPS])
     return {
         "noun": inspection.kind,
@@ -725,7 +734,7 @@ def _describe_variance(inspection: Inspection) -> dict[str, Any] | None:
         "count": len(inspection.groups),
         "views": [
             {"name": view, "total": float(row.sum()), "shares": row[order]}
-            for view, row in zip(inspection.variance_explained, shares)
+            for view, row in zip(inspection.structure.variance_explained, shares)
         ],
     }
 
@@ -771,7 +780,7 @@ def _describe_map(
         noun, names, groups = "label", labels, codes
     else:
         noun, names, groups = "object", ["objects"], np.zeros(len(rows), dtype=int)
-    margins = reading.margins() if inspection.probabilities else None
+    margins = reading.margins() if inspection.structure.probabilities else None
     return {
         "method": method,
         "x": scaled[:, 0],
@@ -879,7 +888,7 @@ def _measurements(inspection: Inspection, views: Views) -> list[tuple[str, np.nd
 
 def _describe_search(inspection: Inspection, objects: ReadObjects) -> dict[str, Any] | None:
     """How often one view of an object finds another of its views."""
-    retriever, views = inspection.retriever, objects.views
+    retriever, views = inspection.structure.retriever, objects.views
     if retriever is None:
         return None
     section: dict[str, Any] = {"indexed": len(retriever.indexed_ids()), "pairs": []}

@@ -26,8 +26,10 @@ from coview.classification.naive_bayes import compute_class_probabilities
 from coview.classification.wrapper import in_type_of, last_step
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
-from coview.inspection import Inspection, Training, inspect
+from coview.inspection import Inspection, Preparation, Structure, Training, inspect
+from coview.inspection.features import described_features
 from coview.inspection.known import objects_by_view
+from coview.inspection.reading import can_transform, embed_objects, read_groups, read_training, transform_objects
 from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.stop_words import detect_language
 from coview.preprocessing.tables import TableViews
@@ -284,11 +286,14 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             first.labels,
             first.views,
             Training(ids=self.index_.ids),
-            topics=first.topics,
-            retriever=self,
-            inputs=first.inputs if self.front_ is None else self._reader.inputs,
-            front=self.front_,
-            _features=first.described_features,
+            structure=Structure(topics=first.structure.topics, retriever=self),
+            preparation=Preparation(
+                self,
+                first.views,
+                first.preparation.inputs if self.front_ is None else self._reader.inputs,
+                self.front_,
+            ),
+            _features=first._features,
             _embed=self.transform,
         )
 
@@ -562,7 +567,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     def _has_classes(self, model: Inspection) -> bool:
         """Tell whether a model gives class probabilities itself, and these are what is compared."""
-        return self.space == "semantic" and model.kind == "class" and model.probabilities
+        return self.space == "semantic" and model.kind == "class" and model.structure.probabilities
 
     def _learn_space(self, views: Views, y: Any) -> dict[str, np.ndarray]:
         """Learn classes and means from the training objects; return their vectors by view."""
@@ -692,16 +697,16 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         # groups are those of all views of an object together
         placed = {name: (rows[name], vectors[name]) for name in vectors}
         if codes is None and self._sorter is not None:
-            codes = self._sorter.read(views).codes
+            codes = read_groups(self._sorter, views).codes
         groups = None if codes is None else np.where(views.present.any(axis=1), codes, -1)
         self.index_.add(ids, len(views), placed, words, groups)
 
     def _training_codes(self, n_objects: int) -> np.ndarray | None:
         """Positions of the training objects' groups, where the model that sorts was fitted here and keeps them."""
         # a frozen model was fitted elsewhere: its labels are those of other objects
-        if self._sorter is None or isinstance(last_step(self._sorter.model), FrozenEstimator):
+        if self._sorter is None or isinstance(last_step(self._sorter.preparation.model), FrozenEstimator):
             return None
-        codes = self._sorter.training_reading().codes
+        codes = read_training(self._sorter).codes
         return codes if codes is not None and len(codes) == n_objects else None
 
     # -- objects out
@@ -838,7 +843,11 @@ def _is_counts(matrix: Any) -> bool:
 
 def _find_position(model: Inspection, views: Views, name: str) -> np.ndarray:
     """Positions of objects by one view: in the space of a projection, or what the model's `transform` gives."""
-    position: Any = model.embed(views) if model.projections or not model.transforms else model.transform(views)
+    position: Any = (
+        embed_objects(model, views)
+        if model.structure.projections or not can_transform(model)
+        else transform_objects(model, views)
+    )
     if isinstance(position, (Views, Mapping)):
         position = position[name]
     return np.asarray(position.toarray() if sparse.issparse(position) else position)
@@ -846,5 +855,5 @@ def _find_position(model: Inspection, views: Views, name: str) -> np.ndarray:
 
 def _get_profiles(model: Inspection, view: str) -> np.ndarray | None:
     """Return what topics expect of a view (topics x features) of a model with topics; None for others."""
-    features = model.described_features(view) if model.probabilities else None
+    features = described_features(model, view) if model.structure.probabilities else None
     return features.expected if features is not None and features.probabilities else None

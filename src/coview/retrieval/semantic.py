@@ -155,10 +155,11 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
                 return None  # a constant, or a view that has not met all classes
             return Features(kept.weights @ self.projections_[view].T, False, "coefficient")
 
+        answer = describe_estimator(self, self._view_inputs())
         return replace(
-            describe_estimator(self, self._view_inputs()),
-            history={"correlations": self.correlations_},
-            projections=dict(self.projections_),
+            answer,
+            training=replace(answer.training, history={"correlations": self.correlations_}),
+            structure=replace(answer.structure, projections=dict(self.projections_)),
             _features=features,
             _predict=None,
             _embed=self.project,

@@ -22,6 +22,7 @@ from coview.editing.moves import NO_GROUP, find_moves
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Reading, inspect
 from coview.inspection.memberships import label_codes
+from coview.inspection.reading import can_predict, read_groups
 from coview.io.models import save
 from coview.report.summary import Summary
 from coview.utils.warn import unwarned
@@ -236,9 +237,9 @@ class Editing:
         if self._inside is None:
             views = known_views(inner, data)
             known = self._summary(self._shown).objects.reading if self._shown.model is None else None
-            self._inside = inner.prepare(views), inner.read(views) if known is None else known
+            self._inside = inner.preparation.prepare(views), read_groups(inner, views) if known is None else known
         objects, reading = self._inside
-        if reading.memberships is None or reading.codes is None or (not inner.predicts and inner.kind != "topic"):
+        if reading.memberships is None or reading.codes is None or (not can_predict(inner) and inner.kind != "topic"):
             return None
         memberships, numbers = model.read_objects(objects, reading)
         return Reading(memberships, label_codes(numbers, model.numbers_))

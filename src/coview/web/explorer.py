@@ -86,7 +86,11 @@ class Explorer:
     def pages(self) -> list[str]:
         """Pages that mean something for these models and objects."""
         service, sorter = self.service, self.service.sorter
-        used = [] if sorter is None else [view for view in sorter.inputs if view not in sorter.unused_inputs]
+        used = (
+            []
+            if sorter is None
+            else [view for view in sorter.preparation.inputs if view not in sorter.preparation.unused_inputs]
+        )
         there = {
             "overview": True,
             "groups": bool(self._shown),
@@ -103,7 +107,7 @@ class Explorer:
         """The models whose groups have a page, by their position: the first of each kind."""
         found: dict[str, int] = {}
         for at, model in enumerate(self.service.models):
-            if sorts(model) or (model.kind == "component" and model.groups and model.retriever is None):
+            if sorts(model) or (model.kind == "component" and model.groups and model.structure.retriever is None):
                 found.setdefault(model.kind, at)
         return {at: self.service.models[at] for at in found.values()}
 
@@ -214,7 +218,7 @@ class Explorer:
         order = [*typical, *rest[np.argsort(-shares[rest], kind="stable")].tolist()]
         part = order[start : start + count]
         members = [{**line, "share": round(float(shares[row]), 4)} for line, row in zip(self.lines(part), part)]
-        return {"probabilities": model.probabilities, "total": len(order), "members": members}
+        return {"probabilities": model.structure.probabilities, "total": len(order), "members": members}
 
     # -- objects
 
@@ -263,7 +267,7 @@ class Explorer:
     def _vocabularies(self) -> dict[str, list[str]]:
         """Features of the views of counts, in small letters."""
         data, model = self.service.data, self.service.model
-        views = [] if data is None else [view for view in data.names if view in model.inputs]
+        views = [] if data is None else [view for view in data.names if view in model.preparation.inputs]
         counted = [view for view in views if not is_measured(model, view, data)]
         return {view: [str(name).lower() for name in feature_names(model, view, data)] for view in counted}
 
@@ -346,14 +350,18 @@ class Explorer:
         searcher, key = self.service.searcher, self.service.ids[row]
         if searcher is None or key not in self._indexed:
             return []
-        hits = searcher.retriever.near(key, NEAR)[0]
+        hits = searcher.structure.retriever.near(key, NEAR)[0]
         return [
             {**one, "score": round(score, 4)} for one, (_, score) in zip(self.known([key for key, _ in hits]), hits)
         ]
 
     @cached_property
     def _indexed(self) -> set[Any]:
-        return set() if self.service.searcher is None else set(self.service.searcher.retriever.indexed_ids().tolist())
+        return (
+            set()
+            if self.service.searcher is None
+            else set(self.service.searcher.structure.retriever.indexed_ids().tolist())
+        )
 
     def _opinions_of(self, row: int) -> list[dict[str, Any]]:
         """What models say of an object: from all views, and from each alone."""
@@ -375,7 +383,7 @@ class Explorer:
                     "kind": model.kind,
                     "model": model.name,
                     "groups": list(model.groups),
-                    "probabilities": model.probabilities,
+                    "probabilities": model.structure.probabilities,
                     "together": together,
                     "by_view": alone if len(alone) > 1 else {},
                     "unused": list(model.unused_views),

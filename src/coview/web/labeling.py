@@ -15,6 +15,7 @@ from sklearn.base import clone
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, inspect
 from coview.inspection.choice import describe_accuracy
+from coview.inspection.reading import read_groups
 from coview.model_selection.suggest import suggest_labels
 from coview.utils.jsonable import to_jsonable
 from coview.utils.messages import listed
@@ -73,7 +74,7 @@ class Labeling:
         rows, y = self._given_rows(given, new_classes), self._known_labels()
         if y is None and rows:
             y = np.full(len(self._service.ids), None, dtype=object)
-        return self._named(model.model, known_views(model, self._service.data), _with(y, rows), n, skipped)
+        return self._named(model.preparation.model, known_views(model, self._service.data), _with(y, rows), n, skipped)
 
     def refit(
         self, given: Mapping[str, str], n: int = 10, new_classes: Sequence[str] = (), skipped: Sequence[str] = ()
@@ -103,15 +104,15 @@ class Labeling:
         if not self._fitting.acquire(blocking=False):
             raise ViewsError("A fit is running. Try again when it is done.")
         try:
-            objects = model.prepare(known_views(model, data))
+            objects = model.preparation.prepare(known_views(model, data))
             estimator = clone(model.estimator)
             labeled = self._labeled_rows(y)
-            if model.takes_matrix:
+            if model.preparation.takes_matrix:
                 estimator.fit(objects[labeled], [y[row] for row in labeled])
             else:
                 estimator.fit(objects, y)
             after = inspect(estimator)
-            codes = after.read(objects, prepared=True).codes
+            codes = read_groups(after, objects, prepared=True).codes
             named = self._named(estimator, objects, y, n, skipped)
         finally:
             self._fitting.release()
@@ -129,8 +130,11 @@ class Labeling:
             ],
             "given": len(rows),
             "right": int(right),
-            "accuracy": [describe_accuracy(each.held_out) if each.held_out else None for each in (model, after)],
-            "largest_class": after.held_out.get("largest_class"),
+            "accuracy": [
+                describe_accuracy(each.selection.held_out) if each.selection.held_out else None
+                for each in (model, after)
+            ],
+            "largest_class": after.selection.held_out.get("largest_class"),
             "next": named,
         }
 
@@ -163,7 +167,7 @@ class Labeling:
     def _new_label(self, name: str) -> Any:
         """A class that the model does not have, in the type of those that it has; or a refusal."""
         model = self._model()
-        if model.ontology is not None:
+        if model.structure.ontology is not None:
             raise ViewsError(f"The classes are those of the ontology; add {name!r:.60} there, and fit the model again.")
         label: Any = name.strip()
         if all(isinstance(one, (int, np.integer)) for one in model.labels):
@@ -182,11 +186,11 @@ class Labeling:
         service = self._service
         return {
             "classes": self._model().groups,
-            "takes_new_classes": self._model().ontology is None,
+            "takes_new_classes": self._model().structure.ontology is None,
             "n_labeled": found.n_labeled,
             "n_unlabeled": found.n_unlabeled,
             "refits": service.labels is not None and len(service.ids) <= MOST_REFITTED,
-            "probabilities": self._model().probabilities,
+            "probabilities": self._model().structure.probabilities,
             "objects": [
                 {**to_jsonable(row), **service.line(row["row"]), "predicted": str(row["predicted"])}
                 for row in [row for row in found.rows if row["row"] not in passed][:n]

@@ -21,8 +21,9 @@ from coview.inspection import NAMED_BY_FEATURES, Inspection, inspect
 from coview.inspection.captions import LONGEST_LINE, LOOKED_AT, caption_column
 from coview.inspection.features import is_measured
 from coview.inspection.known import objects_by_view
-from coview.inspection.memberships import dense
+from coview.inspection.memberships import dense, label_codes
 from coview.inspection.prevalence import named_columns
+from coview.inspection.reading import can_predict, can_transform, predict_label_sets, transform_objects
 from coview.io.models import load
 from coview.io.tables import has_table_extension, read_table
 from coview.io.views_folder import read_views
@@ -84,16 +85,18 @@ class Service:
             _check_reads_no_files(each)
             _check_vocabulary(self.models[0], each)
         self.model = self.models[0]
-        self.searcher = next((each for each in self.models if each.retriever is not None), None)
+        self.searcher = next((each for each in self.models if each.structure.retriever is not None), None)
         if self.searcher is not None:
-            self.searcher.retriever.index_.prepare()
-        for each in [one for one in self.models if one.retriever is not None]:  # its models have topics of their own
-            self.models += [inspect(inner) for inner in each.retriever.models_]
+            self.searcher.structure.retriever.index_.prepare()
+        for each in [
+            one for one in self.models if one.structure.retriever is not None
+        ]:  # its models have topics of their own
+            self.models += [inspect(inner) for inner in each.structure.retriever.models_]
         self.sorter = next((each for each in self.models if sorts(each)), None)
         # a model that only places objects leaves predictions to the next
-        self.predictor = next((each for each in self.models if sorts(each) or each.predicts), self.model)
-        self.title = title or self.model.title
-        self.data = data if data is None else order_as_fitted(self.model.name, data, self.model.inputs)
+        self.predictor = next((each for each in self.models if sorts(each) or can_predict(each)), self.model)
+        self.title = title or self.model.name
+        self.data = data if data is None else order_as_fitted(self.model.name, data, self.model.preparation.inputs)
         self.labels = labels
         self.texts = dict(texts or {})
         self._cells: dict[Any, list[Any]] = {}  # columns of the table that were asked for
@@ -107,8 +110,14 @@ class Service:
         self._query_readers = {} if self.searcher is None else self._read_cells_of(self.searcher)
 
     def _read_cells_of(self, model: Inspection) -> dict[str, CellReader]:
-        measured = {view for view in model.inputs if view in model.views and is_measured(model, view, self.data)}
-        return {view: CellReader(part, view in measured) for view, part in model.inputs.items() if part.n_features}
+        measured = {
+            view for view in model.preparation.inputs if view in model.views and is_measured(model, view, self.data)
+        }
+        return {
+            view: CellReader(part, view in measured)
+            for view, part in model.preparation.inputs.items()
+            if part.n_features
+        }
 
     def with_model(self, at: int, model: Any) -> Service:
         """Return a service of the same objects, with another model in place of one of those that were given.
@@ -134,7 +143,7 @@ class Service:
         if self.data is not None:
             return list(range(len(self.data))) if self.data.ids is None else self.data.ids.tolist()
         if self.searcher is not None:
-            return self.searcher.retriever.indexed_ids().tolist()
+            return self.searcher.structure.retriever.indexed_ids().tolist()
         for each in self.models:
             known = [part for part in (each.training.memberships, each.training.codes) if part is not None]
             if known:
@@ -158,7 +167,7 @@ class Service:
     def lists(self) -> dict[Any, Callable[[str], list[str]]]:
         """Columns of the table that a model reads as lists, each with the function that splits its texts into items."""
         known = [] if self.table is None else self.table.names
-        found = {name: split for each in reversed(self.models) for name, split in each.list_columns.items()}
+        found = {name: split for each in reversed(self.models) for name, split in each.preparation.list_columns.items()}
         return {name: split for name, split in found.items() if name in known}
 
     def caption(self, row: int) -> str | None:
@@ -181,14 +190,14 @@ class Service:
             return None
         first = self.table.head(LOOKED_AT)
         columns = {name: first.cells(name) for name in first.names}
-        texts = {name for each in self.models for name in each.text_columns}
+        texts = {name for each in self.models for name in each.preparation.text_columns}
         return caption_column(columns, self.ids, texts, self.lists)
 
     @cached_property
     def abilities(self) -> list[str]:
         """What other programs can ask for."""
-        predicts = sorts(self.predictor) or self.predictor.predicts
-        there = {"predict": predicts, "transform": self.model.transforms, "search": self.searcher is not None}
+        predicts = sorts(self.predictor) or can_predict(self.predictor)
+        there = {"predict": predicts, "transform": can_transform(self.model), "search": self.searcher is not None}
         return [name for name, can in there.items() if can]
 
     def info(self) -> dict[str, Any]:
@@ -205,14 +214,14 @@ class Service:
                     "features": reader.width,
                     "takes": reader.kinds,
                     "named": reader.named,
-                    "likelihood": model.likelihoods.get(view),
-                    "unused": view in model.unused_inputs,
+                    "likelihood": model.structure.likelihoods.get(view),
+                    "unused": view in model.preparation.unused_inputs,
                 }
                 for view, reader in self.readers.items()
             ],
             "classes": to_jsonable(model.labels) if sorts(model) and model.kind == "class" else None,
             "objects": len(self.ids),
-            "indexed": 0 if self.searcher is None else len(self.searcher.retriever.indexed_ids()),
+            "indexed": 0 if self.searcher is None else len(self.searcher.structure.retriever.indexed_ids()),
             "searched": [{"name": view, "takes": reader.kinds} for view, reader in self._query_readers.items()],
             "can": self.abilities,
         }
@@ -236,11 +245,13 @@ class Service:
         answer = self._labels(views, top)
         if by_view and len(views.names) > 1:
             model = self.predictor
-            described = objects_by_view(views) if model.steps else model.described_objects(views)
+            described = (
+                objects_by_view(views) if model.preparation.steps else model.preparation.described_objects(views)
+            )
             answer["by_view"] = {
                 view: self._alone(views.select(view), described[view], top, list(answer))
                 for view in views.names
-                if view not in model.unused_inputs
+                if view not in model.preparation.unused_inputs
             }
         return answer
 
@@ -256,13 +267,13 @@ class Service:
 
     def _labels(self, views: Views, top: int = 0) -> dict[str, Any]:
         model = self.predictor
-        if not (model.predicts or model.kind == "topic"):
+        if not (can_predict(model) or model.kind == "topic"):
             raise ViewsError(f"{model.name} has no predict. Use /transform for the coordinates of objects.")
-        prepared, known = model.prepare_known(views)
+        prepared, known = model.preparation.prepare_known(views)
         answer: dict[str, Any] = {"known": to_jsonable(known)}
         ranked = top > 0 and sorts(model)
-        memberships = model.memberships(prepared, prepared=True) if model.probabilities or ranked else None
-        if memberships is not None and model.probabilities:
+        memberships = model.memberships(prepared, prepared=True) if model.structure.probabilities or ranked else None
+        if memberships is not None and model.structure.probabilities:
             answer["probabilities"] = to_jsonable(memberships)
         if memberships is not None and ranked:
             answer["top"] = [largest_shares(row, model.group_names, top, -1.0) for row in memberships]
@@ -272,15 +283,17 @@ class Service:
             labels = np.asarray(model.predict(prepared, prepared=True))
         answer["labels"] = to_jsonable(labels)
         if model.kind in NAMED_BY_FEATURES:
-            answer["names"] = [model.group_names[code] if code >= 0 else None for code in model.codes(labels)]
-        sets = model.label_sets(prepared, prepared=True)
+            answer["names"] = [
+                model.group_names[code] if code >= 0 else None for code in label_codes(labels, model.labels)
+            ]
+        sets = predict_label_sets(model, prepared, prepared=True)
         if sets is not None:
             answer["label_sets"] = [[model.groups[j] for j in np.flatnonzero(row)] for row in sets]
         return answer
 
     def transform(self, views: Views) -> dict[str, Any]:
         """Coordinates of objects in the model's space."""
-        coordinates = self.model.transform(views)
+        coordinates = transform_objects(self.model, views)
         if coordinates is None:
             raise ViewsError(f"{self.model.name} has no transform. Use /predict.")
         return {"coordinates": to_jsonable(dense(coordinates))}
@@ -334,9 +347,9 @@ class Service:
     def _check_takes_text(self, source: str | None) -> None:
         """Refuse texts for a view of images: a retriever would open them as files."""
         searcher = self.searcher
-        if source is None or searcher is None or searcher.front is None:
+        if source is None or searcher is None or searcher.preparation.front is None:
             return
-        if searcher.inputs[source].vectorizer is None:
+        if searcher.preparation.inputs[source].vectorizer is None:
             raise ViewsError(f"View {source!r} takes no text. Send numbers, or features by name.")
 
     def _retriever(self) -> Any:
@@ -345,12 +358,12 @@ class Service:
                 f"{self.model.name} cannot search: that needs a CrossModalRetriever, which takes any model that places "
                 "objects by one view. Save one, and serve it alone or with --also."
             )
-        return self.searcher.retriever
+        return self.searcher.structure.retriever
 
     def search(self, views: Views, target: str, k: int) -> dict[str, Any]:
         """The k best objects of each query."""
         assert self.searcher is not None
-        hits = self.searcher.retriever.search(views, target=target, k=min(k, MOST_HITS))
+        hits = self.searcher.structure.retriever.search(views, target=target, k=min(k, MOST_HITS))
         return _hits(hits)
 
     # -- questions that came together
@@ -376,12 +389,12 @@ class Service:
 
 def known_views(model: Inspection, data: Views) -> Views:
     """Return the views of the data that a model knows."""
-    return data.select(*(view for view in data.names if view in model.inputs))
+    return data.select(*(view for view in data.names if view in model.preparation.inputs))
 
 
 def sorts(model: Inspection) -> bool:
     """Tell whether a model sorts objects into classes, clusters or topics."""
-    return model.retriever is None and bool(model.groups) and model.kind not in ("component", "value")
+    return model.structure.retriever is None and bool(model.groups) and model.kind not in ("component", "value")
 
 
 def largest_shares(shares: np.ndarray, names: Sequence[str], n: int = 5, least: float = 0.005) -> list[list[Any]]:
@@ -435,8 +448,8 @@ def _hits(hits: Any) -> dict[str, Any]:
 
 def _check_reads_no_files(model: Inspection) -> None:
     """Refuse a model with a vectorizer that would open the texts of clients as files."""
-    vectorizers = [part.vectorizer for part in model.inputs.values() if part.vectorizer is not None]
-    for part in (model.model, *vectorizers):
+    vectorizers = [part.vectorizer for part in model.preparation.inputs.values() if part.vectorizer is not None]
+    for part in (model.preparation.model, *vectorizers):
         for name, source in part.get_params().items():
             if name.rpartition("__")[2] == "input" and source in ("filename", "file"):
                 raise ViewsError(
@@ -503,14 +516,14 @@ def load_service(
         _check_vocabulary(models[0], other, model.name, path.name)
     if data is None:
         return Service(loaded[0], also=loaded[1:], title=model.name)
-    reader = next((each for each in models if each.front is not None), None)
+    reader = next((each for each in models if each.preparation.front is not None), None)
     texts: dict[str, list[str]] = {}
     table = None
     if reader is not None and data.is_file() and has_table_extension(data):
         table = read_table(data)
         whole = table if add_vectors is None else add_vectors(table, data)
-        views: Any = reader.front.transform(whole)
-        texts = reader.raw_texts(table)
+        views: Any = reader.preparation.front.transform(whole)
+        texts = reader.preparation.raw_texts(table)
     elif add_vectors is not None:
         raise ViewsError(
             f"Vectors can be given beside a table only, and to a model that makes views of tables: {data} is no table, "
@@ -523,10 +536,16 @@ def load_service(
     _check_views(data, views, models[0])
     labels = None
     if read_labels is not None:
-        labels = read_labels(views, None) if table is None or reader is None else read_labels(table, reader.id_column)
+        labels = (
+            read_labels(views, None)
+            if table is None or reader is None
+            else read_labels(table, reader.preparation.id_column)
+        )
     for each in models:
-        if each.retriever is not None and not len(each.retriever.indexed_ids()):
-            each.retriever.add(views if table is None or each.front is None else whole)  # the file stays as it is
+        if each.structure.retriever is not None and not len(each.structure.retriever.indexed_ids()):
+            each.structure.retriever.add(
+                views if table is None or each.preparation.front is None else whole
+            )  # the file stays as it is
     about = {"texts": texts, "table": table, "labels": labels}
     return Service(loaded[0], views, also=loaded[1:], title=model.name, by=by, **about)
 
@@ -534,14 +553,15 @@ def load_service(
 def _check_vocabulary(first: Inspection, other: Inspection, called: str = "", other_called: str = "") -> None:
     """Refuse a model that does not take the same features as the first in the views that they share."""
     both = f"{called or first.name} and {other_called or other.name}"
-    shared = [view for view in other.inputs if view in first.inputs]
-    if first.inputs and other.inputs and not shared:
+    ours, theirs = first.preparation.inputs, other.preparation.inputs
+    shared = [view for view in theirs if view in ours]
+    if ours and theirs and not shared:
         raise ViewsError(
-            f"{both} have no view in common: {listed(tuple(first.inputs))}, and {listed(tuple(other.inputs))}. Explore "
-            "them one at a time."
+            f"{both} have no view in common: {listed(tuple(ours))}, and {listed(tuple(theirs))}. Explore them "
+            "one at a time."
         )
     for view in shared:
-        difference = _vocabulary_difference(first.inputs[view], other.inputs[view])
+        difference = _vocabulary_difference(first.preparation.inputs[view], other.preparation.inputs[view])
         if difference is not None:
             raise ViewsError(
                 f"{both} do not have the same vocabulary: in view {view!r} {difference}. Fit both on the same table "
@@ -572,17 +592,21 @@ def _inspected(path: Path, model: Any) -> Inspection:
 
 
 def _check_views(path: Path, views: Views, model: Inspection) -> None:
-    known = [name for name in views.names if name in model.inputs]
+    known = [name for name in views.names if name in model.preparation.inputs]
     if not known:
-        expected = listed(tuple(model.inputs))
+        expected = listed(tuple(model.preparation.inputs))
         raise ViewsError(f"{path} has the views {listed(views.names)}, but {model.name} was fitted on {expected}.")
     for name in known:
-        width, n_features = model.inputs[name].n_features, views[name].shape[1]
+        width, n_features = model.preparation.inputs[name].n_features, views[name].shape[1]
         if n_features != width:
             raise ViewsError(
                 f"View {name!r} of {path} has {n_features} features, but {model.name} was fitted with {width}."
             )
-    absent = [name for name in model.inputs if name not in known or not views.present[:, views.names.index(name)].any()]
+    absent = [
+        name
+        for name in model.preparation.inputs
+        if name not in known or not views.present[:, views.names.index(name)].any()
+    ]
     if absent:
         warn_user(
             f"{path} has no view {listed(absent)}, on which {model.name} was fitted too: objects are shown without.",
