@@ -66,7 +66,7 @@ def test_every_model_gives_info_and_predictions(name, tmp_path):
     loaded = load(tmp_path / "m.coview")
     for data in (views, None):
         service = Service(loaded, data)
-        assert service.info()["model"] == name
+        assert service.info()["model"] == service.model.name
         assert {view["name"] for view in service.info()["views"]} == {"words", "links"}
         assert {"predict", "transform"} & set(service.info()["can"])
         for page in pages(service, views):  # all of it is JSON
