@@ -12,14 +12,13 @@ from coview.utils.loading import paused_collector
 
 
 def test_the_collector_runs_again_after_a_failed_import():
-    with pytest.raises(ImportError), paused_collector():
-        assert not gc.isenabled()
-        raise ImportError
+    with pytest.raises(ImportError, match="False"), paused_collector():
+        raise ImportError(gc.isenabled())
     assert gc.isenabled()
 
 
 @pytest.mark.parametrize(
-    "code, absent",
+    ("code", "absent"),
     [
         ("import coview.cli.main", ("numpy", "sklearn", "numba", "polars", "pandas")),
         ("from coview import inspect, load, AutoClassifier", ("numba", "torch", "matplotlib", "fastapi", "skops")),
