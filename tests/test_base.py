@@ -46,15 +46,6 @@ def test_another_init_has_its_own_parameters():
     assert Made._get_param_names() == ["first", "second"]
 
 
-def test_a_subclass_does_not_take_the_parameters_of_its_base():
-    class Below(Made):
-        def __init__(self, only=3):
-            self.only = only
-
-    assert Made().get_params() == {"first": 1, "second": 2}
-    assert Below().get_params() == {"only": 3}
-
-
 def test_a_model_without_callbacks_says_who_takes_them():
     model = AutoClustering(2)
     assert not hasattr(model, "set_callbacks")  # as scikit-learn asks

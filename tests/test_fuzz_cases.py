@@ -45,22 +45,3 @@ def test_memory_has_a_limit_during_a_case_alone():
     with pytest.raises(MemoryError):
         search(5, 1, memory=1 << 28)
     assert len(bytearray(1 << 29)) == 1 << 29
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["--seed", "3", "--case", "8"], 0, "case 8 of 3"),
-        (["--seed", "1"], 1, "seed 1, 1000 cases, None s\n1 failures"),
-        (["--seconds", "2.5"], 0, "0 failures"),
-        (["--count", "4", "--seconds", "2"], 1, "seed 0, 4 cases, 2.0 s\n1 failures"),
-    ],
-)
-def test_all_have_one_command_line(monkeypatch, capsys, words, code, said):
-    monkeypatch.setattr(sys, "argv", ["fuzz", *words])
-
-    def main(seed, count, seconds):
-        return [f"seed {seed}, {count} cases, {seconds} s"] if count else []
-
-    answer = cases.command_line("names", "Names.", main, lambda seed, number: print(f"case {number} of {seed}"))
-    assert answer == code and said in capsys.readouterr().out

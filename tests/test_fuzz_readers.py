@@ -18,6 +18,6 @@ def test_damaged_files_end_in_views_or_sentences():
     for module in ("polars", "mudata"):
         pytest.importorskip(module, reason=f"{module} is not installed: damaged files are not read")
     # a process of its own: threads of polars, which other tests use, do not survive a fork
-    command = [sys.executable, "-m", "fuzz.readers", "--seed", "18", "--count", "50"]
+    command = [sys.executable, "-m", "fuzz.readers", "--seed", "18", "--count", "20"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=SCRIPT.parents[1])
     assert done.returncode == 0, done.stdout + done.stderr
