@@ -52,10 +52,12 @@ myst_heading_anchors = 3
 
 # -- the gallery
 
+SECTIONS = ["clusters", "topics", "few_labels", "search_and_streams", "tools"]
 sphinx_gallery_conf: dict[str, Any] = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"plot_",
+    "subsection_order": [f"../examples/{name}" for name in SECTIONS],
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("coview",),
     "backreferences_dir": "generated/backreferences",

@@ -1,0 +1,62 @@
+"""
+Figures of a fitted model
+=========================
+
+Figures of what a model found and what each view contributes, in the style of scikit-learn's displays. All of them are
+also part of the page that ``model.report(X, y, path="report.html")`` writes.
+"""
+
+# %%
+# Functions and classes of installed Python packages, by the words of their documentation and the names in their code.
+import numpy as np
+
+from coview import MultiViewPLSA
+from coview.datasets import load_python_packages
+from coview.plot import (
+    ClusterTopicsDisplay,
+    ObjectiveDisplay,
+    ObjectMapDisplay,
+    TopicsDisplay,
+    ViewAgreementDisplay,
+    ViewConfusionDisplay,
+)
+
+corpus = load_python_packages()
+names = np.array(corpus.target_names)[corpus.target]
+kept = np.isin(
+    names, ["scipy.linalg", "scipy.signal", "scipy.stats", "email", "sklearn.cluster"]
+)
+X, y = corpus.views[kept], names[kept]
+model = MultiViewPLSA(n_clusters=5, n_components=12, random_state=0).fit(X)
+print(X)
+
+# %%
+# The fit: the log-likelihood never decreases.
+ObjectiveDisplay.from_estimator(model)
+
+# %%
+# The features that distinguish each cluster, in the words and in the code.
+TopicsDisplay.from_estimator(model, n_features=6)
+
+# %%
+# Each view has its own topics; a cluster is a mixture of them.
+ClusterTopicsDisplay.from_estimator(model)
+
+# %%
+# The fitted model can predict from one view alone. How often do the predictions agree?
+ViewAgreementDisplay.from_estimator(model, X)
+
+# %%
+# The packages in each cluster, predicted from each view and from both.
+ViewConfusionDisplay.from_estimator(model, X, y)
+
+# %%
+# A map in which objects that are similar to the model are close to each other, colored by package.
+ObjectMapDisplay.from_estimator(model, X, y)
+
+# %%
+# All of this, and more, is on one page that you can share: ``model.report(X, y, path="report.html")``.
+summary = model.report(X, y).summary
+for row in summary["views"]["rows"]:
+    print(f"{row['name']:6s} alone: {summary['views']['measure']} {row['alone']:.2f}")
+print(f"both         {summary['views']['measure']} {summary['views']['whole']:.2f}")
