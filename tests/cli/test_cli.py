@@ -8,7 +8,6 @@ import subprocess
 import sys
 
 from coview import LinkPLSA, inspect, save
-from coview.cli.demo import _format_results
 from coview.datasets import make_topic_views
 
 
@@ -29,24 +28,6 @@ def test_the_demo_shows_that_two_views_say_more_than_one(tmp_path):
     assert min(ours) > max(words, code, side_by_side)
     assert len(found["queries"]) == 5 and all(len(hits) == 3 for hits in found["queries"].values())
     assert "<html" in (tmp_path / "demo" / "report.html").read_text()
-
-
-def test_the_demo_as_people_see_it():
-    found = {
-        "objects": 1900,
-        "labels": 22,
-        "views": {"words": 10, "code": 12},
-        "clustering_nmi": {"words alone": 0.5, "both": 0.75},
-        "clusters": {"file, read": 9},
-        "few_labels_accuracy": {"words alone": 0.3, "both": 0.5},
-        "labeled_objects": 22,
-        "queries": {"read a file": ["scipy.io.loadmat"]},
-        "report": "coview-demo/report.html",
-        "seconds": 9.0,
-    }
-    text = "\n".join(_format_results(found))
-    for part in ("1,900 functions", "0.750", "file, read (9)", "1.2% labeled", "scipy.io.loadmat", "report.html"):
-        assert part in text
 
 
 def test_info_as_json():

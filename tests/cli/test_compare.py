@@ -60,14 +60,6 @@ def test_the_table_is_written(files, tmp_path):
     assert json.loads((tmp_path / "t.json").read_text())["task"] == "classification"
 
 
-def test_few_labels_and_clusters(files):
-    found = run(files, *FEW, "--share", "0.2", "--json")
-    assert json.loads(found.stdout)["task"] == "few_labels"
-    quick = ("--methods", "concatenated KMeans", "--budget", "0", "--json")
-    found = run(files, *quick, "--task", "clustering")
-    assert json.loads(found.stdout)["metrics"] == ["nmi", "accuracy", "pairwise_f1"]
-
-
 def test_a_raw_table_is_taken(tmp_path):
     rows = [("red round sweet", "small", "apple"), ("yellow long sweet", "large", "banana")] * 6
     path = tmp_path / "fruit.csv"
@@ -89,14 +81,6 @@ def test_a_raw_table_is_taken(tmp_path):
 def test_bad_input_is_one_sentence(files, words, sentence):
     found = run(files, *words)
     assert isinstance(found.exception, ValueError) and sentence in str(found.exception)
-
-
-def test_nothing_done_is_an_error(files, tmp_path):
-    np.save(tmp_path / "words.npy", -DATA.views["words"].toarray())
-    views = ["--view", f"words={tmp_path / 'words.npy'}", "--labels", str(files / "y.csv")]
-    found = RUNNER.invoke(app, ["compare", *views,
-                "--methods", "MultiViewNaiveBayes", "--folds", "2", "--budget", "0"])  # fmt: skip
-    assert isinstance(found.exception, ValueError) and "No method finished" in str(found.exception)
 
 
 def test_the_ten_best_rows_and_all_that_tie_with_the_best_are_shown():

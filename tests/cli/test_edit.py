@@ -71,16 +71,6 @@ def test_sizes_are_those_of_predict_and_the_report_with_objects_and_of_the_fit_w
     assert "3 groups of the 60 objects that were given" in out
 
 
-def test_objects_without_ids_are_shown_by_their_row(run, files, tmp_path):
-    table, _ = files
-    model = tmp_path / "m.coview"
-    options = ("--text", "words=body", "--clusters", "4", "--seed", "0", "--out", model)
-    assert run("fit", "MultiViewPLSA", table, *options)[0] == 0
-    code, out, _ = run("edit", model, "--merge", "0,2")
-    first = np.flatnonzero(load(model).predict(read_table(table)) == 2)[:5].tolist()
-    assert code == 0 and f"2 to 0: 12 ({', '.join(map(str, first))}, ...)" in out
-
-
 def test_edits_are_shown_first_and_written_where_asked(run, files, tmp_path):
     table, model = files
     before, X = load(model).predict(read_table(table)), read_table(table)
@@ -118,17 +108,6 @@ def test_a_split_and_a_reduction_with_the_table(run, files, tmp_path):
         again.apply(record, read_table(table))
     np.testing.assert_array_equal(again.labels_, load(path).labels_)
     assert sum(group["objects"] for group in told["groups"]) == 48
-
-
-def test_ids_that_are_numbers_are_written_as_json(run, tmp_path):
-    table, model = tmp_path / "t.csv", tmp_path / "m.coview"
-    table.write_text("key,body\n" + "".join(f"{i + 70},{list(WORDS.values())[i % 4]}\n" for i in range(24)))
-    options = ("--id", "key", "--text", "words=body", "--clusters", "4", "--seed", "0", "--out", model)
-    assert run("fit", "MultiViewPLSA", table, *options)[0] == 0
-    code, out, err = run("edit", model, "--merge", "0,1", table, "--json")
-    assert code == 0, err
-    moved = json.loads(out)["steps"][0]["moves"]["id"]
-    assert moved and all(isinstance(each, int) and each >= 70 for each in moved)
 
 
 def test_the_log_and_the_groups_are_shown_without_an_edit(run, files, tmp_path):
@@ -182,15 +161,3 @@ def test_what_cannot_be_is_one_sentence_and_writes_nothing(run, files, tmp_path,
     path = tmp_path / "out.coview"
     code, _, err = run("edit", files[1], *options, "-o", path)
     assert code == 2 and message in err and err.count("\n") == 1 and not path.exists()
-
-
-def test_a_classifier_is_refused(run, files, tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text("body,kind\n" + "fox den,a\nsea salt,b\n" * 6)
-    options = (table, "--text", "words=body", "--labels", "kind", "-o", tmp_path / "c.coview")
-    assert run("fit", "MultiViewNaiveBayes", *options)[0] == 0
-    code, _, err = run("edit", tmp_path / "c.coview", "--drop", "a")
-    told = (
-        f"coview edit changes topics or clusters, but the model of {tmp_path / 'c.coview'}, MultiViewNaiveBayes, is a"
-    )
-    assert code == 2 and told in err and "estimator" not in err

@@ -110,14 +110,6 @@ def test_labels_in_another_encoding_are_told_of(name, files, tmp_path, monkeypat
     assert f"{name} is not text in UTF-8" in capsys.readouterr().err
 
 
-def test_a_stream_in_another_encoding_is_told_of(files, tmp_path, monkeypatch, capsys):
-    (tmp_path / "latin.jsonl").write_text('{"words": "café", "label": 1}\n', encoding="latin-1")
-    monkeypatch.setattr(sys, "argv", ["coview", "stream", "latin.jsonl"])
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    assert end.value.code == 2 and "latin.jsonl is not text in UTF-8" in capsys.readouterr().err
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of time and memory are of Unix")
 def test_commands_with_nonsense_end_in_one_sentence_and_leave_nothing():
     from fuzz import commands

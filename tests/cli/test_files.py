@@ -83,11 +83,6 @@ def test_the_command_line_and_python_agree_on_what_is_no_label(tmp_path, labels,
         assert encode_labels(y, semi_supervised=semi_supervised)[0].tolist() == codes
 
 
-def test_labels_of_an_array(tmp_path):
-    np.save(tmp_path / "y.npy", np.array([2, -1, 0]))
-    assert read_target(str(tmp_path / "y.npy"), X).tolist() == [2, -1, 0]
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -147,24 +142,9 @@ def test_labels_by_row_are_told_from_labels_by_id(tmp_path, heading, keys, ids):
     assert found.tolist() == ["first", None, "last"]
 
 
-def test_rows_and_labels_may_stand_in_any_order(tmp_path):
-    (tmp_path / "y.csv").write_text("label,row\nlast,2\nfirst,0\n")
-    assert read_target(str(tmp_path / "y.csv"), Views(words=np.eye(3))).tolist() == ["first", None, "last"]
-    (tmp_path / "y.csv").write_text("row,label\n7,last\n0,first\n")
-    with pytest.warns(UserWarning, match="1 of 2 ids"):
-        read_target(str(tmp_path / "y.csv"), Views(words=np.eye(3)))
-
-
 def test_ids_that_are_not_there_are_told_of(tmp_path):
     (tmp_path / "y.csv").write_text("id,label\na,1\nnope,2\n")
     X = Views(words=np.eye(2), ids=["a", "b"])
     with pytest.warns(UserWarning, match=r"1 of 2 ids in .*y\.csv are not among the objects \('nope', \.\.\.\)"):
         found = read_target(str(tmp_path / "y.csv"), X)
     assert found[0] is not None and len(found) == 2
-
-
-def test_marks_of_missing_cells_are_no_labels_and_blanks_do_not_count():
-    table = {"kind": [" cat", "cat ", "N/A", "nan", "", "<NA>"], "code": ["1", "NaN", "2", "", "1", "2"]}
-    table = pl.DataFrame(table)
-    assert read_target("kind", table).tolist() == ["cat", "cat", None, None, None, None]
-    assert read_target("code", table).tolist() == [1, None, 2, None, 1, 2]

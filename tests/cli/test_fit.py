@@ -11,16 +11,13 @@ import sys
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from coview import (
     Views,
     inspect,
     load,
-    read_views,
     write_views,
 )
-from coview.cli import main as cli
 from coview.cli.settings import build_model
 from coview.datasets import make_topic_views
 from coview.web.service import load_service
@@ -90,35 +87,11 @@ def test_a_view_of_links_is_named_by_an_option(run, tmp_path):
     assert code != 0 and "View 'words' cannot be links among 60 objects" in error
 
 
-def test_lists_of_ids_in_json_lines_are_links(run, tmp_path):
-    rng = np.random.default_rng(0)
-    linked = [sorted({int(j) for j in rng.integers(0, 40, i % 4)} - {i}) for i in range(40)]
-    rows = [{"key": i, "body": TEXTS[i % 4][0], "cites": [j + 100 for j in linked[i]]} for i in range(40)]
-    table = tmp_path / "pages.jsonl"
-    table.write_text("".join(json.dumps({**row, "key": row["key"] + 100}) + "\n" for row in rows))
-    fit = ["fit", "auto", table, "--text", "words=body", "--tokens", "cites=cites", "--clusters", "2"]
-    code, out, error = run(*fit, "--id", "key", "--set", "links=cites", "-o", tmp_path / "m.coview")
-    assert code == 0, error
-    assert "links: view 'cites', " in out and "links: view 'cites', " in run("info", tmp_path / "m.coview")[1]
-    code, _, error = run(*fit, "--set", "links=cites", "-o", tmp_path / "m.coview")
-    assert code == 2 and "the column that names the objects: --id COLUMN" in error
-
-
 def test_a_classifier_without_labels_says_which_option_is_missing(run, pages, folder, tmp_path):
     table = [pages, "--text", "words=body"]
     for data in (table, [folder]):
         code, _, error = run("fit", "MultiViewPLSAClassifier", *data, "-o", tmp_path / "m.coview")
         assert code == 2 and "MultiViewPLSAClassifier needs labels: add --labels" in error
-
-
-def test_predicting_with_one_view_of_two(run, folder, tmp_path):
-    model = tmp_path / "m.coview"
-    run("fit", "MultiViewPLSA", folder, "--set", "n_clusters=3", "--out", model)
-    name = load(model).view_names_[0]
-    file = tmp_path / "one.npz"
-    sparse.save_npz(file, read_views(folder)[name])
-    code, out, _ = run("predict", model, "--view", f"{name}={file}")
-    assert code == 0 and len(out.splitlines()) == 61
 
 
 def test_a_table_alone_is_fitted_as_the_printed_options_say(run, tmp_path, monkeypatch):
@@ -239,18 +212,6 @@ def test_a_model_that_cannot_predict_says_what_can(run, folder, tmp_path):
     assert code == 2 and "has no predict: add --coordinates." in error
 
 
-def test_what_can_be_done_next_with_topics_is_to_predict(run, folder, tmp_path):
-    model = tmp_path / "m.coview"
-    _, printed, _ = run("fit", "PLSA", folder, "--set", "n_components=3", "--out", model)
-    assert "coview predict" in printed and run("predict", model, folder)[0] == 0
-
-
-def test_every_command_shows_an_example(run):
-    for command in cli.EXAMPLES:
-        _, out, _ = run(command.__name__, "--help")
-        assert f"coview {command.__name__}" in " ".join(out.split())
-
-
 def test_a_classifier_asks_for_labels_and_a_model_of_tables_for_a_table(run, folder, pages, tmp_path):
     code, _, error = run("fit", "MultiViewNaiveBayes", folder, "--out", tmp_path / "m.coview")
     assert code == 2 and "--labels" in error
@@ -332,25 +293,6 @@ def test_next_commands_have_the_table_and_can_be_run(run, pages, tmp_path):
     assert code == 0 and out.startswith("id,")
 
 
-@pytest.mark.parametrize("step", ["EachView(StandardScaler(), views=['meta'])", "EachView({'meta': StandardScaler()})"])
-def test_a_step_may_scale_some_columns(run, pages, tmp_path, step):
-    table = [pages, "--text", "words=body", "--columns", "meta=year"]
-    code, _, error = run("fit", "LinkPLSA", *table, "--step", step, "--set", "n_components=2", "-o", tmp_path / "m")
-    assert code == 0, error
-    (scaled,) = (part for _, part in load(tmp_path / "m").steps if part.__class__.__name__ == "EachView")
-    assert scaled.transformers_["meta"].mean_ == pytest.approx(np.arange(1990, 2014).mean())
-
-
-def test_a_scaler_alone_is_for_every_view(run, tmp_path):
-    np.save(tmp_path / "size.npy", np.random.default_rng(0).normal(size=(30, 2)) * [1.0, 1e5])
-    data = ["--view", f"size={tmp_path / 'size.npy'}", "--set", "n_components=2", "-o", tmp_path / "m"]
-    code, _, error = run("fit", "LinkPLSA", *data, "--step", "StandardScaler")
-    assert code == 0, error
-    (scaled,) = (part for _, part in load(tmp_path / "m").steps if part.__class__.__name__ == "EachView")
-    assert scaled.transformers_["size"].scale_[1] == pytest.approx(1e5, rel=0.5)
-    assert "no model 'StandardScalar'" in run("fit", "LinkPLSA", *data, "--step", "StandardScalar")[2]
-
-
 @pytest.mark.parametrize(
     ("step", "why"),
     [
@@ -365,13 +307,6 @@ def test_a_step_that_cannot_be_says_why(step, why):
         build_model("LinkPLSA", {"n_components": 2}, [step], None, 0)
 
 
-def test_a_step_is_drawn_by_the_seed(run, folder, tmp_path):
-    words = [folder, "--set", "n_components=2", "--seed", "7", "-o", tmp_path / "m"]
-    code, _, error = run("fit", "LinkPLSA", *words, "--step", "TruncatedSVD(2)")
-    assert code == 0, error
-    assert load(tmp_path / "m").steps[0][1].transformers.random_state == 7
-
-
 @pytest.mark.parametrize("asked", [["auto"], ["MultiViewNaiveBayes"]])
 def test_labels_that_hardly_any_two_objects_share_are_told_of(tmp_path, run, asked):
     rng = np.random.default_rng(0)
@@ -382,19 +317,6 @@ def test_labels_that_hardly_any_two_objects_share_are_told_of(tmp_path, run, ask
     code, _, err = run("fit", *asked, *words)
     told = "80 objects have 40 different labels ('c0', ...): these look like ids, dates or amounts, not classes."
     assert code == 0 and " ".join(err.split()).count(told) == 1
-
-
-@pytest.mark.parametrize("option", ["--clusters", "--topics"])
-def test_clusters_of_a_model_of_topics_are_its_topics(folder, tmp_path, run, option):
-    code, out, err = run("fit", "LinkPLSA", folder, option, "5", "-o", tmp_path / "m.coview")
-    assert code == 0 and "the default" not in out, err
-    assert len(inspect(load(tmp_path / "m.coview")).groups) == 5
-
-
-def test_clusters_of_a_model_of_components_are_refused_with_what_to_set(folder, tmp_path, run):
-    code, _, err = run("fit", "MultiViewCCA", folder, "--clusters", "5", "-o", tmp_path / "m.coview")
-    assert code == 2
-    assert "MultiViewCCA finds neither clusters nor topics: leave out --clusters." in " ".join(err.split())
 
 
 def test_fit_and_info_describe_a_model_in_the_same_lines_on_one_screen(run, tmp_path):
@@ -430,14 +352,6 @@ def test_the_number_of_clusters_is_chosen_where_none_is_given(run, tmp_path):
     write_views(data.views, tmp_path / "views")
     code, out, err = run("fit", "auto", tmp_path / "views", "-o", tmp_path / "m.coview")
     assert code == 0 and "3 was chosen" in out and "Pass --clusters K" in out, err
-
-
-def test_a_view_of_noise_is_named(run, tmp_path):
-    data = make_topic_views(n_objects=90, n_clusters=3, random_state=0)
-    noise = np.random.default_rng(0).normal(size=(90, 12))
-    write_views(Views({**data.views, "hum": noise}), tmp_path / "views")
-    code, out, error = run("fit", "auto", tmp_path / "views", "--clusters", "3", "-o", tmp_path / "m")
-    assert code == 0 and "No clear structure was found in 'hum'" in out, error
 
 
 @pytest.mark.parametrize("as_table", [True, False])

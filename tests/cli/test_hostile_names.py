@@ -22,7 +22,6 @@ from coview import (
 from coview.cli.labels import read_target
 from coview.cli.main import main
 from coview.cli.writing import write_table
-from coview.io.delimited import escape_cell
 from coview.io.tables import read_table
 from coview.model_selection.table import Comparison
 
@@ -122,14 +121,6 @@ def test_formulas_in_tables_are_text_and_numbers_stay_numbers(tmp_path, kind):
     assert rows[0][1] == "-1.5" and rows[0][2] == "-1" and rows[1][2] == "+1"
 
 
-def test_a_table_on_a_terminal_obeys_nothing(capsys, monkeypatch):
-    write_table({"id": NASTY})
-    assert ESCAPE in capsys.readouterr().out  # a program gets the texts as they are
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    write_table({"id": NASTY})
-    assert is_safe(capsys.readouterr().out)
-
-
 @pytest.mark.parametrize("kind", ["csv", "tsv"])
 def test_escaped_texts_are_read_back_as_they_were(tmp_path, kind):
     ids = ["@alice", "=1+2", "'=1+2", "''@x", "'tis", "- a fox", "\t=1", "-inf", "+", "-"]
@@ -156,7 +147,3 @@ def test_predictions_of_a_stream_are_no_formulas(run, tmp_path):
     for name, start in (("p.csv", "'="), ("p.txt", "=")):
         assert run("stream", tmp_path / "s.jsonl", "--predictions", tmp_path / name)[0] == 0
         assert f"{start}up" in (tmp_path / name).read_text().splitlines()
-
-
-def test_cells_that_are_no_texts_are_left():
-    assert [escape_cell(value) for value in (None, -1, 2.5, True)] == [None, -1, 2.5, True]

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from coview import MultiViewNaiveBayes, Views, load, save, write_views
+from coview import Views, load, save, write_views
 from coview.cli import main as cli
 
 WORDS = {"animal": ["fox", "den", "paw", "fur"], "water": ["sea", "salt", "wave", "tide"]}
@@ -71,21 +71,6 @@ def test_objects_with_a_label_in_the_table_of_the_fit_are_not_asked_for(pages, m
     title = {row["key"]: row["title"] for row in read(table)}
     first = read(out)[0]
     assert list(first)[-1] == "caption" and first["caption"] == title[first["id"]]
-
-
-def test_objects_without_ids_are_named_by_row(tmp_path, monkeypatch):
-    X = Views(words=np.random.default_rng(0).poisson(1.0, (12, 5)) + 0.0)
-    y = np.array(["a", "b"] * 2 + [""] * 8)
-    save(MultiViewNaiveBayes().fit(X, y), tmp_path / "m.coview")
-    write_views(X, tmp_path / "views")
-    np.save(tmp_path / "y.npy", y)
-    out = tmp_path / "out.csv"
-    command = ("label", tmp_path / "m.coview", tmp_path / "views", "--count", "3", "-o", out)
-    run(monkeypatch, *command, "--labels", tmp_path / "y.npy")
-    rows = read(out)
-    assert all(int(row["row"]) >= 4 for row in rows[:3]) and [row["row"] for row in rows[3:]] == ["0", "1", "2", "3"]
-    run(monkeypatch, *command, "--labels", out)
-    assert [(row["row"], row["label"]) for row in read(out)] == [(row["row"], row["label"]) for row in rows]
 
 
 def test_a_model_that_is_no_classifier_is_refused(tmp_path, monkeypatch, capsys):

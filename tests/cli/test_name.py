@@ -38,13 +38,6 @@ def test_names_are_found_kept_and_shown_by_predict(run, files, tmp_path):
     assert len({row["name"] for row in rows}) == 2
 
 
-def test_names_by_hand_are_kept(run, files):
-    table, model = files
-    found = names(run, model, table, "--name")
-    names(run, model, "--rename", "0=Mine")
-    assert names(run, model, table, "--name") == ["Mine", found[1]]
-
-
 def test_seeds_of_a_file_give_clusters_their_number_and_name(run, files, tmp_path):
     table, _ = files
     seeds, model = tmp_path / "seeds.json", tmp_path / "seeded.coview"

@@ -9,16 +9,11 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
-from sklearn.feature_selection import VarianceThreshold
 from sklearn.pipeline import make_pipeline
 
 from coview import (
     AutoClustering,
-    EachView,
-    LazyViews,
     LinkPLSA,
-    MultiViewCCA,
     MultiViewNaiveBayes,
     MultiViewPLSA,
     TableViews,
@@ -46,20 +41,6 @@ def test_an_object_is_unknown_if_no_view_has_a_known_word(model):
     fitted = inspect(model)
     assert fitted.known(NEW).tolist() == [True, False, True, False]
     assert fitted.predict(NEW).tolist() == model.predict(NEW).tolist()
-
-
-def test_a_word_that_a_later_step_drops_is_unknown():
-    front = make_pipeline(TextViews(), EachView(VarianceThreshold(0.5)), MultiViewNaiveBayes())
-    front.fit({"body": ["red red fox", "red red sea sea", "blue sea sea"]}, [0, 0, 1])
-    assert inspect(front).known({"body": ["fox", "sea"]}).tolist() == [False, True]
-
-
-def test_lazy_views_are_looked_at_in_parts():
-    rows = np.ones((9000, 2))
-    rows[[0, 8000]] = 0
-    X = Views(a=sparse.csr_array(rows))
-    known = inspect(MultiViewNaiveBayes().fit(X, rows[:, 0])).known(LazyViews.from_views(X, 1000))
-    assert np.flatnonzero(~known).tolist() == [0, 8000]
 
 
 def predicted(run, *words):
@@ -125,14 +106,6 @@ def test_topics_are_predicted_by_their_largest_share_and_noise_is_none(run, tmp_
     assert_allclose(columns["p_0: both"], shares[:, :2].sum(axis=1))
 
 
-def test_a_model_without_predict_is_told_of_what_it_has(run, tmp_path):
-    X = make_topic_views(n_objects=40, n_clusters=3, random_state=0).views
-    save(MultiViewCCA(2).fit(X), tmp_path / "m")
-    write_views(X, tmp_path / "views")
-    with pytest.raises(ValueError, match=r"m, MultiViewCCA, has no predict: add --coordinates"):
-        predicted(run, tmp_path / "m", tmp_path / "views")
-
-
 def test_shares_that_are_no_probabilities_are_written_by_transform(run, tmp_path):
     X = make_topic_views(n_objects=40, n_clusters=2, random_state=0).views
     save(AutoClustering(2, random_state=0).fit(X), tmp_path / "m")
@@ -164,12 +137,6 @@ def test_a_view_that_the_table_does_not_give_is_reported(model_file, tmp_path, r
     assert err.count("coview: the table lacks views of the model: 'body' (no column 'body').\n") == 1
 
 
-def test_nothing_is_told_of_a_table_that_gives_all_views(model_file, tmp_path, run):
-    (tmp_path / "new.csv").write_text("body,size\nfox,1.5\nsea,2.5\n")
-    code, _, err = run("predict", model_file, tmp_path / "new.csv", "--out", tmp_path / "out.csv")
-    assert code == 0 and "lacks views" not in err
-
-
 def test_a_table_whose_columns_have_other_names_is_refused_in_one_sentence(model_file, tmp_path, run):
     (tmp_path / "new.csv").write_text("words,length\nfox,1.5\nsea,2.5\n")
     code, _, err = run("predict", model_file, tmp_path / "new.csv", "--out", tmp_path / "out.csv")
@@ -188,12 +155,3 @@ def test_figures_of_csv_files_have_six_digits(model, tmp_path, run):
     exact = model.predict_proba(NEW)[:, 0]
     assert list(written["p.json"]) == exact.tolist()
     assert list(written["short.csv"]) == [float(f"{value:.6g}") for value in exact]
-
-
-def test_objects_without_the_column_of_ids_are_numbered(tmp_path, run):
-    front = TableViews({"body": "body"}, id="key", min_df=1)
-    table = {"body": TEXTS["body"], "key": list("abcd")}
-    save(make_pipeline(front, MultiViewNaiveBayes()).fit(table, [0, 1, 0, 1]), tmp_path / "m.coview")
-    (tmp_path / "new.csv").write_text("body\nfox\nsea\n")
-    code, out, _ = run("predict", tmp_path / "m.coview", tmp_path / "new.csv")
-    assert code == 0 and [line.split(",")[0] for line in out.splitlines()] == ["row", "0", "1"]

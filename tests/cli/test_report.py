@@ -10,7 +10,7 @@ import typer
 from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
 
-from coview import PLSA, MultiViewPLSA, TextViews, load, read_table, save, write_views
+from coview import PLSA, MultiViewPLSA, TextViews, read_table, save, write_views
 from coview.cli.report import report
 from coview.datasets import make_topic_views
 from coview.report.summary import STAGES
@@ -44,13 +44,6 @@ def test_it_writes_one_file_and_says_where(folder):
     assert "kind 2" in text and "Labels and clusters" in text
 
 
-def test_it_works_from_the_model_alone(folder):
-    ran = coview(folder / "m.coview", "--out", folder / "alone.html")
-    assert ran.exit_code == 0 and "<title>MultiViewPLSA report</title>" in (folder / "alone.html").read_text(
-        encoding="utf-8"
-    )
-
-
 def test_json_is_what_the_page_says(folder):
     ran = coview(folder / "m.coview", "--view", f"view0={folder / 'view0.npy'}", "--json")
     found = json.loads(ran.stdout)
@@ -58,24 +51,10 @@ def test_json_is_what_the_page_says(folder):
     assert str(folder / "view0.npy") in found["files"]["data"]
 
 
-def test_labels_need_the_objects(folder):
-    with pytest.raises(ValueError, match="--labels requires the objects"):
-        report(model=folder / "m.coview", labels=str(folder / "y.csv"))
-
-
 def test_a_failure_writes_nothing(folder):
     out = folder / "never.html"
     ran = coview(folder / "m.coview", folder / "absent", "--out", out)
     assert ran.exit_code != 0 and not out.exists()
-
-
-def test_versions_that_the_model_was_saved_with_are_told(folder, monkeypatch):
-    from coview.io import models as persist
-
-    monkeypatch.setattr(persist, "__version__", "9.9.9")
-    save(load(folder / "m.coview"), folder / "later.coview")
-    report(model=folder / "later.coview", out=folder / "later.html")
-    assert "the model was saved with 9.9.9" in (folder / "later.html").read_text(encoding="utf-8")
 
 
 def test_it_says_which_stage_is_at_work(folder, monkeypatch):

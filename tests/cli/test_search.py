@@ -94,18 +94,6 @@ def test_what_cannot_be_searched_is_refused(saved, find, tmp_path):
         find("wordaa", tmp_path / "m.coview")
 
 
-@pytest.mark.parametrize("query", ["", "  \t"])
-def test_an_empty_query_is_refused_with_a_sentence(query, saved, find):
-    with pytest.raises(ValueError, match="either words to search with"):
-        find(query, saved, source="words")
-
-
-def test_words_with_digits_count(saved, find):
-    by_both = find("w6 conv2d,", saved, source="words")
-    assert by_both["hits"] != find("w6", saved, source="words")["hits"]
-    assert find("w6 conv2d zebra9", saved, source="words")["hits"] == by_both["hits"]
-
-
 def small_corpus(monkeypatch, content_hash="a"):
     from sklearn.utils import Bunch
 
@@ -138,22 +126,7 @@ def test_a_damaged_cache_is_made_anew(tmp_path, monkeypatch):
     assert isinstance(demo_retriever(True, tmp_path), CrossModalRetriever)
 
 
-def test_another_corpus_or_version_has_another_cache(tmp_path, monkeypatch):
-    small_corpus(monkeypatch)
-    demo_retriever(True, tmp_path)
-    (first,) = tmp_path.iterdir()
-    small_corpus(monkeypatch, "b")
-    demo_retriever(True, tmp_path)
-    (second,) = tmp_path.iterdir()  # the old one went
-    monkeypatch.setattr(module, "__version__", "9.9")
-    assert len({first.stem, second.stem, module._key("b")}) == 3
-
-
 def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch):
     small_corpus(monkeypatch)
     (tmp_path / "file").write_text("no folder")
     assert demo_retriever(True, tmp_path / "file" / "in").search("w3", "words", k=1).ids.shape == (1, 1)
-
-
-def test_help_shows_an_example():
-    assert "coview search" in coview("--help").stdout

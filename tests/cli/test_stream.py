@@ -55,14 +55,6 @@ def test_predictions_of_a_stream_that_breaks_off_are_not_left_half_written(tmp_p
     assert (tmp_path / "said.txt").read_text() == "of before\n"
 
 
-def test_a_file_without_rows_makes_no_model(tmp_path):
-    (tmp_path / "none.jsonl").write_text("")
-    run = coview(str(tmp_path / "none.jsonl"), "--labels", "kind", "--save", str(tmp_path / "model.coview"))
-    assert run.returncode == 2
-    assert "none.jsonl has no rows" in run.stderr
-    assert {file.name for file in tmp_path.iterdir()} == {"none.jsonl"}
-
-
 def test_standard_input_as_json_and_going_on(tmp_path, mail):
     options = ("-", "--format", "jsonl", "--labels", "kind", "--every", "100", "--json")
     run = coview(*options, "--save", str(tmp_path / "a.coview"), text=mail)
@@ -95,10 +87,6 @@ def test_bad_input_ends_with_code_2_and_a_sentence(words, message, monkeypatch, 
     error = capsys.readouterr().err
     assert end.value.code == 2
     assert message in error and "Traceback" not in error
-
-
-def test_help_shows_an_example():
-    assert "coview stream mail.jsonl" in coview("--help").stdout
 
 
 def test_a_table_is_streamed_like_the_others_take_it(tmp_path, mail, monkeypatch, capsys):

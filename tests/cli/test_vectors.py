@@ -9,8 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from coview import LinkPLSA, Views, save
-
 TEXTS = ["red fox runs", "blue sea waves", "a red fox den", "salt of the blue sea"] * 6
 LABELS = ["land", "water", "land", "water"] * 6
 VECTORS = np.where(np.array(LABELS) == "land", 1, -1)[:, None] * np.ones((24, 3)) + np.linspace(0, 0.2, 72).reshape(
@@ -64,14 +62,6 @@ def test_a_column_of_vectors(run, tmp_path):
     assert len({(row["label"], LABELS[i]) for i, row in enumerate(csv.DictReader(out.splitlines()))}) == 2
 
 
-def test_an_npy_file_beside_a_parquet_table(run, tmp_path):
-    pl.DataFrame({"key": [f"p{i}" for i in range(24)], "body": TEXTS}).write_parquet(tmp_path / "pages.parquet")
-    np.save(tmp_path / "meaning.npy", VECTORS)
-    words = options(tmp_path / "pages.parquet", "--clusters", "2")
-    code, _, error = run("fit", "SphericalKMeans", *words, "--out", tmp_path / "m.coview")
-    assert code == 0, error
-
-
 def test_compare_and_report_take_them_too(run, pages, tmp_path):
     words = options(pages, "--text", "words=body", "--id", "key")
     code, out, error = run(
@@ -112,19 +102,3 @@ def test_what_does_not_fit_the_table_is_refused(run, pages, monkeypatch, words, 
     np.savez("v.npz", VECTORS)
     code, _, error = run("fit", "SphericalKMeans", "pages.csv", *words, "--clusters", "2", "--out", "m.coview")
     assert code == 2 and sentence in error
-
-
-def test_a_view_that_the_model_has_not_is_refused(run, pages, tmp_path):
-    model = tmp_path / "m.coview"
-    assert run("fit", "SphericalKMeans", *options(pages, "--clusters", "2"), "--out", model)[0] == 0
-    wrong = [word.replace("meaning=", "mening=") if isinstance(word, str) else word for word in options(pages)]
-    code, _, error = run("predict", model, *wrong)
-    assert code == 2 and "has no view 'mening', only" in error and "Did you mean 'meaning'?" in error
-
-
-def test_info_says_what_a_view_was_taken_for(run, tmp_path):
-    X = Views(words=np.array([[3, 0], [0, 2]] * 12), vector=VECTORS)
-    save(LinkPLSA(2, max_iter=3, random_state=0).fit(X), tmp_path / "m.coview")
-    code, out, _ = run("info", tmp_path / "m.coview")
-    assert code == 0
-    assert "'words': 2 features, multinomial" in out and "'vector': 3 features, gaussian" in out
