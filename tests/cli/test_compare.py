@@ -14,12 +14,21 @@ from typer.testing import CliRunner
 from coview.cli.compare import format_rows
 from coview.cli.main import app
 from coview.datasets import make_topic_views
+from coview.model_selection.jobs import run_jobs
 from coview.model_selection.table import Comparison
 
 # before click 8.2 standard error is kept apart only where that is asked for
 RUNNER = CliRunner(mix_stderr=False) if "mix_stderr" in signature(CliRunner).parameters else CliRunner()
 DATA = make_topic_views(40, {"words": 30, "links": 20}, n_clusters=2, random_state=0)
 FEW = ("--methods", "MultiViewNaiveBayes,words *", "--folds", "2", "--budget", "0")
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch):
+    """Run methods here, which is quicker; `tests/model_selection` has the workers."""
+    monkeypatch.setattr(
+        "coview.model_selection.compare.run_jobs", lambda *parts, **how: run_jobs(*parts, **{**how, "n_jobs": 1})
+    )
 
 
 @pytest.fixture(scope="module")

@@ -116,7 +116,7 @@ def test_commands_with_nonsense_end_in_one_sentence_and_leave_nothing():
 
     for line in commands.LINES:
         assert commands.typed(line.split(), commands.folder())[:2] == (0, ""), line
-    assert commands.main(seed=0, count=40) == []
+    assert commands.main(seed=0, count=15) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="devices of Unix")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -14,12 +11,6 @@ from coview.cli.search import search
 from coview.datasets import make_topic_views
 from coview.web import demo as module
 from coview.web.demo import demo_retriever
-
-
-def coview(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "coview", "search", *words]
-    wide = {**os.environ, "COLUMNS": "200"}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=wide)
 
 
 @pytest.fixture
@@ -43,16 +34,16 @@ def saved(tmp_path_factory):
     return path
 
 
-def test_words_find_code_of_the_installed_packages():
-    run = coview("largest eigenvalues of a sparse matrix", "-k", "5", "--why")
-    assert run.returncode == 0, run.stderr
-    assert "scipy.sparse" in run.stdout and "  sparse\n" in run.stdout and "component" not in run.stdout
+def test_words_find_code_of_the_installed_packages(run):
+    code, out, err = run("search", "largest eigenvalues of a sparse matrix", "-k", "5", "--why")
+    assert code == 0, err
+    assert "scipy.sparse" in out and "  sparse\n" in out and "component" not in out
 
 
-def test_a_saved_retriever_is_searched_as_json(saved):
-    run = coview("wordaa wordba", "--model", str(saved), "--source", "words", "-k", "4", "--json")
-    found = json.loads(run.stdout)
-    assert run.returncode == 0 and run.stderr == ""
+def test_a_saved_retriever_is_searched_as_json(saved, run):
+    code, out, err = run("search", "wordaa wordba", "--model", str(saved), "--source", "words", "-k", "4", "--json")
+    found = json.loads(out)
+    assert code == 0 and err == ""
     assert found["indexed"] == 60 and len(found["hits"]) == 4
     names = inspect(load(saved)).group_names
     assert all(hit["group_name"] == names[hit["group"]] for hit in found["hits"]) and found["ignored"] == []
@@ -67,22 +58,22 @@ def test_all_views_are_searched_where_none_is_named(saved, find):
     assert all(set(hit["why"]) <= {"wordaa", "wordba"} and hit["why"] for hit in result["hits"])
 
 
-def test_objects_near_one_are_found(saved):
-    run = coview("--near", "3", "--model", str(saved), "-k", "4")
-    assert run.returncode == 0, run.stderr
-    assert "hits near '3', of 60 objects" in run.stdout
-    assert len(run.stdout.splitlines()) == 5 and run.stdout.count("[") == run.stdout.count("]") == 4
+def test_objects_near_one_are_found(saved, run):
+    code, out, err = run("search", "--near", "3", "--model", str(saved), "-k", "4")
+    assert code == 0, err
+    assert "hits near '3', of 60 objects" in out
+    assert len(out.splitlines()) == 5 and out.count("[") == out.count("]") == 4
 
 
-def test_words_that_nothing_knows_are_named(saved, find):
-    run = coview("wordaa zebra and quokka", "--model", str(saved))
-    assert "Ignored, not in the vocabulary: 'zebra', 'quokka'.\n" in run.stdout
+def test_words_that_nothing_knows_are_named(saved, find, run):
+    _, out, _ = run("search", "wordaa zebra and quokka", "--model", str(saved))
+    assert "Ignored, not in the vocabulary: 'zebra', 'quokka'.\n" in out
     assert find("wordaa zebra", saved, source="words")["ignored"] == ["zebra"]
 
 
-def test_what_cannot_be_searched_is_refused(saved, find, tmp_path):
-    run = coview("zebra", "--model", str(saved), "--source", "words")
-    assert run.returncode == 2 and "Nothing in the query 'zebra'" in run.stderr
+def test_what_cannot_be_searched_is_refused(saved, find, tmp_path, run):
+    code, _, err = run("search", "zebra", "--model", str(saved), "--source", "words")
+    assert code == 2 and "Nothing in the query 'zebra'" in err
     with pytest.raises(ValueError, match="either words to search with or --near ID"):
         find(None, saved)
     with pytest.raises(ValueError, match="--near compares all views"):
