@@ -332,7 +332,7 @@ def test_fit_and_info_describe_a_model_in_the_same_lines_on_one_screen(run, tmp_
         assert lines[: len(repr(inspect(load(model))).splitlines())] == repr(inspect(load(model))).splitlines()
         assert sum(-(-len(line) // 80) for line in lines) <= 24
     code, whole, _ = run("info", model, "--verbose")
-    assert code == 0 and "class_means_" not in whole and "memberships_: 60 x 3" in whole
+    assert code == 0 and "class_means_" not in whole and '"memberships_": "60 x 3' in whole
     assert json.loads(run("info", model, "--json")[1])["groups"]["count"] == 3
 
 
