@@ -106,19 +106,26 @@ def run(mutant: dict[str, Any]) -> dict[str, Any]:
         source = None
     if source is None:
         return {**mutant, "end": "gone"}
+    found = failure(mutant["room"], {mutant["file"]: source})
+    return {**mutant, "end": "survived" if found is None else "killed", "by": found or ""}
+
+
+def failure(room: str, changed: dict[str, str]) -> str | None:
+    """Return what fails of the tests of a room where files are changed, or None."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "src", Path(folder) / "src", ignore=shutil.ignore_patterns("__pycache__"))
-        (Path(folder) / mutant["file"]).write_text(source, encoding="utf-8")
-        tests = [f"tests/{mutant['room']}", "tests/test_multiview_contract.py"]
+        for file, source in changed.items():
+            (Path(folder) / file).write_text(source, encoding="utf-8")
+        tests = [f"tests/{room}", "tests/test_multiview_contract.py"]
         path = os.pathsep.join([f"{folder}/src", os.environ.get("PYTHONPATH", "")])
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
         env = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         try:
             ended = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, timeout=SECONDS, check=False)
         except subprocess.TimeoutExpired:
-            return {**mutant, "end": "killed", "by": "time"}
+            return "time"
         failed = [line for line in ended.stdout.decode().splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return {**mutant, "end": "killed" if ended.returncode else "survived", "by": failed[0] if failed else ""}
+        return (failed or ["no test ran"])[0] if ended.returncode else None
 
 
 def main(words: list[str]) -> None:
@@ -132,6 +139,11 @@ def main(words: list[str]) -> None:
         mutants = [each for room in rooms for each in find_mutants(room, count, int(options.get("seed", 0)))]
     ends: dict[str, int] = {}
     with ThreadPoolExecutor(int(options.get("jobs", 2))) as pool:
+        rooms = sorted({mutant["room"] for mutant in mutants})
+        for room, found in zip(rooms, pool.map(lambda room: failure(room, {}), rooms)):
+            if found:  # or every mutant would look as if it were killed
+                print(f"{room}: its tests fail without any change, so its mutants say nothing: {found}", flush=True)
+                mutants = [mutant for mutant in mutants if mutant["room"] != room]
         for mutant in pool.map(run, mutants):
             ends[mutant["end"]] = ends.get(mutant["end"], 0) + 1
             if mutant["end"] == "survived":
