@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from coview import PLSA, TableViews, TextVectorizer, TextViews, inspect, load, save
 from coview.exceptions import ViewsError
-from coview.inspection.features import top_features
+from coview.inspection.features import described_features, top_features
 from coview.preprocessing.stop_words import STOP_WORDS, detect_language
 from coview.preprocessing.vectorizer import find_separators, is_char_ngram, read_noted_list
 
@@ -212,7 +212,7 @@ def test_groups_are_named_and_described_by_words_alone():
     model = inspect(PLSA(2, random_state=0).fit(X))
     shown = [
         name
-        for group in top_features(model.described_features("text"), model.feature_names("text"))
+        for group in top_features(described_features(model, "text"), model.feature_names("text"))
         for name, _, _ in group
     ]
     assert {"dog", "flag"} <= set(shown) <= {"barking", "dog", "sleepy", "red", "blue", "flag"}

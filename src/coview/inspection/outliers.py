@@ -7,7 +7,6 @@ over all objects, the fit of an object is the held-out log-likelihood per token,
     fit = sum_f x_f (log((1 - s) sum_k m_k p(f | k) + s q(f)) - log(q(f)) / 2) / sum_f x_f,     s = 0.1
 
 and the mean of both ways round is taken. Of a view of vectors or measurements the fit is minus the squared distance
-from coview.inspection.reading import read_groups
 from the mean vector that the memberships expect, where these come from the counts if there are any.
 
 Short objects fit worse, and by more chance, than long ones. So a fit is compared with those of other objects of about
