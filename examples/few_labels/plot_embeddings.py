@@ -76,7 +76,6 @@ print("batches:", before, "and after a second run:", len(calls))
 # A topic model of both: words are counts, vectors have means and noise (``likelihood_``). The numbers of a vector mean
 # nothing one by one, so a topic is explained by its words, and by the functions whose vectors lie nearest to its mean.
 from coview import LinkPLSA, inspect
-from coview.plot import VarianceExplainedDisplay
 
 pair = X.select("words", "meaning")
 topics = LinkPLSA(8, view_weights={"meaning": 20}, random_state=0).fit(pair)
@@ -87,7 +86,8 @@ for topic in inspect(topics).explain(pair, n_features=5, n_objects=2):
 
 # %%
 # How much of the vectors do the topics explain, and which topics? As in factor analysis, a share of the variance.
-VarianceExplainedDisplay.from_estimator(topics)
+for name, share in zip(inspect(topics).group_names, topics.variance_explained_["meaning"]):
+    print(f"{share:.3f} {name}")
 
 # %%
 # Sparse counts and dense vectors go into one model. Few labels, the same for all; accuracy on the unlabeled objects.

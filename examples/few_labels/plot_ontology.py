@@ -24,7 +24,6 @@ from coview import (
 )
 from coview.datasets import load_python_packages
 from coview.metrics import hierarchical_f1, view_agreement
-from coview.plot import OntologyGraphDisplay
 
 corpus = load_python_packages()
 names = corpus.target_names.astype(str)
@@ -34,9 +33,6 @@ top = {
 }
 ontology = Ontology.from_edges(top.items())
 print(ontology)
-
-fig, axis = plt.subplots(figsize=(7, 7), layout="constrained")
-OntologyGraphDisplay(ontology).plot(axis)
 
 # %%
 # Labels come from two thirds of the source files, one in twenty of their functions; the functions of the other files

@@ -31,9 +31,10 @@ from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
 from coview.inspection.features import (
     described_features,
-    deviating_features,
     features_by_view,
+    features_of_means,
     holds_vectors,
+    summarize_groups,
     top_features,
 )
 from coview.inspection.reading import read_groups
@@ -54,6 +55,11 @@ X = Views(
     feature_names=NAMES,
 )
 MODEL = LinkPLSA(K, max_iter=20, random_state=0).fit(X)
+
+
+def deviating(values, codes, n_groups):
+    means, frequencies, moments = summarize_groups(Views(x=values), codes, n_groups)
+    return features_of_means(means["x"], frequencies["x"], moments["x"], "group")
 
 
 @settings(max_examples=30, deadline=None)
@@ -118,19 +124,18 @@ def test_models_without_mean_vectors_take_those_of_the_objects(model):
 @settings(max_examples=30, deadline=None)
 @given(arrays(np.float64, (10, 3), elements=st.integers(-50, 50)), arrays(np.int64, 10, elements=st.integers(-1, 1)))
 def test_deviations_are_gaps_of_means_in_standard_deviations(values, codes):
-    found = deviating_features(values, codes, 2)
-    known = values[codes >= 0]
+    found = deviating(values, codes, 2)
     for group in range(2):
         own = values[codes == group]
         for j in range(3):
-            spread = known[:, j].std() if len(known) else 0.0
-            wanted = (own[:, j].mean() - known[:, j].mean()) / spread if len(own) and spread else 0.0
+            spread = values[:, j].std()
+            wanted = (own[:, j].mean() - values[:, j].mean()) / spread if len(own) and spread else 0.0
             assert found.deviations[group, j] == pytest.approx(wanted, abs=1e-9)
 
 
 def test_the_unit_of_a_measurement_does_not_matter():
-    before = top_features(deviating_features(PERSON, CODES, K), ["age", "price"])
-    after = top_features(deviating_features(PERSON * [1000, 0.01] + [-7, 3], CODES, K), ["age", "price"])
+    before = top_features(deviating(PERSON, CODES, K), ["age", "price"])
+    after = top_features(deviating(PERSON * [1000, 0.01] + [-7, 3], CODES, K), ["age", "price"])
     for one, other in zip(before, after):
         assert [name for name, _, _ in one] == [name for name, _, _ in other]
         assert_allclose([line[1] for line in one], [line[1] for line in other])
@@ -138,7 +143,7 @@ def test_the_unit_of_a_measurement_does_not_matter():
 
 def test_measurements_far_below_the_mean_come_first_too():
     (low, *_), (high, *_) = top_features(
-        deviating_features(np.array([[1.0, 5.0], [1.1, 4.0], [9.0, 4.5]]), np.array([0, 0, 1]), 2), ["age", "price"]
+        deviating(np.array([[1.0, 5.0], [1.1, 4.0], [9.0, 4.5]]), np.array([0, 0, 1]), 2), ["age", "price"]
     )
     assert low[0] == high[0] == "age" and low[1] < 0 < high[1]
     assert low[2] == pytest.approx(1.05)  # the mean itself
@@ -147,7 +152,7 @@ def test_measurements_far_below_the_mean_come_first_too():
 def test_a_spread_is_told_from_rounding():
     """Seconds since 1970 spread by half a second are nearly constant, a column of tenths is."""
     codes = np.arange(5000) % 2
-    found = deviating_features(np.column_stack([1.7e9 + codes, np.full(5000, 0.1)]), codes, 2)
+    found = deviating(np.column_stack([1.7e9 + codes, np.full(5000, 0.1)]), codes, 2)
     assert_allclose(found.deviations, [[-1, 0], [1, 0]], atol=1e-6)
 
 

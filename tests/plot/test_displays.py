@@ -11,7 +11,6 @@ from sklearn.metrics import confusion_matrix
 
 from coview import (
     ConcatenatedViews,
-    CrossModalRetriever,
     LinkPLSA,
     MultiViewPassiveAggressiveClassifier,
     Ontology,
@@ -29,10 +28,8 @@ from coview.plot import (
     ObjectMapDisplay,
     OntologyDisplay,
     PrevalenceDisplay,
-    RetrievalDisplay,
     StreamDisplay,
     TopicsDisplay,
-    VarianceExplainedDisplay,
     ViewAgreementDisplay,
     ViewConfusionDisplay,
 )
@@ -78,21 +75,6 @@ def vectors(data):
     return Views(arrays, feature_names={"size": ["age", "price"]})
 
 
-def test_variance_explained_is_drawn_by_view_and_group(vectors):
-    model = LinkPLSA(3, random_state=0).fit(vectors)
-    display = VarianceExplainedDisplay.from_estimator(model)
-    drawn(display)
-    assert list(display.shares) == ["vector", "size"] and len(display.names) == 3
-    image = np.asarray(display.ax_.images[0].get_array())
-    assert_allclose(image, [model.variance_explained_[view] for view in ("vector", "size")])
-    widths = [bar.get_width() for bar in display.axes_[1].patches]
-    assert_allclose(widths, [model.variance_explained_[view].sum() for view in ("vector", "size")])
-    figure, axes = pyplot.subplots(1, 2)
-    assert display.plot(axes).figure_ is figure
-    with pytest.raises(ValueError, match="LinkPLSA has no Gaussian view"):
-        VarianceExplainedDisplay.from_estimator(LinkPLSA(3, max_iter=2).fit(vectors.select("words")))
-
-
 def test_prevalence_is_drawn_as_lines_over_time_and_as_a_map_of_categories(data):
     X, y = data
     model = LinkPLSA(3, random_state=0).fit(X.select("words"))
@@ -128,12 +110,6 @@ def test_agreement_is_the_share_of_equal_groups(make, data):
     assert display.names == ["words", "links", "all views"]
     assert display.values[0][1] == pytest.approx(np.mean(alone[0] == alone[1]))
     assert display.values[1][2] == pytest.approx(np.mean(alone[1] == model.predict(X)))
-
-
-def test_a_name_of_one_long_word_is_cut_not_hidden():
-    display = VarianceExplainedDisplay({"vector": [0.5, 0.25]}, ["w" * 50, "topic 1"]).plot()
-    shown = [tick.get_text() for tick in display.ax_.get_xticklabels()]
-    assert shown == ["w" * 30 + "...", "topic 1"]
 
 
 def test_confusions_are_those_of_scikit_learn(make, data):
@@ -182,23 +158,6 @@ def test_a_stream_is_drawn_and_the_model_is_left_alone(data):
     two = StreamDisplay.from_results({"one": result, "two": result}, measures=["accuracy"])
     assert len(two.ax_.lines) == 2
     assert_allclose(two.ax_.lines[0].get_ydata(), display.tables[type(model).__name__]["accuracy"])
-
-
-def test_hits_are_marked_right_and_wrong(data):
-    X, y = data
-    model = CrossModalRetriever(LinkPLSA(3, random_state=0)).fit(X)
-    display = RetrievalDisplay.from_estimator(model, X[:4], y[:4], source="words", target="links", k=3, item_labels=y)
-    drawn(display)
-    hits = model.search(X[:4].select("words"), "words", "links", 3)
-    assert display.right == [[y[key] == y[i] for key in hits.ids[i]] for i in range(4)]
-
-
-def test_pictures_take_the_place_of_ids(data):
-    X, _ = data
-    model = CrossModalRetriever(LinkPLSA(3, random_state=0)).fit(X)
-    images = {i: np.zeros((4, 4, 3)) for i in range(len(X))}
-    display = RetrievalDisplay.from_estimator(model, X[:2], source="words", target="links", k=2, images=images)
-    assert all(panel.images for panel in display.axes_[:, 1:].flat)
 
 
 def test_counts_stand_below_what_is_above_them(data):

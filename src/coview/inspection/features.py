@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Features",
     "described_features",
-    "deviating_features",
     "deviations_of",
     "feature_names",
     "features_by_view",
@@ -43,7 +42,6 @@ __all__ = [
     "holds_vectors",
     "is_measured",
     "keyed_names",
-    "mean_features",
     "name_by_features",
     "rank_features",
     "readable_features",
@@ -191,10 +189,10 @@ def view_features(
     features = described_features(inspection, view)
     if views is None or codes is None or view not in views:
         return features
-    if (features is None or features.deviations is None) and is_measured(inspection, view, views):
-        have = views.present[:, views.names.index(view)]
-        return deviating_features(views[view], np.where(have, codes, -1), len(inspection.groups))
-    return mean_features(views[view], codes, len(inspection.groups)) if features is None else features
+    if features is not None and (features.deviations is not None or not is_measured(inspection, view, views)):
+        return features
+    means, frequencies, moments = summarize_groups(views.select(view), codes, len(inspection.groups))
+    return features_of_means(means[view], frequencies[view], moments.get(view), "group")
 
 
 def holds_vectors(inspection: Inspection, view: str, views: Views | None = None) -> bool:
@@ -245,28 +243,6 @@ def is_measured(inspection: Inspection, view: str, views: Views | None) -> bool:
     if features is None or not features.origin.startswith(("center", "mean")):  # coefficients of counts have signs too
         return False
     return bool((features.weights < 0).any())
-
-
-def deviating_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) -> Features:
-    """Return means of measurements over the objects of each group, and how far they lie from that of all objects.
-
-    Objects of no group (-1) count nowhere.
-
-    Examples
-    --------
-    >>> age = np.array([[20.0], [30.0], [70.0], [80.0]])
-    >>> features = deviating_features(age, np.array([0, 0, 1, 1]), 2)
-    >>> features.weights.ravel().tolist(), features.deviations.ravel().round(2).tolist()
-    ([25.0, 75.0], [-0.98, 0.98])
-    """
-    known = np.flatnonzero(np.asarray(codes) >= 0)
-    known = known[sample_positions(len(known), SAMPLED_OBJECTS, seed)]
-    rows, codes = np.asarray(matrix[known], dtype=np.float64), np.asarray(codes)[known]
-    belongs = sparse.csr_array((np.ones(len(known)), (codes, np.arange(len(known)))), shape=(n_groups, len(known)))
-    sizes = np.asarray(belongs.sum(axis=1)).reshape(-1, 1)
-    center, spread = (rows.mean(axis=0), rows.std(axis=0)) if len(rows) else np.zeros((2, rows.shape[1]))
-    means = np.where(sizes > 0, (belongs @ rows) / np.maximum(sizes, 1), center)
-    return Features(means, False, DEVIATION, deviations=deviations_of(means, center, spread))
 
 
 def deviations_of(means: np.ndarray, center: np.ndarray, spread: np.ndarray) -> np.ndarray:
@@ -337,15 +313,6 @@ def _names_by_features(inspection: Inspection, features: dict[str, Features]) ->
     return characteristic_names(weights, named, fallback, sizes, frequencies)
 
 
-def mean_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) -> Features:
-    """Return the mean of every feature over the objects of each group, rows brought to sum one first."""
-    rows = sample_positions(matrix.shape[0], SAMPLED_OBJECTS, seed)
-    part, codes = matrix[rows], np.asarray(codes)[rows]
-    positive = bool((part.data if sparse.issparse(part) else part).min(initial=0) >= 0)
-    frequencies = _frequencies(part, codes, n_groups) if positive else None
-    return Features(_means(part, codes, n_groups), positive, "mean of the group's objects", frequencies)
-
-
 def _means(matrix: Any, codes: np.ndarray, n_groups: int, scaled: bool = True) -> np.ndarray:
     """Mean of every feature over the objects of each group, rows brought to sum one first where they are `scaled`."""
     known = np.flatnonzero(codes >= 0)
@@ -397,23 +364,6 @@ def _frequencies(matrix: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
     sizes = np.bincount(codes[known], minlength=n_groups)
     counts = total.toarray() if sparse.issparse(total) else np.asarray(total)
     return (counts / np.maximum(sizes, 1)[:, None]).astype(np.float32)
-
-
-def cluster_means(views: Views, codes: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
-    """Return the means of every view's features over the objects of each group that have the view.
-
-    Examples
-    --------
-    >>> cluster_means(Views(a=np.array([[2, 0], [1, 1], [0, 3]])), np.array([0, 0, 1]), 2)["a"]
-    array([[0.75, 0.25],
-           [0.  , 1.  ]])
-    """
-    rows = sample_positions(len(views), SAMPLED_OBJECTS)
-    some, codes = views[rows], np.asarray(codes)[rows]
-    return {
-        name: _means(matrix, np.where(some.present[:, v], codes, -1), n_groups)
-        for v, (name, matrix) in enumerate(some.items())
-    }
 
 
 def features_of_means(means: np.ndarray, frequencies: np.ndarray, moments: np.ndarray | None, group: str) -> Features:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from coview.plot.candidates import CandidatesDisplay
 from coview.plot.curves import ObjectiveDisplay, StreamDisplay
 from coview.plot.hierarchy import HierarchyDisplay
-from coview.plot.objects import ObjectMapDisplay, RetrievalDisplay
-from coview.plot.ontology import OntologyDisplay, OntologyGraphDisplay
+from coview.plot.objects import ObjectMapDisplay
+from coview.plot.ontology import OntologyDisplay
 from coview.plot.prevalence import PrevalenceDisplay
 from coview.plot.topics import ClusterTopicsDisplay, TopicsDisplay
-from coview.plot.variance import VarianceExplainedDisplay
 from coview.plot.views import ViewAgreementDisplay, ViewConfusionDisplay
 
 __all__ = [
@@ -23,12 +22,9 @@ __all__ = [
     "ObjectMapDisplay",
     "ObjectiveDisplay",
     "OntologyDisplay",
-    "OntologyGraphDisplay",
     "PrevalenceDisplay",
-    "RetrievalDisplay",
     "StreamDisplay",
     "TopicsDisplay",
-    "VarianceExplainedDisplay",
     "ViewAgreementDisplay",
     "ViewConfusionDisplay",
 ]
