@@ -79,17 +79,6 @@ def test_very_few_labels_are_enough(per_class):
     assert BestView().fit(X, target).best_view_ in X.names
 
 
-def test_a_class_that_a_view_never_saw_has_probability_zero_there():
-    X, y = corpus()
-    present = np.ones((len(X), 3), dtype=bool)
-    present[y == 2, 1] = False
-    arrays = {name: part.copy() for name, part in X.items()}
-    arrays["good"][y == 2] = 0
-    model = BestView().fit(Views(arrays, present=present), y)
-    assert_allclose(model.predict_proba(X.select("good"))[:, 2], 0)
-    assert_allclose(model.predict_proba(X.select("good")).sum(axis=1), 1)
-
-
 def test_clusterers_are_chosen_by_silhouette():
     X, _ = corpus()
     model = BestView(KMeans(3, n_init=3, random_state=0)).fit(X)
@@ -150,3 +139,14 @@ def test_wrapping_an_estimator_does_not_change_its_tags(wrapper):
     assert not wrapped.target_tags.multi_output and wrapped.estimator_type == "classifier"
     wrapped.input_tags.sparse, wrapped.classifier_tags.poor_score = None, True
     assert tags == before
+
+
+def test_a_class_that_a_view_never_saw_has_probability_zero_there():
+    X, y = corpus()
+    present = np.ones((len(X), 3), dtype=bool)
+    present[y == 2, 1] = False
+    arrays = {name: part.copy() for name, part in X.items()}
+    arrays["good"][y == 2] = 0
+    model = BestView().fit(Views(arrays, present=present), y)
+    assert_allclose(model.predict_proba(X.select("good"))[:, 2], 0)
+    assert_allclose(model.predict_proba(X.select("good")).sum(axis=1), 1)

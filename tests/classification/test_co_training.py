@@ -57,11 +57,6 @@ def test_views_teach_each_other():
     assert taught > few + 0.02
 
 
-def test_all_labeled_is_naive_bayes():
-    X, y, _ = corpus()
-    assert_allclose(CoTrainingClassifier().fit(X, y).predict_proba(X), MultiViewNaiveBayes().fit(X, y).predict_proba(X))
-
-
 def test_given_labels_never_change_and_rounds_are_recorded():
     X, _, target = corpus()
     model = CoTrainingClassifier(max_iter=4, random_state=0).fit(X, target)
@@ -74,12 +69,6 @@ def test_given_labels_never_change_and_rounds_are_recorded():
     assert_array_equal(model.transduction_[left], model.predict(X[left]))
     per_round = np.bincount(model.labeled_iter_[model.labeled_iter_ > 0])[1:]
     assert (per_round <= 2 * 3).all() and (per_round >= 1).all()
-
-
-def test_only_objects_of_the_pool_are_labeled_in_the_first_round():
-    X, _, target = corpus()
-    model = CoTrainingClassifier(max_iter=1, pool_size=2, n_per_class=5, random_state=0).fit(X, target)
-    assert (model.labeled_iter_ == 1).sum() == 2
 
 
 def test_numbers_per_class():

@@ -44,13 +44,6 @@ def test_weights_and_unit_rows_are_applied_per_view():
     assert_allclose(model.predict_proba(X), expected, rtol=1e-3, atol=1e-4)
 
 
-def test_an_absent_view_counts_as_zeros():
-    X, y = corpus()
-    model = ConcatenatedViews().fit(X, y)
-    blank = Views(words=X["words"], links=np.zeros_like(X["links"]))
-    assert_allclose(model.predict_proba(X.select("words")), model.predict_proba(blank))
-
-
 def test_it_is_what_it_wraps():
     assert is_classifier(ConcatenatedViews(LogisticRegression()))
     assert is_regressor(ConcatenatedViews(Ridge()))
@@ -67,14 +60,6 @@ def test_clusterers_regressors_and_transformers():
     assert_array_equal(clusters.fit_predict(X), clusters.labels_)
     assert ConcatenatedViews(Ridge()).fit(X, y.astype(float)).score(X, y) > 0.5
     assert ConcatenatedViews(TruncatedSVD(2)).fit(X).transform(X).shape == (60, 2)
-
-
-def test_a_supervised_classifier_sees_labeled_objects_only():
-    X, y = corpus()
-    names = np.array(["a", "b", "c"], dtype=object)[y]
-    names[30:] = None
-    expected = ConcatenatedViews().fit(X[:30], names[:30]).predict_proba(X)
-    assert_allclose(ConcatenatedViews().fit(X, names).predict_proba(X), expected)
 
 
 @pytest.mark.parametrize("strings", [False, True])
@@ -138,3 +123,10 @@ def test_negative_values_are_refused_by_the_name_of_their_view(model):
 def test_what_the_estimator_inside_cannot_be_fitted_on_is_named(model, where):
     with pytest.raises(ViewsError, match=f"KMeans cannot be fitted on {where}: n_samples=60"):
         model.fit(corpus()[0])
+
+
+def test_an_absent_view_counts_as_zeros():
+    X, y = corpus()
+    model = ConcatenatedViews().fit(X, y)
+    blank = Views(words=X["words"], links=np.zeros_like(X["links"]))
+    assert_allclose(model.predict_proba(X.select("words")), model.predict_proba(blank))

@@ -80,17 +80,6 @@ def test_labels_reach_as_far_along_an_arc_as_the_restart_lets_them(restart):
     assert LabelSpreadingClassifier(2, hops=1).fit(np.column_stack([np.cos(turn), np.sin(turn)]), y).n_unreached_ > 0
 
 
-@pytest.mark.parametrize("restart", [0.9, 0.02])
-def test_labels_stay_against_all_that_surrounds_them(restart):
-    X, target = two_rings()
-    y = np.where(np.arange(300) < 150, target, -1)
-    model = LabelSpreadingClassifier(restart=restart, hops=200)
-    y[7] = -1
-    assert model.fit(X["ring"], y).transduction_[7] == target[7]
-    y[7] = 1 - target[7]
-    assert_array_equal(model.fit(X["ring"], y).transduction_[:150], y[:150])
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_an_object_that_lacks_a_view_is_reached_by_the_other(method):
     data = make_blobs_views(n_objects=90, n_clusters=3, random_state=0)

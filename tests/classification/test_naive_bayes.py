@@ -53,14 +53,6 @@ def test_weights_make_a_weighted_mean_and_zero_leaves_a_view_out():
     assert_allclose(alone.predict_proba(X), parts["links"])
 
 
-def test_unlabeled_objects_are_ignored():
-    X, y = corpus()
-    known = np.arange(len(y)) % 2 == 0
-    partly = np.where(known, y, None)
-    expected = MultiViewNaiveBayes().fit(X[known], y[known]).predict_proba(X)
-    assert_allclose(MultiViewNaiveBayes().fit(X, partly).predict_proba(X), expected)
-
-
 def test_batches_give_the_model_of_one_fit():
     X, y = corpus()
     whole = MultiViewNaiveBayes().fit(X, y)
@@ -172,13 +164,6 @@ def test_a_round_of_co_em_is_naive_bayes_on_objects_that_are_shared_out():
     assert_allclose(start.refined(X, codes)(X), expected, rtol=1e-9, atol=1e-12)
 
 
-def test_the_start_from_labels_is_two_rounds_of_co_em():
-    X, y = labeled_corpus()
-    codes = few_labels(y, 6)
-    start = NaiveBayesStart.learned(X, codes, 3, scaled=True)
-    assert_array_equal(learn_label_start(X, codes, 3)(X), start.refined(X, codes).refined(X, codes)(X))
-
-
 def test_rounds_of_co_em_find_the_classes_that_few_labels_leave_open():
     made = make_topic_views(n_objects=300, n_clusters=3, quality=0.3, random_state=0)
     X, y, codes = made.views, made.target, np.full(300, -1)
@@ -203,20 +188,6 @@ def test_the_unit_of_counts_does_not_matter(unit):
     codes = few_labels(y)
     one, other = (learn_label_start(part, codes, 3)(part) for part in (X, X.map(lambda part: part * unit)))
     assert_allclose(one, other, rtol=1e-6)
-
-
-def test_an_object_without_any_view_is_uniform_after_the_rounds_too():
-    X, y = labeled_corpus()
-    codes = few_labels(y)
-    present = np.ones((len(X), 2), dtype=bool)
-    present[20, 0] = present[21] = False
-    arrays = {name: part.toarray() for name, part in X.items()}
-    for v, part in enumerate(arrays.values()):
-        part[~present[:, v]] = 0
-    holed = Views(arrays, present=present)
-    found = learn_label_start(holed, codes, 3)(holed)
-    assert_allclose(found[21], 1 / 3)
-    assert_allclose(found.sum(axis=1), 1)
 
 
 def test_smoothing_whose_sums_would_overflow_is_refused():

@@ -22,7 +22,6 @@ from coview.clustering.consensus import (
     cluster_side_by_side,
     consensus,
     fold_in_consensus,
-    make_memberships,
     soften_indicators,
 )
 from coview.metrics import clustering_accuracy
@@ -44,24 +43,6 @@ def test_it_finds_the_groups_and_places_new_objects():
     assert_array_equal(model.predict(X[:100]), model.labels_)
     assert_allclose(model.transform(X[:100]), model.memberships_, atol=1e-7)
     assert clustering_accuracy(y[100:], model.predict(X[100:])) > 0.95
-
-
-def test_two_views_are_better_than_either():
-    """Each view confuses another pair of groups, so only both together tell the three apart."""
-    rng = np.random.default_rng(0)
-    y = np.arange(150) % 3
-    a = np.array([[9, 0], [9, 0], [0, 9]])[y] + rng.poisson(1, size=(150, 2))
-    b = np.array([[9, 0], [0, 9], [0, 9]])[y] + rng.poisson(1, size=(150, 2))
-    found = ConsensusClustering(3, estimator=KMeans(2, n_init=3), random_state=0).fit(Views(a=a, b=b)).labels_
-    assert clustering_accuracy(y, found) > 0.95
-
-
-def test_a_clusterer_that_cannot_predict_has_labels_only():
-    X, y = corpus()
-    model = ConsensusClustering(3, estimator=AgglomerativeClustering(3), random_state=0)
-    dense = X.map({"words": lambda part: part.toarray()})
-    assert clustering_accuracy(y, model.fit_predict(dense)) > 0.9
-    assert not hasattr(model, "predict")
 
 
 @pytest.mark.parametrize(
@@ -190,11 +171,6 @@ def test_fold_in_minimizes_the_divergence_of_one_object():
     assert divergence(parts, found, mappings) <= best + 1e-9
 
 
-def test_an_object_without_any_view_belongs_to_all_alike():
-    mappings = [np.eye(2), np.eye(2)]
-    assert_allclose(fold_in_consensus([np.array([-1]), np.array([-1])], mappings), 0.5)
-
-
 def many_clusters(k: int = 24, n: int = 900, seed: int = 0) -> tuple[list[np.ndarray], np.ndarray]:
     """Two clusterings that each know 4 in 5 objects."""
     rng = np.random.default_rng(seed)
@@ -246,19 +222,3 @@ def test_side_by_side_an_object_without_any_view_belongs_to_all_alike():
     (found,) = cluster_side_by_side(Views(arrays, present=present), 3, [0])
     assert_allclose(found[7], 1 / 3)
     assert found[8].max() > 0.9
-
-
-def test_rough_starts_are_not_quadratic_in_the_number_of_views(monkeypatch):
-    starts = []
-
-    def watched(labels, n_clusters, **settings):
-        starts.append(settings["n_init"])
-        return consensus(labels, n_clusters, **settings)
-
-    monkeypatch.setattr("coview.clustering.consensus.consensus", watched)
-    rng = np.random.default_rng(0)
-    many, few = (Views({f"v{i}": rng.random((12, 2)) for i in range(n)}) for n in (30, 3))
-    for X in (many, few):
-        memberships = next(make_memberships(X, 2, [0]))
-        assert_allclose(memberships.sum(axis=1), 1)
-    assert starts == [10, 3]

@@ -68,26 +68,6 @@ def test_objects_that_lack_a_view_are_placed_by_the_others(method):
     assert clustering_accuracy(y, model.labels_) > 0.85
 
 
-@pytest.mark.parametrize("method", ["concatenated", "stacked"])
-def test_a_view_that_is_absent_is_as_one_that_is_not_given(method):
-    X, _ = rings()
-    model = SpectralClusteringViews(4, method=method, random_state=0).fit(X)
-    present = np.tile([True, False], (len(X), 1))
-    absent = Views(ring=X["ring"], blobs=np.zeros((len(X), 3)), present=present)
-    assert_array_equal(model.predict(absent), model.predict(X.select("ring")))
-
-
-def test_sparse_and_dense_counts_agree():
-    rng = np.random.default_rng(0)
-    y = np.arange(150) % 3
-    counts = rng.poisson(4 * rng.gamma(0.2, size=(3, 40))[y]) * 1.0
-    first, second = (
-        SpectralClusteringViews(3, random_state=0).fit(Views(words=part)).labels_
-        for part in (counts, sparse.csr_array(counts))
-    )
-    assert_array_equal(first, second)
-
-
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -144,25 +124,6 @@ def test_clusters_are_not_made_of_what_is_lacking(method):
     assert clustering_accuracy(y, model.labels_) > 0.9
     assert_array_equal(model.predict(X), model.labels_)
     assert clustering_accuracy(y, model.predict(whole.select("view0"))) > 0.9
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_objects_that_only_have_a_view_of_no_weight_disturb_nobody(method):
-    whole, y = lacking(0)[1:]
-    present = np.ones((len(y), 2), dtype=bool)
-    present[:60, 1] = False
-    rows = {name: sparse.csr_array(part.multiply(present[:, [v]])) for v, (name, part) in enumerate(whole.items())}
-    model = SpectralClusteringViews(3, method=method, view_weights={"view0": 0}, random_state=0)
-    assert clustering_accuracy(y[60:], model.fit(Views(rows, present=present)).labels_[60:]) > 0.9
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_an_empty_view_has_no_say(method):
-    rng = np.random.default_rng(0)
-    y = np.arange(450) % 3
-    X = Views(a=4 * np.eye(3)[y] + rng.normal(size=(450, 3)), b=sparse.csr_array((450, 4)))
-    model = SpectralClusteringViews(3, method=method, random_state=0).fit(X)
-    assert clustering_accuracy(y, model.labels_) > 0.95
 
 
 @pytest.mark.parametrize(

@@ -65,11 +65,6 @@ def test_docstring_is_cut_at_the_closing_sections(header):
     assert split_docstring("The X_train of examples, é: Über") == ("train", "examples", "über")
 
 
-def test_doctests_and_what_they_print_are_left_out():
-    docstring = "Count rows.\n\n  >>> count(table,\n  ...       axis)\n  printed\n\nReturns totals."
-    assert split_docstring(docstring) == ("count", "rows", "returns", "totals")
-
-
 # -- names in the code
 
 
@@ -131,35 +126,7 @@ def test_tests_vendored_code_and_what_says_too_little_are_left_out(tmp_path):
     assert (only.name, only.file) == ("pack.kept", "pack/__init__.py")
 
 
-def test_file_that_does_not_parse_is_left_out(tmp_path):
-    write(tmp_path, "pack/broken.py", "def (:\n")
-    write(tmp_path, "pack/nul.py", "x = 1\0\n")
-    write(tmp_path, "pack/mod.py", function("kept"))
-    assert found(tmp_path) == ["pack.mod.kept"]
-
-
-def test_sources_are_never_executed(tmp_path):
-    write(tmp_path, "pack/mod.py", f"open({str(tmp_path / 'trace')!r}, 'w')\nraise SystemExit\n" + function("kept"))
-    assert found(tmp_path) == ["pack.mod.kept"]
-    assert not (tmp_path / "trace").exists()
-
-
-def test_package_is_found_without_importing_it(tmp_path, monkeypatch):
-    write(tmp_path, "coview_unimported/__init__.py", "raise SystemExit")
-    monkeypatch.syspath_prepend(tmp_path)
-    assert find_package_root("coview_unimported") == tmp_path
-    assert "coview_unimported" not in sys.modules
-
-
 # -- choosing
-
-
-def test_repeated_docstrings_code_and_names_are_dropped():
-    objects = {
-        "b": [obj("p.a", "one", "one"), obj("p.c", "two", "one"), obj("p.d", "one", "two"), obj("p.e", "two", "two")],
-        "a": [obj("p.b", "three", "one"), obj("p.e", "four", "four")],
-    }
-    assert [(label, o.name) for label, o in choose(objects)] == [("b", "p.a"), ("a", "p.e")]
 
 
 def test_each_label_keeps_at_most_so_many_chosen_by_name_alone():
@@ -181,17 +148,6 @@ def test_views_count_the_tokens_that_are_neither_rare_nor_common(tmp_path):
     assert arrays["words.indptr"].tolist() == [0, 0, 1, 2]
     assert arrays["words.data"].dtype == np.float32
     assert arrays["code.features"].tolist() == ["bbb"]
-
-
-def test_target_and_groups_follow_the_names(tmp_path):
-    write(tmp_path, "one/m.py", function("aaa") + function("bbb", words=[*WORDS, "papa"], n_words=16))
-    write(tmp_path, "two/m.py", function("ccc", words=[*WORDS, "quebec"], n_words=16))
-    roots = {"one": tmp_path, "two": tmp_path}
-    arrays = build_corpus({"y": ["two"], "x": ["one"], "empty": []}, roots, min_df=1, max_df=1.0)
-    assert arrays["names"].tolist() == ["one.m.aaa", "one.m.bbb", "two.m.ccc"]
-    assert arrays["target_names"][arrays["target"]].tolist() == ["x", "x", "y"]
-    assert arrays["target_names"].tolist() == ["x", "y"]
-    assert arrays["groups"].tolist() == ["one/m.py", "one/m.py", "two/m.py"]
 
 
 # -- the corpus of the installed packages
@@ -264,18 +220,6 @@ def test_one_row_counts_the_words_of_its_docstring(corpus):
     assert counted == {word: count for word, count in expected.items() if word in kept}
 
 
-def test_honest_and_combined_beat_one_view(corpus):
-    """Over files, naive Bayes on both views beats it on either: the views complement one another."""
-    from sklearn.model_selection import StratifiedGroupKFold, cross_val_score
-    from sklearn.naive_bayes import MultinomialNB
-
-    def accuracy(X):
-        splits = StratifiedGroupKFold(5, shuffle=True, random_state=0)
-        return cross_val_score(MultinomialNB(alpha=0.1), X, corpus.target, groups=corpus.groups, cv=splits).mean()
-
-    assert accuracy(corpus.views.hstack()) > max(accuracy(matrix) for matrix in corpus.views.values()) + 0.01
-
-
 # -- the cache
 
 
@@ -327,10 +271,3 @@ def test_harmed_cache_is_rebuilt_silently(small, tmp_path, harm, recwarn):
     assert not recwarn.list
     if harm != "folder":
         assert cache.read_bytes() == content  # whole again
-
-
-def test_other_versions_have_another_cache(small, tmp_path, monkeypatch):
-    load_python_packages(tmp_path / "home")
-    monkeypatch.setattr(corpus_module.scipy, "__version__", "0.0.1")
-    assert load_python_packages(tmp_path / "home").versions["scipy"] == "0.0.1"
-    assert len(list((tmp_path / "home").rglob("*.safetensors"))) == 2

@@ -29,14 +29,6 @@ def test_shapes_and_types_of_topic_views():
     assert {name: f.shape for name, f in data.topic_feature.items()} == {"words": (7, 40), "links": (5, 20)}
 
 
-@pytest.mark.parametrize("maker", MAKERS)
-@pytest.mark.parametrize("n_views", [[6, 4], {"view0": 6, "view1": 4}])
-def test_features_by_list_or_mapping(maker, n_views):
-    given_apart = maker(20, 2, n_features=[6, 4], random_state=0)
-    assert maker(20, n_views, random_state=0).views == given_apart.views
-    assert given_apart.views.n_features == {"view0": 6, "view1": 4}
-
-
 @settings(deadline=None, max_examples=30)
 @given(
     st.integers(0, 1000),
@@ -91,12 +83,6 @@ def test_frequencies_follow_mixed_memberships():
     assert np.corrcoef((rows - rows.mean(axis=0)).ravel(), (expected - expected.mean(axis=0)).ravel())[0, 1] > 0.8
 
 
-def test_the_mean_length_is_met():
-    data = make_topic_views(2000, 2, length={"view0": 1, "view1": 60}, n_features=20, random_state=0)
-    assert data.views["view0"].sum() == 2000
-    assert data.views["view1"].sum() / 2000 == pytest.approx(60, abs=1)
-
-
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("agreement", [0.0, 0.6, 1.0])
 def test_the_rest_draws_its_clusters_independently(maker, agreement):
@@ -125,13 +111,6 @@ def test_missing_shares_are_met_and_every_object_keeps_a_view(maker, case):
         np.testing.assert_array_equal(filled, views.present[:, v])
 
 
-@pytest.mark.parametrize("maker", MAKERS)
-def test_missing_rows_do_not_depend_on_the_cluster(maker):
-    data = maker(3000, [2, 2], 3, missing=[0.5, 0.4], random_state=0)
-    shares = [data.views.present[data.target == cluster].mean(axis=0) for cluster in range(3)]
-    np.testing.assert_allclose(shares, [[0.5, 0.6]] * 3, atol=0.05)
-
-
 def test_quality_zero_says_nothing():
     data = make_topic_views(600, 2, 3, quality={"view0": 1.0, "view1": 0.0}, length=80, random_state=0)
     background = data.topic_feature["view1"]
@@ -144,32 +123,12 @@ def test_quality_zero_says_nothing():
     assert scores["view1"] < 0.42
 
 
-def test_without_overlap_a_cluster_keeps_to_its_own_topics():
-    data = make_topic_views(10, 1, 3, n_components=6, overlap=0.0, random_state=0)
-    own = np.arange(6) % 3 == np.arange(3)[:, None]
-    np.testing.assert_array_equal(data.cluster_topic["view0"] > 0, own)
-
-
-def test_without_mixing_an_object_is_its_cluster():
-    data = make_topic_views(10, 1, 3, random_state=0)
-    np.testing.assert_array_equal(data.memberships, np.eye(3)[data.target])
-
-
 @pytest.mark.parametrize("maker", MAKERS)
 def test_a_seed_repeats_and_another_differs(maker):
     first, again, other = (maker(40, 2, missing=0.2, agreement=0.8, random_state=seed) for seed in (3, 3, 4))
     assert first.views == again.views
     np.testing.assert_array_equal(first.target, again.target)
     assert first.views != other.views
-
-
-def test_one_views_knobs_leave_the_other_views_alone():
-    plain = make_topic_views(40, 2, random_state=0)
-    changed = make_topic_views(40, 2, quality=[1.0, 0.2], length=[100, 30], n_components=[6, 9], random_state=0)
-    assert plain.views.select("view0") == changed.views.select("view0")
-    assert plain.views.select("view1") != changed.views.select("view1")
-    blobs = [make_blobs_views(40, 2, std=std, random_state=0).views.select("view0") for std in (1.0, [1.0, 5.0])]
-    assert blobs[0] == blobs[1]
 
 
 def test_large_sparse_views_take_memory_of_their_tokens():

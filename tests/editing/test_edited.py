@@ -36,9 +36,8 @@ from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.exceptions import ModelFileError, ParameterError
 from coview.inspection.features import described_features, keyed_names
-from coview.inspection.reading import output_names, read_groups, transform_objects
+from coview.inspection.reading import read_groups, transform_objects
 from coview.plsa.dense import GAUSSIAN
-from coview.web.service import Service
 
 DATA = make_topic_views(n_objects=90, n_clusters=4, random_state=0)
 X = DATA.views
@@ -154,42 +153,6 @@ def test_names_that_are_found_or_set_go_into_the_log_one_by_one():
     model.mark_noise(1)
     set_group_names(model, {2: "two", 0: "nil"})
     assert inspect(model).structure.given_names == {"0": "nil", "2": "two"} and len(model.edits_) == 3
-
-
-def test_a_name_of_another_group_is_refused(model):
-    found = name_groups(model, X)
-    for edits in (lambda: model.rename(1, found["3"]), lambda: model.merge([0, 1], name=found["3"])):
-        with pytest.raises(ParameterError, match="Group 3 is called"):
-            edits()
-    assert inspect(model).structure.given_names == found
-    set_group_names(model, {0: found["1"], 1: found["0"]})
-    assert inspect(model).structure.given_names == {**found, "0": found["1"], "1": found["0"]}
-
-
-@pytest.mark.parametrize("piped", [False, True])
-def test_an_edited_model_stays_when_the_one_it_was_made_of_is_fitted_again(piped):
-    dense, _ = clusters()
-    fitted = make_pipeline(StandardScaler(), KMeans(4, random_state=0)) if piped else KMeans(4, random_state=0)
-    model = edit(fitted.fit(dense)).merge([0, 1])
-    before = answers(model, dense)
-    assert edit(fitted).moves_from(model)["row"]
-    fitted.set_params(**{"kmeans__n_clusters" if piped else "n_clusters": 2}).fit(3 - dense[:30])
-    assert_same(answers(model, dense), before)
-
-
-def test_names_by_hand_of_an_edited_model_are_kept():
-    named = LinkPLSA(4, random_state=0, max_iter=10).fit(X)
-    set_group_names(named, {0: "zero", 1: "one"})
-    model = edit(named).rename(2, "two")
-    for _ in range(2):
-        asked = []
-        names = name_groups(model, X, lambda card: asked.append(card.key) or "new")  # noqa: B023
-        assert names == {"0": "zero", "1": "one", "2": "two", "3": "new"} and asked == ["3"]
-        assert inspect(model).structure.given_names == names
-    names = name_groups(model, X, lambda card: f"n{card.key}", overwrite=True)
-    assert inspect(model).structure.given_names == names == {str(k): f"n{k}" for k in range(4)}
-    name_groups(model, X, lambda card: f"m{card.key}")
-    assert inspect(model).structure.given_names == {str(k): f"m{k}" for k in range(4)}
 
 
 def test_a_reduction_cuts_the_tree_of_the_groups(model):
@@ -324,27 +287,6 @@ def test_a_preview_says_which_objects_move_and_changes_nothing(model):
     assert str(moves).startswith(f"merge 0, 1 and 2 into 0: {len(rows)} of 90 objects move")
 
 
-def test_a_preview_of_other_objects_and_of_a_split(model):
-    named = Views(X, ids=[f"p{i}" for i in range(90)])[60:]
-    group = int(model.predict(named)[0])
-    moves = model.preview({"edit": "drop", "group": str(group)}, named)
-    assert moves["id"] == [f"p{60 + row}" for row in moves["row"]] and moves.n_objects == 30
-    assert set(moves["before"]) == {group} and moves["row"][0] == 0
-    split = model.preview("split", X, group=1)
-    assert set(split["after"]) == {5} and set(split["before"]) == {1} and model.splits_ == []
-
-
-def test_moves_between_two_states_are_those_of_all_edits_between(model):
-    first = edit(model).drop(0)
-    second = edit(first).undo().merge([1, 2])
-    moves = second.moves_from(first, X)
-    rows = np.flatnonzero(first.predict(X) != second.predict(X))
-    assert moves["row"] == rows.tolist() and moves["before"] == first.predict(X)[rows].tolist()
-    assert model.moves_from(first, X).edit == "undo 1 edit"
-    assert second.moves_from(model).edit == "merge 1 and 2 into 1"
-    assert model.moves_from(edit(model))["row"] == []
-
-
 # -- fitting again
 
 
@@ -365,23 +307,6 @@ def test_groups_of_another_fit_are_matched_by_their_objects():
         again = edit(model).set_params(estimator__random_state=seed).fit(easy.views)
         assert (again.predict(easy.views) == before).mean() > 0.95
         assert inspect(again).structure.given_names == {"0": "both"}
-
-
-def test_edits_of_groups_that_are_gone_are_told_of(model):
-    model.merge([3, 4]).rename(2, "x").drop(1)
-    model.set_params(estimator__n_components=1)
-    with pytest.warns(UserWarning, match="edits could not be made again"):
-        model.fit(X)
-    lost = len(model.lost_edits_)
-    assert lost >= 2 and lost + len(model.edits_) == 3
-    assert inspect(model).groups == [str(number) for number in model.numbers_] and len(model.numbers_) == 1
-
-
-def test_a_fit_on_other_views_makes_the_edits_by_number_and_says_so(model):
-    model.merge([1, 3])
-    with pytest.warns(UserWarning, match="edits are made again by number"):
-        model.fit(X.rename({"view0": "other"}))
-    assert model.log() == ["merge 1 and 3 into 1"] and model.view_names_ == ["other", "view1"]
 
 
 # -- other models
@@ -473,25 +398,6 @@ def test_a_clusterer_of_scikit_learn_is_edited_too():
         assert_array_equal(model.fit_predict(dense), parts)
 
 
-def test_columns_are_called_as_those_of_the_model_inside_by_number(model):
-    assert model.get_feature_names_out().tolist() == TOPICS.get_feature_names_out().tolist()
-    model.merge([0, 2], name="both").drop(1)
-    expected = [f"{type(TOPICS).__name__.lower()}{number}" for number in model.numbers_]
-    assert model.get_feature_names_out().tolist() == expected and len(expected) == model.transform(X).shape[1]
-    dense, _ = clusters()
-    piped = make_pipeline(StandardScaler(), KMeans(4, n_init=3, random_state=0)).fit(dense)
-    assert edit(piped).drop(1).get_feature_names_out().tolist() == ["kmeans0", "kmeans2", "kmeans3"]
-    assert output_names(inspect(edit(piped).drop(1)), 3) == ["kmeans0", "kmeans2", "kmeans3"]
-
-
-def test_a_split_of_seeded_topics_has_no_seeds():
-    names = np.array([f"w{j}" for j in range(X["view0"].shape[1])])
-    named = Views({"view0": X["view0"]}, feature_names={"view0": names})
-    seeded = LinkPLSA(3, seeds={"a": {"view0": ["w0"]}, "b": {"view0": ["w9"]}}, max_iter=5, random_state=0).fit(named)
-    model = edit(seeded).split(0, named)
-    assert model.splits_[0]["model"].seeds is None and len(model.numbers_) == 4
-
-
 def test_a_pipeline_of_raw_texts_is_edited_whole(tmp_path):
     table = {
         "body": ["cat dog cat", "dog cat pet", "tax law tax", "law tax court", "sea ship sea", "ship sea port"] * 4
@@ -511,32 +417,12 @@ def test_a_pipeline_of_raw_texts_is_edited_whole(tmp_path):
     assert_array_equal(model.fit(table).predict(table), expected)
 
 
-def test_rows_that_are_read_when_needed(tmp_path):
-    write_views(X, tmp_path / "shards", rows_per_shard=40)
-    lazy = read_views(tmp_path / "shards", lazy=True)
-    model = EditedModel(LinkPLSA(4, random_state=0, max_iter=10)).fit(lazy).merge([0, 1]).split(0, lazy).drop(2)
-    assert_array_equal(model.predict(lazy), model.predict(X))
-    expected = model.predict(X)
-    assert_array_equal(model.fit(lazy).predict(X), expected)
-
-
 def test_a_report_tells_the_edits(model):
     model.merge([0, 3], name="<b>").split(1, X).mark_noise(2)
     page = make_report(model, X)
     assert page.summary["model"]["edits"] == model.log()
     assert "<li>mark 2 as noise</li>" in page.html and "<b>&" not in page.html and "'<b>'" not in page.html
     assert repr(inspect(model)).endswith("edited by hand: 3 edits")
-
-
-def test_headlines_name_the_model_that_was_fitted(model):
-    assert inspect(model).name == "LinkPLSA" and repr(inspect(model)).startswith("LinkPLSA: ")
-    chain = edit(make_pipeline(StandardScaler(), KMeans(3, n_init=1, random_state=0)).fit(np.eye(9)))
-    for edited, name in ((model, "LinkPLSA"), (chain, "KMeans")):
-        edited.merge([0, 1])
-        assert inspect(edited).name == f"Edited {name}"
-    page = make_report(model, X, held_out=False)
-    assert page.summary["title"] == "Edited LinkPLSA report" and "<h1>Edited LinkPLSA report</h1>" in page.html
-    assert Service(model).title == "Edited LinkPLSA"
 
 
 def test_means_and_deviations_of_measurements_stay_those_of_all_objects():
@@ -622,3 +508,29 @@ def test_a_file_keeps_the_log_and_goes_on_from_there(model, tmp_path):
     assert model.log() == ["merge 1 and 3 into 1, 'animals'", "split 0 into 0 and 5", "mark 2 as noise"]
     assert_same(answers(model), expected[0])
     assert_same(answers(model.undo(3)), answers(edit(TOPICS)))
+
+
+def test_edits_of_groups_that_are_gone_are_told_of(model):
+    model.merge([3, 4]).rename(2, "x").drop(1)
+    model.set_params(estimator__n_components=1)
+    with pytest.warns(UserWarning, match="edits could not be made again"):
+        model.fit(X)
+    lost = len(model.lost_edits_)
+    assert lost >= 2 and lost + len(model.edits_) == 3
+    assert inspect(model).groups == [str(number) for number in model.numbers_] and len(model.numbers_) == 1
+
+
+def test_a_fit_on_other_views_makes_the_edits_by_number_and_says_so(model):
+    model.merge([1, 3])
+    with pytest.warns(UserWarning, match="edits are made again by number"):
+        model.fit(X.rename({"view0": "other"}))
+    assert model.log() == ["merge 1 and 3 into 1"] and model.view_names_ == ["other", "view1"]
+
+
+def test_rows_that_are_read_when_needed(tmp_path):
+    write_views(X, tmp_path / "shards", rows_per_shard=40)
+    lazy = read_views(tmp_path / "shards", lazy=True)
+    model = EditedModel(LinkPLSA(4, random_state=0, max_iter=10)).fit(lazy).merge([0, 1]).split(0, lazy).drop(2)
+    assert_array_equal(model.predict(lazy), model.predict(X))
+    expected = model.predict(X)
+    assert_array_equal(model.fit(lazy).predict(X), expected)

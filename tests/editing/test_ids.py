@@ -7,7 +7,6 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.pipeline import make_pipeline
 
 from coview import (
     PLSA,
@@ -18,7 +17,6 @@ from coview import (
     MultiViewNaiveBayes,
     MultiViewPLSA,
     SphericalKMeans,
-    TableViews,
     Views,
     edit,
     inspect,
@@ -67,13 +65,6 @@ def test_a_model_that_learns_from_batches_names_the_objects_of_the_last(model):
     model.partial_fit(X[:30]).partial_fit(X[30:])  # as many in both
     assert inspect(model).training.ids.tolist() == IDS[30:]
     assert inspect(model.partial_fit(DATA.views[:30])).training.ids is None
-
-
-def test_rows_of_a_table_are_named_by_its_column_of_ids():
-    rows = {"key": IDS, "body": [["ship sail", "bread oven", "chess rook"][i % 3] for i in range(60)]}
-    model = make_pipeline(TableViews({"words": "body"}, id="key", min_df=1), LinkPLSA(3, random_state=0)).fit(rows)
-    moves = edit(model).preview("noise", group=1)
-    assert moves["id"] == [IDS[row] for row in moves["row"]] and len(moves["id"]) == 20
 
 
 def test_only_ids_that_a_file_holds_are_kept_and_only_beside_groups(tmp_path):

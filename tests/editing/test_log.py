@@ -24,11 +24,6 @@ def test_each_edit_does_what_it_says_to_the_numbers():
     assert groups.next_number == 8
 
 
-def test_a_merged_group_keeps_the_name_that_one_of_them_was_given():
-    records = [{"edit": "rename", "group": 2, "name": "b"}, {"edit": "merge", "groups": [0, 2], "name": None}]
-    assert EditedGroups(range(3), records).names == {0: "b"}
-
-
 def test_names_that_were_found_are_those_of_groups_as_they_are():
     found = [{"edit": "rename", "group": n, "name": name, "found": True} for n, name in enumerate("abcd")]
     changes = [{"edit": "merge", "groups": [0, 1], "name": None}, {"edit": "rename", "group": 2, "name": "e"}]

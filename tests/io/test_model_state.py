@@ -211,15 +211,6 @@ def test_estimators_of_scikit_learn_come_back(model, X, y, tmp_path):
     np.testing.assert_array_equal(answer, expected)
 
 
-def own_function(X):
-    return X
-
-
-def test_a_function_of_ones_own_is_in_no_file(tmp_path):
-    with pytest.raises(TypeError, match=r"its FunctionTransformer holds .*own_function, which no file may name"):
-        save(FunctionTransformer(own_function), tmp_path / "model.coview")
-
-
 def write_sklearn(path, name, content):
     """A file with correct checksums whose estimator of scikit-learn is of these bytes."""
     tree = {"class": name, "version": sklearn.__version__, "skops": np.frombuffer(content, dtype=np.uint8)}
@@ -248,24 +239,6 @@ def test_damaged_bytes_are_refused_with_a_sentence(tmp_path):
             load(tmp_path / "m.coview")
 
 
-def test_words_of_an_index_are_weights_of_words_that_are_known(tmp_path):
-    X, _ = corpus()
-    named = Views(dict(X), feature_names={"words": [f"w{i}" for i in range(12)], "links": [f"w{i}" for i in range(8)]})
-    model = coview.CrossModalRetriever(coview.MultiViewCCA(2), lexical=0.5).fit(named)
-    save(model, tmp_path / "model.coview")
-    load(tmp_path / "model.coview")
-    words = model.index_.views["links"].words
-    model.index_.views["links"].words = -words
-    write(model, tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match=r"\['words'\] holds -"):
-        load(tmp_path / "model.coview")
-    model.index_.views["links"].words = words
-    model.words_.n_rows = 1
-    write(model, tmp_path / "model.coview")
-    with pytest.raises(ModelFileError, match=r"\['frequency'\] has values .* must have some from 0 to 1"):
-        load(tmp_path / "model.coview")
-
-
 def test_nothing_is_saved_that_cannot_be_loaded(models, tmp_path):
     model, path = copy.deepcopy(models["PLSA"]), tmp_path / "model.coview"
     save(model, path)
@@ -292,15 +265,6 @@ def test_a_number_of_clusters_set_anew_makes_no_more_groups_than_objects():
     model = coview.SphericalKMeans(2, random_state=0).fit(np.eye(6)[:, :4] + 0.1)
     model.n_clusters = 2**62
     assert len(coview.inspect(model).groups) <= 6
-
-
-def test_a_semantic_space_without_its_classifiers_is_refused(tmp_path):
-    made = coview.datasets.make_topic_views(60, n_clusters=2, random_state=0)
-    model = coview.CrossModalRetriever(coview.LinkPLSA(2, max_iter=5, random_state=0), space="semantic")
-    model.fit(made.views, made.target)
-    del model.classifiers_
-    with pytest.raises(ModelFileError, match="classifiers_ is not there"):
-        save(model, tmp_path / "model.coview")
 
 
 @pytest.mark.parametrize(

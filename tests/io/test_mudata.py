@@ -10,10 +10,9 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from coview import PLSA, ConcatenatedViews, MultiViewCCA, SphericalKMeans, Views, as_views, inspect, to_mudata
+from coview import PLSA, ConcatenatedViews, SphericalKMeans, Views, as_views, to_mudata
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
-from coview.inspection.reading import embed_objects
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*pull_on_update")
 
@@ -83,15 +82,6 @@ def test_views_become_modalities_and_come_back():
     assert again.feature_names.keys() == {"words", "links"}
 
 
-def test_coordinates_and_values():
-    cca = MultiViewCCA(2, random_state=0).fit(X)
-    data = to_mudata(X, cca)
-    np.testing.assert_allclose(data.obsm["coview"], embed_objects(inspect(cca), X))
-    assert "coview" not in data.obs
-    line = ConcatenatedViews(LinearRegression()).fit(X, np.arange(30.0))
-    np.testing.assert_allclose(to_mudata(X, line).obs["coview"], line.predict(X))
-
-
 def test_results_survive_a_file(tmp_path):
     data = to_mudata(X, SphericalKMeans(2, random_state=0).fit(X.select("words")))
     data.write_h5mu(tmp_path / "data.h5mu")
@@ -108,10 +98,3 @@ def test_what_cannot_be_done_is_said():
         to_mudata(other, model)
     with pytest.raises(ViewsError, match="A MuData needs a different name for each object"):
         to_mudata(Views(X, ids=["a"] * 30))
-
-
-def test_objects_without_ids_are_named_by_their_numbers():
-    plain = Views(dict(X.items()))
-    model = SphericalKMeans(2, random_state=0).fit(plain.select("words"))
-    codes = to_mudata(plain, model).obs["coview"].cat.codes
-    assert codes[[str(i) for i in range(30)]].tolist() == model.predict(plain.select("words")).tolist()

@@ -18,7 +18,6 @@ from coview import Views, as_views, read_views, write_views
 from coview.exceptions import DataFileError, ViewsError
 from coview.io.shards import _compute_digest, compute_checksum
 from coview.views.lazy import LazyViews
-from coview.views.views import is_plain
 
 N = 23
 WORDS = np.array([[1, 0, 2], [0, 3, 0]])
@@ -80,14 +79,6 @@ def test_views_come_back(tmp_path):
     assert again[7:22] == X[7:22] and again[[22, 0, 11]] == X[[22, 0, 11]]
 
 
-def test_empty_rows_and_an_empty_shard_of_a_sparse_view_come_back(tmp_path):
-    words = np.zeros((6, 4))
-    words[0, 3] = 2.0
-    X = Views(words=sparse.csr_array(words))
-    write_views(X, tmp_path / "s", rows_per_shard=2)
-    assert open_shards(tmp_path / "s").collect() == X
-
-
 # -- streams
 
 
@@ -102,7 +93,7 @@ def test_a_stream_is_written_piece_by_piece(tmp_path):
             yield X[start : start + 4]
 
     write_views(stream(), tmp_path / "s")
-    assert open_shards(tmp_path / "s").lengths == (4, 4, 4, 4, 4, 3)
+    assert as_views(open_shards(tmp_path / "s")).lengths == (4, 4, 4, 4, 4, 3)
     assert open_shards(tmp_path / "s").collect() == X
     assert most == 5  # all but the last were on disk before the last was made
 
@@ -114,30 +105,6 @@ def test_a_stream_is_cut_anew(tmp_path, per_shard):
     again = open_shards(tmp_path / "s")
     assert set(again.lengths[:-1]) <= {per_shard} and again.lengths[-1] <= per_shard
     assert again.collect() == X
-
-
-def test_lazy_views_are_written_as_their_parts_or_cut_anew(tmp_path):
-    X = views()
-    lazy = LazyViews.from_views(X, 6)
-    write_views(lazy, tmp_path / "a")
-    write_views(lazy, tmp_path / "b", rows_per_shard=9)
-    assert open_shards(tmp_path / "a").lengths == (6, 6, 6, 5)
-    assert open_shards(tmp_path / "b").lengths == (9, 9, 5)
-    assert open_shards(tmp_path / "a").collect() == open_shards(tmp_path / "b").collect() == X
-
-
-def test_a_folder_can_replace_itself(tmp_path):
-    X = views()
-    write_views(X, tmp_path / "s", rows_per_shard=5)
-    write_views(open_shards(tmp_path / "s"), tmp_path / "s", rows_per_shard=8, overwrite=True)
-    assert open_shards(tmp_path / "s").lengths == (8, 8, 7)
-    assert open_shards(tmp_path / "s").collect() == X
-
-
-def test_mappings_and_pieces_without_rows_are_taken(tmp_path):
-    write_views({"x": np.eye(3)}, tmp_path / "a")
-    write_views(iter([{"x": np.eye(3)}, views().select("links")[:0], {"x": np.ones((1, 3))}]), tmp_path / "b")
-    assert len(open_shards(tmp_path / "a")) == 3 and open_shards(tmp_path / "b").lengths == (3, 1)
 
 
 @pytest.mark.parametrize(
@@ -155,22 +122,6 @@ def test_mappings_and_pieces_without_rows_are_taken(tmp_path):
 def test_a_stream_whose_pieces_differ_is_refused_and_leaves_nothing(tmp_path, second, text):
     with pytest.raises(DataFileError, match=text):
         write_views([Views(x=np.eye(2)), second], tmp_path / "s")
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_list_of_matrices_is_written_as_views(tmp_path):
-    matrices = [np.eye(3), sparse.csr_array(np.ones((3, 2)))]
-    write_views(matrices, tmp_path / "s")
-    assert read_views(tmp_path / "s") == Views(matrices)
-
-
-def test_a_stream_that_fails_leaves_nothing(tmp_path):
-    def stream():
-        yield views()
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        write_views(stream(), tmp_path / "s")
     assert not list(tmp_path.iterdir())
 
 
@@ -198,15 +149,6 @@ def test_opening_reads_the_manifest_only(folder, monkeypatch):
     X = open_shards(folder)
     assert (len(X), X.shape, X.names) == (N, (N, 10), ("words", "links"))
     assert X.nnz[0] > 0 and X.kinds == {"words": "sparse", "links": "dense"} and "23 rows" in repr(X)
-
-
-def test_the_bytes_told_are_those_read(tmp_path):
-    write_views(views(), tmp_path / "s", rows_per_shard=10)
-    X = open_shards(tmp_path / "s")
-    for i, part in enumerate(X.parts()):
-        w = part["words"]
-        assert X.nbytes[i] == w.data.nbytes + w.indices.nbytes + w.indptr.nbytes + part["links"].nbytes
-        assert X.nnz[i] == w.nnz + part["links"].size
 
 
 def test_a_slice_of_a_shard_is_a_map_of_its_file(tmp_path):
@@ -279,39 +221,7 @@ def test_a_pickle_of_a_folder_that_was_replaced_or_removed_is_refused(folder):
         pickle.loads(text)
 
 
-def test_some_rows_of_a_shard_leave_the_others_untouched(tmp_path):
-    X = Views(x=np.ones((10, 2)))
-    write_views(X, tmp_path / "s")
-    bad = np.ones((10, 2))
-    bad[4] = np.nan
-    exchange(tmp_path / "s", "00000-00.npy", bad)
-    lazy = open_shards(tmp_path / "s")
-    assert lazy[[9, 0]] == X[[9, 0]]
-    with pytest.raises(DataFileError, match="contains NaN"):
-        lazy[[9, 4]]
-
-
 # -- damage
-
-
-def test_a_shard_that_goes_missing_is_told_when_it_is_read(folder):
-    X = open_shards(folder)
-    (folder / "00001-00.data.npy").unlink()
-    assert len(X.part(0)) == 10
-    with pytest.raises(DataFileError, match=r"00001-00.data.npy of shard 1 is missing"):
-        X.part(1)
-
-
-@pytest.mark.parametrize("keep", [0.0, 0.5, 0.95])
-def test_a_truncated_shard_is_told_when_it_is_read(tmp_path, keep):
-    write_views(views(), tmp_path / "s", rows_per_shard=10)
-    for file in (tmp_path / "s").glob("00001-0*"):
-        content = file.read_bytes()
-        file.write_bytes(content[: int(len(content) * keep)])
-    X = open_shards(tmp_path / "s")
-    assert X.part(0) == views()[:10]
-    with pytest.raises(DataFileError, match=r"00001-0.* does not match its checksum"):
-        X.part(1)
 
 
 @pytest.mark.parametrize("cut", [np.s_[:, :2], np.s_[:4], np.s_[0]])
@@ -350,13 +260,6 @@ def test_one_shard_is_read_into_memory_and_several_stay_on_disk(tmp_path):
     assert read_views(tmp_path / "two").lengths == (20, 3)
     assert read_views(tmp_path / "one", lazy=True).lengths == (N,)
     assert read_views(tmp_path / "two", lazy=False) == X
-
-
-def test_lazy_views_pass_the_gate_as_they_are(folder):
-    X = read_views(folder)
-    assert as_views(X) is X and not is_plain(X)
-    with pytest.raises(ViewsError, match=r"X\.collect\(\)"):
-        Views(X)
 
 
 # -- one shard
@@ -420,13 +323,6 @@ def test_any_text_can_name_a_view(tmp_path_factory, names):
     assert {os.path.dirname(file) for file in os.listdir(folder)} == {""}
 
 
-def test_reserved_and_dangerous_names_stay_inside_the_folder(tmp_path):
-    X = Views({"../../escape": np.eye(2), "/etc/x": np.eye(2), "a": np.eye(2), "A": np.eye(2) * 2, "nul\0": np.eye(2)})
-    write_views(X, tmp_path / "v")
-    assert read_views(tmp_path / "v") == X
-    assert os.listdir(tmp_path) == ["v"]
-
-
 def test_an_existing_folder_is_kept_unless_asked(tmp_path):
     write_views(small(), tmp_path / "v")
     with pytest.raises(DataFileError, match=r"v exists. Pass overwrite=True"):
@@ -484,14 +380,6 @@ def test_a_manifest_that_does_not_fit_is_refused(tmp_path, change):
         read_views(tmp_path / "v")
 
 
-def test_a_manifest_that_was_edited_is_refused(tmp_path):
-    write_views(small(), tmp_path / "v")
-    file = tmp_path / "v" / "views.json"
-    file.write_text(file.read_text().replace('"words"', '"texts"'))
-    with pytest.raises(DataFileError, match="does not match its checksum"):
-        read_views(tmp_path / "v")
-
-
 def test_values_in_rows_marked_absent_are_refused(tmp_path):
     write_views(small(), tmp_path / "v")
     exchange(tmp_path / "v", "00000-present.npy", np.array([[True, False], [True, True]]))
@@ -511,22 +399,6 @@ def test_a_folder_without_manifest_takes_every_known_file(tmp_path):
     assert read_views(tmp_path) == Views(image=np.eye(2), words=sparse.csr_array(WORDS))
 
 
-def test_one_file_per_view(tmp_path):
-    np.save(tmp_path / "a.npy", np.eye(2))
-    np.save(tmp_path / "b.npy", WORDS)
-    expected = Views(words=WORDS, image=np.eye(2))
-    assert read_views({"words": str(tmp_path / "b.npy"), "image": tmp_path / "a.npy"}) == expected
-
-
-def test_same_ids_are_kept_in_order(tmp_path):
-    (tmp_path / "a.csv").write_text("id,x\nq,1\np,2\n")
-    (tmp_path / "b.jsonl").write_text('{"id": "q", "f": 1}\n{"id": "p", "g": 2}\n')
-    X = read_views(tmp_path)
-    assert X.ids.tolist() == ["q", "p"]
-    assert X.present.all()
-    assert X["b"].toarray().tolist() == [[1, 0], [0, 2]]
-
-
 def test_different_ids_are_joined(tmp_path):
     (tmp_path / "a.csv").write_text("id,x,y\nq,1,1\np,2,2\n")
     (tmp_path / "b.jsonl").write_text('{"id": "p", "f": 1}\n{"id": "r", "g": 2}\n')
@@ -538,25 +410,11 @@ def test_different_ids_are_joined(tmp_path):
     assert X.feature_names["b"].tolist() == ["f", "g"]
 
 
-def test_ids_of_one_file_serve_files_without(tmp_path):
-    (tmp_path / "a.csv").write_text("id,x\nq,1\np,2\n")
-    np.save(tmp_path / "b.npy", np.eye(2))
-    assert read_views(tmp_path).ids.tolist() == ["q", "p"]
-
-
 def test_rows_that_lack_a_view_in_their_file_lack_it_after_joining(tmp_path):
     (tmp_path / "a.csv").write_text("id,x,y\nq,1,1\np,,\n")
     (tmp_path / "b.csv").write_text("id,z\np,5\nr,6\n")
     X = read_views(tmp_path)
     assert dict(zip(X.ids.tolist(), X.present.tolist())) == {"q": [True, False], "p": [False, True], "r": [False, True]}
-
-
-def test_a_file_without_ids_cannot_join_files_with_different_ones(tmp_path):
-    (tmp_path / "a.csv").write_text("id,x\nq,1\n")
-    (tmp_path / "b.csv").write_text("id,x\np,1\n")
-    np.save(tmp_path / "c.npy", np.eye(1))
-    with pytest.raises(DataFileError, match="View 'c' has no ids, but the ids of the other files differ"):
-        read_views(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -603,3 +461,11 @@ def test_what_is_written_is_read_though_most_rows_are_empty(tmp_path):
     X = Views(x=sparse.csr_array((np.ones(2000, np.float32), (rows, rows % 3)), shape=(9_000_000, 3)))
     write_views(X, tmp_path / "v")
     assert (read_views(tmp_path / "v")["x"] != X["x"]).nnz == 0
+
+
+def test_numbers_and_text_of_the_same_id_meet(tmp_path):
+    (tmp_path / "a.csv").write_text("id,x\n1,10\n2,20\n")
+    (tmp_path / "b.jsonl").write_text('{"id": "2", "f": 1}\n{"id": "1", "f": 2}\n')
+    X = read_views(tmp_path)
+    assert X.ids.tolist() == ["1", "2"]
+    assert X["b"].toarray().tolist() == [[2], [1]]

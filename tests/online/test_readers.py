@@ -130,30 +130,11 @@ def test_labels_keep_their_type_and_whole_numbers_are_one_class(tmp_path):
     assert [type(label) for label in batch.labels[:3]] == [int, int, float]
 
 
-def test_files_that_are_no_text_are_told_in_a_sentence(tmp_path):
-    (tmp_path / "a.jsonl").write_bytes(b"label,a\n1,\xff\n")
-    with pytest.raises(DataFileError, match=r"a\.jsonl is not text in UTF-8"):
-        list(read_stream(tmp_path / "a.jsonl"))
-
-
 def test_a_label_that_is_not_there_is_told_with_what_is():
     text = '{"kind": 1, "text": "a b"}\n{"size": 2}\n'
     with pytest.raises(DataFileError, match="no 'label' in its first 2 rows; there are 'kind', 'text', 'size'"):
         list(read_stream(io.StringIO(text), format="jsonl"))
     assert next(read_stream(io.StringIO(text), format="jsonl", label=None)).labels[0] is None
-
-
-def test_svmlight_views_need_their_number_of_columns(tmp_path):
-    svmlight(tmp_path / "a.svmlight")
-    with pytest.raises(DataFileError, match="how many belong to each of the views words, links"):
-        list(read_stream(tmp_path / "a.svmlight", views=["words", "links"]))
-
-
-def test_a_missing_file_and_a_bad_batch_size_are_refused(tmp_path):
-    with pytest.raises(DataFileError, match="File not found"):
-        list(read_stream(tmp_path / "none.jsonl"))
-    with pytest.raises(ValueError, match="batch_size"):
-        list(read_stream(io.StringIO(""), format="jsonl", batch_size=0))
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path):
@@ -185,3 +166,9 @@ def test_numbers_beside_views_are_told_of_once():
         warnings.simplefilter("error")
         list(read_stream(io.StringIO(lines), format="jsonl", views=["text", "x"], n_features=64))
         list(read_stream(io.StringIO('{"label": 1, "a": 2, "b": 3}'), format="jsonl", n_features=64))
+
+
+def test_svmlight_views_need_their_number_of_columns(tmp_path):
+    svmlight(tmp_path / "a.svmlight")
+    with pytest.raises(DataFileError, match="how many belong to each of the views words, links"):
+        list(read_stream(tmp_path / "a.svmlight", views=["words", "links"]))

@@ -54,15 +54,6 @@ def test_every_object_is_predicted_before_it_is_learned(n_classes):
             assert table["cumulative_view_difference"][i] == pytest.approx(gaps[:stop].mean())
 
 
-def test_batches_may_come_one_after_the_other():
-    X, y = corpus()
-    parts = ((X[i : i + 30], y[i : i + 30]) for i in range(0, len(y), 30))
-    found, expected = (evaluate_stream(Classifier(), *data, every=100).table for data in ((parts,), (X, y)))
-    assert list(found) == list(expected)
-    for name, column in expected.items():
-        assert found[name] == pytest.approx(column, rel=1e-12)
-
-
 def test_objects_without_label_are_not_counted():
     X, y = corpus()
     hidden = y.astype(float)
@@ -92,12 +83,6 @@ def test_batches_of_other_models_are_cut_at_every():
         result = evaluate_stream(MultiViewNaiveBayes(), *data, every=20, classes=[0, 1])
         assert result.unpredicted == 20 and result.table["rounds"][0] == 20
         assert result.final["rounds"] == 210 and result.final["accuracy"] > 0.8
-
-
-def test_a_stream_of_one_batch_has_nothing_to_count():
-    X, y = corpus()
-    plain = evaluate_stream(SGDClassifier(random_state=0), X["view0"].toarray(), y, classes=[0, 1])
-    assert plain.table["rounds"] == [0] and plain.unpredicted == 230 and np.isnan(plain.final["accuracy"])
 
 
 def test_models_that_cannot_take_part_are_refused():

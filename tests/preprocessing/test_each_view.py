@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_selection import VarianceThreshold
-from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from coview import EachView, Views
@@ -26,12 +25,6 @@ def test_each_view_gets_the_transformer_that_names_it():
     np.testing.assert_allclose(found["size"], StandardScaler().fit_transform(X["size"]))
     np.testing.assert_allclose(found["words"], TruncatedSVD(2, random_state=0).fit_transform(X["words"]))
     assert found.feature_names["size"].tolist() == ["a", "b", "c"]
-
-
-def test_transformers_that_want_writable_values_get_them():
-    X = Views(image=np.random.default_rng(0).random((9, 4)))
-    found = EachView(Nystroem("chi2", n_components=5, random_state=0)).fit_transform(X)["image"]
-    np.testing.assert_allclose(found, Nystroem("chi2", n_components=5, random_state=0).fit_transform(X["image"].copy()))
 
 
 def test_one_transformer_is_for_the_views_that_are_named():
@@ -68,14 +61,6 @@ def test_what_is_no_transformer_or_no_view_is_refused():
     nobody = Views(size=np.zeros((12, 3)), words=views()["words"], present=np.tile([False, True], (12, 1)))
     with pytest.raises(ValueError, match="No object has view 'size', so that nothing can be fitted to it"):
         EachView(StandardScaler(), views="size").fit(nobody)
-
-
-def test_columns_without_names_get_none_that_are_invented():
-    X = Views(sizes=np.arange(12.0).reshape(4, 3))
-    scaled = EachView(StandardScaler()).fit(X)
-    assert "sizes" not in scaled.transform(X).feature_names
-    named = Views(sizes=np.arange(12.0).reshape(4, 3), feature_names={"sizes": ["a", "b", "c"]})
-    assert list(EachView(StandardScaler()).fit(named).transform(named).feature_names["sizes"]) == ["a", "b", "c"]
 
 
 def test_a_scaler_that_would_fill_a_sparse_view_is_refused_by_name():

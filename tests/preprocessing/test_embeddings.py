@@ -17,7 +17,6 @@ from sklearn.pipeline import make_pipeline
 
 from coview import (
     ConcatenatedViews,
-    CrossModalRetriever,
     EmbeddingViews,
     SphericalKMeans,
     TableViews,
@@ -72,15 +71,6 @@ def test_each_text_gets_its_vector_in_order(make):
     assert X.names == ("meaning",) and X["meaning"].dtype == np.float32
     np.testing.assert_array_equal(X["meaning"], EXPECTED)
     assert X.present.ravel().tolist() == [text is not None for text in TEXTS]
-
-
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [("f4", "f4"), ("f8", "f8"), ("f2", "f4"), ("i1", "f4"), ("i8", "f8"), ("?", "f4")],
-)
-def test_precision(given, kept):
-    X = EmbeddingViews(Letters(given)).fit_transform(TEXTS)
-    assert X["text"].dtype == np.dtype(kept)
 
 
 def test_lists_tensors_and_objects_with_encode_will_do():
@@ -155,15 +145,6 @@ def test_vectors_must_have_one_length():
         front.transform(TEXTS)
 
 
-def test_errors_of_a_network_pass_with_a_note():
-    def unreachable(texts):
-        raise ConnectionError("no route")
-
-    with pytest.raises(ConnectionError) as caught:
-        EmbeddingViews(unreachable).fit(TEXTS)
-    assert caught.value.__notes__ == ["While the encoder of view 'text' was given 4 items."]
-
-
 @pytest.mark.parametrize(
     ("front", "error", "sentence"),
     [
@@ -179,14 +160,6 @@ def test_errors_of_a_network_pass_with_a_note():
 def test_parameters_that_make_no_views(front, error, sentence):
     with pytest.raises(error, match=sentence):
         front.fit({"body": ["red", "sea"], "none": [None, None], "v": [[1.0], [2.0]]})
-
-
-def test_a_model_name_needs_sentence_transformers(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(
-        EngineError, match=r"'mini' is the name of a model .* pip install sentence-transformers, or pass"
-    ):
-        EmbeddingViews("mini").fit(TEXTS)
 
 
 def test_a_model_name_is_resolved_once(monkeypatch):
@@ -225,45 +198,6 @@ def test_only_what_no_run_has_computed_under_that_name_is_computed(tmp_path):
         EmbeddingViews(Letters(letters="ab"), name="letters", cache=tmp_path).fit([*TEXTS, "new"])
 
 
-def test_what_was_computed_before_an_error_is_kept(tmp_path):
-    plain = Letters()
-
-    def fails(texts):
-        if "" in texts:
-            raise ConnectionError
-        return plain(texts)
-
-    with pytest.raises(ConnectionError):
-        EmbeddingViews(fails, name="letters", cache=tmp_path, batch_size=1).fit(TEXTS)
-    EmbeddingViews(plain, name="letters", cache=tmp_path).fit(TEXTS)
-    assert plain.asked == ["red fox", "blue sea", "", "the sea at night"]
-
-
-def test_a_changed_file_is_another_content(tmp_path):
-    image, asked = tmp_path / "a.png", []
-
-    def encode(paths):
-        asked.extend(path.read_bytes() for path in paths)
-        return [[len(path.read_bytes())] for path in paths]
-
-    front = EmbeddingViews(encode, {"image": "file"}, name="sizes", cache=tmp_path / "cache", files=["image"])
-    for content in (b"one", b"three", b"one"):
-        image.write_bytes(content)
-        assert front.fit_transform({"file": [str(image)]})["image"].tolist() == [[len(content)]]
-    assert asked == [b"one", b"three"]
-
-
-@pytest.mark.parametrize("damage", [b"", b"no database at all"])
-def test_a_file_that_is_no_cache_is_told_or_begun_anew(tmp_path, damage):
-    (tmp_path / "vectors.sqlite").write_bytes(damage)
-    front = EmbeddingViews(Letters(), name="letters", cache=tmp_path)
-    if not damage:
-        assert front.fit_transform(TEXTS)["text"].tolist() == EXPECTED.tolist()
-        return
-    with pytest.raises(DataFileError, match=r"cannot be used \(file is not a database\). Name another folder"):
-        front.fit(TEXTS)
-
-
 # -- in pipelines and files
 
 
@@ -282,7 +216,7 @@ def test_words_numbers_and_vectors_in_one_model():
     assert sparse.issparse(X["words"]) and X["meaning"].dtype == np.float32
     assert front.view_inputs()["meaning"].n_features == 3
     assert list(front.raw_texts(table)) == ["words"]  # the column is shown once
-    fitted = inspect(model)
+    fitted = inspect(model).preparation
     assert fitted.front.view_names_ == ["words", "meta", "meaning"]
 
 
@@ -308,13 +242,6 @@ def test_clones_share_the_encoder(of):
     table = TableViews(embeddings=front)
     assert table.fit_transform({"body": BODIES}).names == ("meaning",)
     assert table.embeddings_.encoder is front.encoder
-
-
-def test_views_of_the_same_name_are_refused():
-    with pytest.raises(ViewsError, match="View 'body' is named in two of text, tokens, columns and embeddings"):
-        TableViews("body", embeddings=EmbeddingViews(Letters(), "body")).fit({"body": BODIES})
-    with pytest.raises(ParameterError, match=r"'embeddings' parameter .* must be an instance of .*EmbeddingViews"):
-        TableViews("body", embeddings=len).fit({"body": BODIES})
 
 
 @pytest.mark.filterwarnings("error")
@@ -351,17 +278,18 @@ def test_a_file_that_decides_what_is_run_or_written_is_refused(tmp_path, paramet
         load(tmp_path / "hostile.coview")
 
 
-def test_raw_queries_are_embedded(tmp_path):
-    embeddings = EmbeddingViews(Letters(letters="abdefnorsx"), {"meaning": "body"})
-    front = TableViews({"words": "body"}, embeddings=embeddings, min_df=1)
-    retriever = CrossModalRetriever(front).fit({"body": BODIES})
-    hits = retriever.search("fox", source="meaning", target="words", k=3)
-    assert all("fox" in BODIES[i] for i in hits.ids[0])
-    alone = EmbeddingViews(Letters(letters="abdefnorsx"), {"meaning": "body", "name": "title"})
-    searcher = CrossModalRetriever(alone).fit({"body": BODIES, "title": [body.split()[-1] for body in BODIES]})
-    assert "sea" in BODIES[searcher.search("blue sea", source="meaning", target="name", k=1).ids[0, 0]]
-    with pytest.warns(UserWarning, match=r"save left out EmbeddingViews\.encoder"):
-        save(retriever, tmp_path / "r.coview")
-    again = load(tmp_path / "r.coview")
-    again.front_.set_params(embeddings__encoder=embeddings.encoder)
-    np.testing.assert_array_equal(again.search("fox", source="meaning", target="words", k=3).ids, hits.ids)
+def test_errors_of_a_network_pass_with_a_note():
+    def unreachable(texts):
+        raise ConnectionError("no route")
+
+    with pytest.raises(ConnectionError) as caught:
+        EmbeddingViews(unreachable).fit(TEXTS)
+    assert caught.value.__notes__ == ["While the encoder of view 'text' was given 4 items."]
+
+
+def test_a_model_name_needs_sentence_transformers(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(
+        EngineError, match=r"'mini' is the name of a model .* pip install sentence-transformers, or pass"
+    ):
+        EmbeddingViews("mini").fit(TEXTS)

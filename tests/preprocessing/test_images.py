@@ -49,11 +49,6 @@ def test_visual_words_count_every_descriptor_once(skimage):
     assert np.array_equal(model.transform(images).toarray(), counts.toarray())
 
 
-def test_an_image_without_key_points_has_no_words(skimage):
-    model = SiftWords(n_words=4, random_state=0).fit([blobs(0), blobs(1)])
-    assert model.transform([np.full((64, 64), 0.5)]).sum() == 0
-
-
 # -- files, and use as a vectorizer
 
 

@@ -70,13 +70,6 @@ def test_an_object_may_weigh_more_beside_its_links():
         assert_allclose(dense(found["words_near"]), expected, atol=1e-12)
 
 
-def test_links_that_are_not_directed_count_at_both_ends():
-    X = make(seed=4)
-    one_way = X.map({"links": lambda part: sparse.csr_array(sparse.triu(part))})
-    found = NeighborViews(directed=False).fit_transform(one_way)
-    assert_allclose(dense(found["words_near"]), formula(dense(X["words"]), dense(X["links"]), 2), atol=1e-12)
-
-
 def test_after_many_hops_with_restart_one_layer_is_as_good_as_all():
     X = make(seed=5)
     every, last = (NeighborViews(hops=60, restart=0.3, layers=layers).fit(X) for layers in ("all", "last"))
@@ -85,18 +78,6 @@ def test_after_many_hops_with_restart_one_layer_is_as_good_as_all():
     assert_allclose(every.transform(new)["words_near"], last.transform(new)["words_near"], atol=1e-8)
     own = last.fit_transform(X)["words_near"]
     assert_allclose(dense(last.transform(X)["words_near"]), dense(own), atol=1e-8)
-
-
-@settings(max_examples=10, deadline=None)
-@given(st.integers(0, 1000), st.sampled_from([0.0503, 0.3071, 0.9013]), st.sampled_from([0, 0.2]))
-def test_small_values_of_sparse_views_are_dropped_after_each_hop(seed, tol, restart):
-    X = make(seed=seed)
-    model = NeighborViews(hops=3, restart=restart, tol=tol)
-    found = model.fit_transform(X)["words_near"]
-    expected = formula(dense(X["words"]), dense(X["links"]), 3, restart=restart, tol=tol)
-    assert found.nnz == np.count_nonzero(expected)
-    assert_allclose(dense(found), expected, atol=1e-12)
-    assert_allclose(dense(model.transform(X)["words_near"]), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("restart", [0.0, 0.2])
@@ -180,17 +161,6 @@ def test_wrong_input_is_refused_with_a_sentence(model, X, sentence):
         model.fit(X)
 
 
-def test_transform_needs_the_links_and_a_view_to_smooth():
-    X = make()
-    model = NeighborViews().fit(X)
-    with pytest.raises(ViewsError, match="no view of links"):
-        model.transform(X.select("words"))
-    with pytest.raises(ViewsError, match="none of the views to smooth"):
-        model.transform(X.select("links"))
-    with pytest.raises(ViewsError, match="'words' has 5 features"):
-        model.transform(X.map({"words": lambda m: m[:, :5]}))
-
-
 def test_links_smoothed_say_who_is_near():
     X = make(ids=True)
     model = NeighborViews(views=["words", "links"], hops=2)
@@ -199,6 +169,16 @@ def test_links_smoothed_say_who_is_near():
     expected = formula(np.eye(12), dense(X["links"]), 2)
     assert_allclose(dense(found["links_near"]), expected, atol=1e-12)
     assert_allclose(dense(model.transform(X[[3, 1]])["links_near"])[1], expected[1], atol=1e-12)
+
+
+def test_fitted_objects_without_ids_are_known_by_links_of_one_direction():
+    X, y = make(), np.arange(12) % 3
+    one_way = Views(words=X["words"], links=sparse.csr_array(sparse.triu(X["links"])))
+    model = NeighborViews(hops=3, directed=False, labels=True)
+    fitted, again = model.fit_transform(one_way, y), model.transform(one_way)
+    for name in fitted.names:
+        assert_allclose(dense(again[name]), dense(fitted[name]), atol=1e-12)
+    assert_allclose(dense(fitted["words_near"]), formula(dense(X["words"]), dense(X["links"]), 3), atol=1e-12)
 
 
 def test_labels_without_y_and_repeated_ids_are_refused():
@@ -210,3 +190,26 @@ def test_labels_without_y_and_repeated_ids_are_refused():
         NeighborViews(labels=True).fit(twice, [0, 1, 0])
     with pytest.raises(ValueError, match="continuous"):
         NeighborViews(labels=True).fit(X, [0.5, 1.5, 2.25])
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from([0.0503, 0.3071, 0.9013]), st.sampled_from([0, 0.2]))
+def test_small_values_of_sparse_views_are_dropped_after_each_hop(seed, tol, restart):
+    X = make(seed=seed)
+    model = NeighborViews(hops=3, restart=restart, tol=tol)
+    found = model.fit_transform(X)["words_near"]
+    expected = formula(dense(X["words"]), dense(X["links"]), 3, restart=restart, tol=tol)
+    assert found.nnz == np.count_nonzero(expected)
+    assert_allclose(dense(found), expected, atol=1e-12)
+    assert_allclose(dense(model.transform(X)["words_near"]), expected, atol=1e-12)
+
+
+def test_transform_needs_the_links_and_a_view_to_smooth():
+    X = make()
+    model = NeighborViews().fit(X)
+    with pytest.raises(ViewsError, match="no view of links"):
+        model.transform(X.select("words"))
+    with pytest.raises(ViewsError, match="none of the views to smooth"):
+        model.transform(X.select("links"))
+    with pytest.raises(ViewsError, match="'words' has 5 features"):
+        model.transform(X.map({"words": lambda m: m[:, :5]}))

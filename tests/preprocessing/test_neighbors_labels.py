@@ -12,7 +12,6 @@ from sklearn.pipeline import make_pipeline
 
 from coview import MultiViewNaiveBayes, compare
 from coview.preprocessing.neighbors import NeighborViews
-from coview.validation import minus_one_is_unlabeled
 from coview.views.views import Views
 
 
@@ -97,14 +96,6 @@ def test_fitted_objects_are_transformed_as_in_the_fit(ids):
     assert_array_equal(second.feature_names["labels_near"], ["0", "1", "2"])
 
 
-def test_a_fitted_object_known_by_its_id_does_not_depend_on_its_company():
-    X, y = make()
-    model = NeighborViews(hops=3, labels=True).fit(X[:9], y[:9])
-    expected = near(model.transform(X[:9]))
-    assert_allclose(near(model.transform(X))[:9], expected, atol=1e-12)
-    assert_allclose(near(model.transform(X[[5, 2]])), expected[[5, 2]], atol=1e-12)
-
-
 @pytest.mark.parametrize("prior", [0.0, 0.2])
 def test_an_unlabeled_object_is_what_a_new_one_with_its_links_is(prior):
     X, y = make(ids=False)
@@ -112,17 +103,6 @@ def test_an_unlabeled_object_is_what_a_new_one_with_its_links_is(prior):
     expected = near(model.fit_transform(X, y))
     rows = np.flatnonzero(y < 0)
     assert_allclose(near(model.transform(X[rows])), expected[rows], atol=1e-12)
-
-
-def test_new_objects_with_ids_see_labels_through_each_other():
-    links = np.zeros((3, 3))
-    links[0, 1] = links[1, 0] = links[1, 2] = links[2, 1] = 1  # 0 is fitted and labeled, 2 is two links away
-    names = np.array(["a", "b", "c"])
-    X = Views(words=np.ones((3, 1)), links=links, ids=names, feature_names={"links": names})
-    model = NeighborViews(hops=2, labels=True).fit(X[:1], ["x"])
-    assert near(model.transform(X[1:]))[1, 0] > 0
-    assert near(model.transform(X[2:]))[0, 0] == 0
-    assert_allclose(near(model.transform(X))[1:], near(model.transform(X[1:])), atol=1e-12)  # "a" given again or not
 
 
 def test_all_ways_to_say_unlabeled_are_the_same():
@@ -163,19 +143,6 @@ def test_a_pipeline_hands_the_labels_over():
     near_labels = NeighborViews(hops=3, labels=True, keep=False, views=[])
     model = make_pipeline(near_labels, MultiViewNaiveBayes(0.1)).fit(X, y)
     assert model.predict(X).tolist() == [0] * 4 + [1] * 4
-
-
-def test_minus_one_marks_unlabeled_objects_where_labels_are_spread():
-    X, y = make()
-    naive = MultiViewNaiveBayes()
-    assert minus_one_is_unlabeled(make_pipeline(NeighborViews(labels=True), naive))
-    assert not minus_one_is_unlabeled(make_pipeline(NeighborViews(), naive))
-    gaps = np.where(y < 0, None, y.astype(object))
-    for same in (gaps, np.where(y < 0, np.nan, y), np.where(y < 0, "", y.astype(str))):
-        assert_array_equal(
-            near(NeighborViews(labels=True).fit_transform(X, same)),
-            near(NeighborViews(labels=True).fit_transform(X, y)),
-        )
 
 
 def test_signs_as_classes_are_refused_before_a_comparison():

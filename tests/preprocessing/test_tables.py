@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.pipeline import make_pipeline
 
-from coview import CrossModalRetriever, LinkPLSA, TableViews, TextViews
+from coview import TableViews, TextViews
 from coview.clustering.links import find_links
 from coview.exceptions import ParameterError, ViewsError
 
@@ -70,29 +69,6 @@ def test_new_tables_may_lack_a_part():
 def test_tables_that_do_not_fit_are_refused(front, sentence):
     with pytest.raises((ViewsError, ParameterError), match=sentence):
         front.fit(TABLE)
-
-
-def test_the_parts_tell_of_the_columns_as_they_do_alone():
-    table = {"name": [f"p{i}" for i in range(30)], "age": [*range(30)], "job": ["cook", "smith"] * 15}
-    with pytest.warns(UserWarning, match="View 'v' has numbers beside categories") as caught:
-        TableViews(columns={"v": ["age", "job"], "w": ["name"]}).fit(table)
-    assert "count its words with TableViews(text=) (--text on the command line)" in str(caught[-1].message)
-
-
-def test_one_column_or_a_list_of_them_are_views_of_their_names():
-    table = {"body": ["red fox", "blue sea"], "title": ["fox", "sea"], "tags": ["a, b", "c"], "year": [1, 2]}
-    X = TableViews("body", "year", tokens="tags").fit_transform(table)
-    assert X.names == ("body", "tags", "year")
-    named = TableViews({"body": "body"}, {"year": ["year"]}, tokens={"tags": "tags"})
-    assert named.fit_transform(table) == X
-    assert TableViews(["body", "title"], tokens=["tags"]).fit_transform(table).names == ("body", "title", "tags")
-
-
-def test_a_retriever_takes_raw_text_through_it():
-    table = {"body": ["red fox", "blue sea"] * 6, "title": ["fox", "sea"] * 6}
-    model = make_pipeline(TableViews({"words": "body", "title": "title"}), LinkPLSA(2, random_state=0))
-    hits = CrossModalRetriever(model).fit(table).search("blue", source="words", target="title", k=6)
-    assert sorted(hits.ids[0].tolist()) == [1, 3, 5, 7, 9, 11]
 
 
 def test_ids_name_one_object_each():

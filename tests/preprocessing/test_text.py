@@ -10,14 +10,11 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
-from sklearn.pipeline import make_pipeline
+from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.text import TextViews
 from coview.preprocessing.vectorizer import TextVectorizer
-from coview.preprocessing.weighting import TfidfViews
 
 TITLES = ["red fox", "blue sea", "red sea"]
 BODIES = ["a fox runs", None, "waves and waves"]
@@ -68,42 +65,10 @@ def test_transform_uses_the_vocabulary_of_fit(table):
     assert row == {"blue": 0, "fox": 2, "red": 0, "sea": 0}
 
 
-def test_a_vectorizer_for_each_view(table):
-    model = TextViews(vectorizer={"title": CountVectorizer(binary=True, dtype=np.float32)}).fit(table)
-    X = model.transform(table)
-    assert X["title"].dtype == np.float32
-    assert X["body"].dtype == np.int64
-    assert model.vectorizers_["title"].binary
-    assert not model.vectorizers_["body"].binary
-
-
-def test_a_vectorizer_without_vocabulary_has_no_feature_names(table):
-    X = TextViews({"t": "title"}, HashingVectorizer(n_features=16)).fit_transform(table)
-    assert X["t"].shape == (3, 16)
-    assert X.feature_names == {}
-
-
 def test_a_pandas_index_becomes_ids():
     frame = pd.DataFrame({"a": TITLES}, index=["p", "q", "r"])
     assert TextViews().fit_transform(frame).ids.tolist() == ["p", "q", "r"]
     assert TextViews().fit_transform(frame["a"]).ids.tolist() == ["p", "q", "r"]
-
-
-def test_columns_that_are_not_text_are_left_out_by_default():
-    frame = pd.DataFrame({"a": TITLES, "n": [1, 2, 3], "c": pd.Categorical(["x", "y", "x"])})
-    assert TextViews(stop_words=None, vectorizer=CountVectorizer(token_pattern=".")).fit_transform(frame).names == (
-        "a",
-        "c",
-    )
-    assert TextViews(["c"], CountVectorizer(token_pattern=".")).fit_transform(frame).names == ("c",)
-
-
-def test_it_works_in_a_pipeline_and_clones(table):
-    pipeline = make_pipeline(TextViews(columns={"t": "title"}), TfidfViews())
-    X = clone(pipeline).fit_transform(table)
-    np.testing.assert_allclose(X["t"].toarray(), TfidfVectorizer().fit_transform(TITLES).toarray())
-    assert pipeline.get_params()["textviews__columns"] == {"t": "title"}
-    assert pipeline.set_params(textviews__columns=None).fit_transform(table).names == ("title", "body")
 
 
 @pytest.mark.parametrize(

@@ -49,11 +49,6 @@ def test_vectors_stand_beside_other_columns_of_their_view():
     assert X.feature_names["all"].tolist() == ["v_0", "v_1", "year"]
 
 
-def test_a_gap_beside_other_values_of_the_view_is_refused():
-    with pytest.raises(ViewsError, match="Column 'v' has no vector in some rows with other values of view 'all'"):
-        TableViews(columns={"all": ["v", "year"]}).fit_transform({"v": [[1.0], None], "year": [1, 2]})
-
-
 def test_new_vectors_must_have_the_length_of_the_fit():
     front = TableViews(columns="v").fit({"v": [[1.0, 2.0], [3.0, 4.0]]})
     with pytest.raises(ViewsError, match="Column 'v' holds 3 numbers per row, but had 2 in fit"):

@@ -170,14 +170,6 @@ def test_defaults_leave_out_function_words_and_rare_and_common_ones():
     assert [name for name in names if not name.startswith("word")] == ["unique"]
 
 
-def test_a_rare_word_counts_only_where_a_text_has_no_other():
-    texts = [f"fox {'sea' if i % 2 else 'hill'} rare{i}" for i in range(120)] + ["solitary"]
-    words = set(TextVectorizer(min_df="auto", max_df=1.0).fit(texts).vocabulary_)
-    assert words == {"fox", "sea", "hill", "solitary"}
-    words = set(TextVectorizer(min_df=2).fit(texts).vocabulary_)  # what is asked for holds
-    assert words == {"fox", "sea", "hill"}
-
-
 @pytest.mark.parametrize("front", [TextViews(stop_words="en"), TextViews({}, tokens="text"), TableViews("text")])
 @pytest.mark.parametrize("texts", [["open"] * 150 + ["closed"] * 50, ["more fox"] * 110 + ["more", "9"], ["red"] * 120])
 def test_no_text_that_has_words_is_left_without_any(front, texts):
@@ -185,25 +177,6 @@ def test_no_text_that_has_words_is_left_without_any(front, texts):
         warnings.simplefilter("error")
         X = clone(front).fit_transform({"text": texts})
     assert X["text"].sum(axis=1).min() > 0
-
-
-def test_characters_count_beside_words_of_short_texts():
-    texts = ["dog", "cat", "barking dog", "sleeping cat"] * 50
-    model = TextVectorizer(char_ngrams="auto").fit(texts)
-    assert model.char_ngrams_
-    assert {"dog", "do…", "…ing"} <= set(model.vocabulary_)
-    assert model.transform(["dogs barked"]).sum() > 0
-    assert not TextVectorizer().fit(texts).char_ngrams_
-    assert not TextVectorizer(char_ngrams="auto").fit(texts[:99]).char_ngrams_
-    assert not TextVectorizer(char_ngrams="auto").fit([5 * f"{text} " for text in texts[2::4]] * 4).char_ngrams_
-    assert not TextVectorizer(char_ngrams="auto", separator=" ").fit(texts).char_ngrams_
-
-
-def test_ngrams_of_characters_leave_out_stop_words():
-    assert TextVectorizer("en", ngram_range=(1, 2)).build_analyzer()("the red fox") == ["red", "fox", "red fox"]
-    names = TextVectorizer("en", char_ngrams=True).fit(["the dog"]).get_feature_names_out().tolist()
-    assert "dog" in names
-    assert not any("th" in name for name in names)
 
 
 def test_groups_are_named_and_described_by_words_alone():
@@ -239,17 +212,16 @@ def test_lists_are_split_by_the_separator_found_or_given(tmp_path):
     assert clone(model).fit_transform(table).names == X.names
 
 
-def test_lists_may_be_arrays():
-    lists = [np.array(["a", "b"], dtype=object), None, np.array([], dtype=object)]
-    X = TextViews(tokens={"tags": "tags"}).fit_transform({"tags": lists})
-    assert X["tags"].toarray().tolist() == [[1, 1], [0, 0], [0, 0]]
-    assert X.present[:, 0].tolist() == [True, False, True]
-
-
 @pytest.mark.parametrize("stop_words", [("fox",), "klingon"])
 def test_what_are_no_stop_words_is_refused(stop_words):
     with pytest.raises(ValueError, match=r"stop_words.* must be a (str|language) among"):
         TextViews(stop_words=stop_words).fit(["red fox", "blue sea"])
+
+
+def test_what_is_too_long_to_be_a_word_is_left_out():
+    words = TextVectorizer().build_analyzer()(f"red {'x' * 201} {'y' * 200} {'x-' * 101}z")
+    assert words == ["red", "y" * 200]
+    assert len(TextVectorizer().build_analyzer()("使う" * 200)) == 399
 
 
 @pytest.mark.parametrize("asked", [{"min_df": 5}, {"stop_words": ["red", "fox"]}])
@@ -258,7 +230,9 @@ def test_what_is_asked_for_is_not_dropped_where_it_leaves_nothing(asked):
         TextViews(**asked).fit(["red fox", "fox", "red"])
 
 
-def test_what_is_too_long_to_be_a_word_is_left_out():
-    words = TextVectorizer().build_analyzer()(f"red {'x' * 201} {'y' * 200} {'x-' * 101}z")
-    assert words == ["red", "y" * 200]
-    assert len(TextVectorizer().build_analyzer()("使う" * 200)) == 399
+def test_a_rare_word_counts_only_where_a_text_has_no_other():
+    texts = [f"fox {'sea' if i % 2 else 'hill'} rare{i}" for i in range(120)] + ["solitary"]
+    words = set(TextVectorizer(min_df="auto", max_df=1.0).fit(texts).vocabulary_)
+    assert words == {"fox", "sea", "hill", "solitary"}
+    words = set(TextVectorizer(min_df=2).fit(texts).vocabulary_)  # what is asked for holds
+    assert words == {"fox", "sea", "hill"}

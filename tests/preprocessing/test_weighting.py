@@ -66,14 +66,6 @@ def test_other_views_pass_through_untouched(model):
 
 
 @pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
-def test_transform_takes_any_subset_of_the_fitted_views(model):
-    X = Views(a=COUNTS, b=COUNTS * 2)
-    fitted = clone(model).fit(X)
-    assert fitted.transform(X.select("b")) == fitted.transform(X).select("b")
-    assert fitted.view_names_ == ["a", "b"]
-
-
-@pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
 def test_unknown_views_and_other_widths_are_refused(model):
     name = type(model).__name__
     fitted = clone(model).fit(Views(a=COUNTS))
@@ -113,11 +105,6 @@ def test_tfidf_equals_scikit_learn(matrix, options):
     expected = TfidfTransformer(**options).fit_transform(matrix).toarray()
     for make in MAKERS.values():
         np.testing.assert_allclose(dense(TfidfViews(**options).fit_transform(make(matrix))["x"]), expected, atol=1e-12)
-
-
-def test_tfidf_weighs_new_rows_with_the_fitted_idf():
-    expected = TfidfTransformer().fit(COUNTS).transform(COUNTS[::-1] + 1).toarray()
-    np.testing.assert_allclose(TfidfViews().fit(COUNTS).transform(COUNTS[::-1] + 1)["x"], expected)
 
 
 def test_counts_get_log_weights_and_weighted_rows_keep_theirs():

@@ -91,12 +91,6 @@ def test_download_lands_in_its_place_and_nothing_else_stays(server, home):
     assert server.asked == ["/good/cora.content"]
 
 
-def test_file_that_is_there_is_used_as_it_is(home):
-    (home / "cora").mkdir(parents=True)
-    (home / NAME).write_bytes(b"packed in another way")
-    assert fetch(NAME, {NAME: SHA}, NOWHERE, home).read_bytes() == b"packed in another way"
-
-
 @pytest.mark.parametrize(
     ("place", "sentence"),
     [
@@ -126,11 +120,6 @@ def test_offline_names_the_file_the_places_and_the_remedy(home):
     assert "\n" not in message
 
 
-def test_unregistered_file_is_refused(home):
-    with pytest.raises(DataFileError, match=r"'cora/cora\.cites' is not a registered file; registered are 'cora/cora"):
-        fetch("cora/cora.cites", {NAME: SHA}, NOWHERE, home)
-
-
 # -- found plain or compressed, and read
 
 TEXT = b"  one\t1\r\n\r\ntwo\t2"
@@ -151,11 +140,6 @@ def folder(tmp_path):
 def test_lines_are_the_same_however_the_file_is_packed(folder, suffix):
     (folder / f"corpus/a.txt{suffix}").write_bytes(PACK[suffix](TEXT))
     assert list(read_lines(find(folder))) == [b"one\t1", b"two\t2"]
-
-
-def test_a_compressed_file_spares_the_download(folder):
-    (folder / "corpus/a.txt.gz").write_bytes(gzip.compress(TEXT))
-    assert find(folder, files={"corpus/a.txt": "0" * 64}).name == "a.txt.gz"
 
 
 def test_an_absent_file_without_a_checksum_is_never_downloaded(folder):

@@ -1,7 +1,5 @@
 """Debian packages: apt's control data as a table."""
 
-import shutil
-
 import pytest
 from corpora import debian_packages
 from corpora.debian_packages import load_debian_packages, read_descriptions, read_packages
@@ -52,19 +50,3 @@ def test_a_machine_without_apt_is_told_so(monkeypatch):
     monkeypatch.setattr(debian_packages.shutil, "which", lambda name: None)
     with pytest.raises(DataFileError, match="needs the command apt-cache"):
         load_debian_packages()
-
-
-@pytest.mark.skipif(shutil.which("apt-cache") is None, reason="apt is not on this machine")
-def test_lists_without_descriptions_are_told_of(tmp_path):
-    with pytest.raises(DataFileError, match=r"no English descriptions .* Run `apt-get"):
-        load_debian_packages(lists=tmp_path)
-
-
-def test_the_packages_of_this_machine():
-    try:
-        corpus = load_debian_packages(50)
-    except DataFileError as error:
-        pytest.skip(str(error))
-    assert len(corpus.table["name"]) == len(set(corpus.table["name"])) == len(corpus.target) == 50
-    assert [corpus.target_names[code] for code in corpus.target] == corpus.table["section"]
-    assert load_debian_packages(50).table == corpus.table

@@ -65,13 +65,6 @@ def test_files_that_do_not_fit_are_refused_by_name(stories, file, text, message)
         load_3sources(stories.parent)
 
 
-def test_absent_files_are_named_with_where_to_get_them(tmp_path):
-    with pytest.raises(DataFileError, match=r"3sources/3sources.disjoint.clist.*mlg.ucd.ie/datasets/3sources.html"):
-        load_3sources(tmp_path)
-    with pytest.raises(DataFileError, match=r"bbc/bbc.clist.*mlg.ucd.ie/datasets/segment.html"):
-        load_bbc_segments("bbc", 3, tmp_path)
-
-
 def test_segments_of_an_article_are_its_views(tmp_path):
     folder = tmp_path / "bbcsport"
     folder.mkdir()
@@ -85,9 +78,3 @@ def test_segments_of_an_article_are_its_views(tmp_path):
     assert found.views["segment1"].toarray()[order].tolist() == [[1, 0], [0, 6]]
     assert found.target[order].tolist() == [0, 1] and found.target_names.tolist() == ["rugby", "tennis"]
     assert len(load_bbc_segments("bbcsport", 2, tmp_path, complete=False).target) == 3
-
-
-@pytest.mark.parametrize(("options", "message"), [(("cnn",), "bbcsport"), (("bbc", 5), "2, 3 or 4, got 5")])
-def test_unknown_collections_and_numbers_are_refused(options, message, tmp_path):
-    with pytest.raises(ValueError, match=message):
-        load_bbc_segments(*options, data_home=tmp_path)

@@ -118,14 +118,6 @@ def test_absent_data_are_skipped_and_named_without_a_path(toy: Path) -> None:
     assert "secret" not in text and str(toy.parent) not in text
 
 
-def test_data_that_nobody_can_have_are_listed_and_never_asked_for(toy: Path) -> None:
-    (toy / "paper.toml").write_text(TOML.replace("absent = true", 'unavailable = "It was never given away."'))
-    text = run_toy(toy)
-    assert "**Not to be had: Gone.** It was never given away." in text and "Not found" not in text
-    assert "| coin | ours | not run (no data) | not run (no data) |" in text
-    assert missing_cells(read_paper(toy), read_paper(toy).cells(), Results(toy / "results.jsonl")) == []
-
-
 def test_a_failed_session_keeps_its_runs_and_the_next_makes_only_the_rest(toy: Path) -> None:
     (toy / "broken").touch()
     with pytest.raises(RuntimeError, match="killed"):
@@ -167,19 +159,6 @@ def test_an_experiment_may_have_fewer_runs_and_its_tables_say_so(toy: Path) -> N
     assert "Means of 2 runs here." in text and "| coin | ours | 50.50 ± 0.71" in text
 
 
-def test_wrong_names_say_what_there_is(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["nothing", "--papers", str(toy.parent)]) == 2
-    assert "toy" in capsys.readouterr().err
-    assert main(["toy", "--papers", str(toy.parent), "--only", "table9"]) == 2
-    assert "table1" in capsys.readouterr().err
-
-
-def test_published_figures_must_fit_the_columns(toy: Path) -> None:
-    (toy / "paper.toml").write_text(TOML.replace('["51.00 ± 0.10", "90"]', '["51.00 ± 0.10"]'))
-    with pytest.raises(ValueError, match="1 published figures for 2 columns"):
-        read_paper(toy)
-
-
 @pytest.mark.parametrize(
     ("claim", "holds"),
     [
@@ -219,18 +198,6 @@ def test_a_table_says_whose_algorithm_each_row_is(toy: Path) -> None:
     assert "| die | coview | 15.00 ± 0.00 |" in text and "| coin | as published |" in text
 
 
-def test_a_row_of_coview_cannot_have_published_figures(toy: Path) -> None:
-    (toy / "paper.toml").write_text(TOML + '[by]\ncoview = ["coin", "die"]')
-    with pytest.raises(ValueError, match="cannot have published figures"):
-        read_paper(toy)
-
-
-def test_a_row_of_which_nobody_says_whose_it_is_is_refused(toy: Path) -> None:
-    (toy / "paper.toml").write_text(TOML + '[by]\npaper = ["coin"]')
-    with pytest.raises(ValueError, match="'die': whose algorithm"):
-        read_paper(toy)
-
-
 def test_notes_mark_their_figures_and_explained_ones_are_counted(toy: Path) -> None:
     notes = """claims = []
     notes = [
@@ -243,13 +210,6 @@ def test_notes_mark_their_figures_and_explained_ones_are_counted(toy: Path) -> N
     assert "| die | ours | 15.00 ± 0.00 (2) | 15.00 ± 0.00 (2) |" in text
     assert "- (1) Explained: A fair coin.\n- (2) Unexplained: Why so?" in text
     assert "| Table 1 | 4 | 1 | 0 | 1 | 1 | 2 |" in text
-
-
-def test_a_note_on_a_row_that_is_not_there_is_refused(toy: Path) -> None:
-    note = 'claims = []\nnotes = [{ data = ["here"], rows = ["cone"], text = "?" }]'
-    (toy / "paper.toml").write_text(TOML.replace("claims = []", note))
-    with pytest.raises(ValueError, match="a note on 'cone'"):
-        read_paper(toy)
 
 
 def test_rows_of_coview_are_not_compared_with_the_paper_unless_a_claim_names_them(toy: Path) -> None:
@@ -265,39 +225,6 @@ def test_rows_of_coview_are_not_compared_with_the_paper_unless_a_claim_names_the
         "least lead 1.00 (die rate 0.1)",
         "behind 35.00 (coin rate 0.1)",
     ]
-
-
-@pytest.mark.parametrize(("column", "than", "holds"), [(0.2, 0.1, True), (0.1, 0.2, False)])
-def test_a_column_is_better_than_another_where_the_runs_show_it(
-    toy: Path, column: float, than: float, holds: bool
-) -> None:
-    grown = EXPERIMENT.replace("50.0 + cell.seed", "50.0 + cell.seed + cell['rate'] * (10 + cell.seed)")
-    (toy / "experiment.py").write_text(grown)
-    claim = f"{{ text = 't', check = 'better_at', row = 'coin', column = {column}, than = {than}, data = ['here'] }}"
-    (toy / "paper.toml").write_text(TOML.replace("claims = []", f"claims = [{claim}]"))
-    run_toy(toy)
-    numbers = numbers_of(toy)
-    (found,) = check_claims(numbers.paper.tables[0], numbers)
-    assert found.holds is holds and "p = 0.00" in found.found
-
-
-def test_a_claim_without_its_runs_is_neither_true_nor_false(toy: Path) -> None:
-    (toy / "paper.toml").write_text(
-        TOML.replace("claims = []", "claims = [{ text = 't', check = 'highest', row = 'coin', data = ['gone'] }]")
-    )
-    run_toy(toy)
-    numbers = numbers_of(toy)
-    (found,) = check_claims(numbers.paper.tables[0], numbers)
-    assert found.holds is None
-
-
-def test_methods_that_are_left_out_are_not_run_and_the_table_says_so(toy: Path) -> None:
-    (toy / "paper.toml").write_text(
-        TOML.replace('methods = ["coin", "die"]', 'methods = ["coin", "die"]\nleft_out = { here = ["die"] }')
-    )
-    text = run_toy(toy)
-    assert "die" not in (toy / "calls").read_text()
-    assert "| die | ours | not run | not run |" in text and "| coin | ours | 51.00 ± 1.00 **within** |" in text
 
 
 def test_rows_of_coview_stand_beside_the_published_ones_and_claims_are_checked_for_both(toy: Path) -> None:

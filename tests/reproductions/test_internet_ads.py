@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zipfile
 
-import numpy as np
 import pytest
 from corpora import load_internet_ads
 
@@ -59,11 +58,6 @@ def test_all_parts_by_themselves_and_unknown_geometry(tmp_path):
     assert corpus.views["geometry"][0].tolist() == [60, 468, 7.8, 1]
 
 
-def test_equal_rows_are_of_one_group_whatever_their_label(tmp_path):
-    groups = load_internet_ads(data_home=write(tmp_path)).groups
-    assert groups[0] == groups[2] and len(np.unique(groups)) == 3
-
-
 @pytest.mark.parametrize(
     ("data", "names"),
     [
@@ -76,14 +70,3 @@ def test_equal_rows_are_of_one_group_whatever_their_label(tmp_path):
 def test_what_is_broken_is_told(tmp_path, data, names):
     with pytest.raises(DataFileError, match="Download it again"):
         load_internet_ads(data_home=write(tmp_path, names, data))
-
-
-def test_no_archive_and_a_wrong_option_are_told(tmp_path):
-    with pytest.raises(DataFileError, match="Get it from"):
-        load_internet_ads(data_home=tmp_path)
-    with pytest.raises(ValueError, match=r"views.* must be a str among"):
-        load_internet_ads("two", data_home=tmp_path)
-    (tmp_path / "internet_ads").mkdir()
-    (tmp_path / "internet_ads" / "ad-dataset.zip").write_bytes(b"no archive")
-    with pytest.raises(DataFileError, match="not the archive"):
-        load_internet_ads(data_home=tmp_path)

@@ -54,12 +54,6 @@ def test_ids_are_texts_also_where_they_look_like_numbers(corpus):
     assert found.links.toarray().tolist() == [[0, 0], [1, 0]]
 
 
-def test_values_may_be_parted_by_spaces_and_lines_end_in_any_way(corpus):
-    found = corpus("a 0 1 A\r\nb 1 1 B\r\n\r\n", "a b\r\n")
-    assert found.words.toarray().tolist() == [[0, 1], [1, 1]]
-    assert found.labels.tolist() == ["A", "B"]
-
-
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -78,19 +72,10 @@ def test_a_content_file_that_is_something_else_is_refused(corpus, content, sente
 # -- the cites file
 
 
-def test_a_link_named_twice_counts_once(corpus):
-    assert corpus(cites=CITES + CITES).links.toarray().tolist() == OUT
-
-
 def test_links_to_unknown_documents_are_left_out_and_counted(corpus):
     found = corpus(cites=CITES + "35\tghost\nghost\t35\nghost\tghost\n")
     assert found.links.toarray().tolist() == OUT
     assert found.n_unknown_links == 3
-
-
-def test_files_of_different_corpora_are_refused(corpus):
-    with pytest.raises(DataFileError, match="they do not match"):
-        corpus(cites="x\ty\n")
 
 
 @pytest.mark.parametrize("line", ["35", "35\t100\t1"])
@@ -135,23 +120,3 @@ def test_loaders_return_aligned_views_with_names(home, load):
     assert "words" not in corpus.views.feature_names
     assert corpus.target.tolist() == [1, 0, 1] and corpus.target.dtype == np.int64
     assert corpus.target_names.tolist() == ["Rule_Learning", "Theory"]
-
-
-def test_loaders_pass_the_direction_on(home):
-    assert load_cora(home, links="out").views["links"].toarray().tolist() == OUT
-    both = load_citeseer(home, links="both").views
-    assert both.names == ("words", "links_out", "links_in")
-    assert both.feature_names["links_in"].tolist() == both.ids.tolist()
-
-
-def test_the_description_has_the_counts_of_the_files(home):
-    (home / "cora/cora.cites").write_text(CITES + "35\t35\n35\tghost\n")
-    corpus = load_cora(home)
-    assert corpus.n_unknown_links == 1
-    assert "3 papers of 2 classes" in corpus.DESCR
-    assert "4 links are used, 1 of them" in " ".join(corpus.DESCR.split())
-
-
-def test_citeseer_is_never_downloaded(tmp_path):
-    with pytest.raises(DataFileError, match=r"Get it from https://linqs-data\.soe\.ucsc\.edu/public/lbc/citeseer\.tgz"):
-        load_citeseer(tmp_path)

@@ -43,19 +43,6 @@ def test_pubmed_the_first_paper_of_a_link_cites_the_second(pubmed):
     assert pubmed(links="in").views["links"].toarray().tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
 
 
-def test_pubmed_links_without_direction_are_symmetric_and_nothing_else(pubmed):
-    found = pubmed(kind="UNDIRECTED")
-    assert found.views["links"].toarray().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
-    with pytest.raises(ValueError, match=r"needs the file Pubmed-Diabetes.DIRECTED"):
-        pubmed(kind="UNDIRECTED", links="out")
-
-
-def test_pubmed_links_to_strangers_are_counted(pubmed):
-    found = pubmed(cites=HEAD + "0\tpaper:7\t|\tpaper:12\n1\tpaper:7\t|\tpaper:99\n2\tpaper:7\t|\tpaper:7\n")
-    assert found.n_unknown_links == 1 and found.views["links"].diagonal().tolist() == [0, 1, 0]
-    assert pubmed(self_links=False).views["links"].diagonal().sum() == 0
-
-
 @pytest.mark.parametrize(
     ("papers", "cites", "sentence"),
     [
@@ -135,12 +122,6 @@ def test_leaves_are_joined_by_species_and_place(leaves):
     views = leaves().views
     for name in ("shape", "texture", "margin"):
         assert views[name].ravel().tolist() == [1, 2, 3, 4]
-
-
-def test_the_texture_that_is_missing_is_that_of_the_first_leaf(leaves):
-    found = leaves(Tex="Acer Campestre,2\nB,3\nB,4\n")
-    assert found.views["texture"].ravel().tolist() == [0, 2, 3, 4]
-    assert found.views.present[:, 1].tolist() == [False, True, True, True]
 
 
 @pytest.mark.parametrize(

@@ -78,22 +78,10 @@ def test_a_row_counts_the_words_of_its_posts(home):
         assert np.array_equal(corpus.views[view].toarray(), oracle.toarray())
 
 
-def test_the_draw_is_repeatable_and_follows_the_seed(home):
-    first, again, other = glued(home), glued(home), glued(home, random_state=1)
-    assert first.views == again.views
-    assert any(first.posts[view].tolist() != other.posts[view].tolist() for view in first.posts)
-
-
 @pytest.mark.parametrize("n_per_class", [0, N + 1, 2.5, "all"])
 def test_more_objects_than_posts_are_refused(home, n_per_class):
     with pytest.raises(ValueError, match=f"n_per_class must be from 1 to {N}, the number of posts of"):
         glued(home, n_per_class=n_per_class)
-
-
-def test_glued_posts_are_whole_unless_asked(home):
-    assert {"subject", "quoted", "college0"} <= set(glued(home, n_per_class=N).views.feature_names["view1"])
-    names = set(glued(home, n_per_class=N, remove=["headers", "quotes"]).views.feature_names["view1"])
-    assert names.isdisjoint({"subject", "quoted", "college0"}) and "signature1" in names
 
 
 # -- single posts
@@ -106,29 +94,6 @@ def test_header_and_body_share_no_lines(home):
     assert set(names["body"]).isdisjoint({"college0", "question", "author0", "quoted", "signature0"})
 
 
-def test_targets_are_the_groups_and_the_hierarchy_their_first_parts(home):
-    corpus = single(home)
-    assert corpus.target_names.tolist() == GROUPS
-    assert [name.rpartition("/")[0] for name in corpus.views.ids] == corpus.target_names[corpus.target].tolist()
-    assert corpus.hierarchy == {group: group.split(".")[0] for group in GROUPS}
-
-
-def test_groups_tell_the_halves(home):
-    everything = single(home)
-    assert sorted(set(everything.groups.tolist())) == ["test", "train"]
-    assert single(home, subset="test").views.ids.tolist() == everything.views.ids[everything.groups == "test"].tolist()
-
-
-def test_a_post_without_words_in_a_view_lacks_it(tmp_path):
-    folder = tmp_path / "newsgroups20" / "20news-bydate-train" / "sci.space"
-    folder.mkdir(parents=True)
-    for number, text in enumerate(["Subject: orbit\n\nlow orbit", "Subject: orbit\n\n> low", "Subject: orbit\n\nthe"]):
-        (folder / str(number)).write_text(text)
-    views = single(tmp_path).views
-    assert views.present.tolist() == [[True, True], [True, False], [True, True]]
-    assert np.diff(views["body"].indptr).tolist() == [2, 0, 0]  # stop words alone are a body without content
-
-
 # -- options
 
 
@@ -138,14 +103,6 @@ def test_weighting_is_that_of_scikit_learn(home, norm):
     for name in counts:
         expected = TfidfTransformer(norm=norm).fit_transform(counts[name])
         assert np.allclose(weighed[name].toarray(), expected.toarray(), rtol=1e-12)
-
-
-def test_min_df_may_differ_by_view(home):
-    loose, strict = glued(home), glued(home, min_df={"view1": 3, "view2": 1})
-    frequency = np.bincount(loose.views["view1"].indices, minlength=loose.views.n_features["view1"])
-    assert strict.views.feature_names["view1"].tolist() == loose.views.feature_names["view1"][frequency >= 3].tolist()
-    assert strict.views.n_features["view2"] == loose.views.n_features["view2"]
-    assert "3 (view1) / 1 (view2)" in strict.DESCR
 
 
 @pytest.mark.parametrize(

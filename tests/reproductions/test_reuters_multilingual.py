@@ -57,16 +57,6 @@ def test_a_file_with_four_languages_is_refused(tmp_path):
         load_reuters_multilingual(data_home=cells(tmp_path, languages=4))
 
 
-def test_documents_and_classes_must_match(tmp_path):
-    with pytest.raises(DataFileError, match="3 classes, but 4 documents in english"):
-        load_reuters_multilingual(data_home=cells(tmp_path, documents=4))
-
-
-def test_a_row_beyond_the_classes_is_refused(tmp_path):
-    with pytest.raises(DataFileError, match="does not hold the sample of 600"):
-        load_reuters_multilingual(600, triplets(tmp_path, EN_FR_sample=np.array([[3, 1, 1.0]])))
-
-
 @pytest.mark.parametrize("sample", [100, "1200", True])
 def test_another_sample_is_refused(sample, tmp_path):
     with pytest.raises(ValueError, match="sample must be 1200 or 600"):

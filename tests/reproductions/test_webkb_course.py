@@ -54,11 +54,6 @@ def test_words_are_counted_without_tags_comments_and_scripts(tmp_path, suffix):
     assert corpus.target.tolist() == [1, 0] and len(corpus.texts["link"]) == 2
 
 
-def test_rare_words_are_left_out(tmp_path):
-    views = load_webkb_course("counts", write_pages(tmp_path), min_df=2).views
-    assert views.feature_names["link"].tolist() == ["exam"]
-
-
 def test_what_is_broken_is_told(tmp_path):
     with pytest.raises(DataFileError, match="Get it from"):
         load_webkb_course(data_home=tmp_path)

@@ -63,11 +63,6 @@ def test_words_are_counted_over_the_vocabulary_of_the_training_texts(home):
     ]
 
 
-def test_rare_and_common_words_are_left_out(home):
-    corpus = load_wikipedia_retrieval(home, min_df=2, max_df=0.7)
-    assert corpus.views.feature_names["words"].tolist() == ["blue", "red"]
-
-
 def test_training_rows_come_first_and_know_their_article_and_image(home):
     corpus = load_wikipedia_retrieval(home, min_df=1)
     assert corpus.split.tolist() == ["train", "train", "train", "test"]
@@ -78,23 +73,11 @@ def test_training_rows_come_first_and_know_their_article_and_image(home):
     assert "1 of the 1 test sections" in corpus.DESCR
 
 
-def test_images_come_as_shares_or_as_counts(home):
-    shares = load_wikipedia_retrieval(home, min_df=1).views["image"]
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    counts = load_wikipedia_retrieval(home, min_df=1, image="counts").views["image"]
-    np.testing.assert_array_equal(counts, [[2, 0, 6, 1], [1, 0, 3, 1], [2, 0, 6, 3], [2, 0, 6, 1]])  # smallest that fit
-
-
 def test_counts_are_found_again_from_shares_in_single_precision():
     counts = np.random.default_rng(0).poisson(6, size=(50, 128)).astype(float)
     counts[:, 0] = 1  # so that no smaller numbers have the same shares
     shares = (counts / counts.sum(axis=1, keepdims=True)).astype(np.float32).astype(np.float64)
     np.testing.assert_array_equal(counts_of(shares), counts)
-
-
-def test_shares_of_nothing_are_refused():
-    with pytest.raises(DataFileError, match="no shares of whole numbers"):
-        counts_of(np.array([[0.123456, 0.5, 0.376544 / 3, 0.1]]))
 
 
 def test_documents_that_are_no_xml_are_read():

@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from coview import LinkPLSA, MultiViewPLSA, TableViews, TextViews, TfidfViews, Views, inspect, load, save
+from coview import LinkPLSA, MultiViewPLSA, TextViews, TfidfViews, Views, inspect, load, save
 from coview.datasets import make_topic_views
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
@@ -51,22 +51,6 @@ def linked(data):
 def texts():
     model = make_pipeline(TextViews(), TfidfViews(), LinkPLSA(2, random_state=0))
     return CrossModalRetriever(model).fit(TABLE)
-
-
-def test_words_that_no_short_text_has_are_found_by_their_characters():
-    animals = ["dog", "cat", "horse", "flag", "flower"]
-    table = {view: [f"{animals[i % 5]} {view}{i % 7}" for i in range(140)] for view in ("label", "name")}
-    model = CrossModalRetriever(TextViews()).fit(table)
-    for query, word in (("dogs barking", "dog"), ("flowers", "flower")):
-        hits = model.search(query, k=28)
-        assert {table["label"][i].split()[0] for i in hits.ids[0]} == {word}
-        parts = model.explain(query, hits.ids[0][0], source="label", target="name").contributions
-        assert parts[f"word {query.split()[0]}"] > 0 and "word ?" not in parts
-    long = {view: [f"{text} " * 6 for text in texts] for view, texts in table.items()}
-    model = CrossModalRetriever(TextViews()).fit(long)
-    assert {table["label"][i].split()[0] for i in model.search("dogs barking", k=28).ids[0]} == {"dog"}
-    with pytest.raises(ViewsError, match="doggoned"):
-        model.search("doggoned barking")
 
 
 def correlation(a: np.ndarray, b: np.ndarray, mean_a: np.ndarray, mean_b: np.ndarray) -> np.ndarray:
@@ -131,13 +115,6 @@ def test_every_model_finds_objects_of_the_same_cluster_through_the_other_view(da
         assert sum(match.contributions.values()) == pytest.approx(match.score)
 
 
-def test_a_query_of_several_views_stands_between_them(data, linked):
-    both = linked.transform(data.views[140:])
-    each = [linked.transform(data.views[140:].select(name)) for name in ("words", "image")]
-    expected = sum(each) / np.linalg.norm(sum(each), axis=1, keepdims=True)
-    np.testing.assert_allclose(both, expected)
-
-
 def test_the_target_view_is_no_part_of_the_query_unless_it_is_named(data, linked):
     new = data.views[140:]
     by_words = linked.similarities(new.select("words"), target="image")
@@ -154,13 +131,6 @@ def test_the_score_of_several_models_is_the_mean_of_theirs(data):
     both = CrossModalRetriever(models).fit(data.views[:140])
     expected = np.mean([one.similarities(data.views[140:], "words", "image") for one in each], axis=0)
     np.testing.assert_allclose(both.similarities(data.views[140:], "words", "image"), expected, atol=1e-6)
-
-
-def test_an_empty_list_and_a_second_step_for_tables_are_refused(data):
-    with pytest.raises(ValueError, match="empty list"):
-        CrossModalRetriever([]).fit(data.views)
-    with pytest.raises(ValueError, match="only the first may start with TextViews"):
-        CrossModalRetriever([LinkPLSA(2), make_pipeline(TextViews(), LinkPLSA(2))]).fit(data.views)
 
 
 # -- shared words
@@ -215,37 +185,6 @@ def test_near_finds_objects_that_resemble_one():
         retriever.near(99)
 
 
-def test_a_view_with_many_words_does_not_drown_the_others():
-    """Many shared dependencies are worth less than the same title and description."""
-    table = {
-        "name": ["gparted", "synfig", "partman"] + [f"other{i}" for i in range(30)],
-        "title": ["partition editor", "vector animation", "partition editor"] + [f"tool {i}" for i in range(30)],
-        "words": ["disk partition resize", "draw films", "disk partition resize"] + [f"tool w{i}" for i in range(30)],
-        "deps": [", ".join(f"lib{i}" for i in range(25))] * 2 + ["qt"] + [f"lib{i}, x{i}" for i in range(30)],
-    }
-    front = TableViews({"words": "words", "title": "title"}, tokens={"deps": "deps"}, id="name", min_df=1)
-    retriever = CrossModalRetriever(front, lexical=1.0).fit(table)
-    assert retriever.near("gparted", k=1).ids[0, 0] == "partman"
-
-
-def test_ids_that_are_nearly_right_are_suggested():
-    names = ["gparted", "parted", "kmail", "mutt"]
-    X = Views(a=np.eye(4), b=np.eye(4), ids=names)
-    retriever = CrossModalRetriever(MultiViewCCA(3, random_state=0)).fit(X)
-    for ask in (retriever.near, retriever.remove, lambda key: retriever.explain(X[:1], key, "a", "b")):
-        with pytest.raises(ValueError, match=r"No object 'gpartd' .* Did you mean 'gparted' or 'parted'\?$"):
-            ask("gpartd")
-
-
-def test_a_hybrid_score_mixes_the_two():
-    X = lexical_data()
-    scores = {
-        w: CrossModalRetriever(LinkPLSA(3, random_state=0), lexical=w).fit(X).similarities(X, "a", "b")
-        for w in (0.0, 0.25, 1.0)
-    }
-    np.testing.assert_allclose(scores[0.25], 0.75 * scores[0.0] + 0.25 * scores[1.0], atol=1e-6)
-
-
 def test_a_hybrid_search_gives_the_largest_similarities_after_adding_and_removing():
     X = lexical_data()
     retriever = CrossModalRetriever(LinkPLSA(3, random_state=0), lexical=0.5).fit(X[:25])
@@ -272,23 +211,6 @@ def test_words_of_an_object_do_not_depend_on_its_company():
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-6, atol=1e-7)
     alone = retriever.similarities("die", "title", "body")[0]
     assert alone[0] == 1.0 and alone[1] == 0.0
-
-
-def test_different_words_in_one_bucket_are_not_shared():
-    rng = np.random.default_rng(0)
-    counts = {name: sparse.csr_array(rng.poisson(0.1, size=(30, 4000))) for name in "ab"}
-    names = {name: [f"{name}{j}" for j in range(4000)] for name in "ab"}
-    retriever = CrossModalRetriever(LinkPLSA(2, max_iter=2, random_state=0)).fit(Views(counts, feature_names=names))
-    assert not retriever.words_.lengths
-
-
-def test_a_query_of_unknown_words_is_refused_where_words_do_not_count():
-    rng = np.random.default_rng(0)
-    table = {**TABLE, "place": [f"paris{i} rome{i}" for i in rng.integers(0, 3, 32)]}
-    retriever = CrossModalRetriever(make_pipeline(TextViews(), LinkPLSA(2, random_state=0))).fit(table)
-    assert ["title", "body"] in retriever.words_.pairs and ["title", "place"] not in retriever.words_.pairs
-    with pytest.raises(ValueError, match="Nothing in the query 'rome1' is known to view 'title'"):
-        retriever.search("rome1", source="title", target="place")
 
 
 @pytest.mark.parametrize("kind", ["exact", GRAPH])
@@ -444,17 +366,6 @@ def test_an_object_without_views_has_no_group_and_no_explanation(data, linked):
 # -- the index
 
 
-def test_words_of_views_without_names_are_asked_for():
-    front = TextViews(vectorizer=HashingVectorizer(n_features=64, alternate_sign=False, norm=None))
-    retriever = CrossModalRetriever(front, lexical=0.5).fit(TABLE)
-    new = {"title": ["red fox"], "body": ["fox forest"]}
-    with pytest.raises(ViewsError, match="The words of view 'title' count in the score, but Views do not hold them"):
-        retriever.add(retriever.front_.transform(new), ids=[40])
-    assert retriever.add(new, ids=[40]).search("red fox", "title", "body", k=33).ids.shape == (1, 33)
-    silent = CrossModalRetriever(front, lexical=0.0).fit(TABLE)
-    silent.add(silent.front_.transform(new), ids=[40])
-
-
 def test_identifiers_are_those_of_the_views():
     X = Views(a=np.eye(4), b=np.eye(4), ids=["p", "q", "r", "s"])
     retriever = CrossModalRetriever(MultiViewCCA(3, random_state=0)).fit(X)
@@ -499,18 +410,6 @@ def test_ranked_tags_are_the_likeliest_features_of_the_mixture(data, linked):
         np.testing.assert_allclose([p for _, p in tags], np.sort(row)[::-1][:6])
 
 
-def test_drawn_tags_follow_the_mixture_and_the_seed(data, linked):
-    new = data.views[[150]].select("image")
-    first = linked.tags(new, 5, how="drawn", random_state=1)
-    assert first == linked.tags(new, 5, how="drawn", random_state=1)
-    assert len({name for name, _ in first[0]}) == 5
-    probability = dict(linked.tags(new, 80)[0])
-    many = data.views[[150] * 500].select("image")
-    drawn = [tags[0][0] for tags in linked.tags(many, 1, how="drawn", random_state=0)]
-    likeliest = max(probability, key=probability.__getitem__)
-    assert abs(drawn.count(likeliest) / 500 - probability[likeliest]) < 4 * np.sqrt(0.25 / 500)
-
-
 # -- what is refused
 
 
@@ -527,27 +426,6 @@ def test_the_view_to_search_in_must_be_known_and_clear(data, linked):
         CrossModalRetriever(MultiViewCCA(4)).fit(data.views).tags(data.views[:1].select("words"))
 
 
-@pytest.mark.parametrize(
-    ("query", "sentence"),
-    [
-        (float("nan"), "A query must be a text, an image, a row of numbers, a table or views, got nan"),
-        ("  ", "The query is empty"),
-        (["sea", ""], "The query is empty"),
-    ],
-)
-def test_what_is_no_query_is_refused_for_what_it_is(query, sentence):
-    front = TableViews({"body": "body", "title": "title"})
-    table = {"body": ["red fox", "blue sea"] * 4, "title": ["fox", "sea"] * 4}
-    with pytest.raises(ViewsError, match=sentence):
-        CrossModalRetriever(front).fit(table).search(query)
-
-
-@pytest.mark.parametrize("query", [{"title": [None]}, {"title": ["zzz"]}, [{"title": ""}]])
-def test_a_row_of_a_table_of_which_nothing_is_known_is_refused(texts, query):
-    with pytest.raises(ViewsError, match=r"Nothing in the query is known to view 'title'"):
-        texts.search(query, target="body", k=3)
-
-
 def test_of_several_rows_those_have_no_hits(texts):
     hits = texts.search({"title": ["red fox", "zzz"]}, target="body", k=3)
     assert hits[1] == []
@@ -556,10 +434,26 @@ def test_of_several_rows_those_have_no_hits(texts):
     assert "no hits" in repr(hits)
 
 
-def test_a_word_in_another_form_outweighs_letters_that_others_share():
-    table = {
-        "label": ["dog", "parking", "hiking boot", "cat"] * 15,
-        "tags": ["pet dog", "car parking", "walk boot", "pet cat"] * 15,
-    }
-    hits = CrossModalRetriever(TextViews()).fit(table).search("dogs barking", k=4)
-    assert {table["label"][i] for i in hits.ids[0]} == {"dog"}
+def test_words_of_views_without_names_are_asked_for():
+    front = TextViews(vectorizer=HashingVectorizer(n_features=64, alternate_sign=False, norm=None))
+    retriever = CrossModalRetriever(front, lexical=0.5).fit(TABLE)
+    new = {"title": ["red fox"], "body": ["fox forest"]}
+    with pytest.raises(ViewsError, match="The words of view 'title' count in the score, but Views do not hold them"):
+        retriever.add(retriever.front_.transform(new), ids=[40])
+    assert retriever.add(new, ids=[40]).search("red fox", "title", "body", k=33).ids.shape == (1, 33)
+    silent = CrossModalRetriever(front, lexical=0.0).fit(TABLE)
+    silent.add(silent.front_.transform(new), ids=[40])
+
+
+def test_an_empty_list_and_a_second_step_for_tables_are_refused(data):
+    with pytest.raises(ValueError, match="empty list"):
+        CrossModalRetriever([]).fit(data.views)
+    with pytest.raises(ValueError, match="only the first may start with TextViews"):
+        CrossModalRetriever([LinkPLSA(2), make_pipeline(TextViews(), LinkPLSA(2))]).fit(data.views)
+
+
+def test_a_query_of_several_views_stands_between_them(data, linked):
+    both = linked.transform(data.views[140:])
+    each = [linked.transform(data.views[140:].select(name)) for name in ("words", "image")]
+    expected = sum(each) / np.linalg.norm(sum(each), axis=1, keepdims=True)
+    np.testing.assert_allclose(both, expected)

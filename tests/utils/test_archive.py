@@ -103,13 +103,6 @@ def test_plain_values_keep_value_and_type(path, value):
     assert same(round_trip(path, value), value)
 
 
-def test_read_arrays_are_writable(path):
-    again = round_trip(path, {"a": np.zeros(2), "b": np.broadcast_to(1.0, (2, 2))})
-    again["a"][0] = 1
-    again["b"][0, 0] = 5
-    assert again["b"].sum() == 8
-
-
 @pytest.mark.parametrize(
     "array",
     [
@@ -134,14 +127,6 @@ def test_arrays_keep_everything(path, array):
     assert sparse.issparse(array) or again.flags.f_contiguous == array.flags.f_contiguous
     swapped = np.arange(6).astype(">i4")
     assert same(round_trip(path, swapped), swapped.astype("<i4"))
-
-
-def test_one_array_in_two_places_is_stored_once_and_shared_again(path):
-    array = np.zeros(10_000)
-    again = round_trip(path, {"a": array, "b": [array], "c": array.copy()})
-    assert again["a"] is again["b"][0]
-    assert again["a"] is not again["c"]
-    assert path.stat().st_size < 2.2 * array.nbytes
 
 
 scalars = (
@@ -192,19 +177,6 @@ def test_extend_and_revive_carry_other_types(path):
     assert seen == [("path", "model")]
 
 
-def test_the_header_says_what_the_file_is(path):
-    from coview import __version__
-
-    write(path, TREE, kind="checkpoint", version=3)
-    _, header = read_archive(path, kind="checkpoint", newest=7)
-    assert {key: header[key] for key in ("format", "kind", "version", "coview")} == {
-        "format": "coview",
-        "kind": "checkpoint",
-        "version": 3,
-        "coview": __version__,
-    }
-
-
 # -- what cannot be written
 
 
@@ -231,13 +203,6 @@ def test_other_types_are_refused_with_their_place(path, value, where):
     with pytest.raises(TypeError, match=where):
         write(path, value)
     assert not list(path.parent.iterdir())
-
-
-def test_a_circle_is_refused(path):
-    circle: list = []
-    circle.append(circle)
-    with pytest.raises(TypeError, match="circular"):
-        write(path, circle)
 
 
 def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
@@ -282,27 +247,6 @@ def test_every_flipped_byte_is_found(path):
         else:
             with pytest.raises(ModelFileError, match=r"file\.coview"):
                 read(path)
-
-
-def test_exchanged_arrays_are_found(path):
-    write(path, [np.zeros(2), np.ones(2)])
-    with safe_open(path, framework="numpy") as stream:
-        tensors = {key: stream.get_tensor(key) for key in stream.keys()}  # noqa: SIM118  (not a dict)
-        metadata = stream.metadata()
-    save_file({**tensors, "0": tensors["1"], "1": tensors["0"]}, path, metadata=metadata)
-    with pytest.raises(ModelFileError, match="array 0 does not match its checksum"):
-        read(path)
-
-
-@pytest.mark.parametrize("change", [{"0": np.zeros(2, "i8")}, {"0": np.zeros((1, 2))}, {"json": np.zeros(2, "u1")}])
-def test_arrays_of_another_type_or_shape_are_found(path, change):
-    write(path, [np.zeros(2)])
-    with safe_open(path, framework="numpy") as stream:
-        tensors = {key: stream.get_tensor(key) for key in stream.keys()}  # noqa: SIM118
-        metadata = stream.metadata()
-    save_file({**tensors, **change}, path, metadata=metadata)
-    with pytest.raises(ModelFileError, match="truncated or altered"):
-        read(path)
 
 
 def altered(path, old, new):
@@ -358,26 +302,6 @@ def test_sparse_matrices_that_state_much_are_refused_before_they_cost_memory(pat
     shape = b"[600000000,3]" if cls is sparse.csr_array else b"[3,600000000]"
     altered(path, b'"shape":[3,3]', b'"shape":' + shape)
     with pytest.raises(ModelFileError, match="has 4 bounds of its parts"):
-        read(path)
-
-
-def test_sparse_indices_out_of_range_are_refused(path):
-    matrix = sparse.csr_array(np.eye(3))
-    matrix.indices = np.array([0, 1, 10**6], dtype=matrix.indices.dtype)
-    write(path, matrix)
-    with pytest.raises(ModelFileError, match="indices"):
-        read(path)
-
-
-def test_another_kind_is_refused(path):
-    write(path, TREE, kind="checkpoint")
-    with pytest.raises(ModelFileError, match="is a checkpoint file, but a model file is needed"):
-        read(path)
-
-
-def test_objects_without_revive_are_refused(path):
-    write(path, Path(), extend=lambda value, where: ("path", "."))
-    with pytest.raises(ModelFileError, match="unknown object 'path'"):
         read(path)
 
 

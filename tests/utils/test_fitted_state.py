@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.cluster import KMeans
 
 from coview.utils import fitted_state as rules
@@ -40,13 +39,6 @@ def test_sizes_of_one_name_agree_everywhere():
         check_state(described, {"centers_": np.zeros((2, 3))})
 
 
-def test_what_is_optional_may_be_absent_but_not_wrong():
-    described = {"n_batches_": rules.optional(rules.count())}
-    check_state(described, {})
-    with pytest.raises(StateMismatch, match="n_batches_ is -1, but must be a whole number of at least 0"):
-        check_state(described, {"n_batches_": -1})
-
-
 @pytest.mark.parametrize(("bad", "order"), [(math.nan, "C"), (math.inf, "F"), (-math.inf, "C")])
 def test_numbers_that_are_not_finite_are_found_wherever_they_are(bad, order):
     for at in [(0, 0), (399, 500), (200, 77)]:
@@ -65,14 +57,6 @@ def test_floats_are_floats():
     refuses(rules.floats(3), np.zeros((3, 1)), "has 2 dimension")
     refuses(rules.floats(2, low=0), np.array([0.0, -1e-9]), "holds -1e-09")
     passes(rules.floats(2, logarithms=True), np.array([-math.inf, 0.0]))
-
-
-def test_a_sparse_matrix_passes_where_it_may():
-    matrix = sparse.csr_array(np.eye(3))
-    passes(rules.floats(3, 3, sparse=True), matrix, np.eye(3))
-    refuses(rules.floats(3, 3), matrix, "csr_array")
-    matrix.data[1] = math.nan
-    refuses(rules.floats(3, 3, sparse=True), matrix, "holds nan")
 
 
 def test_integers_stay_below_a_size_that_is_told_later():

@@ -65,12 +65,6 @@ def test_long_work_is_shown_while_it_goes_on_and_work_inside_joins_the_line(impa
     assert watched(work).endswith("writing (0 s)\n")
 
 
-def test_what_is_over_in_a_moment_shows_nothing(capsys):
-    with show_progress(True), progress("k-means"):
-        tell("start 1/3", 0, 3)
-    assert capsys.readouterr().err == ""
-
-
 @pytest.mark.parametrize("wanted", [True, False, None])
 def test_scripts_and_quiet_commands_are_silent(impatient, capsys, wanted):
     with show_progress(wanted):

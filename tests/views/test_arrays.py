@@ -19,7 +19,6 @@ from coview.views.arrays import (
     scatter_rows,
     split_counts,
     take_rows,
-    unit_rows,
 )
 
 matrices = hnp.arrays(np.int64, st.tuples(st.integers(1, 6), st.integers(1, 4)), elements=st.integers(-1, 2))
@@ -76,18 +75,6 @@ def test_sparse_matrices_for_scikit_learn_are_short_and_writable(kind):
     assert found.indices.dtype == found.indptr.dtype == np.int32
     assert all(array.flags.writeable for array in (found.data, found.indices, found.indptr))
     np.testing.assert_array_equal(found.toarray(), part.toarray())
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_rows_have_length_one_and_empty_ones_stay_empty(form):
-    found = unit_rows(form(np.array([[3, 4], [0, 0]])))
-    dense = found.toarray() if sparse.issparse(found) else found
-    np.testing.assert_allclose(dense, [[0.6, 0.8], [0, 0]])
-
-
-def test_an_integer_beyond_all_floats_is_refused():
-    with pytest.raises(ViewsError, match="View 'x' cannot be used: int too large"):
-        Views(x=np.array([[10**400], [1]], dtype=object))
 
 
 @settings(deadline=None, max_examples=40)

@@ -68,27 +68,11 @@ def test_any_rows_are_those_of_the_views_in_memory(key, per_part):
     assert LazyViews.from_views(X, per_part)[key] == X[key]
 
 
-def test_collecting_gives_all_of_it_with_ids_and_missing_rows():
-    present = np.ones((N, 2), dtype=bool)
-    present[4, 1] = False
-    links = np.random.default_rng(1).random((N, 3))
-    links[4] = 0
-    X = Views(words=eager()["words"], links=links, ids=np.arange(N).astype(str), present=present)
-    assert LazyViews.from_views(X, 4).collect() == X
-
-
 def test_parts_follow_each_other_and_make_the_whole():
     X = eager()
     lazy = LazyViews.from_views(X, 6)
     assert [len(part) for part in lazy.parts()] == [6, 6, 6, 5] == list(lazy.lengths)
     assert stack_views([lazy.part(i) for i in range(4)]) == X
-
-
-def test_dense_and_sparse_parts_are_stacked_with_their_gaps():
-    one = Views(a=np.eye(2), present={"a": [True, True]})
-    two = Views(a=sparse.csr_array(np.array([[0.0, 0.0]])), present={"a": [False]})
-    X = stack_views([one, two])
-    assert X["a"].toarray().tolist() == [[1, 0], [0, 1], [0, 0]] and X.present.ravel().tolist() == [True, True, False]
 
 
 # -- what is known without reading
@@ -174,11 +158,6 @@ def test_a_change_is_that_of_views(change, make):
     assert lazy.ids.tolist() == wanted.ids.tolist()
 
 
-def test_the_size_of_mapped_views_follows_the_function():
-    X = LazyViews.from_views(Views(x=np.ones((100, 8))), 40)
-    assert X.map(first_column).nbytes == (320, 320, 160)
-
-
 def test_a_function_that_drops_rows_is_refused():
     X = LazyViews.from_views(eager(), 5).map({"links": lambda matrix: matrix[:2]})
     with pytest.raises(ViewsError, match="Views must have the same rows: 'words' has 5, 'links' has 2"):
@@ -232,3 +211,8 @@ def test_pickles_come_back_with_their_changes():
     X = LazyViews.from_views(eager(), 5).map(double).rename(words="text")
     again = pickle.loads(pickle.dumps(X))
     assert again.collect() == X.collect()
+
+
+def test_the_size_of_mapped_views_follows_the_function():
+    X = LazyViews.from_views(Views(x=np.ones((100, 8))), 40)
+    assert X.map(first_column).nbytes == (320, 320, 160)

@@ -56,11 +56,6 @@ def test_numbers_are_names_of_columns_where_somebody_gave_them():
     assert "table" not in X.feature_names and X.feature_names["years"].tolist() == ["2019", "2020", "2021"]
 
 
-def test_a_pandas_index_becomes_ids():
-    X = Views(table=pd.DataFrame({"age": [1, 2]}, index=["p", "q"]), other=np.eye(2))
-    assert X.ids.tolist() == ["p", "q"]
-
-
 def test_a_sparse_pandas_frame_stays_sparse():
     X = Views(words=pd.DataFrame.sparse.from_spmatrix(sparse.csr_array(DENSE)))
     assert sparse.issparse(X["words"])
@@ -73,14 +68,6 @@ def test_two_level_columns_are_views():
     assert X.names == ("words", "image")
     assert X.feature_names["words"].tolist() == ["fox", "sea"]
     assert X["image"].tolist() == [[2.0], [5.0]]
-
-
-def test_a_non_canonical_csr_array_is_summed_in_a_copy():
-    source = sparse.csr_array((np.array([1.0, 2.0, 3.0]), np.array([2, 0, 2]), np.array([0, 3])), shape=(1, 3))
-    X = Views(words=source)
-    np.testing.assert_array_equal(X["words"].toarray(), [[2, 0, 4]])
-    assert source.indices.tolist() == [2, 0, 2]
-    assert "66.7 % non-zero" in repr(X)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int16, bool])
@@ -162,12 +149,6 @@ def test_keys_that_are_no_rows_are_refused(key):
         make_views()[key]
 
 
-@pytest.mark.parametrize("key", [(0, 1), (0, np.arange(2)), (0, 1, 2)])
-def test_columns_cannot_be_indexed(key):
-    with pytest.raises(TypeError, match=r"For several views use X.select"):
-        make_views()[key]
-
-
 # -- views
 
 
@@ -176,13 +157,6 @@ def test_select_keeps_the_order_asked_for():
     assert X.names == ("image", "words")
     assert X.present[1].tolist() == [False, True]
     assert make_views().select(["words"]).names == ("words",)
-
-
-def test_rename_carries_feature_names_and_present():
-    X = make_views().rename({"words": "text"}, image="picture")
-    assert X.names == ("text", "picture")
-    assert X.feature_names["text"].tolist() == ["fox", "sea", "sky"]
-    assert not X.present[1, 1]
 
 
 def test_map_applies_one_function_to_all_or_one_to_each():
@@ -446,20 +420,6 @@ def test_bad_descriptions_are_refused_with_a_sentence(make, sentence):
         make()
 
 
-@pytest.mark.parametrize("texts", [["red fox", "blue sea"], np.array(["red fox", "blue sea"])])
-def test_texts_are_sent_to_their_vectorizer(texts):
-    with pytest.raises(ViewsError, match="TextViews"):
-        Views(text=texts)
-
-
-def test_columns_side_by_side_have_short_indices():
-    long = sparse.csr_array(np.eye(3))
-    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
-    stacked = Views(a=long, b=np.eye(3)).hstack()
-    assert stacked.indices.dtype == stacked.indptr.dtype == np.int32
-    assert np.array_equal(stacked.toarray(), np.hstack([np.eye(3), np.eye(3)]))
-
-
 def test_rows_are_looked_up_by_id():
     X = Views(words=np.arange(8.0).reshape(4, 2), ids=["a", "b", "c", "b"])
     assert X.loc["c"]["words"].tolist() == [[4.0, 5.0]]
@@ -498,3 +458,9 @@ def test_rows_of_several_views_stand_below_each_other():
 def test_rows_that_do_not_belong_together_are_refused(parts, sentence):
     with pytest.raises(ViewsError, match=sentence):
         Views.concat(parts)
+
+
+@pytest.mark.parametrize("texts", [["red fox", "blue sea"], np.array(["red fox", "blue sea"])])
+def test_texts_are_sent_to_their_vectorizer(texts):
+    with pytest.raises(ViewsError, match="TextViews"):
+        Views(text=texts)

@@ -13,7 +13,6 @@ from sklearn.model_selection import (
     train_test_split,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils import resample, shuffle
 
 from coview import Views, as_views
 
@@ -84,11 +83,3 @@ def test_a_pipeline_passes_views_from_step_to_step(data):
     np.testing.assert_array_equal(pipeline.predict(X), NearestMean().fit(X, y).predict(X))
     search = GridSearchCV(Pipeline([("two", Doubled()), ("end", NearestMean())]), {"end__weight": [0.5, 1.0]}, cv=2)
     assert search.fit(X, y).best_score_ > 0.8
-
-
-def test_resample_and_shuffle_draw_rows(data):
-    X, y = data
-    drawn, labels = resample(X, y, n_samples=30, random_state=0)
-    assert drawn == X[drawn.ids]
-    np.testing.assert_array_equal(y[drawn.ids], labels)
-    assert sorted(shuffle(X, random_state=0).ids) == list(range(60))
