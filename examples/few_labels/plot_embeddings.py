@@ -86,7 +86,9 @@ for topic in inspect(topics).explain(pair, n_features=5, n_objects=2):
 
 # %%
 # How much of the vectors do the topics explain, and which topics? As in factor analysis, a share of the variance.
-for name, share in zip(inspect(topics).group_names, topics.variance_explained_["meaning"]):
+for name, share in zip(
+    inspect(topics).group_names, topics.variance_explained_["meaning"]
+):
     print(f"{share:.3f} {name}")
 
 # %%

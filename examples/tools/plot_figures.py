@@ -18,7 +18,6 @@ from coview.plot import (
     ObjectMapDisplay,
     TopicsDisplay,
     ViewAgreementDisplay,
-    ViewConfusionDisplay,
 )
 
 corpus = load_python_packages()
@@ -45,10 +44,6 @@ ClusterTopicsDisplay.from_estimator(model)
 # %%
 # The fitted model can predict from one view alone. How often do the predictions agree?
 ViewAgreementDisplay.from_estimator(model, X)
-
-# %%
-# The packages in each cluster, predicted from each view and from both.
-ViewConfusionDisplay.from_estimator(model, X, y)
 
 # %%
 # A map in which objects that are similar to the model are close to each other, colored by package.

@@ -198,11 +198,6 @@ def test_memberships_that_are_no_numbers_are_zero():
         assert inspect(model).memberships(X)[3].tolist() == [0, 0, 0]
 
 
-def test_it_is_a_table_in_notebooks():
-    model = KMeans(2, n_init=1, random_state=0).fit(np.eye(4))
-    assert "<caption>KMeans: 2 clusters" in inspect(model)._repr_html_()
-
-
 def test_the_objects_of_a_fit_are_counted_by_group():
     X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     for model in (LinkPLSA(3, random_state=0).fit(X), SphericalKMeans(3, random_state=0).fit(X)):

@@ -7,14 +7,11 @@ import pytest
 from matplotlib import pyplot
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression
-from sklearn.metrics import confusion_matrix
 
 from coview import (
     ConcatenatedViews,
     LinkPLSA,
     MultiViewPassiveAggressiveClassifier,
-    Ontology,
-    SeededKMeansClassifier,
     Views,
     evaluate_stream,
     inspect,
@@ -26,12 +23,10 @@ from coview.plot import (
     ClusterTopicsDisplay,
     ObjectiveDisplay,
     ObjectMapDisplay,
-    OntologyDisplay,
     PrevalenceDisplay,
     StreamDisplay,
     TopicsDisplay,
     ViewAgreementDisplay,
-    ViewConfusionDisplay,
 )
 
 
@@ -112,23 +107,6 @@ def test_agreement_is_the_share_of_equal_groups(make, data):
     assert display.values[1][2] == pytest.approx(np.mean(alone[1] == model.predict(X)))
 
 
-def test_confusions_are_those_of_scikit_learn(make, data):
-    X, y = data
-    model = make("MultiViewNaiveBayes")
-    display = ViewConfusionDisplay.from_estimator(model, X, y)
-    drawn(display)
-    for name in ("words", "links"):
-        expected = confusion_matrix(y, model.predict(X.select(name)))
-        assert display.confusions[name]["counts"] == expected.tolist()
-    assert len(display.axes_) == 3
-
-
-def test_confusions_of_clusters_have_the_same_columns_in_all_panels(make, data):
-    X, y = data
-    parts = ViewConfusionDisplay.from_estimator(make("MultiViewPLSA"), X, y).confusions
-    assert len({tuple(part["columns"]) for part in parts.values()}) == 1
-
-
 def test_the_objective_is_the_history(make):
     model = make("LinkPLSA")
     display = ObjectiveDisplay.from_estimator(model)
@@ -158,15 +136,6 @@ def test_a_stream_is_drawn_and_the_model_is_left_alone(data):
     two = StreamDisplay.from_results({"one": result, "two": result}, measures=["accuracy"])
     assert len(two.ax_.lines) == 2
     assert_allclose(two.ax_.lines[0].get_ydata(), display.tables[type(model).__name__]["accuracy"])
-
-
-def test_counts_stand_below_what_is_above_them(data):
-    X, y = data
-    tree = Ontology.from_tree({"animal": {"insect": ["ant", "bee"], "mammal": ["cat"]}})
-    display = OntologyDisplay.from_estimator(SeededKMeansClassifier(ontology=tree).fit(X, y), X)
-    drawn(display)
-    counts = {line["label"]: line["count"] for line in display.lines}
-    assert counts["animal"] == 60 and counts["insect"] == counts["ant"] + counts["bee"]
 
 
 def test_they_draw_into_axes_that_are_given(make, data):
@@ -201,7 +170,7 @@ def test_displays_are_public_in_their_own_module_only():
 
 
 def test_groups_are_called_by_number_and_name(make, data):
-    X, y = data
+    X, _ = data
     model = make("MultiViewPLSA")
     known = inspect(model)
     assert all(": word" in name for name in keyed_names(known))
@@ -211,8 +180,6 @@ def test_groups_are_called_by_number_and_name(make, data):
     assert display.names == keyed_names(known)
     title = display.axes_[0, 0].get_title(loc="left").replace("\n", " ")
     assert title == f"cluster {keyed_names(known)[0]}, words"
-    columns = ViewConfusionDisplay.from_estimator(model, X, y).confusions["all views"]["columns"]
-    assert len(set(columns)) == len(columns) and {name.split(":")[0] for name in columns} == set(known.groups)
 
 
 def test_candidates_are_bars_of_accuracy_and_those_not_used_are_gray():

@@ -50,7 +50,7 @@ from coview.inspection.records import Selection, Structure, Training
 from coview.inspection.vectors import GroupExplanation, explain_groups
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed, printable, quantity, short
-from coview.utils.tables import ResultTable, format_html_table
+from coview.utils.tables import ResultTable
 from coview.utils.warn import unwarned
 from coview.validation import base_seed, check_count, check_number
 from coview.views.inputs import ViewInput
@@ -172,23 +172,9 @@ class Inspection:
         shown = printable(", ".join(self.groups[:_SHOWN_GROUPS])) + more
         return f"{self.name}: {len(self.groups)} {GROUP_NOUNS[self.kind]} ({shown})" if self.groups else self.name
 
-    def _repr_html_(self) -> str:
-        objects = [] if self.training.codes is None else [self._fitted_on()]
-        columns: dict[str, list[str]] = {
-            "view": list(self.views),
-            "features": [str(expected.n_features) for expected in self.views.values()],
-        }
-        for head, taken in (("likelihood", self.structure.likelihoods), ("treated as", self._scaled())):
-            if taken:
-                columns[head] = [taken.get(view, "") for view in self.views]
-        title = "; ".join([", ".join([self._title(), *objects]), *self._chosen()])
-        return format_html_table(title, tuple(columns), list(zip(*columns.values())))
-
-    def _scaled(self) -> dict[str, str]:
-        return {view: describe_scaling(scaling) for view, scaling in self.structure.scalings.items()}
-
     def __repr__(self) -> str:
-        lines, scaled = [self._title()], self._scaled()
+        lines = [self._title()]
+        scaled = {view: describe_scaling(scaling) for view, scaling in self.structure.scalings.items()}
         for view, expected in self.views.items():
             taken = "".join(f", {part[view]}" for part in (self.structure.likelihoods, scaled) if view in part)
             taken += ", not used" if view in self.unused_views else ""

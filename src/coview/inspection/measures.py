@@ -107,13 +107,11 @@ def confusion(
     y: np.ndarray,
     classes: np.ndarray,
     most: int = 16,
-    like: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return counts of objects by label (rows) and group (columns), the largest first, and the rest summed.
 
     Of classes, rows and columns are the same, so that hits are on the diagonal. Clusters and topics stand in the order
-    in which they match the labels. With `like`, what this function returned for another reading, rows and columns are
-    the same as there.
+    in which they match the labels.
 
     Parameters
     ----------
@@ -127,8 +125,6 @@ def confusion(
         The labels.
     most : int, default=16
         Most rows and columns, that of the rest included.
-    like : dict, optional
-        What this function returned for another reading.
 
     Returns
     -------
@@ -144,18 +140,12 @@ def confusion(
     positions = np.array([*(groups.index(name) for name in inspection.groups), len(groups)])
     counts = np.zeros((len(labels), len(groups) + 1), dtype=np.int64)
     np.add.at(counts, (y[known], positions[codes[known]]), 1)
-    if like is not None:
-        rows, columns = (
-            [names.index(name) for name in like[axis] if name in set(names)]
-            for axis, names in (("rows", labels), ("columns", groups))
-        )
-    else:
-        rows = np.argsort(-counts.sum(axis=1), kind="stable")[: _shown(len(labels), most)].tolist()
-        columns = rows if same else _matching_groups(counts[rows, :-1], counts[:, :-1], _shown(len(groups), most))
+    rows = np.argsort(-counts.sum(axis=1), kind="stable")[: _shown(len(labels), most)].tolist()
+    columns = rows if same else _matching_groups(counts[rows, :-1], counts[:, :-1], _shown(len(groups), most))
     row_names, row_sums = _sum_rest(labels, rows, counts[:, :-1])
     column_names, column_sums = _sum_rest(groups, columns, row_sums.T)
     shown, missing = column_sums.T, _sum_rest(labels, rows, counts[:, -1:])[1]
-    if missing.any() or (like is not None and like["columns"][-1:] == ["none"]):
+    if missing.any():
         column_names, shown = [*column_names, "none"], np.hstack([shown, missing])
     return {"rows": row_names, "columns": column_names, "counts": shown.tolist()}
 

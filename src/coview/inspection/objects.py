@@ -176,7 +176,7 @@ def disputed_objects(readings: ViewReadings, n: int = 10) -> list[dict[str, Any]
 def distinctive_features(
     views: Views, rows: Sequence[int], feature_names: Mapping[str, Sequence[str]], n: int = 8
 ) -> list[dict[str, list[str]]]:
-    """Return the features that say most of each of some objects, by view: frequent in it and rare elsewhere.
+    """Return the features that say most of each of some objects, by view of counts: frequent in it and rare elsewhere.
 
     Examples
     --------
@@ -186,22 +186,15 @@ def distinctive_features(
     """
     described: list[dict[str, list[str]]] = [{} for _ in rows]
     for v, name in enumerate(views.names):
-        matrix: Any = views[name]
-        sampled = matrix[sample_positions(matrix.shape[0], 5_000)]
-        if sparse.issparse(matrix):
-            # less than the idf that models use: what all objects have says nothing of one of them
-            rarity, center = compute_idf(sparse.csr_array(sampled)) - 1 + 1e-6, 0.0
-            rarity[[is_char_ngram(str(feature)) for feature in feature_names[name]]] = 0
-        else:
-            spread = sampled.std(axis=0)
-            center = sampled.mean(axis=0)
-            rarity = np.divide(1, spread, out=np.zeros_like(spread, dtype=np.float64), where=spread > 0)
+        matrix = sparse.csr_array(views[name])
+        # less than the idf that models use: what all objects have says nothing of one of them
+        rarity = compute_idf(matrix[sample_positions(matrix.shape[0], 5_000)]) - 1 + 1e-6
+        rarity[[is_char_ngram(str(feature)) for feature in feature_names[name]]] = 0
         for position, row in enumerate(rows):
             if not views.present[row, v]:
                 continue
-            values = matrix[[row]].toarray().reshape(-1) if sparse.issparse(matrix) else np.asarray(matrix[row])
-            strength = np.abs(values - center) * rarity
-            best = [j for j in np.argsort(-strength, kind="stable")[:n] if values[j] != 0 and strength[j] > 0]
+            strength = np.abs(matrix[[row]].toarray().reshape(-1)) * rarity
+            best = [j for j in np.argsort(-strength, kind="stable")[:n] if strength[j] > 0]
             described[position][name] = [str(feature_names[name][j]) for j in best]
     return described
 

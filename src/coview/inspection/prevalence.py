@@ -244,19 +244,15 @@ def _numbers(column: np.ndarray, n_bins: int | None) -> Bins:
     """Each number, where there are few; else bins of equally many objects, and those of frequent numbers."""
     known = ~np.isnan(column)
     values = column[known]
-    different, counts = np.unique(values, return_counts=True)
-    if len(different) <= (FEW_NUMBERS if n_bins is None else n_bins):
-        codes, labels = np.searchsorted(different, values), _labels(different)
-    else:
-        edges = _edges(different, counts, N_BINS if n_bins is None else n_bins)
-        codes = np.searchsorted(edges, values, side="right") - 1
-        low = _labels(different[np.searchsorted(different, edges)])
-        last = np.append(np.searchsorted(different, edges[1:]) - 1, len(different) - 1)
-        high = _labels(different[last])
-        labels = [a if a == b else f"{a} to {b}" for a, b in zip(low, high)]
-    all_codes = np.full(len(column), -1)
-    all_codes[known] = codes
-    return Bins("number", all_codes, labels, np.array([values[codes == b].mean() for b in range(len(labels))]))
+    edges, counts = np.unique(values, return_counts=True)
+    if len(edges) > (FEW_NUMBERS if n_bins is None else n_bins):
+        edges = _edges(edges, counts, n_bins or N_BINS)
+    codes = np.full(len(column), -1)
+    codes[known] = np.searchsorted(edges, values, side="right") - 1
+    parts = [column[codes == b] for b in range(len(edges))]
+    ends = [[f"{end:.0f}" if end % 1 == 0 else f"{end:.4g}" for end in (part.min(), part.max())] for part in parts]
+    labels = [low if low == high else f"{low} to {high}" for low, high in ends]
+    return Bins("number", codes, labels, np.array([part.mean() for part in parts]))
 
 
 def _edges(different: np.ndarray, counts: np.ndarray, n_bins: int) -> np.ndarray:
@@ -270,12 +266,6 @@ def _edges(different: np.ndarray, counts: np.ndarray, n_bins: int) -> np.ndarray
         held += count
         left -= count
     return np.array(edges)
-
-
-def _labels(numbers: np.ndarray) -> list[str]:
-    """Numbers as texts that differ where the numbers do: with four digits, or as many as it takes."""
-    texts = [f"{value:.0f}" if value % 1 == 0 and abs(value) < 1e15 else f"{value:.4g}" for value in numbers]
-    return texts if len(set(texts)) == len(set(numbers.tolist())) else [repr(value) for value in numbers.tolist()]
 
 
 def _categories(cells: list[Any], most: int, by: str) -> Bins:

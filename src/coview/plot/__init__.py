@@ -10,10 +10,9 @@ from coview.plot.candidates import CandidatesDisplay
 from coview.plot.curves import ObjectiveDisplay, StreamDisplay
 from coview.plot.hierarchy import HierarchyDisplay
 from coview.plot.objects import ObjectMapDisplay
-from coview.plot.ontology import OntologyDisplay
 from coview.plot.prevalence import PrevalenceDisplay
 from coview.plot.topics import ClusterTopicsDisplay, TopicsDisplay
-from coview.plot.views import ViewAgreementDisplay, ViewConfusionDisplay
+from coview.plot.views import ViewAgreementDisplay
 
 __all__ = [
     "CandidatesDisplay",
@@ -21,10 +20,8 @@ __all__ = [
     "HierarchyDisplay",
     "ObjectMapDisplay",
     "ObjectiveDisplay",
-    "OntologyDisplay",
     "PrevalenceDisplay",
     "StreamDisplay",
     "TopicsDisplay",
     "ViewAgreementDisplay",
-    "ViewConfusionDisplay",
 ]
