@@ -188,11 +188,11 @@ def test_fits_of_words_and_vectors_agree():
     from coview import PLSA, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier, Views
     from coview.datasets import make_topic_views
 
-    made = make_topic_views(n_objects=80, n_clusters=3, random_state=0)
-    y = np.where(np.arange(80) < 9, made.target, -1)
+    made = make_topic_views(n_objects=40, n_clusters=3, random_state=0)
+    y = np.where(np.arange(40) < 9, made.target, -1)
     rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(3, 10))[made.target] + rng.normal(size=(80, 10))
-    there = np.arange(80) % 6 > 0
+    vectors = rng.normal(size=(3, 10))[made.target] + rng.normal(size=(40, 10))
+    there = np.arange(40) % 6 > 0
     X = Views(words=made.views["view0"], vector=vectors * there[:, None], present={"vector": there})
     for model in (
         PLSA(3, algorithm="published"),
@@ -206,7 +206,7 @@ def test_fits_of_words_and_vectors_agree():
             ours = clone(model).set_params(engine=engine).fit(X, y)
             assert_allclose(ours.history_["objective"], right.history_["objective"], rtol=1e-9)
             assert_allclose(ours.topic_feature_["vector"], right.topic_feature_["vector"], atol=1e-6)
-            assert_allclose(ours.transform(X), right.transform(X), atol=1e-6)
+            assert_allclose(ours.transform(X[:3]), right.transform(X[:3]), atol=1e-6)
 
 
 # -- neighbors
@@ -316,13 +316,13 @@ def test_rounding_does_not_choose_among_starts_of_equal_likelihood():
 @pytest.mark.parametrize("engine", ["cpu", "torch"])
 def test_coupled_mixtures_are_those_of_the_reference(engine, divergence, n_views, dtype):
     rng = np.random.default_rng(n_views)
-    n, k = 100, 6
+    n, k = 20, 6
     table = rng.dirichlet(np.full(k, 0.2), (n, n_views)).clip(1e-12).reshape(n, -1).astype(dtype)
     counts = [(rng.gamma(0.3, 10.0 ** rng.integers(-1, 3, (n, 1)), (n, k))).astype(dtype) for _ in range(n_views)]
     have = rng.random((n, n_views)) < 0.8
     for v, part in enumerate(counts):
         part[~have[:, v]] = 0
-        part[:20] = 0  # data that say nothing
+        part[:4] = 0  # data that say nothing
     couplings = rng.gamma(1.0, size=(n_views, n_views)) * (1 - np.eye(n_views))
     couplings[0, 1] = couplings[1, 0] = 0.0 if n_views == 3 else 0.7
     measure = DIVERGENCES[divergence]

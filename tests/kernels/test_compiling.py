@@ -85,17 +85,18 @@ def test_compiling_is_told_once_and_only_where_it_happens(folder, monkeypatch, c
     assert capfd.readouterr().err == ""
 
 
-def test_an_engine_works_where_no_folder_can_be_written(tmp_path):
-    script = (
-        "import numpy as np\n"
-        "from scipy import sparse\n"
-        "from coview.engines.cpu import CpuEngine\n"
-        "ops = CpuEngine(n_jobs=1)\n"
-        "ops.log_likelihood(ops.prepare(sparse.csr_array(np.eye(4))), np.ones((4, 2)), np.ones((4, 2)))\n"
-    )
+RUN_A_KERNEL = """
+import numpy as np
+from coview.kernels.ratio import column_scale as kernel
+kernel(np.ones((3, 2)), np.ones(2), 0.0, 0, 3)
+print(sum(kernel.stats.cache_hits.values()), kernel.stats.cache_path)
+"""
+
+
+def test_a_kernel_works_where_no_folder_can_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "file")}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env)
+    done = subprocess.run([sys.executable, "-c", RUN_A_KERNEL], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
     (line,) = done.stderr.splitlines()
     assert "compiling kernels" in line and "in every process" in line
@@ -103,12 +104,7 @@ def test_an_engine_works_where_no_folder_can_be_written(tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="the user's cache is found by HOME")
 def test_environments_of_a_user_share_kernels_that_are_the_same(tmp_path):
-    script = (
-        "import numpy as np\n"
-        "from coview.kernels.ratio import column_scale as kernel\n"
-        "kernel(np.ones((3, 2)), np.ones(2), 0.0, 0, 3)\n"
-        "print(sum(kernel.stats.cache_hits.values()), kernel.stats.cache_path)\n"
-    )
+
     home = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home" / ".cache")}
     env = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | home
 
@@ -118,7 +114,7 @@ def test_environments_of_a_user_share_kernels_that_are_the_same(tmp_path):
         with open(package / "kernels" / "memory.py", "a") as file:
             file.write(edit)
         done = subprocess.run(
-            [sys.executable, "-c", script],
+            [sys.executable, "-c", RUN_A_KERNEL],
             capture_output=True,
             text=True,
             check=True,

@@ -117,7 +117,7 @@ def test_dask_arrays_call_for_the_cluster_and_get_lazy_answers(threads):
 
 
 def test_a_killed_worker_changes_nothing():
-    sweeps, killed = 30, []
+    sweeps, killed = 12, []
     settings = {"max_iter": sweeps, "tol": 0, "random_state": 0}
     expected = PLSA(4, **settings).fit(X)
 
