@@ -73,6 +73,20 @@ def make() -> Any:
     return fitted
 
 
+@pytest.fixture
+def stop_at() -> Callable[..., Callable[[Any], None]]:
+    """A callback that ends a fit after so many sweeps, as Ctrl-C does, or by another error."""
+
+    def make(number: int, error: BaseException | type[BaseException] = KeyboardInterrupt) -> Callable[[Any], None]:
+        def stop(sweep: Any) -> None:
+            if sweep.number == number:
+                raise error
+
+        return stop
+
+    return make
+
+
 @pytest.fixture(scope="session")
 def fit_auto() -> Callable[..., AutoClassifier]:
     """Fit an `AutoClassifier` whose pool has these experts only: names of default ones, (name, classifier) of others.

@@ -7,6 +7,7 @@ import pytest
 
 import coview
 from coview import LinkPLSA, SphericalKMeans, inspect
+from coview.auto.experts import propose_experts
 from coview.catalog import ESTIMATORS, estimators
 from coview.inspection.by_view import read_by_view
 from coview.testing import _assert_same, _Case, _compute_outputs, check_estimator, parametrize_with_checks
@@ -34,6 +35,16 @@ SETTINGS: dict[str, dict[str, object]] = {
 }
 NAMES = sorted(ESTIMATORS)
 WEIGHED = [name for name, cls in estimators().items() if "view_weights" in cls().get_params()]
+
+
+@pytest.fixture(autouse=True)
+def _few_experts(monkeypatch):
+    """Experts of all views and of each of them; what a pool does with these it does with all."""
+
+    def chosen(*given):
+        return [expert for expert in propose_experts(*given) if expert.name.split(":")[0] in ("latent", "margins")]
+
+    monkeypatch.setattr("coview.auto.classifier.propose_experts", chosen)
 
 
 def make(name: str, **settings: object):

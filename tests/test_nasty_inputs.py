@@ -55,12 +55,6 @@ def test_numbers_that_cannot_be_computed_with_are_refused(name, form, value, sen
         model.fit(X, np.arange(12) % 3)
 
 
-def test_large_single_precision_is_computed_in_double():
-    X = {name: (matrix * 1e15).astype(np.float32) for name, matrix in counts().items()}
-    memberships = ConsensusClustering(2, random_state=0).fit(X).transform(X)
-    assert memberships.dtype == np.float64 and np.isfinite(memberships).all()
-
-
 @pytest.mark.parametrize(
     ("X", "sentence"),
     [

@@ -381,15 +381,15 @@ def with_vectors(counts, far: float) -> Views:
     return Views(**counts.views, vector=rng.normal(size=(150, 6)) + far * np.eye(6)[counts.target])
 
 
-def test_topics_are_of_counts_alone_and_vectors_have_experts_of_their_own(counts):
+def test_topics_are_of_counts_alone_and_vectors_have_experts_of_their_own(counts, fit_auto):
     X = with_vectors(counts, 3)
     seen = {expert.name: expert.views for expert in propose_experts(X, None, 0)}
     for name in ("topics", "centers", "margins: counts", "graph: counts", "latent: counts"):
         assert seen[name] == ("view0", "view1")
     assert seen["graph"] == seen["latent"] == seen["margins"] == ("view0", "view1", "vector")
     assert seen["graph: vector"] == seen["latent: vector"] == ("vector",)
-    model = AutoClassifier(random_state=0, cv=2).fit(X, few(counts.target, 5))
-    assert model.candidates_["name"] == list(seen)
+    some = ["topics", "centers", "latent: counts", "latent", "latent: vector"]
+    model = fit_auto(some, X, few(counts.target, 5), cv=2)
     assert all(names == list(seen[name]) for name, names in model.seen_views_.items())
     assert_allclose(model.predict_proba(X.select("vector")).sum(axis=1), 1)
 

@@ -22,7 +22,6 @@ from coview import (
     read_views,
     write_views,
 )
-from coview.classification.naive_bayes import MultiViewNaiveBayes
 from coview.datasets import make_topic_views
 from coview.engines.cpu import CpuEngine
 from coview.engines.disk import DiskHolder, TreeStore, measure_memory
@@ -103,26 +102,19 @@ def test_every_part_of_lazy_rows_is_a_minibatch():
     assert np.mean(labeled.predict(DATA.views) == DATA.target) > 0.9
 
 
-def test_a_fit_from_disk_resumes_from_its_checkpoint(tmp_path, small_blocks):
+def test_a_fit_from_disk_resumes_from_its_checkpoint(tmp_path, small_blocks, stop_at):
     lazy = LazyViews.from_views(DATA.views, 130)
     settings = {"tol": 0, "random_state": 0}
     straight = PLSA(4, max_iter=8, **settings).fit(lazy)
     path = tmp_path / "fit.checkpoint"
 
-    def fail(sweep):
-        if sweep.number == 5:
-            raise RuntimeError("lost")
-
     with pytest.raises(RuntimeError, match="lost"):
-        PLSA(4, max_iter=8, **settings).set_callbacks(Checkpoint(path, every=2), fail).fit(lazy)
+        PLSA(4, max_iter=8, **settings).set_callbacks(Checkpoint(path, every=2), stop_at(5, RuntimeError("lost"))).fit(
+            lazy
+        )
     assert path.exists()
     resumed = PLSA(4, max_iter=8, **settings).set_callbacks(Checkpoint(path, every=2)).fit(lazy)
     assert_array_equal(resumed.memberships_, straight.memberships_)
-
-
-def test_who_needs_rows_in_memory_says_so():
-    with pytest.raises(ViewsError, match=r"MultiViewNaiveBayes requires in-memory views.*X.collect\(\)"):
-        MultiViewNaiveBayes().fit(LazyViews.from_views(DATA.views, 130), DATA.target)
 
 
 def test_a_limit_makes_blocks_smaller():

@@ -129,14 +129,10 @@ def test_progress_shows_sweeps_and_objective_where_asked(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_control_c_returns_the_model_so_far_with_a_warning():
-    def interrupt(sweep):
-        if sweep.number == 7:
-            raise KeyboardInterrupt
-
+def test_control_c_returns_the_model_so_far_with_a_warning(stop_at):
     X = counts()
     with pytest.warns(InterruptedFitWarning, match="after 7 of 50 iterations") as told:
-        model = PLSA(3, max_iter=50, tol=0, n_init=3, random_state=0).set_callbacks(interrupt).fit(X)
+        model = PLSA(3, max_iter=50, tol=0, n_init=3, random_state=0).set_callbacks(stop_at(7)).fit(X)
     assert [one.filename for one in told] == [__file__]  # the user's line, not one of the loop
     assert model.n_iter_ == 7
     assert_array_equal(model.memberships_, PLSA(3, max_iter=7, tol=0, random_state=0).fit(X).memberships_)
@@ -181,19 +177,15 @@ def test_a_checkpoint_that_cannot_be_written_does_not_end_the_fit(tmp_path):
     np.testing.assert_array_equal(model.memberships_, checkpointed(tmp_path / "fit.checkpoint").memberships_)
 
 
-def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path, stop_at):
     path = tmp_path / "fit.checkpoint"
-
-    def stop(sweep):
-        if sweep.number == 5:
-            raise KeyboardInterrupt
 
     def model(k, *callbacks):
         kept = PLSA(k, max_iter=20, tol=0, random_state=0)
         return kept.set_callbacks(Checkpoint(path, every=2), *callbacks)
 
     with pytest.warns(InterruptedFitWarning):
-        model(3, stop).fit(counts())
+        model(3, stop_at(5)).fit(counts())
     assert path.exists()
     with pytest.raises(ModelFileError, match="other data or parameters"):
         model(4).fit(counts())

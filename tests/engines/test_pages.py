@@ -13,18 +13,6 @@ large = pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="the syste
 
 
 @large
-def test_a_large_array_begins_at_a_large_page_and_holds_what_is_written():
-    array = LargePages().empty(SHAPE, np.float32)
-    assert array.ctypes.data % (2 << 20) == 0
-    assert (array.shape, array.dtype) == (SHAPE, np.float32)
-    assert array.flags.c_contiguous and array.flags.writeable
-    expected = np.arange(array.size, dtype=np.float32).reshape(SHAPE)
-    array[:] = expected
-    np.testing.assert_array_equal(array, expected)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(array)), expected)
-
-
-@large
 def test_memory_goes_to_the_next_array_of_its_size_once_no_part_of_it_is_in_use():
     pages = LargePages()
     first = pages.empty(SHAPE, np.float32)
@@ -39,15 +27,6 @@ def test_memory_goes_to_the_next_array_of_its_size_once_no_part_of_it_is_in_use(
     del part
     assert pages.empty((SHAPE[0] // 2, SHAPE[1]), np.float64).ctypes.data == place  # as many bytes
     assert pages.empty((SHAPE[0] + 1, SHAPE[1]), np.float32).shape[0] == SHAPE[0] + 1
-
-
-@large
-def test_the_size_that_was_used_last_is_kept_longest():
-    pages = LargePages()
-    for n in range(20):
-        for rows in (SHAPE[0], SHAPE[0] + 1 + n):
-            pages.empty((rows, SHAPE[1]), np.float32)
-    assert SHAPE[0] * SHAPE[1] * 4 in pages._free
 
 
 @large

@@ -65,15 +65,6 @@ def test_a_file_that_another_process_wrote_for_other_types_is_not_used(folder):
     assert later(2) == 6 and later.stats.cache_hits
 
 
-def test_a_full_disk_does_not_stop_a_kernel(folder, monkeypatch):
-    def fail(*_):
-        raise OSError("No space left on device")
-
-    one = kernel()
-    monkeypatch.setattr(one._cache._cache_file, "_save_index", fail)
-    assert one(2) == 6
-
-
 def test_compiling_is_told_once_and_only_where_it_happens(folder, monkeypatch, capfd):
     monkeypatch.setattr(compiling, "_is_told", False)
     one = kernel()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from coview import CpuEngine, Views
 from coview.engines.pair_field import PairField
@@ -105,14 +105,6 @@ def test_the_gradient_of_the_paper():
     assert_allclose(field.gradient(0, P), expected, rtol=1e-11, atol=1e-14)
 
 
-def test_similarities_of_a_missing_view_are_marked():
-    partners, have, weights, sigma, mixtures = problem(missing=0.5, seed=3)
-    field = PairField(CpuEngine(1), partners, have, weights, sigma, mixtures)
-    for v in range(3):
-        lacking = ~(have[:, v][:, None] & have[partners, v]) | (partners < 0)
-        assert_array_equal(field.similar[v] == -1, lacking)
-
-
 def test_chunks_and_threads_change_nothing(monkeypatch):
     P = problem(n=60)[4][1]
     whole = PairField(CpuEngine(1), *problem(n=60))
@@ -121,11 +113,3 @@ def test_chunks_and_threads_change_nothing(monkeypatch):
     for field in (one, three):
         assert field.value() == pytest.approx(whole.value(), rel=1e-12)
         assert_allclose(field.gradient(1, P), whole.gradient(1, P), rtol=1e-10, atol=1e-12)
-
-
-def test_single_precision_is_near_double():
-    partners, have, weights, sigma, mixtures = problem(n=40)
-    small = [P.astype(np.float32) for P in mixtures]
-    double, single = (PairField(CpuEngine(1), partners, have, weights, sigma, part) for part in (mixtures, small))
-    assert_allclose(single.value(), double.value(), rtol=1e-5)
-    assert_allclose(single.gradient(0, small[0]), double.gradient(0, mixtures[0]), rtol=1e-4, atol=1e-5)

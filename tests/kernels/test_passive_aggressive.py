@@ -98,35 +98,6 @@ def test_rows_are_learned_as_by_hand(widths, n_classes, settings):
     np.testing.assert_allclose(memory["bias"][0], bias, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("loss", "widths", "intercept"),
-    [("pa", (9,), False), ("pa1", (9, 7), True), ("pa2", (9, 7, 5), False), ("pa1", (4, 4, 4, 4, 4), False)],
-)
-def test_two_classes_among_many_are_the_binary_rule(loss, widths, intercept):
-    """Both classes' weights move, so C and the coupling count twice there; powers of two change no digit."""
-    views, codes = stream(n=200, widths=widths, seed=2)
-    binary, said = learn(views, codes, 2, C=0.25, loss=loss, intercept=intercept, coupling=0.5)
-    many = {**make_weights(views.n_features, 2, np.float64, averages=False), "bias": np.zeros((2, 2))}
-    many["weights"] = {name: np.zeros((len(w), 2)) for name, w in many["weights"].items()}
-    rows, settings = (
-        compress_rows(views, views.names, np.float64),
-        options(loss=loss, intercept=intercept, coupling=0.25),
-    )
-    other = update_weights(many, rows, codes, np.arange(200), np.full(2, 0.125), settings)
-    for name, found in many["weights"].items():
-        np.testing.assert_allclose(found[:, 1] - found[:, 0], binary["weights"][name][:, 0], rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(other.losses, said.losses, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(other.scores[:, 1] - other.scores[:, 0], said.scores[:, 0], rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_largest_rows_are_told(dtype):
-    views, codes = stream(n=200, seed=3, dtype=dtype)
-    squares = [matrix.toarray().astype(float) ** 2 for matrix in views.values()]
-    _, said = learn(views, codes, 2)
-    np.testing.assert_allclose(said.largest, [square.sum(axis=1).max() for square in squares], rtol=1e-6)
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_averages_are_means_over_rounds(n_classes):
     views, codes = stream(n_classes=n_classes, seed=4)
@@ -161,13 +132,6 @@ def test_rows_without_label_change_nothing(n_classes):
     for name, weights in memory["weights"].items():
         np.testing.assert_allclose(weights, expected["weights"][name], rtol=1e-10, atol=1e-12)
     assert np.isnan(said.losses[::3]).all()
-
-
-def test_only_features_of_the_row_are_touched():
-    views = Views(a=sparse.csr_array(np.eye(3, 6)), b=sparse.csr_array(np.eye(3, 4)))
-    memory, _ = learn(views[[1]], np.array([1]), 2)
-    assert np.flatnonzero(memory["weights"]["a"]).tolist() == [1]
-    assert np.flatnonzero(memory["weights"]["b"]).tolist() == [1]
 
 
 def test_single_precision_and_wide_indices_agree():

@@ -7,8 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
 from coview.kernels.rounds import EMPTY, MARGIN, NORM, ROWS, SHARE, STEP, solve_paper, solve_round
@@ -155,16 +153,6 @@ def test_a_general_solver_of_box_problems_finds_the_same(views):
         np.testing.assert_allclose(steps[norms > EMPTY], moved, rtol=1e-6, atol=1e-7)
 
 
-def test_two_views_by_the_general_way_too():
-    """A third view that the row has, but that has no share and no partner to pull, changes nothing for the others."""
-    rng = np.random.default_rng(5)
-    for _ in range(100):
-        margins, norms = rng.normal(size=2), np.exp(rng.normal(size=2))
-        tau, steps = solve(margins, norms, cap=0.4, coupling=0.2)
-        found, moved = solve([*margins, 0.0], [*norms, 0.0], [0.5, 0.5, 0.0], cap=0.4, coupling=0.2)
-        np.testing.assert_allclose([found, *moved[:2]], [tau, *steps], rtol=1e-9, atol=1e-12)
-
-
 def test_one_view_is_passive_aggressive():
     for margin, norm, cost in itertools.product([-2.0, 0.3, 0.9], [0.5, 3.0], [0.01, 1.0]):
         loss = 1 - margin
@@ -182,31 +170,6 @@ def test_an_empty_view_is_masked():
     assert solve([0.0, 0.0], [0.0, 0.0])[0] == 0.0
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    st.integers(2, 6).flatmap(
-        lambda k: st.tuples(
-            st.lists(st.floats(-50, 50), min_size=k, max_size=k),
-            st.lists(st.floats(1e-6, 1e6), min_size=k, max_size=k),
-        )
-    ),
-    st.floats(1e-4, 1e3),
-    st.floats(0, 1e3),
-    st.randoms(use_true_random=False),
-)
-def test_the_order_of_views_does_not_matter(views, cap, coupling, random):
-    margins, norms = map(np.array, views)
-    order = list(range(len(margins)))
-    random.shuffle(order)
-    tau, steps = solve(margins, norms, cap=cap, coupling=coupling)
-    found, moved = solve(margins[order], norms[order], cap=cap, coupling=coupling)
-    size = 1 + np.abs(margins).max()
-    np.testing.assert_allclose(found, tau, rtol=1e-6, atol=1e-7 * size)
-    np.testing.assert_allclose(
-        moved * np.sqrt(norms[order]), (steps * np.sqrt(norms))[order], rtol=1e-5, atol=1e-6 * size
-    )
-
-
 def test_the_update_of_the_paper_is_as_printed():
     rng = np.random.default_rng(11)
     for _ in range(50):
@@ -218,19 +181,3 @@ def test_the_update_of_the_paper_is_as_printed():
         tau = min(cost, ((alpha - beta) * (n[0] - n[1]) + 2 * loss) / (n[0] + n[1]))
         if loss > 0:
             np.testing.assert_allclose(solve_paper(*m, *n, loss, cost, gamma), (tau, alpha - beta))
-
-
-def test_the_update_of_the_paper_can_be_worse_than_none():
-    """With |x|^2 near 50, the exact step never raises the round's objective; the printed one often does."""
-    rng = np.random.default_rng(13)
-    worse = 0
-    for _ in range(200):
-        m, n = rng.normal(size=2), rng.uniform(40, 60, 2)
-        half = np.full(2, 0.5)
-        before = primal(m, n, half, 0.0, 0.0, 0.1, 0.5, 0.0, np.zeros(2))
-        tau, u = solve_paper(*m, *n, 1 - m.mean(), 0.1, 0.5)
-        steps = np.array([tau / 2 - u, tau / 2 + u])
-        worse += primal(m, n, half, 0.0, 0.0, 0.1, 0.5, tau, steps) > before
-        tau, steps = solve(m, n)
-        assert primal(m, n, half, 0.0, 0.0, 0.1, 0.5, tau, steps) <= before + 1e-12
-    assert worse > 10

@@ -132,13 +132,3 @@ def test_views_that_an_object_lacks_take_no_part():
     assert_array_equal(h[1], np.full((5, 6), 1 / 6))
     have[:] = False
     assert_array_equal(solve(q, weights, have=have)[0], np.full(q.shape, 1 / 6))
-
-
-@pytest.mark.parametrize("V", [2, 4])
-def test_the_order_of_views_and_rows_does_not_matter(V):
-    q = np.random.default_rng(2).dirichlet(np.full(9, 0.3), (V, 30)) + 1e-6
-    weights = 0.1 * (1 - np.eye(V))
-    h, _ = solve(q, weights)
-    assert_allclose(solve(q[::-1], weights)[0][::-1], h, atol=1e-10)
-    assert_allclose(solve(q[:, :, ::-1], weights)[0][:, :, ::-1], h, atol=1e-10)
-    assert_allclose(solve(q[:, 7:19], weights)[0], h[:, 7:19], atol=1e-10)

@@ -98,17 +98,6 @@ def test_topics_say_less_of_what_all_objects_have():
     assert len(set(found.tolist())) == 3
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_the_background_is_the_mean_of_all_objects(model):
-    views = small_views()
-    fitted = model(2, background=0.4, random_state=0).fit(views)
-    sums = {name: np.asarray(X).sum(axis=0) for name, X in views.items()}
-    total = sum(part.sum() for part in sums.values())
-    for name, part in sums.items():
-        assert_allclose(fitted.background_[name], 0.4 * part / (total if model is PLSA else part.sum()))
-    assert model(2, random_state=0).fit(views).background_ == {}
-
-
 @pytest.mark.parametrize(("model", "names"), [(PLSA, ("view1",)), (LinkPLSA, ("view0", "view1"))])
 def test_new_objects_are_placed_at_the_optimum(model, names):
     fitted = model(3, background=0.8, random_state=0).fit(DATA.views[:80])

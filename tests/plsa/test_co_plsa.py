@@ -333,18 +333,14 @@ def test_rows_that_are_read_when_needed_give_the_same_model():
     assert there.score(lazy) == pytest.approx(here.score(X), rel=1e-9)
 
 
-def test_a_resumed_fit_is_the_same(tmp_path):
+def test_a_resumed_fit_is_the_same(tmp_path, stop_at):
     X = corpus(views=3)
     settings = {"coupling": {("view1", "view0"): 0.2}, "random_state": 3, "tol": 0}
     whole = CoPLSA(3, max_iter=12, **settings).fit(X)
 
-    def interrupt(sweep):
-        if sweep.number == 9:
-            raise KeyboardInterrupt
-
     path = Checkpoint(tmp_path / "fit", every=4)
     with pytest.warns(InterruptedFitWarning):
-        CoPLSA(3, max_iter=12, **settings).set_callbacks(path, interrupt).fit(X)
+        CoPLSA(3, max_iter=12, **settings).set_callbacks(path, stop_at(9)).fit(X)
     resumed = CoPLSA(3, max_iter=12, **settings).set_callbacks(path).fit(X)
     assert_array_equal(resumed.memberships_by_view_["view2"], whole.memberships_by_view_["view2"])
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -40,7 +38,6 @@ from coview.plsa.co_plsa import CoSteps
 from coview.plsa.dense import (
     SPREAD_COST,
     center_means,
-    cluster_vectors,
     fit_class_means,
     initialize_vectors,
 )
@@ -68,10 +65,6 @@ MODELS = [
     CoPLSA(K, max_iter=10, tol=0, random_state=0),
 ]
 names = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
-
-
-def accuracy(model, X=BOTH):
-    return np.mean(model.transduction_ == DATA.target)
 
 
 # -- the row step
@@ -273,16 +266,6 @@ def test_memberships_do_not_depend_on_where_vectors_lie_and_how_long_they_are(ch
     assert_allclose(fits[1].memberships_, fits[0].memberships_, atol=1e-5)
 
 
-@pytest.mark.parametrize("far", [50.0, -50.0])
-def test_learned_weights_do_not_depend_on_where_vectors_lie(far):
-    words = np.random.default_rng(1).poisson(1.0, (N, 30))
-    y = np.where(np.arange(N) < 30, DATA.target, -1)
-    model = MultiViewPLSAClassifier(4, view_weights="auto", max_iter=10, random_state=0)
-    drawn, moved = (clone(model).fit(Views(words=words, vector=VECTORS + by), y) for by in (0.0, far))
-    assert moved.view_weights_ == pytest.approx(drawn.view_weights_)
-    assert accuracy(drawn) > 0.9
-
-
 def test_clusters_of_vectors_alone_are_found():
     from coview.metrics import clustering_accuracy
 
@@ -293,17 +276,6 @@ def test_clusters_of_vectors_alone_are_found():
     link = LinkPLSA(K, max_iter=5, random_state=0).fit(BOTH)
     expected = link.inverse_transform(np.full((1, K), 1 / K))["vector"]
     assert_allclose(expected, link.topic_feature_["vector"].mean(axis=0, keepdims=True))
-
-
-def test_the_start_by_vectors_copies_them_once_in_their_own_precision():
-    vectors = np.random.default_rng(0).normal(size=(8000, 64)).astype(np.float32)
-    X = Views(a=vectors[:, :40], b=vectors[:, 40:])
-    cluster_vectors(X[:100], 3, 0)
-    tracemalloc.start()
-    cluster_vectors(X, 3, 0)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 3 * vectors.nbytes
 
 
 @pytest.mark.parametrize("labels", [False, True])

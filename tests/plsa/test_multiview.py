@@ -232,18 +232,14 @@ def test_bad_parameters_are_named(settings, sentence):
         MultiViewPLSA(**{"n_clusters": 2, "n_components": 3, **settings}).fit(made.views)
 
 
-def test_a_checkpoint_of_other_labels_is_refused_and_the_same_fit_goes_on(tmp_path):
+def test_a_checkpoint_of_other_labels_is_refused_and_the_same_fit_goes_on(tmp_path, stop_at):
     made = make_topic_views(n_objects=60, n_clusters=3, random_state=0)
     y = np.where(np.arange(60) < 9, made.target, -1)
     path = tmp_path / "fit.checkpoint"
 
-    def stop(sweep):
-        if sweep.number == 6:
-            raise KeyboardInterrupt
-
     model = MultiViewPLSAClassifier(5, max_iter=20, tol=0, random_state=0)
     with pytest.warns(InterruptedFitWarning):
-        model.set_callbacks(Checkpoint(path, every=3), stop).fit(made.views, y)
+        model.set_callbacks(Checkpoint(path, every=3), stop_at(6)).fit(made.views, y)
     model.set_callbacks(Checkpoint(path, every=3))
     other = np.where(np.arange(60) < 12, made.target, -1)
     with pytest.raises(ModelFileError, match="other data or parameters"):
@@ -299,21 +295,6 @@ def test_a_classifier_learns_from_minibatches():
     for part in np.array_split(np.arange(200), 4):
         model.partial_fit(made.views[part], y[part], classes=[0, 1, 2])
     assert model.score(made.views, made.target) > 0.9
-
-
-def test_a_checkpoint_of_another_start_is_refused(tmp_path):
-    views, init, topics = problem(2)
-
-    def stop(sweep):
-        if sweep.number == 6:
-            raise KeyboardInterrupt
-
-    kept, settings = Checkpoint(tmp_path / "c", every=2), {"max_iter": 20, "tol": 0, "random_state": 0}
-    with pytest.warns(InterruptedFitWarning):
-        MultiViewPLSA(3, topics, init=init, **settings).set_callbacks(kept, stop).fit(views)
-    other = {**init, "topic_feature": {name: a[::-1] for name, a in init["topic_feature"].items()}}
-    with pytest.raises(ModelFileError, match="other data or parameters"):
-        MultiViewPLSA(3, topics, init=other, **settings).set_callbacks(kept).fit(views)
 
 
 def test_score_counts_labeled_objects_only():

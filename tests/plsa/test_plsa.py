@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.decomposition import non_negative_factorization
 
-from coview import PLSA, DualPLSAClassifier, LinkPLSA, Views
+from coview import PLSA, LinkPLSA, Views
 from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.engines import cpu
@@ -110,23 +109,6 @@ def test_finds_the_topics_that_made_the_data():
     assert clustering_accuracy(made.target, model.transform(made.views).argmax(axis=1)) > 0.9
 
 
-def test_fold_in_is_the_likeliest_mixture_for_the_topics():
-    from scipy.optimize import minimize
-
-    X = counts(12, 15)
-    model = PLSA(3, random_state=0).fit(X)
-    topics, mixtures = model.topic_feature_["x"], model.transform(X)
-    for i in range(4):
-        x = X[[i]].toarray().ravel()
-
-        def loss(logits, x=x):
-            p = np.exp(logits - logits.max())
-            return -(x * np.log((p / p.sum()) @ topics + 1e-300)).sum()
-
-        best = min(minimize(loss, np.random.default_rng(s).normal(size=3)).fun for s in range(3))
-        assert loss(np.log(mixtures[i])) <= best + 1e-3 * abs(best)
-
-
 @pytest.mark.parametrize(("n_topics", "dtype"), [(1, np.int32), (6, np.float64), (58, np.float32)])
 def test_all_steps_at_once_end_where_steps_one_by_one_do(monkeypatch, n_topics, dtype):
     X = Views(words=counts(120, 60).astype(dtype), tags=counts(120, 20, seed=1).astype(dtype))
@@ -204,13 +186,6 @@ def test_permuting_rows_columns_and_topics_commutes():
     assert_allclose(mixed.topic_feature_["x"], plain.topic_feature_["x"][order][:, columns], atol=1e-9)
 
 
-def test_one_component_is_the_marginal():
-    X = counts()
-    model = PLSA(1, random_state=0).fit(X)
-    assert_allclose(model.topic_feature_["x"][0], np.asarray(X.sum(axis=0)).ravel() / X.sum(), atol=1e-9)
-    assert (model.memberships_ == 1).all()
-
-
 def test_empty_rows_and_columns():
     X = counts().toarray()
     X[3] = 0
@@ -276,21 +251,6 @@ def test_partial_fit_needs_the_same_views_and_fit_starts_afresh():
         model.partial_fit(X.select("a"))
     model.fit(X)
     assert_array_equal(model.memberships_, PLSA(2, random_state=0).fit(X).memberships_)
-
-
-def test_names_follow_the_features():
-    import pandas as pd
-
-    frame = pd.DataFrame(counts().toarray(), columns=[f"word{j}" for j in range(20)])
-    model = PLSA(3, random_state=0).fit(frame)
-    top = model.top_features(n=4)
-    assert len(top) == 3 and all(len(topic) == 4 for topic in top)
-    name, value = top[1][0]
-    row = model.topic_feature_["x"][1]
-    assert value == pytest.approx(row.max()) and name == f"word{row.argmax()}"
-    assert list(model.get_feature_names_out()) == ["plsa0", "plsa1", "plsa2"]
-    out = model.set_output(transform="pandas").transform(frame)
-    assert list(out.columns) == ["plsa0", "plsa1", "plsa2"]
 
 
 def test_top_features_asks_for_a_view_where_there_are_several():
@@ -365,35 +325,6 @@ def test_a_fit_leaves_curves_of_one_length_and_the_seconds_of_its_phases(name):
         model.fit(made.views, made.target) if ESTIMATORS[name].kind == "classifier" else model.fit(made.views)
     assert {key: len(values) for key, values in model.history_.items()} == {"objective": 4, "seconds": 4}
     assert list(model.fit_seconds_) == ["start", "iterations", "end"] and min(model.fit_seconds_.values()) >= 0
-
-
-def ask_of(model):
-    return model.predict_proba if isinstance(model, DualPLSAClassifier) else model.transform
-
-
-@pytest.mark.parametrize("model", [PLSA(3, background=0.2), DualPLSAClassifier(4)], ids=repr)
-def test_a_view_that_is_absent_is_as_one_that_is_not_given(model):
-    rng = np.random.default_rng(0)
-    topics = np.repeat(np.arange(3), 20)
-    words = rng.poisson(0.2 + 3 * np.eye(3)[topics].repeat(4, axis=1))
-    links = rng.poisson(0.1 + np.array([[9.0, 1.0, 0.1]]).T[topics] * np.eye(3)[topics].repeat(2, axis=1))
-    X = Views(words=words, links=links)
-    y = np.where(np.arange(60) % 4 == 0, topics, -1)
-    model.set_params(random_state=0, max_iter=30).fit(X, y)
-    ask = ask_of(model)
-    present = np.ones((60, 2), dtype=bool)
-    present[::3, 1] = present[1::3, 0] = present[::15] = False
-    some = Views({"words": words * present[:, :1], "links": links * present[:, 1:]}, present=present)
-    found = ask(some)
-    assert_allclose(found[2::3], ask(X)[2::3])
-    for view, rows in (("words", present[:, 0] & ~present[:, 1]), ("links", present[:, 1] & ~present[:, 0])):
-        assert_allclose(found[rows], ask(X.select(view))[rows])
-    assert_allclose(found[::15], 1 / found.shape[1])
-    again, free = clone(model).fit(some, y), ~present.all(axis=1) & (y < 0)
-    assert_allclose(again.memberships_[free], ask_of(again)(some)[free])
-    if not isinstance(model, DualPLSAClassifier):
-        lacking = present[:, 0] & ~present[:, 1]
-        assert_allclose(model.score(some[lacking]), model.score(X.select("words")[lacking]))
 
 
 def test_objects_with_few_of_many_features_are_folded_in_by_these_alone():

@@ -32,7 +32,7 @@ from coview.datasets import make_topic_views  # noqa: E402
 from coview.engines.dask import engine as engine_module  # noqa: E402
 from coview.engines.dask import work  # noqa: E402
 from coview.engines.dask.engine import DaskEngine  # noqa: E402
-from coview.exceptions import EngineError, ViewsError  # noqa: E402
+from coview.exceptions import ViewsError  # noqa: E402
 
 DATA = make_topic_views(n_objects=600, n_clusters=3, random_state=0)
 X = DATA.views
@@ -135,6 +135,18 @@ def test_a_killed_worker_changes_nothing():
     assert_allclose(memberships, expected.memberships_, rtol=1e-6, atol=1e-9)
 
 
+def test_words_and_vectors_are_fitted_as_on_one_machine(threads):
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(3, 10))[DATA.target] + rng.normal(size=(600, 10))
+    both = Views(words=X["view0"], vector=vectors)
+    lazy = LazyViews.from_views(both, 130)
+    ours, right = (LinkPLSA(3, engine=e, **SETTINGS) for e in (DaskEngine(threads), "cpu"))
+    ours.fit(lazy), right.fit(both)
+    assert_allclose(ours.history_["objective"], right.history_["objective"], rtol=1e-9)
+    assert_allclose(ours.topic_feature_["vector"], right.topic_feature_["vector"], atol=1e-6)
+    assert_allclose(np.asarray(ours.transform(lazy)), right.transform(both), atol=1e-6)
+
+
 def test_pairs_are_drawn_on_a_cluster_as_here(threads):
     few = X[:100]  # one block: pairs lie inside of blocks
     here, there = (PairwiseCoPLSA(3, engine=e, **SETTINGS) for e in ("cpu", DaskEngine(threads)))
@@ -143,30 +155,12 @@ def test_pairs_are_drawn_on_a_cluster_as_here(threads):
     assert_array_equal(np.asarray(there.predict(few)), here.predict(few))
 
 
-def test_words_and_vectors_are_fitted_as_on_one_machine(threads):
-    rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(3, 10))[DATA.target] + rng.normal(size=(600, 10))
-    both = Views(words=X["view0"], vector=vectors)
-    lazy = LazyViews.from_views(both, 130)
-    ours, right = (LinkPLSA(3, engine=e, **SETTINGS) for e in (DaskEngine(threads), "cpu"))
-    ours.fit(lazy), right.fit(both)
-    assert ours.likelihood_ == {"words": "multinomial", "vector": "gaussian"}
-    assert_allclose(ours.history_["objective"], right.history_["objective"], rtol=1e-9)
-    assert_allclose(ours.topic_feature_["vector"], right.topic_feature_["vector"], atol=1e-6)
-    assert_allclose(np.asarray(ours.transform(lazy)), right.transform(both), atol=1e-6)
-
-
 def test_bad_rows_on_a_worker_are_told_of_by_name(threads):
     bad = X["view0"].toarray()
     bad[500, 1] = -2
     lazy = LazyViews.from_views(Views(view0=bad), 200)
     with pytest.raises(ViewsError, match="View 'view0' has negative values"):
         PLSA(3, likelihood="multinomial", engine=DaskEngine(threads), **SETTINGS).fit(lazy)
-
-
-def test_settings_are_checked():
-    with pytest.raises(EngineError, match="worker_engine"):
-        DaskEngine(worker_engine="abacus")
 
 
 def test_row_states_are_cut_as_the_blocks_are(threads):
@@ -229,16 +223,12 @@ def test_sums_of_any_number_of_groups_are_whole(threads, count):
     assert_allclose(found["x"], np.add.reduce(parts), rtol=1e-5, atol=1e-6)
 
 
-def test_a_checkpoint_goes_on_with_another_number_of_groups(threads, tmp_path, monkeypatch):
+def test_a_checkpoint_goes_on_with_another_number_of_groups(threads, tmp_path, monkeypatch, stop_at):
     path, lazy = tmp_path / "fit.checkpoint", LazyViews.from_views(X, 100)
-
-    def fail(sweep):
-        if sweep.number == 4:
-            raise ConnectionError("the scheduler is gone")
 
     model = PLSA(4, engine=DaskEngine(threads), **SETTINGS)
     with pytest.raises(ConnectionError):
-        model.set_callbacks(Checkpoint(path, every=2), fail).fit(lazy)
+        model.set_callbacks(Checkpoint(path, every=2), stop_at(4, ConnectionError("the scheduler is gone"))).fit(lazy)
     monkeypatch.setattr(engine_module, "_count_threads", lambda client: 3 * sorted(client.scheduler_info()["workers"]))
     resumed = model.set_callbacks(Checkpoint(path, every=2)).fit(lazy)
     assert len(resumed.history_["objective"]) == 7
