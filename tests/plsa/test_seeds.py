@@ -199,3 +199,10 @@ def test_lazy_views_and_two_starts_are_refused():
         LinkPLSA(3, seeds=SEEDS).fit(LazyViews.from_views(X, 30))
     with pytest.raises(ValueError, match="both say where objects start"):
         LinkPLSA(3, seeds=SEEDS, init={"memberships": np.ones((90, 3))}).fit(X)
+
+
+def test_columns_of_a_view_without_names_need_no_view():
+    counts = np.random.default_rng(0).poisson(1.0, (20, 6))
+    settings = {"random_state": 0, "max_iter": 5}
+    plain, named = (PLSA(2, seeds=seeds, **settings).fit(counts) for seeds in ({0: [1, 2]}, {0: {"x": [1, 2]}}))
+    np.testing.assert_array_equal(plain.topic_feature_["x"], named.topic_feature_["x"])
