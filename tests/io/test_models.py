@@ -336,6 +336,7 @@ CACHED = [
 
 @pytest.mark.parametrize("make", CACHED)
 def test_a_folder_to_cache_in_is_not_written_and_no_file_sets_one(tmp_path, make, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where the fit writes that folder
     model = make().fit(MATRIX, LABELS)
     with pytest.warns(UserWarning, match=r"left out (Pipeline|FeatureAgglomeration)\.memory:"):
         save(model, tmp_path / "m.coview")
