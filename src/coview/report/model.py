@@ -80,6 +80,8 @@ def _describe_in_words(inspection: Inspection, otherwise: str) -> str:
     if not weights:
         return otherwise
     used = sum(weight > 0 for weight in weights)
+    if used == len(weights):
+        return f"{used} methods are combined." if used > 1 else otherwise
     how = "the best one was chosen" if used == 1 else f"the best {used} are combined"
     return f"{len(weights)} methods were tried, and {how}."
 

@@ -23,7 +23,7 @@ from coview.report.summary import STAGES, Summary, read
 from coview.report.words import content
 from coview.utils.jsonable import to_jsonable
 from coview.utils.messages import did_you_mean, find_close_names, listed
-from coview.utils.warn import unwarned
+from coview.utils.warn import silenced
 from coview.web.labeling import Labeling
 from coview.web.service import Service, known_views, largest_shares, sorts
 
@@ -159,7 +159,7 @@ class Explorer:
         """
         if by not in self.columns:
             raise ViewsError(f"Prevalence is shown by the columns {listed(tuple(self.columns))}, not by {by!r:.60}.")
-        with unwarned():  # what is left out is told on the page
+        with silenced(but=DeprecationWarning):  # what is left out is told on the page
             column = self.service.column(by, self.service.lists)
             return self._once((at, "prevalence", by), lambda: self.summary(at).prevalence(by, column))
 
@@ -183,7 +183,7 @@ class Explorer:
         values = self.service.column(name)
         texts = [value for value in values if isinstance(value, str)]
         try:
-            with unwarned():  # a column of texts is no mistake here
+            with silenced(but=DeprecationWarning):  # a column of texts is no mistake here
                 bins: Bins = make_bins(values, len(values), name, BINS)
         except (ViewsError, TypeError):  # infinite numbers, nothing at all
             return name in map(str, self.service.lists)

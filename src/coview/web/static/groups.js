@@ -41,11 +41,14 @@ function cardsOf(groups, names, at, query, editing) {
   return folded(shown, (item) => h("div.card.group", null,
     h("h3", null, editing && editing.box(item), h("a", { href: groupHref(at, item.name), "data-entry": true }, called(item)),
       h("span.tail", null, names[item.name] && h("span.key", null, `${groups.noun} ${item.name}`), item.size !== undefined && h("span.badge", null, count(item.size)))),
-    h("div.columns", null, shownViews(item.features).map(([view, list]) => h("div", null, viewName(view), features(list, view, groups.deviations[view], 5))))), GROUPS, h("div.grid"));
+    h("div.columns", null, shownViews(item.features, groups.deviations).map(([view, list]) => h("div", null, viewName(view), features(list, view, groups.deviations[view], 5))))), GROUPS, h("div.grid"));
 }
 
-/** Views in which a group has features; of many the first, where it has most. */
-const shownViews = (byView) => Object.entries(byView).filter(([, list]) => list.length).slice(0, 4);
+/** Four views in which a group has features: of measurements those where it lies farthest from the mean. */
+const shownViews = (byView, deviations = {}) => {
+  const distance = ([view, list]) => (deviations[view] ? Math.abs(list[0][1]) : 1e9);
+  return Object.entries(byView).filter(([, list]) => list.length).sort((a, b) => distance(b) - distance(a)).slice(0, 4);
+};
 
 /** Components: what stands at either end. */
 export const endCards = (groups, most = GROUPS) => folded(groups.items, (item) => h("div.card.group", null, h("h3", null, item.name),
@@ -69,10 +72,12 @@ export function group(place, { model, page }, at, key) {
     const editable = edits.editable && edits.at === at;
     const head = heading(name, names[key] && h("span.key", null, `${groups.noun} ${key}`), editable && renamer(groups, names, item, edits, page),
       h("p.lead", null, item.size !== undefined && `${plural(item.size, "object")}, ${percent(item.share)}`, item.label && `; mostly ${item.label.name}, ${percent(item.label.share)}`), steps(page));
+    const deviations = Object.keys(groups.deviations).filter((view) => groups.deviations[view]).flatMap((view) => item.features[view] || []);
+    const farthest = Math.max(...deviations.map(([, weight]) => Math.abs(weight))); // one scale for all views
     const near = Object.entries(examples ? examples.nearest : {}).filter(([, found]) => found[key]);
     const cards = [
       ...Object.entries(item.features).filter(([, list]) => list.length).map(([view, list]) => h("div.card", null, h("h2", null, viewName(view)),
-        groups.deviations[view] && h("p.soft", null, "Standard deviations above (+) or below (\u2212) the mean of all objects"), features(list, view, groups.deviations[view]))),
+        groups.deviations[view] && h("p.soft", null, "Standard deviations above (+) or below (\u2212) the mean of all objects"), features(list, view, groups.deviations[view], 10, groups.deviations[view] ? farthest : 0))),
       ...near.map(([view, found]) => h("div.card", null, h("h2", null, viewName(view)), h("p.soft", null, "Objects nearest to the mean vector"),
         h("ul.typical", null, found[key].map((thing) => h("li", null, h("a", { href: objectHref(thing.id) }, objectName(thing.id)), " ", h("span.soft", null, contentOf(thing)))))))];
     return h("div", null, head, editable && editor(groups, names, edits, page, item).element,
@@ -129,7 +134,7 @@ function prevalence(model, at, key) {
     if (row < 0) return empty("Nothing to compare", "The model does not say how much each object belongs to this group.");
     const group = { share: found.share[row], low: found.low[row], high: found.high[row] };
     return h("div", null, found.kind === "category" ? bars(found, group) : band(found, group),
-      h("p.soft", null, "Mean share of it among the objects of each value, with a 95 % interval.", found.without > 0 && ` ${plural(found.without, "object")} without a value ${found.without === 1 ? "is" : "are"} left out.`));
+      h("p.soft", null, "Its mean share in the objects of each value, with 95 % intervals.", found.without > 0 && ` ${plural(found.without, "object")} without a value ${found.without === 1 ? "is" : "are"} left out.`));
   }, "Comparing the objects ...");
   column.addEventListener("change", draw);
   draw();

@@ -90,7 +90,7 @@ function record(columns, id) {
 }
 
 function cell(value) {
-  if (value === null || value === "") return h("span.soft", null, "nothing");
+  if (value === null || value === "") return h("span.soft", null, "empty");
   const text = Array.isArray(value) ? value.join(", ") : String(value);
   if (text.length <= LONG) return text;
   const cut = text.lastIndexOf(" ", LONG);

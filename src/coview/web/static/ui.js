@@ -94,8 +94,8 @@ export const unusedViews = (views) => views.length > 0 && h("p.soft", null, `Not
 export const viewName = (view) => h("span.view", { class: viewClass(view) }, view);
 
 /** Features of a group in a view as words with bars; of measurements with how far they lie from the mean of all. */
-export function features(list, view, deviations, most = 10) {
-  const largest = Math.max(...list.map(([, weight]) => Math.abs(weight)), 1e-12);
+export function features(list, view, deviations, most = 10, least = 0) {
+  const largest = Math.max(...list.map(([, weight]) => Math.abs(weight)), least, 1e-12);
   return h("ul.features", { class: viewClass(view) }, list.slice(0, most).map(([name, weight]) =>
     h("li", { title: `${name}: ${Number(weight.toPrecision(3))}${deviations ? " standard deviations from the mean of all objects" : ""}` },
       h("span.bar", { class: weight < 0 ? "minus" : "", "width%": Math.max(2, 100 * Math.abs(weight) / largest) }),
