@@ -38,34 +38,6 @@ def test_labels_come_from_one_column_or_by_id(tmp_path, name, text, labels):
 
 
 @pytest.mark.parametrize(
-    ("text", "labels"),
-    [
-        ("a\nb\n\n\n", ["a", "b", "", ""]),
-        ("a\n\n\n\n\n\n", ["a", "", "", ""]),
-        ("kind\na\nb\n\n\n", ["a", "b", "", ""]),
-        ("a\nb\na\n\n\n", ["a", "b", "a", ""]),
-    ],
-)
-def test_the_last_objects_may_have_no_label(tmp_path, text, labels):
-    (tmp_path / "y.csv").write_text(text)
-    found = read_target(str(tmp_path / "y.csv"), Views(words=np.eye(4)))
-    assert [each or "" for each in found.tolist()] == labels
-
-
-@pytest.mark.parametrize(
-    ("text", "labels"),
-    [
-        ("id,label\na,x\nc,y\n", ["x", None, "y"]),
-        ("id,label\nid,z\na,x\n", ["x", "z", None]),
-        ("id,kind\nid,z\na,x\n", ["x", "z", None]),
-    ],
-)
-def test_a_header_stays_one_where_an_object_is_called_id(tmp_path, text, labels):
-    (tmp_path / "y.csv").write_text(text)
-    assert read_target(str(tmp_path / "y.csv"), Views(words=np.eye(3), ids=["a", "id", "c"])).tolist() == labels
-
-
-@pytest.mark.parametrize(
     ("labels", "semi_supervised", "codes"),
     [
         (["cat", "", "dog"], True, [0, -1, 1]),
@@ -113,16 +85,6 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
         write_table({"id": [object()]}, path)
     assert json.loads(path.read_text()) == [{"id": "a"}]
     assert [file.name for file in tmp_path.iterdir()] == ["t.json"]
-
-
-def test_labels_of_a_table_are_joined_by_its_ids(tmp_path):
-    table = pl.DataFrame({"key": ["a", "b", "c"], "body": ["x", "y", "z"]})
-    (tmp_path / "y.csv").write_text("id,label\nc,C\nb,B\na,A\n")
-    assert read_target(str(tmp_path / "y.csv"), table, "key").tolist() == ["A", "B", "C"]
-    with pytest.raises(ValueError, match="--id COLUMN"):
-        read_target(str(tmp_path / "y.csv"), table)
-    with pytest.raises(ValueError, match="none of the objects"):
-        read_target(str(tmp_path / "y.csv"), Views(words=np.eye(3)))
 
 
 @pytest.mark.parametrize(

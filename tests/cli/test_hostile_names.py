@@ -136,11 +136,6 @@ def test_escaped_texts_are_read_back_as_they_were(tmp_path, kind):
     assert read_target(str(tmp_path / f"one.{kind}"), X).tolist() == classes
 
 
-def test_a_pipe_gets_texts_as_they_are(capsys):
-    write_table({"id": ["@alice"], "label": ["+"]})
-    assert capsys.readouterr().out == "id,label\n@alice,+\n"
-
-
 def test_predictions_of_a_stream_are_no_formulas(run, tmp_path):
     lines = [f'{{"label": "{"=up" if i % 2 else "down"}", "words": {{"w{i % 2}": 1}}}}' for i in range(40)]
     (tmp_path / "s.jsonl").write_text("\n".join(lines))

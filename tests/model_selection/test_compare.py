@@ -42,12 +42,6 @@ def test_all_methods_run_on_plain_counts_best_first(settings):
     assert not hasattr(result.best_estimator(), "n_iter_")
 
 
-def test_workers_find_what_this_process_finds(few):
-    there = compare(DATA.views, DATA.target, methods=FEW, cv=2, time_budget=120, n_jobs=2, random_state=0)
-    names = ("method", "accuracy", "f1_macro", "accuracy_std")
-    assert [[row[name] for name in names] for row in few.rows] == [[row[name] for name in names] for row in there.rows]
-
-
 def test_folds_are_the_same_for_all():
     one, two = (compare(DATA.views, DATA.target, methods={"a": MultiViewNaiveBayes(), "b": MultiViewNaiveBayes()},
                         cv=3, **HERE) for _ in range(2))  # fmt: skip
@@ -67,15 +61,6 @@ def test_the_task_follows_the_labels():
     assert share.task == "few_labels" and share.about["label_share"] == 0.1
 
 
-def test_clusters_against_classes():
-    result = compare(
-        DATA.views, DATA.target, task="clustering", methods=["ConsensusClustering", "words *"], n_repeats=2, **HERE
-    )
-    assert result.metrics == ["nmi", "accuracy", "pairwise_f1"] and result.about["clusters"] == 3
-    row = next(row for row in result.rows if row["method"] == "ConsensusClustering")
-    assert row["status"] == "done" and len(result.scores["ConsensusClustering"]) == 2
-
-
 def test_failures_are_rows_with_their_sentence():
     data = make_blobs_views(40, n_clusters=2, random_state=0)
     models = ["MultiViewNaiveBayes", "concatenated LogisticRegression"]
@@ -85,13 +70,6 @@ def test_failures_are_rows_with_their_sentence():
     assert "has negative values" in failed["note"] and result.best_ == "concatenated LogisticRegression"
 
 
-def test_baselines_take_negative_values():
-    data = make_blobs_views(40, n_clusters=2, random_state=0)
-    result = compare(data.views, data.target, methods="baselines", n_repeats=2, **HERE)
-    assert all("MultinomialNB" in row["method"] for row in result.rows if row["status"] != "done")
-    assert result.rows[0][result.metrics[0]] > 0.95
-
-
 def test_what_runs_too_long_is_stopped():
     models = {"slow": Sleeper(), "nb": MultiViewNaiveBayes()}
     result = compare(DATA.views, DATA.target, methods=models, cv=2, time_budget=1, n_jobs=2)
@@ -99,18 +77,6 @@ def test_what_runs_too_long_is_stopped():
     assert rows["slow"]["status"] == "over budget" and rows["nb"]["status"] == "done"
     assert rows["slow"]["note"] == "Stopped by the time budget. 0 of 2 splits done."
     assert "Each method had 1 s for all splits: time_budget, or --budget," in " ".join(str(result).split())
-
-
-def test_missing_views_frames_dense_and_one_matrix_are_taken():
-    import pandas as pd
-
-    gaps = make_topic_views(48, {"words": 30, "links": 20}, n_clusters=3, missing=0.2, random_state=0)
-    dense = {name: matrix.toarray() for name, matrix in DATA.views.items()}
-    frames = {name: pd.DataFrame(matrix) for name, matrix in dense.items()}
-    for X, y in ((gaps.views, gaps.target), (dense, DATA.target), (frames, DATA.target), (dense["words"], DATA.target)):
-        methods = ["LogisticRegression"] if X is dense["words"] else ["MultiViewNaiveBayes", "words LogisticRegression"]
-        result = compare(X, y, methods=methods, cv=2, **HERE)
-        assert {row["status"] for row in result.rows} == {"done"}
 
 
 def test_links_show_whether_they_help_or_mislead():
@@ -138,12 +104,6 @@ def test_ctrl_c_leaves_a_table():
     with pytest.warns(InterruptedFitWarning, match="compare was interrupted"):
         result = compare(DATA.views, DATA.target, methods=models, cv=2, **HERE)
     assert [row["status"] for row in result.rows] == ["done", "stopped"]
-
-
-def test_progress_goes_to_standard_error(capsys):
-    compare(DATA.views, DATA.target, methods={"nb": MultiViewNaiveBayes()}, cv=2, verbose=1, **HERE)
-    said = capsys.readouterr()
-    assert said.out == "" and "nb" in said.err and "done" in said.err
 
 
 @pytest.mark.parametrize(

@@ -45,14 +45,6 @@ def test_an_edited_pipeline_is_copied_as_a_whole_and_without_its_first_steps():
         np.testing.assert_allclose(part.transform(fitted[:-1].transform(ROWS)), expected, atol=1e-6)
 
 
-def test_a_pipeline_that_ends_in_an_edited_model_keeps_the_edits():
-    fitted = by_subject().fit(ROWS)
-    chain = make_pipeline(fitted[0], edit(fitted[-1]).merge([0, 2]))
-    again = copy_to_fit(chain, seed=3).fit(ROWS)
-    assert again[-1].edits_ == chain[-1].edits_ and again[-1].estimator_.random_state == 3
-    assert again[0] is not chain[0]
-
-
 def test_copies_have_the_time_that_is_given_and_nobody_watches_them():
     told = []
     model = LinkPLSA(3, max_iter=2, random_state=0, verbose=1).set_callbacks(told.append, TimeBudget(50.0)).fit(X)

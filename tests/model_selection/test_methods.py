@@ -71,12 +71,6 @@ def test_names_patterns_and_groups_choose():
     assert names(select_methods(["PLSA"], found)) == ["PLSA + LogisticRegression"]
 
 
-def test_estimators_of_ones_own_take_part():
-    mine = select_methods({"mine": MultiViewNaiveBayes()}, [])
-    assert mine[0].name == "mine" and mine[0].group == "given"
-    assert names(select_methods(MultiViewNaiveBayes(alpha=0.5), [])) == ["MultiViewNaiveBayes(alpha=0.5)"]
-
-
 def test_what_is_no_method_is_refused():
     with pytest.raises(ValueError, match="no method 'Nothing' for this task"):
         select_methods(["Nothing"], list_applicable_methods(True, X, 3))

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
-from sklearn.pipeline import make_pipeline
 
 from coview import (
-    LazyViews,
     MultiViewNaiveBayes,
-    SeededKMeansClassifier,
     SphericalKMeans,
-    TfidfViews,
     Views,
-    read_views,
     suggest_labels,
-    write_views,
 )
 from coview.model_selection import suggest
 
@@ -114,34 +107,6 @@ def test_many_objects_are_sampled_and_the_seed_repeats_it(small, monkeypatch):
     first, again = (suggest_labels(model, X, 40, y=y, random_state=4).rows for _ in range(2))
     assert first == again and len(first) == 20
     assert {row["row"] for row in first} != {row["row"] for row in suggest_labels(model, X, 40, y=y).rows}
-
-
-def test_views_on_disk_are_read(small, tmp_path):
-    X, y, model = small
-    write_views(X, tmp_path / "views", rows_per_shard=10)
-    lazy = read_views(tmp_path / "views", lazy=True)
-    assert isinstance(lazy, LazyViews)
-    assert suggest_labels(model, lazy, 4, y=y).rows == suggest_labels(model, X, 4, y=y).rows
-
-
-def test_pipelines_and_measurements_are_taken():
-    X, target = grouped()
-    rng = np.random.default_rng(1)
-    mixed = Views(words=sparse.csr_array(X["a"]), size=rng.normal(size=(36, 2)) + target[:, None])
-    y = np.where(np.isnan(few(target)), -1, target)
-    model = make_pipeline(TfidfViews(views=["words"]), SeededKMeansClassifier(random_state=0)).fit(mixed, y)
-    found = suggest_labels(model, mixed, 5, y=y)
-    assert len(found) == 5 and all(0 <= row[name] <= 1 for row in found.rows for name in FIGURES)
-
-
-def test_the_table_is_printed_and_shown(small):
-    X, y, model = small
-    found = suggest_labels(model, X, 2, y=y)
-    assert "uncertainty" in str(found)
-    found.rows[0]["coverage"] = 0.00123
-    assert "0.12 %" in str(found)
-    assert found._repr_html_().count("<tr>") == 3 and list(found.columns) == list(suggest.COLUMNS)
-    assert repr(found) == "2 objects to label, of 30 without a label (6 labeled)"
 
 
 def test_nothing_to_label_is_an_empty_table(small):

@@ -9,7 +9,6 @@ import pytest
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.decomposition import NMF, PCA
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import SVC
 
 from coview import CrossModalRetriever, LinkPLSA, make_report
@@ -45,12 +44,6 @@ def test_estimators_of_scikit_learn_are_reported(model, given, data):
     assert found["model"]["name"] == type(model).__name__
     assert [view["name"] for view in found["data"]["views"]] == ["x"]
     assert ("scores" in found) == (given == "labels")
-
-
-def test_a_classifier_of_scikit_learn_is_scored_on_hidden_labels(data):
-    X, y = data[0]["words"].toarray(), data[1]
-    held_out = make_report(MultinomialNB().fit(X, y), X, y).summary["scores"]["held_out"]
-    assert (held_out["n_hidden"], held_out["n_shown"], held_out["refitted"]) == (15, 45, True)
 
 
 def test_a_retriever_is_reported_with_its_searches(data):

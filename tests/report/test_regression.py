@@ -29,15 +29,6 @@ def test_measures_are_those_of_the_predictions(data):
     assert found["held_out"]["n_hidden"] == 22 and found["held_out"]["measures"][0]["value"] < told["R2"]
 
 
-def test_each_view_is_tried_alone_and_left_out(data):
-    X, y = data
-    model = ConcatenatedViews(LinearRegression()).fit(X, y)
-    rows = {row["name"]: row for row in make_report(model, X, y, held_out=False).summary["views"]["rows"]}
-    assert rows["a"]["alone"] == pytest.approx(r2_score(y, model.predict(X.select("a"))))
-    assert rows["b"]["without"] == pytest.approx(r2_score(y, model.predict(X.select("a", "c"))))
-    assert rows["a"]["alone"] > 0.9 > 0.5 > rows["a"]["without"]
-
-
 def test_views_are_judged_on_numbers_that_the_copy_has_not_seen(data):
     X, y = data
     model = ConcatenatedViews(LinearRegression()).fit(X, y)
@@ -48,12 +39,6 @@ def test_views_are_judged_on_numbers_that_the_copy_has_not_seen(data):
     assert views["whole"] == pytest.approx(r2_score(y[hidden], copy.predict(X[hidden])))
     for row in views["rows"]:
         assert row["alone"] == pytest.approx(r2_score(y[hidden], copy.predict(X[hidden].select(row["name"]))))
-
-
-def test_a_copy_is_not_fitted_where_it_is_not_wanted(data):
-    X, y = data
-    model = ConcatenatedViews(LinearRegression()).fit(X, y)
-    assert make_report(model, X, y, held_out=False).summary["scores"]["held_out"] is None
 
 
 def test_what_is_no_number_is_refused(data):

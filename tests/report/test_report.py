@@ -10,10 +10,6 @@ import pytest
 from coview import Report, make_report
 
 
-def test_every_estimator_reports(model):
-    assert isinstance(model.report(), Report)
-
-
 def test_a_notebook_shows_it_in_a_frame_of_its_own(make):
     report = make("PLSA").report()
     shown = report._repr_html_()

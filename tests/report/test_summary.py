@@ -15,12 +15,9 @@ from coview import (
     AutoClustering,
     LinkPLSA,
     MultiViewNaiveBayes,
-    MultiViewPLSA,
     TableViews,
-    TfidfViews,
     Views,
     make_report,
-    write_views,
 )
 from coview.datasets import make_topic_views
 from coview.report import summary
@@ -99,12 +96,6 @@ def test_labels_that_the_fit_did_not_use_score_the_model_itself(data):
     assert held["measures"][0]["value"] == pytest.approx(np.mean(model.predict(X)[9:] == y[9:]))
 
 
-def test_no_copy_is_fitted_where_the_model_saw_fewer_labels(data):
-    X, y = data
-    model = MultiViewNaiveBayes().fit(X, np.where(np.arange(len(y)) < 9, y, None))
-    assert "fewer labels" in summary_of(model, X, y)["scores"]["held_out"]["note"]
-
-
 def test_labels_need_their_objects(make):
     with pytest.raises(ValueError, match="pass X"):
         summary_of(make("MultiViewNaiveBayes"), y=["a", "b"])
@@ -150,30 +141,6 @@ def test_disputed_objects_have_views_that_differ(make, data):
         assert len(set(thing["by_view"].values())) > 1
 
 
-def test_a_pipeline_is_described_by_its_last_step(data):
-    X, y = data
-    found = summary_of(make_pipeline(TfidfViews(), PLSA(3, max_iter=5, random_state=0)).fit(X), X, y)
-    assert found["model"]["name"] == "PLSA" and len(found["model"]["steps"]) == 2
-    assert len(found["views"]["rows"]) == 2
-
-
-def test_lazy_views_are_read_in_parts(make, data, tmp_path):
-    from coview import read_views
-
-    X, y = data
-    write_views(X, tmp_path / "folder", rows_per_shard=25)
-    lazy = read_views(tmp_path / "folder")
-    now, then = (summary_of(make("MultiViewPLSA"), views, y)["scores"]["measures"] for views in (X, lazy))
-    assert now == then
-
-
-def test_an_unfitted_model_is_refused():
-    from sklearn.exceptions import NotFittedError
-
-    with pytest.raises(NotFittedError):
-        summary_of(PLSA(3))
-
-
 def test_a_clusterer_that_cannot_place_new_objects_is_described_by_its_own(data):
     from sklearn.cluster import AgglomerativeClustering
 
@@ -188,17 +155,6 @@ def test_a_clusterer_that_cannot_place_new_objects_is_described_by_its_own(data)
     sizes = sorted(item["size"] for item in found["groups"]["items"])
     assert sizes == sorted(np.bincount(model.labels_).tolist())
     assert "views" not in found
-
-
-def test_the_largest_topics_of_a_view_are_listed_and_all_are_counted(data):
-    X, _ = data
-    model = MultiViewPLSA(2, 20, max_iter=2, random_state=0).fit(X)
-    report = make_report(model)
-    topics = report.summary["topics"]
-    for view, items in topics["items"].items():
-        masses = [item["mass"] for item in items]
-        assert len(items) == 12 and topics["count"][view] == 20 and masses == sorted(masses, reverse=True)
-    assert "the 12 largest of 20 topics" in report.html
 
 
 def test_objects_that_left_their_group_since_the_fit_are_counted_and_others_are_not():

@@ -76,13 +76,6 @@ def test_likelihoods_and_variance_are_told(report, with_objects):
     assert "Gaussian (vectors)" in text and "multinomial (counts)" in text and "Variance explained" in text
 
 
-def test_a_model_of_vectors_alone_has_groups_of_objects():
-    found = make_report(LinkPLSA(K, max_iter=10, random_state=0).fit(X.select("vector")), X.select("vector"))
-    assert not COLUMN.search(text_of(found))
-    assert all(item["features"] == {} for item in found.summary["groups"]["items"])
-    assert len(found.summary["examples"]["nearest"]["vector"]) == K
-
-
 @pytest.mark.parametrize("n_labels", [45, 12])
 def test_calibration_of_labels_hidden_in_the_fit_is_told(n_labels):
     y = [str(code) if i < n_labels else None for i, code in enumerate(CODES)]

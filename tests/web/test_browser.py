@@ -268,31 +268,6 @@ def test_cards_fill_their_rows_for_any_number_of_views(browser, wide, width):
     page.close()
 
 
-def test_long_lists_fold_and_the_table_is_shown(browser, wide):
-    page = browser.new_page()
-    page.goto(f"{wide}/#/object/lib3-2.3%2Fx")
-    page.get_by_role("heading", name="lib3-2.3/x", exact=True).wait_for()
-    assert page.locator(".record dt").all_inner_texts() == ["year", "title", "notes"]
-    assert "1983" in page.locator(".record").inner_text()
-    before = len(page.locator(".record").inner_text())
-    page.locator(".record").get_by_role("button", name="Show all").click()
-    assert len(page.locator(".record").inner_text()) > before + 1000
-    chips = page.locator(".folded .chips").first
-    assert chips.locator("li").count() == 24
-    page.locator(".folded .more:visible").first.click()
-    assert chips.locator("li").count() == 48
-    page.close()
-
-
-def test_disagreement_names_who_says_what(browser, wide):
-    page = browser.new_page()
-    page.goto(f"{wide}/#/views")
-    page.get_by_role("heading", name="Disagreement").wait_for()
-    rows = page.locator(".predictions").all_inner_texts()
-    assert rows and all("even" in row and "odd" in row and "d" in row.split() for row in rows)
-    page.close()
-
-
 def test_prevalence_has_a_scale(browser, wide):
     page = browser.new_page()
     page.goto(f"{wide}/#/groups/0/even")

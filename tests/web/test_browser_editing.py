@@ -99,32 +99,6 @@ def test_a_rename_is_one_click_and_a_download_needs_no_file(page, small, model, 
         assert page.url.endswith("#/groups/0") and page.locator(".card.group").count() == 4
 
 
-@pytest.mark.parametrize(
-    ("title", "numbers", "record"),
-    [
-        ("Split", [2], {"edit": "split", "group": 2, "n": 2}),
-        ("Drop", [2], {"edit": "drop", "group": 2}),
-        ("Mark as noise", [2], {"edit": "noise", "group": 2}),
-        ("Reduce", [], {"edit": "reduce", "n": 3}),
-    ],
-)
-def test_groups_are_split_dropped_marked_and_reduced(page, address, small, model, title, numbers, record):
-    page.goto(f"{address}/#/groups")
-    page.locator(".card.group input").first.wait_for()
-    choose(page, model, *numbers)
-    page.get_by_role("button", name=title, exact=True).click()
-    if title in ("Split", "Reduce"):
-        page.get_by_role("button", name="Show what moves").click()
-    page.get_by_role("button", name="Make this edit").click()
-    page.get_by_text("Done: ").wait_for()
-    expected = edit(model).apply(record, small[0])
-    assert page.locator(".card.group").count() == len(expected.numbers_)
-    assert page.get_by_text("Nothing is saved in edited.coview yet.").is_visible()
-    page.goto(f"{address}/#/objects")
-    page.locator(".entry").first.wait_for()
-    assert page.locator(".entry .badge").count() == int((expected.predict(small[0][:50]) >= 0).sum())
-
-
 def test_a_refusal_stands_beside_the_field(browser, address):
     page = browser.new_page()  # the console says that the answer was a refusal
     for group in (0, 1):

@@ -8,27 +8,19 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
-from functools import partial
 
 import httpx
-import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from sklearn.cluster import KMeans
 from sklearn.pipeline import make_pipeline
 
 from coview import (
-    ConcatenatedViews,
-    CrossModalRetriever,
     LinkPLSA,
     MultiViewNaiveBayes,
-    TableViews,
     TextViews,
     save,
     write_views,
 )
 from coview.cli import serve as commands
-from coview.cli.files import with_vectors
 from coview.exceptions import ModelFileError, ViewsError
 from coview.web.service import load_service
 
@@ -128,16 +120,6 @@ def test_a_raw_table_is_shown_with_its_texts(tmp_path):
         load_service(tmp_path / "m.coview", tmp_path / "new.csv", [tmp_path / "o"])
 
 
-def test_an_empty_retriever_indexes_the_table_with_all_its_words(tmp_path):
-    table = {"title": ["red fox", "blue sea"] * 6 + ["red quokka"], "body": ["fox den", "sea wave"] * 6 + ["a quokka"]}
-    rows = "".join(f"{title},{body}\n" for title, body in zip(table["title"], table["body"]))
-    (tmp_path / "t.csv").write_text(f"title,body\n{rows}")
-    retriever = CrossModalRetriever(TextViews(min_df=2), lexical=0.5).fit(table).clear()
-    save(retriever, tmp_path / "r.coview")
-    service = load_service(tmp_path / "r.coview", tmp_path / "t.csv")
-    assert service.search_texts(["quokka"], "title", "body", 1)["hits"][0][0]["id"] == 12
-
-
 def test_ctrl_c_is_how_a_service_ends(saved, monkeypatch, capsys):
     def interrupted(*given):
         raise KeyboardInterrupt
@@ -145,19 +127,3 @@ def test_ctrl_c_is_how_a_service_ends(saved, monkeypatch, capsys):
     monkeypatch.setattr("coview.web.run.serve_app", interrupted)
     commands.serve(model=saved / "r.coview", port=0)
     assert capsys.readouterr().err.endswith("Stopped.\n")
-
-
-def test_vectors_beside_a_table_are_views_of_it_as_in_the_fit(tmp_path):
-    rng = np.random.default_rng(0)
-    words = ["red fox", "blue sea"] * 10
-    (tmp_path / "t.csv").write_text("".join(f"{word}\n" for word in ["title", *words]))
-    vectors = rng.normal(size=(20, 3))
-    np.save(tmp_path / "meaning.npy", vectors)
-    front = TableViews({"words": "title"}, {"meaning": ["meaning"]}, min_df=1)
-    save(make_pipeline(front, ConcatenatedViews(KMeans(2))).fit({"title": words, "meaning": vectors}), tmp_path / "m")
-    add = partial(with_vectors, views={"meaning": tmp_path / "meaning.npy"})
-    assert_allclose(load_service(tmp_path / "m", tmp_path / "t.csv", add_vectors=add).data["meaning"], vectors)
-    with pytest.raises(ValueError, match="--view requires a table"):
-        commands.explore(model=tmp_path / "m", view=["meaning=meaning.npy"])
-    with pytest.raises(ValueError, match="must be an"):
-        commands.explore(model=tmp_path / "m", data=tmp_path / "t.csv", view=[f"meaning={tmp_path / 't.csv'}"])

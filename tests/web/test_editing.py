@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
-import time
-import tracemalloc
-
 import httpx
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.cluster import KMeans
-from sklearn.pipeline import make_pipeline
 
 from coview import (
-    PLSA,
-    ConcatenatedViews,
     LinkPLSA,
     MultiViewNaiveBayes,
-    SpectralClusteringViews,
-    TextViews,
     edit,
     load,
     save,
@@ -97,12 +87,6 @@ def test_an_edit_shows_on_every_page_and_undo_takes_it_back(editing, small, mode
         editing.undo()
 
 
-def test_an_edit_after_its_preview_works_out_nothing_again(editing, monkeypatch):
-    editing.preview(MERGE)
-    monkeypatch.setattr(Service, "with_model", None)
-    assert numbers(editing.apply(MERGE)) == [0, 1, 2, 4]
-
-
 def test_refused_edits_change_nothing(editing):
     for record, sentence in (
         ({"edit": "drop", "group": 17}, "There is no group 17"),
@@ -136,23 +120,6 @@ def test_edits_are_saved_in_the_file_that_was_named(small, model, tmp_path):
         more.save()
 
 
-def test_what_the_file_holds_is_said_after_every_step(small, model, tmp_path):
-    path = tmp_path / "x.coview"
-    editing = Editing(Service(model, small[0]), path)
-    nothing, same = "Nothing is saved in x.coview yet.", "x.coview holds the model as it is here."
-    other = "x.coview does not hold the edits as they are here: save again."
-    assert editing.state()["file"] == nothing and editing.apply({"edit": "merge", "groups": [1, 3]})["file"] == nothing
-    assert editing.save()["file"] == same
-    assert editing.apply({"edit": "drop", "group": 0})["file"] == other
-    assert editing.undo()["file"] == same and editing.undo()["file"] == other
-    assert load(path).log() == ["merge 1 and 3 into 1"]
-    assert editing.save()["file"] == same
-    assert isinstance(load(path), LinkPLSA)
-    unnamed = Editing(Service(model, small[0]))
-    assert unnamed.state()["file"] == "Nothing is edited. The model file stays as it is."
-    assert "download the edited model to keep them" in unnamed.apply({"edit": "drop", "group": 0})["file"]
-
-
 def test_the_edited_model_can_be_downloaded(small, model, tmp_path):
     X, _ = small
     editing = Editing(Service(model, X, title='my "new" model.coview'))
@@ -172,15 +139,6 @@ def test_the_edited_model_can_be_downloaded(small, model, tmp_path):
         editing.write(tmp_path / "sent.coview")
 
 
-def test_a_place_that_is_none_is_refused_at_the_start(small, model, tmp_path):
-    X, y = small
-    for place in (tmp_path, tmp_path / "nowhere" / "edited.coview"):
-        with pytest.raises(ValueError, match="that is no place for a file"):
-            Editing(Service(model, X), place)
-    with pytest.raises(ValueError, match="no model here has topics or clusters to edit"):
-        Editing(Service(MultiViewNaiveBayes().fit(X, y), X), tmp_path / "edited.coview")
-
-
 def test_only_topics_and_clusters_are_edited(small, model):
     X, y = small
     classes = Editing(Service(MultiViewNaiveBayes().fit(X, y), X))
@@ -190,32 +148,6 @@ def test_only_topics_and_clusters_are_edited(small, model):
     both = Editing(Service(MultiViewNaiveBayes().fit(X, y), X, also=[model]))
     assert both.state()["at"] == 1 and numbers(both.apply(MERGE)) == [0, 1, 2, 4]
     assert [part["kind"] for part in both.explorer.about()["shown"]] == ["class", "topic"]
-
-
-def test_one_edit_is_made_at_a_time(editing):
-    with editing._alone(), pytest.raises(ViewsError, match="Another edit is being made"):
-        editing.apply(MERGE)
-    assert numbers(editing.apply(MERGE)) == [0, 1, 2, 4]
-
-
-def test_pipelines_from_raw_tables_and_clusterers_without_predict_are_edited(small):
-    X, _ = small
-    words = ["red fox runs fast", "blue sea waves roll", "green tree leaf grows"]
-    table = {"body": [f"{words[i % 3]} {words[(i * i) % 3]}" for i in range(45)]}
-    pipeline = make_pipeline(TextViews(columns=["body"], min_df=1), PLSA(3, random_state=0, max_iter=30)).fit(table)
-    views = pipeline[0].transform(table)
-    raw = Editing(Service(pipeline, views, table=table))
-    raw.apply({"edit": "split", "group": 0, "n": 2})
-    assert raw.explorer.section(0, "groups")["count"] == 4
-    for clusterer in (
-        SpectralClusteringViews(4, random_state=0),
-        ConcatenatedViews(KMeans(4, random_state=0, n_init=1)),
-    ):
-        clusters = Editing(Service(clusterer.fit(X), X))
-        before = np.array([0, 1, 2, 3])[clusters.explorer.summary(0).objects.reading.codes]
-        clusters.apply({"edit": "merge", "groups": [1, 2]})
-        after = np.array([0, 1, 3])[clusters.explorer.summary(0).objects.reading.codes]
-        assert after.tolist() == np.where(before == 2, 1, before).tolist()
 
 
 # -- over HTTP
@@ -260,41 +192,6 @@ def test_a_download_is_a_model_file_with_a_name(client, small, tmp_path):
     assert not list(tmp_path.iterdir())  # nothing is kept here
     (tmp_path / "mine.coview").write_bytes(answer.content)
     assert load(tmp_path / "mine.coview").numbers_ == [0, 1, 2, 4]
-
-
-def _is_soon_empty(folder):
-    for _ in range(100):
-        if not list(folder.iterdir()):
-            return True
-        time.sleep(0.05)
-    return False
-
-
-def test_a_download_takes_its_time_but_no_memory_and_leaves_no_file(small, model, tmp_path, monkeypatch):
-    kept = tmp_path / "temporary"
-    kept.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(kept))
-
-    def save_slowly(model, path):
-        time.sleep(0.8)
-        with open(path, "wb") as stream:
-            stream.truncate(2**26)
-
-    monkeypatch.setattr("coview.web.editing.save", save_slowly)
-    edited = edit(model).apply(MERGE)
-    app = make_app(Service(edited, small[0]), page=True, seconds=0.4)
-    tracemalloc.start()
-    with running(app) as url, httpx.Client(base_url=url, timeout=30) as client:
-        with client.stream("POST", "/api/edits/download", json={}) as answer:
-            assert answer.status_code == 200 and int(answer.headers["content-length"]) == 2**26
-            assert len(list(kept.iterdir())) == 1
-            assert sum(len(part) for part in answer.iter_raw()) == 2**26
-        assert tracemalloc.get_traced_memory()[1] < 2**25
-        assert _is_soon_empty(kept)
-        with client.stream("POST", "/api/edits/download", json={}) as answer:
-            next(answer.iter_raw())  # and goes away
-        assert _is_soon_empty(kept)
-    tracemalloc.stop()
 
 
 def test_an_answer_is_that_of_one_model(small, model):

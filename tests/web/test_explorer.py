@@ -154,20 +154,6 @@ def test_texts_are_not_taken_by_views_of_measurements():
     assert [view["takes"] for view in info["views"]] == [["numbers", "names"]] * 2
 
 
-def test_an_object_is_seen_from_all_its_views(small):
-    X, y = small
-    browser = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X))
-    found = browser.object("object 4")
-    row = np.asarray(X["words"][[4]].toarray()).ravel()
-    values = dict(found["views"][0]["features"])
-    assert found["id"] == "object 4" and found["row"] == 4 and sum(values.values()) == row.sum()
-    assert (found["before"], found["after"]) == ("object 3", "object 5")
-    (opinion,) = found["opinions"]
-    assert set(opinion["by_view"]) == {"words", "image"}
-    with pytest.raises(ViewsError, match=r"There is no object 'object60'\. Did you mean 'object"):
-        browser.object("object60")
-
-
 def test_an_object_shows_what_every_model_says_of_it(small):
     X, y = small
     models = [MultiViewNaiveBayes().fit(X, y), MultiViewPLSA(3, 4, **FAST).fit(X)]
@@ -183,16 +169,6 @@ def test_an_object_shows_what_every_model_says_of_it(small):
         assert opinion["together"][0][2] == pytest.approx(proba.max(), abs=1e-4)
         alone = inspect(model).memberships(X[[7]].select("image"))[0]
         assert opinion["by_view"]["image"][0][1] == alone.argmax()
-
-
-def test_an_object_shows_all_columns_of_its_table(small):
-    X, y = small
-    table = {"name": X.ids.tolist(), "year": np.arange(60), "note": [None, *("x" * 9_000 for _ in range(59))]}
-    browser = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X, table=table))
-    assert browser.object("object 0")["columns"] == [["name", "object 0"], ["year", 0], ["note", None]]
-    _, year, note = browser.object("object 5")["columns"]
-    assert year == ["year", 5] and 5_000 < len(note[1]) < 9_000
-    assert Explorer(Service(MultiViewNaiveBayes().fit(X, y), X)).object("object 0")["columns"] == []
 
 
 def test_lists_tell_objects_by_a_short_column(small):
@@ -235,18 +211,6 @@ def test_models_of_other_vocabularies_are_refused(small):
     assert Service(first, X, also=[MultiViewNaiveBayes().fit(X.select("words"), y)]).models  # fewer views are fine
 
 
-def test_objects_are_found_by_a_part_of_their_name(small):
-    browser = Explorer(Service(LinkPLSA(3, **FAST).fit(small[0]), small[0]))
-    assert [one["id"] for one in browser.objects("OBJECT 5")["objects"]] == [
-        "object 5",
-        *(f"object 5{i}" for i in range(10)),
-    ]
-    nothing = browser.objects("nothing like it")
-    assert nothing == {"total": 0, "start": 0, "unknown": ["nothing", "like", "it"], "objects": [], "similar": []}
-    assert browser.objects("objcet 17")["similar"][0] == "object 17"
-    assert browser.objects("", 50)["objects"][0]["id"] == "object 50"
-
-
 def test_words_find_the_objects_that_have_all_of_them(explorer, small):
     X, _ = small
     matrix = sparse.csr_array(X["words"]).toarray()
@@ -283,15 +247,3 @@ def test_shares_of_methods_are_not_sent_as_probabilities(small, topics):
     assert not browser.members(0, "0", 0, 5)["probabilities"]
     assert not browser.object(X.ids[0])["opinions"][0]["probabilities"]
     assert Explorer(Service(topics, X)).members(0, "0", 0, 5)["probabilities"]
-
-
-def test_vectors_are_shown_by_objects_and_not_by_columns(small):
-    rng = np.random.default_rng(0)
-    X = Views({"words": small[0]["words"], "vector": rng.normal(size=(60, 4))}, ids=small[0].ids)
-    explorer = Explorer(Service(LinkPLSA(3, **FAST).fit(X), X))
-    assert all(set(item["features"]) == {"words"} for item in explorer.section(0, "groups")["items"])
-    assert set(explorer.section(0, "examples")["nearest"]) == {"vector"}
-    shown = {view["name"]: view for view in explorer.object(X.ids[0])["views"]}
-    assert shown["vector"] == {
-        "name": "vector", "present": True, "text": None, "features": [], "total": 4, "vector": True
-    }  # fmt: skip

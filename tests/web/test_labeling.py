@@ -78,14 +78,6 @@ def test_held_out_accuracy_is_told_where_the_model_knows_it(labeled):
     assert found["largest_class"] == again.class_prior_.max()
 
 
-def test_without_the_labels_of_the_fit_there_is_no_refit(labeled):
-    X, _, y = labeled
-    explorer = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X))
-    assert not explorer.labeling.suggestions({"object 3": "class 0"})["refits"] and explorer.labeling.known() == []
-    with pytest.raises(ViewsError, match="Start the explorer with --labels"):
-        explorer.labeling.refit({})
-
-
 def test_what_cannot_be_done_is_refused_in_a_sentence(explorer, small):
     with pytest.raises(ViewsError, match=r"There is no class 'class 7'; the classes are"):
         explorer.labeling.refit({"object 3": "class 7"})
@@ -109,14 +101,6 @@ def test_a_new_class_is_learned_by_a_refit(explorer, labeled):
     expected = MultiViewNaiveBayes().fit(X, more).predict(X)
     assert {one["id"]: one["after"] for one in found["changes"]}.items() <= dict(zip(X.ids, expected)).items()
     assert found["right"] == 0 and "class 7" in {one["after"] for one in found["changes"]}
-
-
-def test_what_is_skipped_is_not_named_and_gets_no_label(explorer):
-    first = [one["id"] for one in explorer.labeling.suggestions({}, 6)["objects"]]
-    found = explorer.labeling.suggestions({}, 4, skipped=first[:2])
-    assert [one["id"] for one in found["objects"]] == first[2:] and found["n_labeled"] == 9
-    again = explorer.labeling.refit({first[3]: "class 0"}, 60, skipped=first[:2])["next"]
-    assert not {*first[:2], first[3]} & {one["id"] for one in again["objects"]} and again["n_labeled"] == 10
 
 
 def test_labels_are_given_over_http(labeled):

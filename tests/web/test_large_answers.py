@@ -15,13 +15,6 @@ from coview.web.run import running
 from coview.web.service import Service
 
 
-def test_more_hits_than_an_answer_may_have_are_refused(retriever):
-    with running(make_app(Service(retriever))) as url:
-        answer = httpx.post(f"{url}/search", json={"queries": ["wordaa"] * 101, "k": 1000}, timeout=60)
-    assert answer.status_code == 422
-    assert answer.json()["error"] == "An answer has at most 100,000 hits, queries times k."
-
-
 def test_answers_in_parts_are_those_of_the_whole(retriever, small, monkeypatch):
     monkeypatch.setattr(batching, "PART", 3)
     X, y = small

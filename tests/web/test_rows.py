@@ -55,13 +55,6 @@ def test_tokens_are_read_as_the_view_of_a_list_reads_them():
     assert rows["tags"].sum(axis=1).tolist() == [2, 2, 0]
 
 
-def test_objects_may_lack_views_and_forms_may_be_mixed():
-    X = rows_to_views([{"words": "sea"}, {"links": [1, 0]}, {"words": [0, 0, 4], "links": {"f1": 3}}], READERS)
-    assert X.present.tolist() == [[True, False], [False, True], [True, True]]
-    assert dense(X["words"]).tolist() == [[0, 0, 1], [0, 0, 0], [0, 0, 4]]
-    assert dense(X["links"]).tolist() == [[0, 0], [1, 0], [0, 3]]
-
-
 TABLE = {"age": [31.0, 7.0, 52.0, 40.0], "pay": [10.0, 0.0, 30.0, 20.0], "job": ["cook", "child", "smith", "cook"]}
 
 
@@ -118,12 +111,6 @@ def test_names_are_hashed_as_in_a_stream():
     assert dense(X["x"]).tolist() == hash_rows(rows, 64).toarray().tolist()
 
 
-def test_categories_find_their_indicators():
-    reader = CellReader(ViewInput("meta", 3, np.array(["year", "venue_icml", "kind_7"])))
-    X = rows_to_views({"meta": {"year": 1999, "venue": "icml", "kind": 7}}, {"meta": reader})
-    assert dense(X["meta"]).tolist() == [[1999, 1, 1]]
-
-
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
@@ -172,15 +159,3 @@ def test_the_bare_value_of_a_view_of_one_column_is_read_as_in_a_table():
     assert dense(rows_to_views({"money": 12.5}, readers)["money"]).tolist() == [[12.5]]
     with pytest.raises(ViewsError, match="View 'work' has no feature 'jbo'"):
         rows_to_views({"work": {"jbo": "cook"}}, readers)
-
-
-def test_the_start_of_a_column_of_numbers_is_no_column():
-    table = {"a_b": [1.0, 2.0, 3.0], "a_1": [4.0, 5.0, 6.0], "d": [1.0, 1.0, 2.0], "job": ["cook", "smith", "cook"]}
-    readers = {"x": CellReader(TableViews(columns={"x": list(table)}).fit(table).view_inputs()["x"])}
-    for cell in ({"a": 2.0, "d": 2.0}, {"a": 1.0, "d": 2.0}, {"a": "b", "d": 2.0}):
-        with pytest.raises(ViewsError, match="View 'x' has no feature 'a'"):
-            rows_to_views({"x": cell}, readers)
-        known = rows_to_views({"x": {"d": 2.0}}, readers)["x"]
-        assert dense(rows_to_views({"x": cell}, readers, unknown="ignore")["x"]).tolist() == dense(known).tolist()
-    new = rows_to_views({"x": {"job": "baker", "d": 2.0}}, readers)["x"]  # a new category counts as none
-    assert dense(new).tolist() == dense(rows_to_views({"x": {"d": 2.0}}, readers)["x"]).tolist()

@@ -752,13 +752,17 @@ def _describe_contributions(
 ) -> dict[str, Any]:
     """What is predicted from each view alone and without it: of objects that the model has not learned from, or all."""
     views, available = objects.views, len(objects.rows)
+    unused = inspection.unused_views
     if isinstance(held, Holdout) and views is not None:
         rows = held.rows[sample_positions(len(held.rows), most)]
         inspection, available = held.inspection, len(held.rows)
         readings = read_by_view(inspection, views[rows])
     codes = None if objects.codes is None else objects.codes[rows]
+    found = score_views(inspection, readings, codes, objects.classes)
     return {
-        **score_views(inspection, readings, codes, objects.classes),
+        **found,
+        # the copy may use a view that the model does not
+        "rows": [row for row in found["rows"] if row["name"] not in unused],
         "n_objects": len(rows),
         "sampled": len(rows) if len(rows) < available else None,
         "held_out": describe_holdout(held),
