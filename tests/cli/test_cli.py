@@ -41,9 +41,3 @@ def test_the_groups_of_a_model_are_shown_as_a_tree(tmp_path):
     assert coview("info", str(tmp_path / "topics.coview"), "--hierarchy").stdout.strip() == repr(
         inspect(model).hierarchy()
     )
-
-
-def test_bad_input_ends_with_code_2_and_help_shows_an_example():
-    assert coview("demo", "--seed", "x").returncode == 2
-    assert coview("nonsense").returncode == 2
-    assert "coview demo --out coview-demo" in coview("demo", "--help").stdout

@@ -22,7 +22,6 @@ from coview.cli.settings import build_model
 from coview.datasets import make_topic_views
 from coview.web.service import load_service
 
-LONE = "not known: too many classes have one label, which cannot be held out"
 TEXTS = [("red fox jumps", "land"), ("blue sea waves", "water"), ("fox den red", "land"), ("sea salt blue", "water")]
 
 
@@ -219,30 +218,6 @@ def test_a_classifier_asks_for_labels_and_a_model_of_tables_for_a_table(run, fol
     run("fit", "MultiViewPLSA", pages, "--text", "words=body", "--set", "n_clusters=2", "--out", model)
     code, _, error = run("predict", model, folder)
     assert code == 2 and "fitted on a raw table: pass one" in error
-
-
-def test_a_fit_shows_its_progress_unless_it_is_to_be_quiet(run, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("coview.utils.progress.PATIENCE", 0.0)
-    words = ["fit", "MultiViewPLSA", folder, "--set", "n_clusters=3", "-o", tmp_path / "m.coview"]
-    code, _, err = run(*words)
-    assert code == 0 and " s)\n" in err and "writing" in err
-    assert load(tmp_path / "m.coview").verbose is None
-    assert run(*words, "--quiet")[::2] == (0, "")
-    assert "writing" not in run(*words, "--json")[2]
-
-
-def test_a_warning_is_one_sentence(run, pages, tmp_path):
-    """Without the line of code that it comes from, which says nothing to who types commands."""
-    lines = pages.read_text().splitlines()
-    lone = [line if i in (0, 2, 3, 6) else line.rpartition(",")[0] + "," for i, line in enumerate(lines)]
-    pages.write_text("\n".join(lone) + "\n")  # "water" of p1 and p5, "land" of p2
-    words = [pages, "--text", "words=body", "--labels", "kind", "--out", tmp_path / "m.coview", "--quiet"]
-    code, _, err = run("fit", "SeededKMeansClassifier", *words)
-    assert code == 0
-    assert err.splitlines() == [
-        "coview: Class 'land' has only one labeled object, others have up to 2: its predictions rest on that object "
-        "alone. Label more."
-    ]
 
 
 REFUSED = """

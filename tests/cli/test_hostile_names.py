@@ -134,11 +134,3 @@ def test_escaped_texts_are_read_back_as_they_were(tmp_path, kind):
     assert read_target(str(tmp_path / f"t.{kind}"), X).tolist() == classes
     write_table({"label": classes}, tmp_path / f"one.{kind}")
     assert read_target(str(tmp_path / f"one.{kind}"), X).tolist() == classes
-
-
-def test_predictions_of_a_stream_are_no_formulas(run, tmp_path):
-    lines = [f'{{"label": "{"=up" if i % 2 else "down"}", "words": {{"w{i % 2}": 1}}}}' for i in range(40)]
-    (tmp_path / "s.jsonl").write_text("\n".join(lines))
-    for name, start in (("p.csv", "'="), ("p.txt", "=")):
-        assert run("stream", tmp_path / "s.jsonl", "--predictions", tmp_path / name)[0] == 0
-        assert f"{start}up" in (tmp_path / name).read_text().splitlines()

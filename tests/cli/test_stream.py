@@ -55,16 +55,6 @@ def test_predictions_of_a_stream_that_breaks_off_are_not_left_half_written(tmp_p
     assert (tmp_path / "said.txt").read_text() == "of before\n"
 
 
-def test_standard_input_as_json_and_going_on(tmp_path, mail):
-    options = ("-", "--format", "jsonl", "--labels", "kind", "--every", "100", "--json")
-    run = coview(*options, "--save", str(tmp_path / "a.coview"), text=mail)
-    lines = [json.loads(line) for line in run.stdout.splitlines()]
-    assert run.returncode == 0, run.stderr
-    assert [line["rounds"] for line in lines] == [100, 150]
-    again = coview(*options, "--model", str(tmp_path / "a.coview"), text=mail)
-    assert json.loads(again.stdout.splitlines()[0])["accuracy"] > lines[0]["accuracy"]
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

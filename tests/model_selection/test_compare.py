@@ -15,7 +15,6 @@ from coview.datasets import make_blobs_views, make_topic_views
 from coview.exceptions import InterruptedFitWarning
 
 HERE = {"time_budget": None, "n_jobs": 1, "random_state": 0}
-FEW = ["MultiViewNaiveBayes", "concatenated *", "words *"]
 DATA = make_topic_views(48, {"words": 30, "links": 20}, n_clusters=3, quality=0.5, overlap=0.4, random_state=0)
 
 
@@ -25,11 +24,6 @@ class Sleeper(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return None
-
-
-@pytest.fixture(scope="module")
-def few():
-    return compare(DATA.views, DATA.target, methods=FEW, cv=2, **HERE)
 
 
 @pytest.mark.parametrize("settings", [{"cv": 2}, {"task": "clustering", "n_repeats": 1}])

@@ -64,21 +64,6 @@ def test_every_job_is_seen_running_and_ending(outcomes):
         assert mine[0] == "running" and mine[-1] == outcome.status
 
 
-def test_in_this_process_errors_and_ctrl_c_keep_what_was_done():
-    def stop(shared):
-        raise KeyboardInterrupt
-
-    def stopped(call, job):
-        yield job
-        if job == 1:
-            call(stop)
-
-    found = run_jobs(stopped, None, [0, 1, 2], n_jobs=1)
-    assert [outcome.status for outcome in found] == ["done", "stopped", "stopped"]
-    again = run_jobs(work, 0, [["raise"], [1]], n_jobs=1)
-    assert [outcome.status for outcome in again] == ["failed", "done"]
-
-
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX are not known here: Ctrl-C is not checked")
 def test_ctrl_c_ends_the_workers_and_keeps_what_was_done(tmp_path):
     script = tmp_path / "script.py"
@@ -100,19 +85,6 @@ def test_ctrl_c_ends_the_workers_and_keeps_what_was_done(tmp_path):
     process.send_signal(signal.SIGINT)
     last = process.communicate(timeout=120)[0].splitlines()[-1]
     assert last == "end [('stopped', [0]), ('done', [0]), ('stopped', []), ('stopped', [])]"
-
-
-def test_a_script_without_a_guard_works(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "from coview.model_selection.jobs import run_jobs\n"
-        "class Mine:\n    value = 5\n"
-        "def add(shared, job):\n    return job.value + shared\n"
-        "def work(call, job):\n    yield call(add, job)\n"
-        "print('once', run_jobs(work, 1, [Mine()], n_jobs=2)[0].parts)\n"
-    )
-    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
-    assert run.stdout == "once [6]\n", run.stderr
 
 
 def unsendable(shared):

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.model_selection import cross_validate
 
-from coview import ConcatenatedViews, LinkPLSA, MultiViewNaiveBayes, Views
+from coview import LinkPLSA, MultiViewNaiveBayes, Views
 from coview.datasets import make_topic_views
 from coview.model_selection.methods import Method
 from coview.model_selection.scores import Task, check_scoring, cluster_labels, evaluate
@@ -66,13 +66,6 @@ def test_few_labels_see_all_objects_and_no_hidden_label():
     assert (seen["y"][kept] == Y[kept]).all()
 
 
-def test_scorers_of_scikit_learn_are_taken():
-    task = classification(["balanced_accuracy", "neg_log_loss"])
-    assert list(task.scorers) == ["balanced_accuracy", "neg_log_loss"]
-    expected = cross_validate(MultiViewNaiveBayes(), X, Y, cv=task.splits, scoring="neg_log_loss")["test_score"]
-    assert_allclose([part["neg_log_loss"] for part in run(task, MultiViewNaiveBayes())], expected)
-
-
 def test_clusters_are_scored_against_the_labeled_objects_only():
     known = np.arange(60) < 40
     labels = np.where(known, Y, 0)
@@ -86,13 +79,6 @@ def test_clusters_are_scored_against_the_labeled_objects_only():
 def test_mixtures_are_clusters_by_their_largest_part():
     labels = cluster_labels(LinkPLSA(3, random_state=0), X)
     assert labels.shape == (60,) and set(labels) <= {0, 1, 2}
-
-
-def test_a_clusterer_is_no_classifier():
-    from sklearn.cluster import KMeans
-
-    with pytest.raises(TypeError, match="not a classifier"):
-        run(classification(), ConcatenatedViews(KMeans(3)))
 
 
 def test_wrong_scores_of_clusters_are_refused():

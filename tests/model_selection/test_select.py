@@ -75,14 +75,6 @@ def test_both_must_be_near_their_best():
     assert best == 1 and "no worse within its error" in reason
 
 
-def test_where_they_clash_the_mean_rank_decides():
-    both = ["likelihood", "stability"]
-    figures = {2: (-5, 1), 3: (-4.5, 0.9), 4: (-4.8, 0.2), 5: (-4, 0.3)}
-    rows = [row(k, likelihood=(a, 0.0), stability=(b, 0.0)) for k, (a, b) in figures.items()]
-    best, reason = recommend(rows, both)
-    assert best == 1 and "disagree" in reason
-
-
 def test_the_table_is_shown_drawn_and_written(topics, tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: figures are not checked")
     text = str(topics)

@@ -13,8 +13,6 @@ from coview import (
 )
 from coview.model_selection import suggest
 
-FIGURES = ("uncertainty", "coverage")
-
 
 def grouped(n_per_class: int = 12, seed: int = 0) -> tuple[Views, np.ndarray]:
     """Counts of three classes in two views, all different."""
@@ -81,18 +79,6 @@ def test_objects_without_any_view_or_known_feature_are_never_named(small):
     assert not {20, 21} & set(found.indices.tolist()) and len(found) == 28
 
 
-def test_new_objects_that_lack_views_are_compared_by_those_they_have(small):
-    new, _ = grouped(4, seed=9)
-    present = np.ones((12, 2), dtype=bool)
-    present[:3, 0] = present[3:6, 1] = False
-    lost = {view: matrix * present[:, [v]] for v, (view, matrix) in enumerate(new.items())}
-    model = small[2]
-    found = suggest_labels(model, Views(lost, present=present), 12)
-    assert len(found) == 12
-    alone = suggest_labels(model, new.select("b"), 3)
-    assert len(alone) == 3
-
-
 def test_the_order_of_objects_does_not_matter(small):
     X, y, model = small
     order = np.random.default_rng(3).permutation(len(X))
@@ -107,12 +93,6 @@ def test_many_objects_are_sampled_and_the_seed_repeats_it(small, monkeypatch):
     first, again = (suggest_labels(model, X, 40, y=y, random_state=4).rows for _ in range(2))
     assert first == again and len(first) == 20
     assert {row["row"] for row in first} != {row["row"] for row in suggest_labels(model, X, 40, y=y).rows}
-
-
-def test_nothing_to_label_is_an_empty_table(small):
-    X, _, model = small
-    found = suggest_labels(model, X, y=np.zeros(len(X)))
-    assert len(found) == 0 and found.indices.tolist() == [] and found.columns["id"] == []
 
 
 def test_what_cannot_be_done_is_refused_in_a_sentence(small):

@@ -13,8 +13,6 @@ from sklearn.svm import SVC
 
 from coview import CrossModalRetriever, LinkPLSA, make_report
 
-TEXTS = ["red fox", "blue sea", "red sea fox", "blue fox", "red red sea", "blue blue"] * 4
-
 
 def checked(report):
     json.dumps(report.summary, allow_nan=False)

@@ -14,9 +14,7 @@ from coview import (
     EditedModel,
     LinkPLSA,
     MultiViewNaiveBayes,
-    MultiViewPLSAClassifier,
     SphericalKMeans,
-    TimeBudget,
     Views,
     edit,
     inspect,
@@ -24,8 +22,7 @@ from coview import (
 )
 from coview.exceptions import ParameterError
 from coview.inspection.by_view import read_by_view
-from coview.report import scores
-from coview.report.scores import hold_out, score_views
+from coview.report.scores import score_views
 
 
 @pytest.fixture
@@ -91,17 +88,6 @@ def test_views_of_a_clusterer_are_judged_on_objects_that_its_copy_has_not_seen(t
         assert row["alone"] == pytest.approx(normalized_mutual_info_score(y[hidden], alone))
 
 
-def test_views_of_a_classifier_are_judged_on_hidden_labels(three):
-    X, y = three
-    known = np.where(np.arange(60) < 30, y, None)
-    model = MultiViewNaiveBayes().fit(X, known)
-    views = make_report(model, X, y, y_fit=known).summary["views"]
-    assert views["held_out"] == {"n_hidden": 30, "n_shown": 30, "refitted": False}
-    assert views["whole"] == pytest.approx(model.score(X[30:], y[30:]))
-    for row in views["rows"]:
-        assert row["alone"] == pytest.approx(model.score(X[30:].select(row["name"]), y[30:]))
-
-
 def test_the_matrix_of_a_classifier_counts_hidden_labels(three):
     X, y = three
     scores = make_report(MultiViewNaiveBayes().fit(X, y), X, y).summary["scores"]
@@ -129,29 +115,6 @@ def test_a_pipeline_s_copy_is_fitted_on_what_its_steps_give(three):
     scaled = chain[0].transform(matrix)
     copy = LogisticRegression().fit(scaled[shown], y[shown])
     assert held_out["measures"][0]["value"] == pytest.approx(copy.score(scaled[hidden], y[hidden]))
-
-
-def test_fewer_clusters_than_labels_bound_the_accuracy(three):
-    X, _ = three
-    labels = np.array(["a"] * 30 + ["b"] * 15 + ["c"] * 10 + ["d"] * 5)
-    scores = make_report(SphericalKMeans(3, random_state=0).fit(X), X, labels).summary["scores"]
-    assert scores["ceiling"] == {"n_groups": 3, "n_labels": 4, "accuracy": pytest.approx(55 / 60)}
-    assert "ceiling" not in make_report(SphericalKMeans(4, random_state=0).fit(X), X, labels).summary["scores"]
-
-
-def test_a_copy_that_nobody_asked_for_has_little_time(three, monkeypatch):
-    """The budget counts its start, which the seconds of the sweeps do not."""
-    X, y = three
-    model = MultiViewPLSAClassifier(2, max_iter=5, tol=0, random_state=0).fit(X, y)
-    arguments = (inspect(model), X, y, y, np.arange(3))
-    assert hold_out(*arguments).inspection.estimator._callbacks == (TimeBudget(scores.COPY_SECONDS),)
-    assert hold_out(*arguments, wanted=True).inspection.estimator._callbacks == ()
-    monkeypatch.setattr(scores, "COPY_SECONDS", 1e-9)
-    held = make_report(model, X, y)
-    assert held.summary["scores"]["held_out"]["seconds"] == held.summary["views"]["held_out"]["seconds"] == 1e-9
-    assert "so it may do worse than the model" in held.html
-    short = MultiViewPLSAClassifier(2, max_iter=5, tol=0, random_state=0).set_callbacks(TimeBudget(1e-9)).fit(X, y)
-    assert "seconds" not in make_report(short, X, y).summary["scores"]["held_out"]  # the model had no more
 
 
 def test_edits_that_the_copy_could_not_make_again_are_told(three, monkeypatch):

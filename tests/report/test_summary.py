@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 
 import numpy as np
 import pytest
@@ -35,19 +34,6 @@ def test_every_model_says_what_it_is_and_how_to_repeat_it(model):
     found = summary_of(model)
     assert found["model"]["name"] == type(model).__name__
     assert {row["name"] for row in found["model"]["parameters"]} <= set(model.get_params(deep=False))
-
-
-def test_nothing_is_warned_of_views_that_nobody_asked_alone():
-    data = make_topic_views(60, n_clusters=3, random_state=0)
-    X = Views(words=data.views["view0"], sizes=np.random.default_rng(0).normal(size=(60, 8)))
-    model = AutoClustering(3, random_state=0).fit(X)
-    with pytest.warns(UserWarning, match="only views that the clusters were found without"):
-        model.transform(X.select("sizes"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = summary_of(model, X, data.target)
-    assert found["data"]["unused"] == ["sizes"]
-    assert "views" not in found  # one alone has nothing to be compared with
 
 
 def test_views_are_described_as_they_are(make):
@@ -117,17 +103,6 @@ def test_examples_are_members_of_their_groups(make, data):
     said = model.predict(X)
     for group in summary_of(model, X)["examples"]["typical"]:
         assert all(said[thing["id"]] == int(group["group"]) for thing in group["objects"])
-
-
-def test_typical_objects_of_a_table_are_shown_by_their_shortest_texts():
-    table = {
-        "key": [f"p{i}" for i in range(12)],
-        "title": [f"{'photo' if i % 2 else 'mail'} tool {i}" for i in range(12)],
-        "body": [f"{'a camera and a photo' if i % 2 else 'an inbox and a mail'} of number {i}" for i in range(12)],
-    }
-    chain = make_pipeline(TableViews({"body": "body", "title": "title"}, id="key"), PLSA(2, random_state=0)).fit(table)
-    things = [thing for group in summary_of(chain, table)["examples"]["typical"] for thing in group["objects"]]
-    assert len(things) == 6 and all(thing["text"] == table["title"][int(thing["id"][1:])] for thing in things)
 
 
 def test_disputed_objects_have_views_that_differ(make, data):

@@ -149,43 +149,6 @@ def test_labels_are_given_and_the_model_is_refitted(browser):
         page.close()
 
 
-def test_a_class_is_added_and_objects_are_skipped_by_keys_alone(browser):
-    X, kinds = library()
-    y = np.array([kind if i < 6 else None for i, kind in enumerate(kinds)], dtype=object)
-    service = Service(MultiViewNaiveBayes().fit(X, y), X, labels=y)
-    with running(make_app(service, page=True)) as url:
-        page = browser.new_page()
-        page.goto(f"{url}/#/label")
-        selects = page.locator(".labeling select")
-        selects.first.wait_for()
-        first, second, third = (selects.nth(i).get_attribute("data-id") for i in range(3))
-        page.keyboard.press("j")  # the first entry
-        page.keyboard.press("Delete")  # skipped: the next has the focus
-        page.wait_for_function(f"document.activeElement.dataset.id === {second!r}")
-        assert page.get_by_label(f"Label of {first}", exact=True).count() == 0
-        page.keyboard.press("Tab")
-        page.keyboard.press("Enter")  # the button beside it
-        page.wait_for_function(f"document.activeElement.dataset.id === {third!r}")
-        page.keyboard.type("new")  # the last of its options
-        page.wait_for_function("document.activeElement.placeholder === 'New class ...'")
-        page.keyboard.type("tests")
-        page.keyboard.press("Enter")
-        assert page.get_by_label(f"Label of {third}", exact=True).input_value() == "tests"
-        page.reload()  # all of it is kept in this tab
-        selects.first.wait_for()
-        assert page.get_by_label(f"Label of {second}", exact=True).count() == 0
-        with page.expect_request("**/api/refit") as asked:
-            page.get_by_role("button", name="Refit with 1 new label").click()
-        assert asked.value.post_data_json == {
-            "labels": {third: "tests"}, "new_classes": ["tests"], "skipped": [first, second]
-        }  # fmt: skip
-        page.get_by_text("What changed").wait_for()
-        page.get_by_role("button", name="Show 2 skipped objects").click()
-        page.get_by_role("button", name="Start over").click()
-        page.get_by_label(f"Label of {first}", exact=True).wait_for()
-        page.close()
-
-
 def test_something_new_is_tried(page, address):
     page.goto(f"{address}/#/try")
     page.get_by_label("words").fill("open the file and read")

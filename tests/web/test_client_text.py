@@ -68,12 +68,6 @@ def test_a_model_file_that_reads_files_is_refused(files, tmp_path):
         load_service(tmp_path / "good.coview", also=[tmp_path / "m.coview"])
 
 
-@pytest.mark.parametrize("analyzer", [str.split, lambda text: text.upper().split()])
-def test_an_analyzer_of_texts_is_served(analyzer):
-    service = Service(plain(TEXTS, CountVectorizer(analyzer=analyzer)))
-    assert service.predict(service.read({"x": "blue sea"}))["labels"] == ["sea"]
-
-
 class Colors(TransformerMixin, BaseEstimator):
     """How red, green and blue images are."""
 

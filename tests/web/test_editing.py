@@ -175,13 +175,6 @@ def test_a_page_of_another_site_cannot_edit(client, tmp_path):
     assert numbers(client.post("/api/edits/apply", json=MERGE, headers=own).json()) == [0, 1, 2, 4]
 
 
-def test_no_request_names_a_file(client, tmp_path):
-    client.post("/api/edits/apply", json=MERGE)
-    sent = {"path": str(tmp_path / "other.coview"), "save_to": str(tmp_path / "other.coview")}
-    assert client.post("/api/edits/save", json=sent).json()["unsaved"] is False
-    assert [file.name for file in tmp_path.iterdir()] == ["edited.coview"]
-
-
 def test_a_download_is_a_model_file_with_a_name(client, small, tmp_path):
     refused = client.post("/api/edits/download", json={})
     assert refused.status_code == 422 and "no edits to download" in refused.json()["error"]

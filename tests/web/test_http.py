@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from coview.web.api import make_app
-from coview.web.run import bound_socket, running
+from coview.web.run import running
 from coview.web.service import Service
 
 
@@ -175,10 +175,3 @@ def test_64_clients_at_once_lose_nothing(retriever):
     for text, found in answers:
         for status, hits in found:
             assert status == 200 and [hit["id"] for hit in hits] == [hit["id"] for hit in alone[text]]
-
-
-def test_a_port_that_is_taken_is_named():
-    with bound_socket("127.0.0.1", 0) as taken:
-        taken.listen()
-        with pytest.raises(OSError, match="Choose another host or port"):
-            bound_socket("127.0.0.1", taken.getsockname()[1])

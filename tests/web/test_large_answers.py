@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 import httpx
-import pytest
 
 from coview import MultiViewNaiveBayes
 from coview.web import batching
@@ -37,25 +33,3 @@ def test_answers_in_parts_are_those_of_the_whole(retriever, small, monkeypatch):
     assert answer["labels"] == expected["labels"] and answer["top"] == expected["top"]
     assert answer["by_view"]["image"]["labels"] == expected["by_view"]["image"]["labels"]
     assert answer["by_view"]["image"]["labels"][:12] == [None] * 12
-
-
-@pytest.mark.parametrize("n_rows", [2000])
-def test_a_small_request_comes_between_the_parts_of_a_large_one(retriever, n_rows):
-    order = []
-
-    class Slow(Service):
-        def answer(self, key, questions):
-            time.sleep(0.001 * sum(map(len, questions)))
-            return super().answer(key, questions)
-
-    def ask(url, name, n_rows):
-        answer = httpx.post(f"{url}/transform", json={"rows": {"words": ["wordaa"] * n_rows}}, timeout=30)
-        order.append((name, answer.status_code, len(answer.json()["coordinates"])))
-
-    with running(make_app(Slow(retriever))) as url:
-        large = threading.Thread(target=ask, args=(url, "large", n_rows))
-        large.start()
-        time.sleep(0.2)
-        ask(url, "small", 1)
-        large.join()
-    assert order == [("small", 200, 1), ("large", 200, n_rows)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_rows
@@ -74,27 +73,6 @@ def test_columns_that_are_not_there_are_filled_as_in_a_table(row):
         assert sparse.issparse(X[view]) == sparse.issparse(expected[view])
 
 
-def test_all_texts_of_a_view_are_one_call_of_its_vectorizer():
-    calls = []
-
-    class Counted(CountVectorizer):
-        def transform(self, raw_documents):
-            calls.append(len(raw_documents))
-            return super().transform(raw_documents)
-
-    texts = ["red fox", "", "sea sea red", "whale"]
-    made = Counted().fit(texts)
-    names = made.get_feature_names_out()
-    cells = [texts[0], None, texts[1], {"fox": 2}, texts[2], [0] * len(names), texts[3]]
-    readers = {"w": CellReader(ViewInput("w", len(names), names, made)), "links": READERS["links"]}
-    X = rows_to_views({"w": cells, "links": [[1, 0]] * len(cells)}, readers)
-    assert calls == [4]
-    expected = CountVectorizer(vocabulary=names).transform(texts).toarray().tolist()
-    assert [dense(X["w"]).tolist()[i] for i in (0, 2, 4, 6)] == expected
-    assert dense(X["w"])[3].tolist() == [2 * (name == "fox") for name in names]
-    assert not dense(X["w"])[[1, 5]].any()
-
-
 def test_text_is_read_as_the_retriever_reads_it():
     names = np.array(["c++", "w6", "sea", "state", "red"])
     text = "C++ (w6), sea_state; state6 red-sea whale"
@@ -142,10 +120,6 @@ def test_names_are_hashed_as_in_a_stream():
 def test_what_does_not_fit_is_refused_with_a_sentence(rows, sentence):
     with pytest.raises(ViewsError, match=sentence):
         rows_to_views(rows, READERS)
-
-
-def test_unknown_names_are_left_out_where_asked():
-    assert dense(rows_to_views({"words": {"whale": 1, "sea": 2}}, READERS, unknown="ignore")["words"]).sum() == 2
 
 
 def test_the_bare_value_of_a_view_of_one_column_is_read_as_in_a_table():

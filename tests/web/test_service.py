@@ -12,13 +12,10 @@ from sklearn.pipeline import make_pipeline
 
 from coview import (
     CrossModalRetriever,
-    LinkPLSA,
     MultiViewCCA,
     MultiViewNaiveBayes,
-    MultiViewPassiveAggressiveClassifier,
     MultiViewPLSA,
     TextViews,
-    TfidfViews,
     Views,
     load,
     save,
@@ -27,7 +24,6 @@ from coview.catalog import ESTIMATORS, estimators
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
 from coview.inspection import Structure
-from coview.online.hashing import hash_rows
 from coview.web.explorer import Explorer
 from coview.web.service import Service
 
@@ -122,17 +118,6 @@ def test_questions_answered_together_are_as_alone(small):
         np.testing.assert_allclose(found["probabilities"], alone["probabilities"])
 
 
-def test_a_pipeline_takes_raw_text():
-    table = {
-        "title": ["red fox", "blue sea", "red fox runs", "sea"],
-        "body": ["a fox", "the sea is blue", "fox", "salt"],
-    }
-    model = make_pipeline(TextViews(), TfidfViews(), MultiViewNaiveBayes()).fit(table, ["land", "sea", "land", "sea"])
-    service = Service(model)
-    asked = service.read({"title": ["a red fox", "salt sea"], "body": [None, "blue"]})
-    assert service.predict(asked)["labels"] == ["land", "sea"]
-
-
 def test_hits_are_those_of_the_retriever(retriever, small):
     service = Service(retriever)
     views, target = service.read_query({"wordaa": 2, "wordba": 1}, "words", None)
@@ -155,21 +140,6 @@ def test_a_query_may_have_values_of_both_signs():
         service.read_query({"f0": 0, "f9": 1}, "a", "b")
 
 
-def test_names_are_hashed_for_a_model_of_a_stream_only(small):
-    rows = [{"x": {"price": 3.0, "sale": 1.0}}, {"x": {"mail": 2.0}}] * 10
-    X = Views(x=hash_rows([row["x"] for row in rows], 4096))
-    service = Service(MultiViewPassiveAggressiveClassifier().fit(X, ["spam", "ham"] * 10))
-    assert service.predict(service.read(rows[:2]))["labels"] == ["spam", "ham"]
-    plain = Service(MultiViewPassiveAggressiveClassifier().fit(Views(image=small[0]["image"]), small[1]))
-    assert plain.read({"image": {"f3": 2}})["image"].toarray()[0, 3] == 2
-
-
-def test_what_a_model_cannot_do_is_refused(small):
-    service = Service(LinkPLSA(3, random_state=0, max_iter=5).fit(small[0]))
-    with pytest.raises(ViewsError, match="LinkPLSA cannot search"):
-        service.read_query("x", None, None)
-
-
 def test_an_object_without_a_known_word_is_marked():
     texts = {"body": ["red fox", "blue sea", "red den", "blue salt"], "title": ["fox", "sea", "den", "salt"]}
     model = make_pipeline(TextViews(), MultiViewNaiveBayes()).fit(texts, ["land", "water", "land", "water"])
@@ -180,34 +150,6 @@ def test_an_object_without_a_known_word_is_marked():
     assert found["by_view"]["title"]["known"] == [False, False, None]
     assert found["by_view"]["title"]["labels"] == [None] * 3
     assert found["by_view"]["body"]["labels"] == ["land", None, None]
-
-
-def test_shared_words_count_in_a_search_by_view_and_in_all_views():
-    subjects = ("zoom photo camera", "send mail inbox", "play game chess")
-    names = sorted({word for words in subjects for word in words.split()}, reverse=True)
-    rng = np.random.default_rng(0)
-    rates = np.array([[2.0 if name in words.split() else 0.05 for name in names] for words in subjects])
-    parts = {view: rng.poisson(rates[np.arange(60) % 3]).astype(float) for view in ("words", "title")}
-    X = Views(parts, feature_names=dict.fromkeys(parts, names))
-    retriever = CrossModalRetriever(LinkPLSA(3, random_state=0, max_iter=20), lexical=0.5).fit(X)
-    service = Service(retriever, X)
-    query = "zoom mail camera photo"
-    views, target = service.read_query(query, "words", "title")
-    answer = service.search(views, target, 5)["hits"][0]
-    assert [hit["id"] for hit in answer] == [key for key, _ in retriever.search(query, "words", "title", 5)[0]]
-    best = service.search_texts([query], None, None, 1)["hits"][0][0]["id"]
-    (reasons,) = service.why(query, None, None, [best])
-    # the model has topics: what a word is worth is what the score loses without it
-    assert {part["name"] for part in reasons} <= set(query.split())
-    row = retriever.indexed_ids().tolist().index(best)
-    whole, without = retriever.similarities([query, query.replace("zoom ", "")])[:, row]
-    worth = {part["name"]: part["adds"] for part in reasons}
-    assert worth["zoom"] == pytest.approx(whole - without, abs=1e-5)
-    # without its only known word there is no query; the others are worth nothing
-    for source, target in ((None, None), ("words", "title")):
-        (reasons,) = service.why("zebra zoom quokka", source, target, [best])
-        (score,) = retriever.similarities("zebra zoom quokka", source, target, ids=[best])[0]
-        assert reasons == [{"name": "zoom", "adds": pytest.approx(score, abs=1e-5)}]
 
 
 def test_a_text_in_a_named_view_finds_what_python_finds():
@@ -227,16 +169,3 @@ def test_a_text_in_a_named_view_finds_what_python_finds():
         (why,) = service.why(text, "title", "body", [24])
         assert {part["name"] for part in why} == set(text.split()) - {"zebra"}
     assert answer["ignored"] == [["zebra"]]
-
-
-def test_only_views_of_the_retriever_can_be_searched(small):
-    X, y = small
-    more = Views({**dict(X.items()), "links": X["image"]}, feature_names={"words": X.feature_names["words"]}, ids=X.ids)
-    searcher = CrossModalRetriever(LinkPLSA(3, random_state=0, max_iter=5)).fit(X)
-    info = Service(MultiViewNaiveBayes().fit(more, y), more, also=[searcher]).info()
-    assert [view["name"] for view in info["views"]] == ["words", "image", "links"]
-    assert info["searched"] == [
-        {"name": "words", "takes": ["numbers", "names", "text"]},
-        {"name": "image", "takes": ["numbers", "names"]},
-    ]
-    assert Service(MultiViewNaiveBayes().fit(X, y)).info()["searched"] == []
