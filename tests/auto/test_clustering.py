@@ -123,7 +123,7 @@ def test_clusters_that_run_into_each_other_are_less_sure():
     told = inspect(model).selection.votes
     assert told["by_views"] == len(SCALES) * N_CLUSTERINGS and told["by_tokens"] == 0
     assert told["share"] == pytest.approx(model.memberships_.max(axis=1).mean())
-    assert f"by {100 * told['share']:.0f} % of the votes in the mean" in repr(inspect(model))
+    assert f"on average, {100 * told['share']:.0f} % of them agree on the cluster" in repr(inspect(model))
 
 
 def test_the_number_of_clusters_is_chosen_where_it_is_not_given():

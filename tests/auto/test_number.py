@@ -56,5 +56,5 @@ def test_numbers_that_tell_more_than_their_neighbors_are_told():
     table = {"n_clusters": [*range(2, 9)], "stability": [0.9] * 7, "information": told}
     assert stable_numbers(table) == [2, 5]
     words = describe_number(table)
-    assert words.startswith("Of 7 numbers of clusters from 2 to 8, 5 was chosen: ")
+    assert words.startswith("5 clusters were chosen, of 7 numbers from 2 to 8: ")
     assert words.endswith("Also stable: 2.")

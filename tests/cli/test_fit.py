@@ -260,7 +260,7 @@ def test_next_commands_have_the_table_and_can_be_run(run, pages, tmp_path):
     words = [pages, "--text", "words=body", "--columns", "meta=year", "--id", "key"]
     code, out, _ = run("fit", "AutoClustering", *words, "--labels", "kind", "--set", "n_clusters=2", "-o", model)
     commands = [line.strip() for line in out.split("Next:")[1].splitlines() if line.strip()]
-    assert code == 0 and "clusterings of graphs of nearest neighbors voted" in out, out
+    assert code == 0 and "clusterings of the objects voted" in out, out
     assert f"coview explore '{model}' {pages}" in commands
     assert f"coview report '{model}' {pages} --labels kind" in commands
     predict = next(command for command in commands if command.startswith("coview predict"))

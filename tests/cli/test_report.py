@@ -39,7 +39,7 @@ def test_it_writes_one_file_and_says_where(folder):
     ran = coview(folder / "m.coview", folder / "views", "--labels", folder / "y.csv", "--out", out)
     assert ran.exit_code == 0, ran.output
     (line,) = ran.stdout.splitlines()
-    assert line.startswith(f"{out} (") and line.endswith("MB): Report of MultiViewPLSA: 60 objects, 2 views")
+    assert line.startswith(f"{out} (") and line.endswith("kB): Report of MultiViewPLSA: 60 objects, 2 views")
     text = out.read_text(encoding="utf-8")
     assert "kind 2" in text and "Labels and clusters" in text
 

@@ -21,8 +21,8 @@ def test_several_are_told_with_their_weights_the_heaviest_first():
 def test_votes_and_what_the_views_share_are_told():
     votes = {"by_views": 20, "by_tokens": 0, "share": 0.9, "by_cluster": [0.9, 0.9]}
     text = describe_choice({}, None, {"view": ["a", "b"], "verdict": ["shares", "noise"]}, votes=votes)
-    assert text.startswith("20 clusterings of graphs of nearest neighbors voted: ")
-    assert "90 % of the votes in the mean. No clear structure was found in 'b'" in text
+    assert text.startswith("20 clusterings of the objects voted: ")
+    assert "90 % of them agree on the cluster of an object. No clear structure was found in 'b'" in text
 
 
 def test_no_evidence_and_no_choice_are_not_made_up():

@@ -53,7 +53,7 @@ def info(
         about = outline(model)
         steps = "".join(f"{step['model']}, then " for step in about.get("steps", [])[:-1])
         print(steps + "\n".join(describe_model(fitted)))
-        print(f"Written by coview {about['versions'].get('coview', '?')}, {about['bytes'] / 1e6:.1f} MB.")
+        print(f"Written by coview {about['versions'].get('coview', '?')}, {about['bytes'] / 1000:,.0f} kB.")
         print("All parameters and attributes: --verbose")
 
 

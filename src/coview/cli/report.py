@@ -86,4 +86,4 @@ def report(
         print(json.dumps(page.summary))
         return
     path = page.save(out)
-    print(printable(f"{path} ({path.stat().st_size / 1e6:.1f} MB): {page._headline()}"))
+    print(printable(f"{path} ({path.stat().st_size / 1000:,.0f} kB): {page._headline()}"))

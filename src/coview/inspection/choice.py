@@ -58,11 +58,11 @@ def describe_votes(votes: Mapping[str, Any]) -> str:
     --------
     >>> votes = {"by_views": 20, "by_tokens": 20, "share": 0.93}
     >>> describe_votes(votes)
-    '40 clusterings of graphs of nearest neighbors voted: an object has its cluster by 93 % of the votes in the mean.'
+    '40 clusterings of the objects voted: on average, 93 % of them agree on the cluster of an object.'
     """
     return (
-        f"{votes['by_views'] + votes['by_tokens']} clusterings of graphs of nearest neighbors voted: an object has its "
-        f"cluster by {_percent(votes['share'])} of the votes in the mean."
+        f"{votes['by_views'] + votes['by_tokens']} clusterings of the objects voted: on average, "
+        f"{_percent(votes['share'])} of them agree on the cluster of an object."
     )
 
 
@@ -259,14 +259,18 @@ def describe_number(numbers: Mapping[str, list[Any]]) -> str:
     'Also stable: 2.'
     """
     tried, told = numbers["n_clusters"], numbers["information"]
-    head = f"{len(tried)} numbers of clusters from {min(tried)} to {max(tried)}"
+    span = f"from {min(tried)} to {max(tried)}"
     best = max(range(len(tried)), key=lambda i: told[i])
     if told[best] <= 0:
-        return f"None of {head} is supported by the data: other objects do not fall into the same clusters."
+        return (
+            f"None of {len(tried)} numbers of clusters {span} is supported by the data: "
+            "other objects do not fall into the same clusters."
+        )
     others = [str(number) for number in stable_numbers(numbers) if number != tried[best]]
     also = f" Also stable: {', '.join(others)}." if others else ""
     return (
-        f"Of {head}, {tried[best]} was chosen: its clusters are the most informative that other objects have too.{also}"
+        f"{tried[best]} clusters were chosen, of {len(tried)} numbers {span}: "
+        f"the most informative that other objects fall into as well.{also}"
     )
 
 

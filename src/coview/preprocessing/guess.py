@@ -120,9 +120,10 @@ def _free_name(name: str, found: GuessedColumns) -> str:
 
 def _find_id(table: Table) -> Any:
     """The column that names the objects: unique values without blanks, and a name that says so or the first place."""
+    first = next((name for name in table.names if str(name).strip()), None)  # pandas writes its index without a name
     for name in sorted(table.names, key=lambda name: not _ID.search(str(name))):
         named = bool(_ID.search(str(name)))
-        if not str(name).strip() or not (named or name == table.names[0]):
+        if not str(name).strip() or not (named or name == first):
             continue
         cells = table.cells(name)
         plain = all(isinstance(cell, (str, int)) and not isinstance(cell, bool) for cell in cells)

@@ -15,7 +15,7 @@ from coview._version import __version__
 from coview.catalog import ESTIMATORS
 from coview.editing.log import describe_record
 from coview.inspection import Inspection
-from coview.inspection.choice import describe_choice
+from coview.inspection.choice import describe_choice, describe_votes
 
 __all__ = ["describe_model", "written"]
 
@@ -74,9 +74,7 @@ def _describe_in_words(inspection: Inspection, otherwise: str) -> str:
     """How the model was made, in a sentence or two without its evidence."""
     votes, weights = inspection.selection.votes, inspection.selection.candidates.get("weight", [])
     if votes:
-        n = votes["by_views"] + votes["by_tokens"]
-        share = f"{100 * votes['share']:.0f} %"
-        return f"{n} clusterings of the objects voted: on average, {share} of them agree on the cluster of an object."
+        return describe_votes(votes)
     if not weights:
         return otherwise
     used = sum(weight > 0 for weight in weights)
