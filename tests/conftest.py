@@ -46,7 +46,7 @@ def fitted(name: str) -> Any:
 @cache
 def reported(name: str) -> Report:
     """Its report, with objects and labels."""
-    return make_report(fitted(name), *corpus())
+    return make_report(fitted(name), *corpus(), map_method="pca")
 
 
 @pytest.fixture(params=sorted(ESTIMATORS))

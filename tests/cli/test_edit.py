@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from coview import edit, inspect, load
+from coview import inspect, load
 from coview.io.tables import read_table
 
 WORDS = {
@@ -95,21 +95,6 @@ def test_edits_are_shown_first_and_written_where_asked(run, files, tmp_path):
     np.testing.assert_array_equal(load(path).predict(X), before)
 
 
-def test_a_split_and_a_reduction_with_the_table(run, files, tmp_path):
-    table, model = files
-    path = tmp_path / "edited.coview"
-    code, out, err = run("edit", model, "--reduce", "2", "--split", "0=3", table, "--json", "-o", path)
-    assert code == 0, err
-    told = json.loads(out)
-    assert [step["edit"].split(" ")[0] for step in told["steps"]] == ["split", "reduce"]
-    assert told["steps"][0]["moves"]["id"][0].startswith("p") and len(told["groups"]) == 2
-    again = edit(load(model))
-    for record in told["edits"]:
-        again.apply(record, read_table(table))
-    np.testing.assert_array_equal(again.labels_, load(path).labels_)
-    assert sum(group["objects"] for group in told["groups"]) == 48
-
-
 def test_the_log_and_the_groups_are_shown_without_an_edit(run, files, tmp_path):
     table, model = files
     path = tmp_path / "edited.coview"
@@ -120,25 +105,6 @@ def test_the_log_and_the_groups_are_shown_without_an_edit(run, files, tmp_path):
     code, out, _ = run("edit", path)
     assert code == 0 and out.startswith("2 groups") and "log" not in out
     assert "No edits." in run("edit", model, "--log")[1]
-
-
-def test_other_commands_take_an_edited_model(run, files, tmp_path):
-    table, model = files
-    path, clusters = tmp_path / "edited.coview", tmp_path / "c.csv"
-    run("edit", model, "--merge", "0,2=Both", "--noise", "3", "-o", path)
-    assert run("predict", path, table, "-o", clusters)[0] == 0
-    with open(clusters) as stream:
-        rows = list(csv.DictReader(stream))
-    assert {(row["label"], row["name"]) for row in rows if row["label"] != "1"} == {("0", "Both"), ("-1", "")}
-    assert run("predict", "--coordinates", path, table, "-o", clusters)[0] == 0
-    assert clusters.read_text().splitlines()[0] == "id,multiviewplsa0,multiviewplsa1"
-    assert run("report", path, table, "-o", tmp_path / "r.html")[0] == 0
-    assert "Both" in (tmp_path / "r.html").read_text()
-    code, out, _ = run("info", path, "--json")
-    assert code == 0 and json.loads(out)["model"]["edits"]
-    assert "Edited MultiViewPLSA: " in run("info", path)[1]
-    assert run("edit", path, "--rename", "1=One", "-o", path)[0] == 0
-    assert load(path).log()[-1] == "rename 1 to 'One'"
 
 
 @pytest.mark.parametrize(

@@ -101,15 +101,6 @@ def test_an_error_is_worded_by_each_front_and_survives_a_process():
     assert str(ViewsError("View 'y' has 3 features.")) == cli._worded(ViewsError("View 'y' has 3 features."), "fit")
 
 
-@pytest.mark.parametrize("name", ["latin.csv", "latin.txt"])
-def test_labels_in_another_encoding_are_told_of(name, files, tmp_path, monkeypatch, capsys):
-    (tmp_path / name).write_text("café\n" * 20, encoding="latin-1")
-    monkeypatch.setattr(sys, "argv", ["coview", *FIT, "views", "--labels", name])
-    with pytest.raises(SystemExit):
-        cli.main()
-    assert f"{name} is not text in UTF-8" in capsys.readouterr().err
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of time and memory are of Unix")
 def test_commands_with_nonsense_end_in_one_sentence_and_leave_nothing():
     from fuzz import commands

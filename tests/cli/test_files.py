@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
-import polars as pl
 import pytest
 
 from coview import Views
@@ -78,15 +75,6 @@ def test_tables_are_read_as_they_were_written(tmp_path, kind):
     assert [list(table[name]) for name in ("id", "label", "p")] == [["a", "b"], [0, 1], [0.25, 0.75]]
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path):
-    path = tmp_path / "t.json"
-    write_table({"id": ["a"]}, path)
-    with pytest.raises(TypeError):
-        write_table({"id": [object()]}, path)
-    assert json.loads(path.read_text()) == [{"id": "a"}]
-    assert [file.name for file in tmp_path.iterdir()] == ["t.json"]
-
-
 @pytest.mark.parametrize(
     ("heading", "keys", "ids"),
     [
@@ -102,11 +90,3 @@ def test_labels_by_row_are_told_from_labels_by_id(tmp_path, heading, keys, ids):
     path.write_text(f"{heading},label\n{keys[0]},last\n{keys[1]},first\n")
     found = read_target(str(path), Views(words=np.eye(3), ids=ids))
     assert found.tolist() == ["first", None, "last"]
-
-
-def test_ids_that_are_not_there_are_told_of(tmp_path):
-    (tmp_path / "y.csv").write_text("id,label\na,1\nnope,2\n")
-    X = Views(words=np.eye(2), ids=["a", "b"])
-    with pytest.warns(UserWarning, match=r"1 of 2 ids in .*y\.csv are not among the objects \('nope', \.\.\.\)"):
-        found = read_target(str(tmp_path / "y.csv"), X)
-    assert found[0] is not None and len(found) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import shlex
 import subprocess
@@ -13,14 +12,12 @@ import numpy as np
 import pytest
 
 from coview import (
-    Views,
     inspect,
     load,
     write_views,
 )
 from coview.cli.settings import build_model
 from coview.datasets import make_topic_views
-from coview.web.service import load_service
 
 TEXTS = [("red fox jumps", "land"), ("blue sea waves", "water"), ("fox den red", "land"), ("sea salt blue", "water")]
 
@@ -70,27 +67,6 @@ def test_auto_is_a_classifier_with_labels_and_a_clustering_without(run, pages, t
         code, out, _ = run("fit", "auto", *words, *labels, "--clusters", "2", "-o", tmp_path / "m.coview", "--json")
         found = json.loads(out)
         assert code == 0 and found["model"]["name"] == "AutoClustering" and found["groups"]["count"] == 2
-
-
-def test_a_view_of_links_is_named_by_an_option(run, tmp_path):
-    rng = np.random.default_rng(0)
-    y = np.arange(60) % 2
-    words = rng.poisson(np.where(np.arange(8) % 2 == y[:, None], 3.0, 0.3)).astype(float)
-    cites = np.triu(rng.uniform(size=(60, 60)) < 0.15 * (y == y[:, None]), 1).astype(float)  # no link back
-    write_views(Views(words=words, cites=cites), tmp_path / "views")
-    fit = ["fit", "auto", tmp_path / "views", "--clusters", "2", "-o", tmp_path / "m.coview"]
-    assert "links:" not in run(*fit)[1]
-    out = run(*fit, "--set", "links=cites")[1]
-    assert "links: view 'cites', " in out and ", used: " in out
-    code, _, error = run(*fit, "--set", "links=words")
-    assert code != 0 and "View 'words' cannot be links among 60 objects" in error
-
-
-def test_a_classifier_without_labels_says_which_option_is_missing(run, pages, folder, tmp_path):
-    table = [pages, "--text", "words=body"]
-    for data in (table, [folder]):
-        code, _, error = run("fit", "MultiViewPLSAClassifier", *data, "-o", tmp_path / "m.coview")
-        assert code == 2 and "MultiViewPLSAClassifier needs labels: add --labels" in error
 
 
 def test_a_table_alone_is_fitted_as_the_printed_options_say(run, tmp_path, monkeypatch):
@@ -145,17 +121,6 @@ def test_an_ontology_comes_from_edges_or_a_tree(run, pages, tmp_path):
     assert code == 2 and "pass these with --labels" in err
 
 
-def test_a_retriever_of_a_table_answers_raw_words(run, pages, tmp_path):
-    model = tmp_path / "r.coview"
-    words = [pages, "--text", "words=body", "--text", "title=title", "--id", "key"]
-    code, _, error = run("fit", "CrossModalRetriever", *words, "--set", "model=LinkPLSA(2, n_init=8)", "--out", model)
-    assert code == 0, error
-    asked = ["--model", model, "--source", "words", "--target", "title", "-k", "3", "--json"]
-    code, out, _ = run("search", "salt", *asked)
-    hits = json.loads(out)["hits"]
-    assert code == 0 and all(TEXTS[int(hit["id"][1:]) % 4][1] == "water" for hit in hits)
-
-
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -202,13 +167,6 @@ def test_ctrl_c_in_a_fit_writes_nothing(run, folder, tmp_path, monkeypatch):
     code, _, error = run("fit", "PLSA", folder, "--set", "n_components=3", "--out", model)
     assert code == 1 and not model.exists()
     assert error.startswith("coview: ") and "Traceback" not in error
-
-
-def test_a_model_that_cannot_predict_says_what_can(run, folder, tmp_path):
-    model = tmp_path / "m.coview"
-    run("fit", "MultiViewCCA", folder, "--set", "n_components=2", "--out", model)
-    code, _, error = run("predict", model, folder)
-    assert code == 2 and "has no predict: add --coordinates." in error
 
 
 def test_a_classifier_asks_for_labels_and_a_model_of_tables_for_a_table(run, folder, pages, tmp_path):
@@ -322,13 +280,6 @@ def test_topics_and_clusters_are_listed_with_names_and_how_to_ask_for_another_nu
             assert f"  {key}: {name} ({size})" in out
 
 
-def test_the_number_of_clusters_is_chosen_where_none_is_given(run, tmp_path):
-    data = make_topic_views(90, n_clusters=3, random_state=0)
-    write_views(data.views, tmp_path / "views")
-    code, out, err = run("fit", "auto", tmp_path / "views", "-o", tmp_path / "m.coview")
-    assert code == 0 and "3 was chosen" in out and "Pass --clusters K" in out, err
-
-
 @pytest.mark.parametrize("as_table", [True, False])
 def test_the_commands_after_a_retriever_can_be_run(run, pages, folder, tmp_path, as_table):
     model = tmp_path / "r.coview"
@@ -353,10 +304,3 @@ def test_columns_whose_names_have_commas_are_guessed_and_typed(run, tmp_path, mo
     assert options == ["--columns", "numbers=size, cm", "--columns", "numbers=weight"]
     assert run("fit", "SphericalKMeans", "t.csv", "--clusters", "2", *options, "-o", "typed.coview")[0] == 0
     assert load("typed.coview")[0].columns == {"numbers": ["size, cm", "weight"]}
-
-
-def test_a_packed_table_is_taken(run, pages, tmp_path):
-    packed = tmp_path / "pages.csv.gz"
-    packed.write_bytes(gzip.compress(pages.read_bytes()))
-    assert run("fit", "SphericalKMeans", packed, "--clusters", "2", "-o", tmp_path / "m.coview")[0] == 0
-    assert load_service(tmp_path / "m.coview", packed).info()["objects"] == 24

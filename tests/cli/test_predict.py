@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
 
 from coview import (
-    AutoClustering,
     LinkPLSA,
     MultiViewNaiveBayes,
     MultiViewPLSA,
@@ -104,20 +103,6 @@ def test_topics_are_predicted_by_their_largest_share_and_noise_is_none(run, tmp_
     assert_array_equal(columns["label"], edited.predict(X))
     assert set(zip(columns["label"], columns["name"])) == {(0, "both"), (-1, "")}
     assert_allclose(columns["p_0: both"], shares[:, :2].sum(axis=1))
-
-
-def test_shares_that_are_no_probabilities_are_written_by_transform(run, tmp_path):
-    X = make_topic_views(n_objects=40, n_clusters=2, random_state=0).views
-    save(AutoClustering(2, random_state=0).fit(X), tmp_path / "m")
-    write_views(X, tmp_path / "views")
-    with pytest.raises(ValueError, match=r"AutoClustering has no probabilities\. Leave out --proba\. --coordinates"):
-        predicted(run, tmp_path / "m", tmp_path / "views", "--proba")
-    shares = [
-        column
-        for name, column in predicted(run, tmp_path / "m", tmp_path / "views", "--coordinates").items()
-        if name != "row"
-    ]
-    assert_allclose(np.sum(shares, axis=0), 1)
 
 
 @pytest.fixture

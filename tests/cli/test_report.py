@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from coview import PLSA, MultiViewPLSA, TextViews, read_table, save, write_views
 from coview.cli.report import report
 from coview.datasets import make_topic_views
-from coview.report.summary import STAGES
 
 app = typer.Typer()
 app.command()(report)
@@ -55,15 +54,6 @@ def test_a_failure_writes_nothing(folder):
     out = folder / "never.html"
     ran = coview(folder / "m.coview", folder / "absent", "--out", out)
     assert ran.exit_code != 0 and not out.exists()
-
-
-def test_it_says_which_stage_is_at_work(folder, monkeypatch):
-    told = []
-    monkeypatch.setattr("coview.report.summary.tell", lambda text, done, total: told.append((text, done / total)))
-    ran = coview(folder / "m.coview", folder / "views", "--labels", folder / "y.csv", "-o", folder / "s.html")
-    assert ran.exit_code == 0, ran.output
-    assert [text for text, _ in told] == list(STAGES)
-    assert [share for _, share in told] == sorted(share for _, share in told)
 
 
 def test_stability_is_measured_where_it_is_asked_for(folder):

@@ -51,13 +51,6 @@ def test_a_saved_retriever_is_searched_as_json(saved, run):
     assert scores == sorted(scores, reverse=True)
 
 
-def test_all_views_are_searched_where_none_is_named(saved, find):
-    result = find("wordaa wordba", saved, k=3, why=True)
-    assert result["source"] is result["target"] is None
-    assert len(result["hits"]) == 3
-    assert all(set(hit["why"]) <= {"wordaa", "wordba"} and hit["why"] for hit in result["hits"])
-
-
 def test_objects_near_one_are_found(saved, run):
     code, out, err = run("search", "--near", "3", "--model", str(saved), "-k", "4")
     assert code == 0, err
@@ -115,9 +108,3 @@ def test_a_damaged_cache_is_made_anew(tmp_path, monkeypatch):
         assert len(path.read_bytes()) == len(whole)
     save(LinkPLSA(3), path)
     assert isinstance(demo_retriever(True, tmp_path), CrossModalRetriever)
-
-
-def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch):
-    small_corpus(monkeypatch)
-    (tmp_path / "file").write_text("no folder")
-    assert demo_retriever(True, tmp_path / "file" / "in").search("w3", "words", k=1).ids.shape == (1, 1)

@@ -43,14 +43,6 @@ def test_vectors_beside_a_table(run, pages, tmp_path):
         assert [row["label"] for row in csv.DictReader(stream)] == LABELS
 
 
-def test_the_vectors_alone_are_enough(run, pages, tmp_path):
-    code, _, error = run("fit", "SphericalKMeans", *options(pages, "--clusters", "2"), "--out", tmp_path / "m.coview")
-    assert code == 0, error
-    code, out, _ = run("predict", tmp_path / "m.coview", *options(pages))
-    labels = [row["label"] for row in csv.DictReader(out.splitlines())]
-    assert len(set(zip(labels, LABELS))) == 2
-
-
 def test_a_column_of_vectors(run, tmp_path):
     frame = pl.DataFrame({"key": [f"p{i}" for i in range(24)], "image": VECTORS})
     frame.write_parquet(tmp_path / "pages.parquet")
@@ -60,26 +52,6 @@ def test_a_column_of_vectors(run, tmp_path):
     assert code == 0 and json.loads(out)["data"]["views"][0]["name"] == "look", error
     code, out, _ = run("predict", tmp_path / "m.coview", *table)
     assert len({(row["label"], LABELS[i]) for i, row in enumerate(csv.DictReader(out.splitlines()))}) == 2
-
-
-def test_compare_and_report_take_them_too(run, pages, tmp_path):
-    words = options(pages, "--text", "words=body", "--id", "key")
-    code, out, error = run(
-        "compare",
-        *words,
-        "--labels",
-        "kind",
-        "--methods",
-        "meaning LogisticRegression",
-        "--json",
-    )
-    assert code == 0, error
-    assert "meaning" in out
-    model = tmp_path / "m.coview"
-    assert run("fit", "SeededKMeansClassifier", *words, "--labels", "kind", "--out", model)[0] == 0
-    code, out, error = run("report", model, *options(pages), "--labels", "kind", "--json")
-    assert code == 0, error
-    assert str(pages.parent / "meaning.npy") in json.loads(out)["files"]["data"]
 
 
 @pytest.mark.parametrize(

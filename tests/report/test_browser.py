@@ -104,17 +104,17 @@ CUT = """[...document.querySelectorAll("main *, header *")]
 
 @pytest.fixture(scope="module")
 def corpus_path(tmp_path_factory):
-    """22 clusters of 660 objects with long names, in three views, and 40 labels."""
+    """22 clusters of 330 objects with long names, in three views, and 40 labels."""
     rng = np.random.default_rng(0)
-    y = np.arange(660) % 22
+    y = np.arange(330) % 22
     X, names = {}, {}
     for view, width in (("words", 120), ("title", 80), ("depends", 60)):
         X[view] = rng.poisson(8 * rng.gamma(0.15, size=(22, width))[y]).astype(float)
         names[view] = [f"{view[:3]}{j}{'-interface-4.15.1' if j % 4 == 0 else ''}" for j in range(width)]
-    views = Views(X, ids=[f"golang-github-somebody-package-{i}-dev" for i in range(660)], feature_names=names)
+    views = Views(X, ids=[f"golang-github-somebody-package-{i}-dev" for i in range(330)], feature_names=names)
     labels = np.array([f"section-{k + 22 * (i % 7 == 0 and k < 18)}" for i, k in enumerate(y.tolist())])
-    model = MultiViewPLSA(22, 8, max_iter=15, random_state=0).fit(views)
-    return make_report(model, views, labels).save(tmp_path_factory.mktemp("corpus") / "report.html")
+    model = MultiViewPLSA(22, 8, max_iter=5, random_state=0).fit(views)
+    return make_report(model, views, labels, held_out=False, map_method="pca").save(tmp_path_factory.mktemp("corpus") / "report.html")
 
 
 @pytest.fixture
