@@ -169,7 +169,8 @@ def _suggest_commands(model: Any, out: str, labels: str | None, objects: Objects
     if objects.data is not None:
         commands.append(["explore", out, *data, *(known if learned else [])])
     if model.structure.retriever is not None:
-        commands.append(["search", "--near", str(model.structure.retriever.indexed_ids()[0]), "--model", out])
+        shown = [] if objects.table is None else ["--table", str(objects.table)]
+        commands.append(["search", "--near", str(model.structure.retriever.indexed_ids()[0]), "--model", out, *shown])
     else:
         from coview.inspection.reading import can_predict
 

@@ -7,7 +7,7 @@ model, or that need data which is not given, are absent.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
 from typing import Any
@@ -276,7 +276,7 @@ _SIMPLE: dict[str, Callable[[Summary], Any]] = {
     "curves": lambda s: fit_curves(s.inspection),
     "groups": lambda s: _describe_groups(s.inspection, s.objects, s["group_names"]),
     "topics": lambda s: _describe_topics(s.inspection),
-    "quality": lambda s: _describe_quality(s.inspection, s.objects) if s.sorts else None,
+    "quality": lambda s: _describe_quality(s.inspection, s.objects) if s.sorts and s.noun != "class" else None,
     "hierarchy": lambda s: _describe_hierarchy(s.inspection, s.objects) if s.sorts else None,
     "variance": lambda s: _describe_variance(s.inspection),
     "outliers": lambda s: _describe_outliers(s.inspection, s.objects) if s.sorts else None,
@@ -757,11 +757,12 @@ def _describe_contributions(
         rows = held.rows[sample_positions(len(held.rows), most)]
         inspection, available = held.inspection, len(held.rows)
         readings = read_by_view(inspection, views[rows])
+        # the copy may use views that the model does not
+        readings = replace(readings, alone={name: one for name, one in readings.alone.items() if name not in unused})
     codes = None if objects.codes is None else objects.codes[rows]
     found = score_views(inspection, readings, codes, objects.classes)
     return {
         **found,
-        # the copy may use a view that the model does not
         "rows": [row for row in found["rows"] if row["name"] not in unused],
         "n_objects": len(rows),
         "sampled": len(rows) if len(rows) < available else None,
