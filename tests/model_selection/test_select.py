@@ -7,11 +7,12 @@ import json
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
+from sklearn.mixture import GaussianMixture
 
 from coview import ConcatenatedViews, LinkPLSA, MultiViewPLSA, Views, select_clusters
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.model_selection.jobs import JobOutcome
-from coview.model_selection.select import _row, compute_held_out_likelihood, recommend
+from coview.model_selection.select import ClusterChoice, _row, compute_held_out_likelihood, recommend
 
 HERE = {"n_jobs": 1, "random_state": 0}
 
@@ -32,8 +33,16 @@ def test_the_number_of_topic_clusters_is_found(topics):
 def test_the_number_of_blobs_is_found():
     data = make_blobs_views(150, n_clusters=4, std=0.7, random_state=1)
     for model in (None, ConcatenatedViews(KMeans())):
-        choice = select_clusters(data.views, model, range(3, 6), n_repeats=2, **HERE)
+        choice = select_clusters(data.views, model, range(2, 7), n_repeats=3, **HERE)
         assert choice.best_ == 4 and choice.criteria == ["stability"]
+
+
+def test_a_mixture_has_both_criteria():
+    data = make_blobs_views(120, n_clusters=3, std=0.7, random_state=1)
+    model = ConcatenatedViews(GaussianMixture(covariance_type="diag", reg_covar=1e-3))
+    choice = select_clusters(data.views, model, range(2, 6), n_repeats=2, **HERE)
+    assert choice.best_ == 3
+    assert choice.criteria == ["likelihood", "stability"]
 
 
 @pytest.mark.parametrize(("counts", "name"), [(True, "MultiViewPLSA"), (False, "SpectralClusteringViews")])
@@ -75,6 +84,21 @@ def test_both_must_be_near_their_best():
     assert best == 1 and "no worse within its error" in reason
 
 
+def test_where_they_clash_the_mean_rank_decides():
+    both = ["likelihood", "stability"]
+    figures = {2: (-5, 1), 3: (-4.5, 0.9), 4: (-4.8, 0.2), 5: (-4, 0.3)}
+    rows = [row(k, likelihood=(a, 0.0), stability=(b, 0.0)) for k, (a, b) in figures.items()]
+    best, reason = recommend(rows, both)
+    assert best == 1 and "disagree" in reason
+
+
+def test_the_same_seed_gives_the_same_table():
+    X = make_topic_views(30, n_clusters=2, n_features=20, random_state=0).views
+    one, two = (select_clusters(X, LinkPLSA(max_iter=5), [2, 3], n_repeats=1, **HERE).rows for _ in range(2))
+    for a, b in zip(one, two):
+        assert a["likelihood_values"] == b["likelihood_values"] and a["stability_values"] == b["stability_values"]
+
+
 def test_the_table_is_shown_drawn_and_written(topics, tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: figures are not checked")
     text = str(topics)
@@ -109,3 +133,9 @@ def test_what_did_not_finish_is_not_recommended():
     assert recommend(rows, ["stability"])[0] == 0 and [row["repeats"] for row in rows] == [3, 1]
     with pytest.raises(ValueError, match=r"No number of clusters could be judged\. No\."):
         recommend(rows[1:], ["stability"])
+
+
+def test_a_notebook_shows_the_table_and_the_reason():
+    rows = [row(2, stability=(0.5, 0.01)), row(3, stability=(0.9, 0.01))]
+    page = ClusterChoice(rows, ["stability"], 3, "n_clusters=3 < 4")._repr_html_()
+    assert "<td>0.900 ± 0.010</td>" in page and "n_clusters=3 &lt; 4" in page and "recommended" in page

@@ -114,7 +114,9 @@ def corpus_path(tmp_path_factory):
     views = Views(X, ids=[f"golang-github-somebody-package-{i}-dev" for i in range(330)], feature_names=names)
     labels = np.array([f"section-{k + 22 * (i % 7 == 0 and k < 18)}" for i, k in enumerate(y.tolist())])
     model = MultiViewPLSA(22, 8, max_iter=5, random_state=0).fit(views)
-    return make_report(model, views, labels, held_out=False, map_method="pca").save(tmp_path_factory.mktemp("corpus") / "report.html")
+    return make_report(model, views, labels, held_out=False, map_method="pca").save(
+        tmp_path_factory.mktemp("corpus") / "report.html"
+    )
 
 
 @pytest.fixture
