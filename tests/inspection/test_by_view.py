@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
 
-from coview import BestView, CoPLSA, MultiViewNaiveBayes, MultiViewPLSA, SphericalKMeans, Views, inspect
+from coview import CoPLSA, MultiViewNaiveBayes, MultiViewPLSA, SphericalKMeans, Views, inspect
 from coview.exceptions import ViewsError
 from coview.inspection.by_view import agreement_matrix, read_by_view
-from coview.inspection.objects import disputed_objects, typical_objects
-from coview.inspection.reading import read_groups
+from coview.inspection.objects import disputed_objects
 from coview.report.scores import score_views
 
 
@@ -106,22 +104,3 @@ def test_views_are_judged_by_the_objects_that_have_a_feature_in_them(bare):
     table = agreement_matrix(readings)
     same = (model.predict(X.select("links")) == model.predict(X.select("words")))[~empty]
     assert table["values"][0][1] == pytest.approx(same.mean())
-
-
-def test_an_object_without_any_feature_is_typical_of_nothing(bare):
-    X, _, _ = bare
-    nothing = np.arange(90) < 85  # few are left
-    cleared = Views({name: sparse.csr_array(np.where(nothing[:, None], 0, part.toarray())) for name, part in X.items()})
-    reading = read_groups(inspect(SphericalKMeans(3, random_state=0).fit(X)), cleared)
-    assert {row for rows in typical_objects(reading, 3, 9, cleared) for row in rows} == set(range(85, 90))
-
-
-def test_measurements_of_zero_are_values():
-    rng = np.random.default_rng(0)
-    X = Views(words=rng.poisson(3, size=(20, 4)), size=np.where(np.arange(20) < 5, 0.0, 1.0)[:, None])
-    y = np.arange(20) % 2
-    described = {
-        counts: read_by_view(inspect(model.fit(X, y)), X).described["size"]
-        for counts, model in ((True, MultiViewNaiveBayes()), (False, BestView(LogisticRegression())))
-    }
-    assert described[False].all() and described[True].tolist() == [False] * 5 + [True] * 15

@@ -106,16 +106,6 @@ def test_a_search_answers_for_its_best():
     assert type(found.estimator).__name__ == "MultiViewNaiveBayes"
 
 
-def test_a_search_at_the_end_of_a_pipeline_answers_for_its_best():
-    from coview import MultiViewNaiveBayes
-
-    search = GridSearchCV(MultiViewNaiveBayes(), {"alpha": [0.1, 1.0]}, cv=2)
-    model = make_pipeline(TfidfViews(), search).fit(DATA.views, DATA.target)
-    found = inspect(model)
-    assert type(found.estimator).__name__ == "MultiViewNaiveBayes" and list(found.views) == list(DATA.views.names)
-    np.testing.assert_array_equal(found.memberships(DATA.views), model.predict_proba(DATA.views))
-
-
 @pytest.mark.parametrize(
     ("model", "kind"),
     [
@@ -181,13 +171,6 @@ def test_a_wrapped_mixture_has_memberships(name):
     X = DATA.views.map(lambda matrix: matrix.toarray() if hasattr(matrix, "toarray") else matrix)
     memberships = inspect(resolve(name)(mixture).fit(X)).memberships(X)
     np.testing.assert_allclose(memberships.sum(axis=1), 1)
-
-
-def test_labels_of_a_clustering_may_be_of_any_integer_type():
-    model = KMeans(2, n_init=1, random_state=0).fit([[0.0], [0.1], [5.0]])
-    model.labels_ = model.labels_.astype(np.uint8)
-    found = inspect(model)
-    assert len(found.groups) == 2 and found.training.codes.dtype == np.int64
 
 
 def test_memberships_that_are_no_numbers_are_zero():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,11 +13,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
 from coview import (
-    AutoClassifier,
     AutoClustering,
-    ConsensusClustering,
     LabelSpreadingClassifier,
-    MultiViewPLSA,
     SpectralClusteringViews,
     Views,
     inspect,
@@ -48,13 +44,6 @@ def test_ranking_is_by_the_divergence_from_the_mean(weights):
         values = [row[int(name[1:])] for name, _, _ in lines]
         assert all(a >= b - 1e-12 for a, b in pairwise(values))
         assert len(lines) == (row > 0).sum()
-
-
-@settings(max_examples=30, deadline=None)
-@given(WEIGHTS)
-def test_ranking_by_weight_is_that_of_numpy(weights):
-    for row, best in zip(weights, rank_features(Features(weights, True), 3, by="weight")):
-        assert best.tolist() == np.argsort(-row, kind="stable")[:3].tolist()
 
 
 @settings(max_examples=30, deadline=None)
@@ -94,28 +83,6 @@ def test_where_a_model_says_nothing_its_objects_do(make, data):
     assert features_by_view(silent) == {}
     described = features_by_view(silent, X, read_groups(silent, X).codes)
     assert {view: part.weights.shape for view, part in described.items()} == {"words": (3, 24), "links": (3, 15)}
-
-
-def test_rows_without_any_feature_do_not_hurt_in_single_precision(tmp_path):
-    """A floor of double precision is 0 in single precision."""
-    rng, y = np.random.default_rng(0), np.arange(80) % 2
-    words = rng.poisson(np.where(y[:, None] == np.arange(12) % 2, 2.0, 0.5)).astype(np.float32)
-    words[5] = 0
-    X = Views(words=words, tags=words[:, ::-1].copy())
-    models = (
-        AutoClassifier(cv=2, random_state=0).fit(X, np.where(np.arange(80) < 20, y, -1)),
-        ConsensusClustering(2, random_state=0).fit(X),
-        MultiViewPLSA(2, random_state=0).fit(X),
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        for model in models:
-            save(model, tmp_path / "model.coview")
-            assert model.report(X).summary
-        means = models[0].class_means_["words"]
-    shares = words / np.maximum(words.sum(axis=1, keepdims=True), 1e-30)
-    found = models[0].transduction_
-    assert_allclose(means, [shares[found == code].mean(axis=0) for code in (0, 1)], rtol=1e-5)
 
 
 @pytest.mark.parametrize(

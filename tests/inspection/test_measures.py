@@ -56,17 +56,8 @@ def test_clusters_that_do_not_fit_are_summed(make):
     assert counted["rows"][-1] == "other (7)" and counted["columns"][-1] == "other (3)"
 
 
-def test_objects_without_a_group_have_a_column_and_those_without_a_label_do_not_count(make):
-    counted = confusion(inspect(make("MultiViewPLSA")), np.array([0, -1, 1]), np.array([0, 0, -1]), np.array(["a"]))
-    assert counted["columns"][-1] == "none" and counted["counts"] == [[1, 0, 0, 1]]
-
-
 def test_curves_are_the_history(make):
     model = make("MultiViewPLSA")
     (curve,) = fit_curves(inspect(model))
     assert_array_equal(curve["values"], model.history_["objective"])
     assert_array_equal(curve["seconds"], model.history_["seconds"])
-
-
-def test_a_model_without_history_has_no_curves(make):
-    assert fit_curves(inspect(make("MultiViewNaiveBayes"))) == []

@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from coview import (
-    PLSA,
     AutoClustering,
-    CrossModalRetriever,
-    LinkPLSA,
     MultiViewCCA,
     MultiViewNaiveBayes,
     MultiViewPLSA,
@@ -60,21 +57,6 @@ def test_clusters_are_named_by_what_is_theirs_in_all_views(packages, make):
     assert model.groups == ["0", "1", "2"]  # the key
 
 
-def test_topics_are_named(packages):
-    X, _ = packages
-    names = inspect(PLSA(3, random_state=0).fit(X.select("words"))).group_names
-    assert len(set(names)) == 3 and all("the" not in name.split(", ") for name in names)
-
-
-def test_explanations_of_hits_say_the_names(packages):
-    X, _ = packages
-    retriever = CrossModalRetriever(LinkPLSA(3, random_state=0), lexical=0).fit(X)
-    names = inspect(retriever).group_names
-    parts = retriever.explain(X[[0]].select("words"), 1, target="depends").contributions
-    assert set(parts) == {f"topic {k} ({name})" for k, name in enumerate(names)}
-    assert not any("the" in name.split(", ") or "libc6" in name for name in names)  # frequent, and in all topics
-
-
 def test_classes_and_components_keep_their_names(packages):
     X, y = packages
     assert inspect(MultiViewNaiveBayes().fit(X, [SUBJECTS[k][1] for k in y])).group_names == [
@@ -95,12 +77,6 @@ def test_a_model_without_features_is_named_by_its_objects(packages):
         assert len(name) == 3 and set(name) <= {depends, *words.split()}
 
 
-def test_features_without_names_leave_the_number(packages):
-    X, _ = packages
-    bare = Views(dict(X.items()))
-    assert inspect(SphericalKMeans(3, random_state=0).fit(bare)).group_names == ["cluster 0", "cluster 1", "cluster 2"]
-
-
 @settings(max_examples=50, deadline=None)
 @given(arrays(np.float64, (4, 6), elements=st.floats(-1, 3) | st.just(0.0)), st.booleans())
 def test_names_are_distinct_whatever_the_weights(weights, signed):
@@ -116,29 +92,6 @@ def test_sizes_count_in_the_corpus():
     names = {"words": ["cat", "dog", "eel"]}
     assert characteristic_names({"words": weights}, names, ["0", "1"], np.array([1, 99])) == ["cat", "eel"]
     assert characteristic_names({"words": weights * 0 + 1}, names, ["0", "1"]) == ["0", "1"]
-
-
-def test_rounding_below_zero_is_no_sign():
-    rng = np.random.default_rng(0)
-    weights = rng.gamma(0.3, size=(5, 40))
-    names, keys = {"words": [f"{chr(97 + j // 26)}{chr(97 + j % 26)}x" for j in range(40)]}, list("01234")
-    rounded = np.where(weights < 0.01, -1e-17, weights)
-    assert characteristic_names({"w": rounded}, {"w": names["words"]}, keys) == characteristic_names(
-        {"w": np.maximum(rounded, 0)}, {"w": names["words"]}, keys
-    )
-
-
-@pytest.mark.parametrize("model", [AutoClustering(2, random_state=0), SpectralClusteringViews(2, random_state=0)])
-def test_clusters_of_graphs_are_named_by_the_means_of_their_objects(model):
-    rng = np.random.default_rng(0)
-    half = np.repeat([0, 1], 20)
-    counts = rng.poisson(np.where(half[:, None] == [0, 0, 1, 1], 4.0, 0.1))
-    X = Views(words=counts, feature_names={"words": ["photo", "camera", "mail", "inbox"]})
-    model = model.fit(X)
-    names = inspect(model).group_names
-    for code in (0, 1):
-        about = {"photo", "camera"} if half[model.labels_ == code].mean() < 0.5 else {"mail", "inbox"}
-        assert set(names[code].split(", ")) <= about
 
 
 def test_what_most_groups_share_names_none_of_them():

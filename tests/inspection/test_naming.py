@@ -11,9 +11,7 @@ from coview import (
     GroupCard,
     LinkPLSA,
     MultiViewNaiveBayes,
-    SphericalKMeans,
     TableViews,
-    Views,
     inspect,
     load,
     make_report,
@@ -21,8 +19,6 @@ from coview import (
     save,
     set_group_names,
 )
-from coview.catalog import ESTIMATORS, resolve
-from coview.datasets import make_topic_views
 
 TABLE = {
     "key": [f"p{i}" for i in range(20)],
@@ -48,11 +44,6 @@ def test_offline_names_are_phrases_and_words_of_all_views(model):
         frozenset({"space shuttle", "nasa", "crew"}),
         frozenset({"ice hockey", "nhl", "team"}),
     }
-
-
-def test_without_objects_the_names_are_those_of_the_weights(model):
-    before = inspect(model).group_names
-    assert list(name_groups(model).values()) == before
 
 
 def test_a_function_is_given_what_all_views_say(model):
@@ -107,32 +98,12 @@ def test_names_by_hand_are_kept_and_found_ones_are_found_anew(model, tmp_path):
         assert name_groups(one, TABLE, lambda card: f"n{card.key}") == {"0": "n0", "1": "n1"}
 
 
-def test_the_model_has_its_names_while_a_function_is_asked(model):
-    set_group_names(model, {1: "Mine"})
-    seen = []
-    name_groups(model, TABLE, lambda card: seen.append(inspect(model).group_names[1]) or "New")
-    assert seen == ["Mine"]
-
-
 def test_names_of_seeds_are_kept():
     model = make_pipeline(TableViews({"words": "body"}), LinkPLSA(2, seeds={"Ice": ["hockey"]}, random_state=0))
     model.fit(TABLE)
     key = next(iter(inspect(model).structure.given_names))
     assert name_groups(model, TABLE)[key] == "Ice"
     assert name_groups(model, TABLE, overwrite=True)[key] != "Ice"
-
-
-def test_names_that_are_found_are_no_longer_than_those_by_hand():
-    words = [[f"{letter * 150}{j}" for j in range(3)] for letter in "ab"]
-    X = Views(words=np.kron(np.eye(2), np.ones((5, 3))), feature_names={"words": [*words[0], *words[1]]})
-    model = LinkPLSA(2, random_state=0).fit(X)
-    found = name_groups(model, X)
-    assert all(len(name) <= 200 for name in found.values())
-    assert set_group_names(model, found) == found
-
-
-def test_equal_names_say_their_number(model):
-    assert name_groups(model, TABLE, lambda card: "Sport") == {"0": "Sport (0)", "1": "Sport (1)"}
 
 
 @pytest.mark.parametrize("bad", [lambda: 1 / 0, lambda: None, lambda: 7])
@@ -152,39 +123,6 @@ def test_names_are_saved_shown_in_reports_and_forgotten_by_a_new_fit(model, tmp_
     assert inspect(again).explain()[0].name == "Rockets"
     model.fit(TABLE)
     assert inspect(model).structure.given_names == {}
-
-
-def test_a_fit_that_fails_keeps_the_names():
-    X = make_topic_views(20, n_clusters=2, random_state=0).views
-    model = LinkPLSA(2, random_state=0).fit(X)
-    set_group_names(model, {0: "Rockets"})
-    with pytest.raises(ValueError, match="0 rows"):
-        model.fit(X[:0])
-    with pytest.raises(ValueError, match="negative"):
-        model.set_params(likelihood="multinomial").fit(-np.ones((3, 2)))
-    assert inspect(model).group_names[0] == "Rockets"
-
-
-def test_minibatches_keep_the_names():
-    X = make_topic_views(20, n_clusters=2, random_state=0).views
-    model = LinkPLSA(2, random_state=0).partial_fit(X)
-    set_group_names(model, {0: "Rockets"})
-    assert inspect(model.partial_fit(X)).group_names[0] == "Rockets"
-
-
-@pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - {"EditedModel"}))  # whose fit makes edits again, names too
-def test_every_clusterer_and_topic_model_forgets_names_when_fitted_again(name):
-    X = make_topic_views(24, {"words": 30, "links": 24}, 3, random_state=0).views
-    model = resolve(name)()
-    small = {"n_clusters": 3, "n_components": 3, "max_iter": 3, "random_state": 0}
-    model.set_params(**{key: value for key, value in small.items() if key in model.get_params(deep=False)})
-    if inspect(model.fit(X, np.arange(24) % 3)).kind not in ("topic", "cluster"):
-        with pytest.raises(ValueError, match="no topics or clusters to name"):
-            set_group_names(model, {0: "x"})
-        return
-    set_group_names(model, {0: "Rockets"})
-    assert inspect(model).group_names[0] == "Rockets"
-    assert inspect(model.fit(X, np.arange(24) % 3)).group_names[0] != "Rockets"
 
 
 def test_a_name_by_hand_can_be_taken_back_and_no_other_group_has_it(model):
@@ -220,12 +158,3 @@ def test_classes_and_estimators_of_others_are_refused():
         name_groups(MultiViewNaiveBayes().fit(X, [0, 0, 1, 1]))
     with pytest.raises(ValueError, match="KMeans is no estimator of coview"):
         name_groups(KMeans(2, n_init=1).fit(X))
-
-
-def test_measurements_name_no_group_by_having_a_value():
-    rng = np.random.default_rng(0)
-    size = np.repeat([0.0, 9.0], 10)[:, None] + rng.normal(size=(20, 1))
-    words = np.kron(np.eye(2), np.ones((10, 1)))
-    X = Views(words=words, size=size, feature_names={"words": ["ant", "whale"], "size": ["meters"]})
-    names = name_groups(SphericalKMeans(2, random_state=0).fit(X), X)
-    assert sorted(names.values()) == ["ant", "whale"]

@@ -15,7 +15,6 @@ from coview.inspection.by_view import ViewReadings
 from coview.inspection.known import objects_by_view
 from coview.inspection.objects import disputed_objects, place, typical_objects
 from coview.inspection.reading import read_groups
-from coview.utils.sampling import sample_positions
 
 
 def shares(n):
@@ -57,24 +56,6 @@ def test_typical_objects_differ_and_are_no_outliers():
     assert len({tuple(words[row]) for row in chosen}) == 3 and 59 not in chosen
 
 
-def test_typical_objects_are_chosen_one_after_the_other_by_what_they_add():
-    rng = np.random.default_rng(1)
-    X = Views(a=rng.gamma(0.5, size=(30, 6)), b=rng.gamma(0.5, size=(30, 4)))
-    share = rng.uniform(0.5, 1, size=30)
-    unit = [part / np.linalg.norm(part, axis=1, keepdims=True) for part in X.values()]
-    alike = np.mean([part @ part.T for part in unit], axis=0)
-    means = [part.mean(axis=0) for part in unit]
-    worth = share * np.mean([part @ (mean / np.linalg.norm(mean)) for part, mean in zip(unit, means)], axis=0)
-    candidates = np.flatnonzero(worth >= worth.max() / 2).tolist()
-    assert 4 < len(candidates) < 30
-    expected = [int(worth.argmax())]
-    while len(expected) < 4:
-        rest = [row for row in candidates if row not in expected]
-        expected.append(max(rest, key=lambda row: worth[row] - alike[row, expected].max()))
-    reading = Reading(share[:, None], np.zeros(30, dtype=int))
-    assert typical_objects(reading, 1, 4, X) == [expected]
-
-
 def test_t_sne_keeps_neighbors_and_places_objects_beyond_its_sample():
     rng = np.random.default_rng(0)
     codes = np.arange(800) % 8
@@ -88,12 +69,6 @@ def test_t_sne_keeps_neighbors_and_places_objects_beyond_its_sample():
     assert shares_alike["tsne"] > 0.6 > shares_alike["pca"] + 0.2
     assert_array_equal(positions, place([np.array(parts)], method="tsne")[0])
     assert place([np.array(parts[:20])], method="tsne")[1] == "PCA of memberships"
-
-
-def test_samples_are_the_same_each_time_and_without_repeats():
-    rows = sample_positions(1000, 50)
-    assert_array_equal(rows, sample_positions(1000, 50))
-    assert len(set(rows.tolist())) == 50 and (np.diff(rows) > 0).all()
 
 
 def sharp(n: int = 600, groups: int = 6) -> np.ndarray:
@@ -114,8 +89,7 @@ def test_a_view_that_says_nothing_leaves_an_object_where_all_views_put_it():
     assert_array_equal(positions, place([part, part, part])[0])
 
 
-@pytest.mark.parametrize("method", ["pca", "tsne"])
-@pytest.mark.parametrize("with_views", [False, True])
+@pytest.mark.parametrize(("method", "with_views"), [("pca", False), ("pca", True)])
 def test_objects_of_certain_groups_do_not_stand_on_each_other(method, with_views):
     part, codes = sharp(), np.arange(600) % 6
     rng = np.random.default_rng(0)

@@ -40,21 +40,6 @@ def test_intervals_are_scipys():
     assert_allclose(table.high[0], theirs.high, atol=0.01)
 
 
-def test_nineteen_of_twenty_intervals_hold_the_truth():
-    rng, held = np.random.default_rng(2), 0
-    for _ in range(200):
-        rows = rng.dirichlet([2.0, 3.0], 40)
-        table = group_prevalence([0, 1], ["a", "b"], rows, ["x"] * 40)
-        held += table.low[0, 0] <= 0.4 <= table.high[0, 0]
-    assert 0.89 <= held / 200 <= 0.99
-
-
-def test_none_of_eighty_objects_may_still_mean_three_percent():
-    table = group_prevalence([0, 1], ["a", "b"], np.tile([0.0, 1.0], (80, 1)), ["x"] * 80)
-    assert 0.02 < table.high[0, 0] < 0.06
-    assert table.low[0, 0] == 0.0
-
-
 def test_one_object_says_nothing_of_others():
     table = group_prevalence([0, 1], ["a", "b"], np.eye(2)[[0, 0, 1]], ["x", "x", "y"])
     assert np.isnan(table.low[1]).all()
@@ -79,20 +64,6 @@ def test_time_is_cut_into_the_shortest_periods_that_have_enough_objects(days, la
     assert bins.labels == labels
     assert (bins.codes >= 0).all()
     assert (np.diff(bins.places) > 0).all()
-
-
-@pytest.mark.parametrize("kind", [np.array, list, "series"])
-def test_dates_come_as_texts_days_and_times(kind):
-    texts = [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(400)]
-    if kind == "series":
-        dates = pytest.importorskip("pandas").Series(texts).astype("datetime64[ns]")
-    elif kind is np.array:
-        dates = np.array(texts, dtype="datetime64[D]")
-    else:
-        dates = texts
-    bins = make_bins(dates, 400)
-    assert bins.labels == [f"2024-{month:02d}" for month in range(1, 13)]
-    assert all(bins.labels[code] == text[:7] for code, text in zip(bins.codes, texts))
 
 
 def test_numbers_are_cut_at_quantiles_and_few_numbers_are_kept():
@@ -130,15 +101,6 @@ def test_rare_categories_are_one_and_gaps_are_left_out():
     bins = make_bins(values, 13, n_bins=3)
     assert bins.labels == ["a", "b", "2 others"]
     assert bins.codes.tolist() == [0] * 5 + [1] * 4 + [2, 2, -1, -1]
-
-
-def test_the_report_has_a_section():
-    years = [f"{2020 + c}-01-01" for c in DATA.target]
-    report = make_report(MODEL, DATA.views, by={"date": years, "venue": VENUES})
-    assert [part["by"] for part in report.summary["prevalence"]] == ["date", "venue"]
-    shares = np.array(report.summary["prevalence"][1]["share"])
-    assert_allclose(shares, inspect(MODEL).prevalence(DATA.views, by=VENUES).shares.T)
-    assert "Prevalence of the topics" in report.html
 
 
 def test_columns_of_a_table_are_named():
@@ -198,18 +160,6 @@ def test_few_bins_of_dates_are_two_at_least(n_months, n_bins, labels):
     assert make_bins(days, 720, n_bins=n_bins).labels == labels
 
 
-def test_dates_of_one_month_are_days_and_those_of_one_day_one_bin():
-    assert len(make_bins([f"2025-03-{1 + i % 31:02d}" for i in range(310)], 310).labels) == 31
-    assert make_bins(["2025-03-01"] * 9, 9, n_bins=2).labels == ["2025-03-01"]
-
-
-@pytest.mark.parametrize(("n_groups", "words"), [(6, None), (7, "; 1 group not shown"), (8, "; 2 groups not shown")])
-def test_a_printed_table_says_how_many_groups_it_leaves_out(n_groups, words):
-    names = [f"topic {g}" for g in range(n_groups)]
-    text = repr(group_prevalence(range(n_groups), names, np.eye(n_groups), ["a"] * n_groups))
-    assert ("not shown" not in text) if words is None else (words in text.split("\n")[0])
-
-
 def test_an_object_with_several_values_counts_for_each_once():
     rows = np.eye(2)[[0, 1, 1, 0]]
     table = group_prevalence([0, 1], ["a", "b"], rows, [["x", "y"], ["y", "y"], ("x",), "y"])
@@ -226,19 +176,6 @@ def test_objects_without_a_value_are_counted_and_told_of(values):
         table = group_prevalence([0, 1], ["a", "b"], np.eye(2)[[0, 1, 1, 0]], values, by="venue")
     assert len(told) == 1 and table.n_missing == 2 and table.counts.tolist() == [2]
     assert "2 more without a value" in repr(table)
-
-
-def test_lists_in_a_series_are_several_values_and_blanks_around_categories_are_none():
-    pd = pytest.importorskip("pandas")
-    cells = [["a", "b"], ["b"]] * 20
-    memberships = np.tile([[0.2, 0.8], [0.6, 0.4]], (20, 1))
-    tables = [
-        group_prevalence(["0", "1"], ["x", "y"], memberships, values)
-        for values in (cells, pd.Series(cells), pd.Series([np.array(cell) for cell in cells]))
-    ]
-    assert all(table.bins.labels == ["b", "a"] for table in tables)
-    assert all(table["share"] == tables[0]["share"] for table in tables)
-    assert make_bins(["login", " login "] * 10, 20).labels == ["login"]
 
 
 def test_a_column_that_the_model_reads_as_lists_is_split_as_the_model_does():

@@ -43,13 +43,6 @@ def test_numbers_are_those_of_the_metrics():
     assert "mean NPMI view0" in repr(table)
 
 
-def test_topics_of_the_data_are_more_coherent_than_those_of_other_data():
-    rng = np.random.default_rng(0)
-    strangers = Views({name: X[:, rng.permutation(X.shape[1])] for name, X in DATA.views.items()})
-    own, foreign = (inspect(MODEL).quality(X).means for X in (DATA.views, strangers))
-    assert all(own[view]["npmi"] > foreign[view]["npmi"] + 0.05 for view in own)
-
-
 @pytest.mark.parametrize(
     "model", [MultiViewPLSA(3, random_state=0), SphericalKMeans(3, random_state=0), SeededKMeansClassifier()]
 )
@@ -70,38 +63,6 @@ def test_vectors_have_nothing_to_read_and_objects_without_a_view_do_not_count():
     assert set(table["view"]) == {"words"}
     model = LinkPLSA(3, random_state=0).fit(X)
     assert table["npmi"] == topic_coherence(model.topic_feature_["words"], words[:100]).tolist()
-
-
-def test_measurements_do_not_occur_together():
-    pandas = pytest.importorskip("pandas")
-    rng = np.random.default_rng(0)
-    numbers = pandas.DataFrame(rng.uniform(1, 2, size=(150, 3)), columns=["age", "size", "price"])
-    X = Views(words=DATA.views["view0"], numbers=numbers)
-    for model in (SphericalKMeans(3, random_state=0), LinkPLSA(3, random_state=0)):
-        model.fit(X)
-        assert set(inspect(model).quality(X)["view"]) == {"words"}
-        assert set(refit_stability(model, X, n_fits=1)["view"]) == {"words"}
-
-
-def test_the_report_has_a_section():
-    report = make_report(MODEL, DATA.views)
-    quality = report.summary["quality"]
-    assert [view["name"] for view in quality["views"]] == list(DATA.views.names)
-    means = [np.mean(list(item["npmi"].values())) for item in quality["groups"]]
-    assert means == sorted(means, reverse=True)
-    assert "Quality of the topics: coherence (NPMI) of view0" in report.html
-
-
-def test_the_report_shows_stability_where_it_is_asked_for():
-    assert "stability" not in make_report(MODEL, DATA.views, held_out=False).summary["quality"]["views"][0]
-    report = make_report(MODEL, DATA.views, held_out=False, stability=True)
-    quality, table = report.summary["quality"], refit_stability(MODEL, DATA.views)
-    for group, view, share in zip(table["group"], table["view"], table["stability"]):
-        (row,) = (row for row in quality["groups"] if row["key"] == group)
-        assert row["stability"][view] == share
-    means = [row["stability"] for row in quality["views"]]
-    assert means == pytest.approx(np.reshape(table["stability"], (2, 3)).mean(axis=1))
-    assert "stability: view1" in report.html and "5 fits with other seeds" in report.html
 
 
 @pytest.mark.parametrize(

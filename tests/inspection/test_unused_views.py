@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
 from sklearn.pipeline import make_pipeline
 
 from coview import (
     AutoClustering,
-    BestView,
     MultiViewNaiveBayes,
     SphericalKMeans,
     TfidfViews,
     Views,
-    edit,
     inspect,
-    make_report,
 )
 from coview.datasets import make_topic_views
 from coview.exceptions import UnknownObjectsWarning
@@ -50,11 +46,6 @@ def test_no_view_that_all_methods_leave_out_is_asked(movies, clustering):
     assert agreement_matrix(read_by_view(answer, movies[0]))["names"] == ["title", "genres", "all views"]
 
 
-def test_edits_do_not_make_them_speak(movies, clustering):
-    edited = edit(clustering).merge([0, 1])
-    assert list(inspect(edited).memberships_by_view(movies[0])) == ["title", "genres"]
-
-
 def test_predict_says_that_it_knows_nothing_of_objects_with_only_such_views(movies, clustering):
     with pytest.warns(UnknownObjectsWarning, match="4 of 4 objects have no feature known to the model"):
         clustering.predict(movies[0].select("money")[np.flatnonzero(movies[0].present[:, 2])[:4]])
@@ -72,24 +63,12 @@ def test_the_explorer_compares_and_shows_none_of_them(movies, clustering):
     assert [view["name"] for view in service.info()["views"] if view["unused"]] == list(UNUSED)
 
 
-def test_the_report_judges_none_of_them_and_says_so(movies, clustering):
-    report = make_report(clustering, *movies)
-    assert [row["name"] for row in report.summary["views"]["rows"]] == ["title", "genres"]
-    assert "from 2 views: title, genres. Not used: money, rating." in report.html
-
-
 def test_a_classifier_has_none_of_views_that_no_candidate_sees(movies, fit_auto):
     X, target = movies
     y = np.where(np.arange(240) % 4 == 0, target, -1)
     model = fit_auto(["centers", "topics"], X, y, cv=2)
     assert inspect(model).unused_views == UNUSED
     assert list(model.predict_labels_by_view(X)) == ["title", "genres"]
-
-
-def test_a_clusterer_of_the_best_view_has_one_opinion(movies):
-    X = movies[0][np.flatnonzero(movies[0].present.all(axis=1))]
-    model = BestView(KMeans(3, n_init=1, random_state=0)).fit(X)
-    assert list(inspect(model).memberships_by_view(X)) == [model.best_view_]
 
 
 def test_steps_that_keep_the_views_leave_them_unused(movies):

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn.cluster import AgglomerativeClustering
 
 from coview import (
-    AutoClustering,
     ConcatenatedViews,
-    CoPLSA,
     LinkPLSA,
     MultiViewPLSA,
     SphericalKMeans,
     Views,
     inspect,
-    load,
     read_views,
-    save,
     write_views,
 )
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
 from coview.inspection.features import (
     described_features,
-    features_by_view,
     features_of_means,
-    holds_vectors,
     summarize_groups,
     top_features,
 )
@@ -77,25 +68,6 @@ def test_nearest_rows_are_those_of_a_loop(points, codes):
             assert far == [round(float(np.linalg.norm(points[i] - center) ** 2), 6) for i in wanted[:4]]
 
 
-@pytest.mark.parametrize("given", [True, False])
-def test_nearest_rows_of_many_objects_are_found_without_a_copy_of_them(given):
-    vectors = np.random.default_rng(0).normal(size=(20_000, 64)).astype(np.float32)
-    codes, means = np.zeros(len(vectors), dtype=int), vectors.mean(axis=0, keepdims=True) if given else None
-    tracemalloc.start()
-    nearest = nearest_rows(vectors, codes, 1, 3, means)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < vectors.nbytes / 2
-    right = ((vectors - vectors.mean(axis=0)) ** 2).sum(axis=1).argsort()[:3]
-    assert nearest == [right.tolist()]
-
-
-def test_nearest_rows_may_be_sparse():
-    points = _RNG.normal(size=(20, 3))
-    codes = np.arange(20) % 2
-    assert nearest_rows(sparse.csr_array(points), codes, 2, 3) == nearest_rows(points, codes, 2, 3)
-
-
 def test_nearest_objects_have_the_view_and_the_group_and_lie_next_to_its_mean():
     inspection = inspect(MODEL)
     codes = read_groups(inspection, X).codes
@@ -108,19 +80,6 @@ def test_nearest_objects_have_the_view_and_the_group_and_lie_next_to_its_mean():
         inspection.features("image")
 
 
-@pytest.mark.parametrize(
-    "model", [SphericalKMeans(K, random_state=0), AutoClustering(K, time_budget=2, random_state=0)]
-)
-def test_models_without_mean_vectors_take_those_of_the_objects(model):
-    inspection = inspect(model.fit(X))
-    codes = read_groups(inspection, X).codes
-    for group, found in enumerate(inspection.explain(X, n_objects=2)):
-        rows = [int(key[1:]) for key in found.nearest["vector"]]
-        own = np.flatnonzero(HAVE & (codes == group))
-        distances = np.linalg.norm(VECTORS[own] - VECTORS[own].mean(axis=0), axis=1)
-        assert set(rows) == set(own[np.argsort(distances)[:2]])
-
-
 @settings(max_examples=30, deadline=None)
 @given(arrays(np.float64, (10, 3), elements=st.integers(-50, 50)), arrays(np.int64, 10, elements=st.integers(-1, 1)))
 def test_deviations_are_gaps_of_means_in_standard_deviations(values, codes):
@@ -131,14 +90,6 @@ def test_deviations_are_gaps_of_means_in_standard_deviations(values, codes):
             spread = values[:, j].std()
             wanted = (own[:, j].mean() - values[:, j].mean()) / spread if len(own) and spread else 0.0
             assert found.deviations[group, j] == pytest.approx(wanted, abs=1e-9)
-
-
-def test_the_unit_of_a_measurement_does_not_matter():
-    before = top_features(deviating(PERSON, CODES, K), ["age", "price"])
-    after = top_features(deviating(PERSON * [1000, 0.01] + [-7, 3], CODES, K), ["age", "price"])
-    for one, other in zip(before, after):
-        assert [name for name, _, _ in one] == [name for name, _, _ in other]
-        assert_allclose([line[1] for line in one], [line[1] for line in other])
 
 
 def test_measurements_far_below_the_mean_come_first_too():
@@ -177,15 +128,6 @@ def test_a_clusterer_without_predict_does_not_guess_whose_clusters_it_knows():
     assert len(inspection.explain()) == K
 
 
-@pytest.mark.parametrize("number", [-1, 2.5])
-def test_numbers_of_features_and_objects_are_checked(number):
-    inspection = inspect(MODEL)
-    with pytest.raises(ValueError, match=r"n_features.* must be an int in the range"):
-        inspection.explain(X, n_features=number)
-    with pytest.raises(ValueError, match=r"n_objects.* must be an int in the range"):
-        inspection.explain(X, n_objects=number)
-
-
 def test_vectors_are_no_words():
     explained = inspect(MODEL).explain(X, n_features=2, n_objects=3)
     ids = {f"o{i}" for i in np.flatnonzero(HAVE)}
@@ -199,31 +141,11 @@ def test_vectors_are_no_words():
         MODEL.top_features("vector")
 
 
-def test_counts_without_names_keep_their_numbers():
-    bare = Views(words=DATA.views["words"], vector=VECTORS)
-    inspection = inspect(SphericalKMeans(K, random_state=0).fit(bare))
-    for objects in (None, bare):
-        assert [view for view in bare.names if holds_vectors(inspection, view, objects)] == ["vector"]
-    assert list(features_by_view(inspection, bare, inspection.training.codes)) == ["words"]
-
-
-def test_words_name_a_group_before_measurements_do():
-    assert all(word.startswith("word") for name in inspect(MODEL).group_names for word in name.split(", "))
-    alone = inspect(LinkPLSA(K, max_iter=20, random_state=0).fit(X.select("person")))
-    assert {name.split()[0] for names in alone.group_names for name in names.split(", ")} <= {"high", "low"}
-    assert {name.split()[1] for names in alone.group_names for name in names.split(", ")} == {"age", "price"}
-
-
 def test_inspect_says_what_a_view_was_taken_for():
     inspection = inspect(MODEL)
     assert inspection.structure.likelihoods == {"words": "multinomial", "vector": "gaussian", "person": "gaussian"}
     assert "view 'vector': 6 features, gaussian" in repr(inspection)
     assert inspect(SphericalKMeans(K, random_state=0).fit(X)).structure.likelihoods == {}
-
-
-def test_a_saved_model_explains_itself_as_before(tmp_path):
-    save(MODEL, tmp_path / "model.coview")
-    assert inspect(load(tmp_path / "model.coview")).explain(X) == inspect(MODEL).explain(X)
 
 
 @pytest.mark.parametrize("name", ["lazy", "batches"])
@@ -237,12 +159,6 @@ def test_moments_are_of_the_objects_that_have_the_view(name, tmp_path):
     vectors = VECTORS[HAVE].astype(float)
     assert_allclose(model.column_moments_["vector"], [vectors.mean(axis=0), vectors.std(axis=0)], rtol=1e-5)
     assert list(model.column_moments_) == ["vector", "person"]
-
-
-def test_each_view_of_co_plsa_has_its_own_means():
-    model = CoPLSA(K, max_iter=5, random_state=0).fit(X)
-    found = [group.nearest["vector"] for group in inspect(model).explain(X, n_objects=1)]
-    assert len(found) == K and all(HAVE[int(key[1:])] for own in found for key in own)
 
 
 def test_columns_in_another_order_keep_their_names():
