@@ -15,13 +15,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.preprocessing import LabelEncoder
 from sklearn.semi_supervised import SelfTrainingClassifier
 
-from coview import (
-    BestView,
-    CoTrainingClassifier,
-    MultiViewNaiveBayes,
-    MultiViewPLSAClassifier,
-    SeededKMeansClassifier,
-)
+from coview import BestView, CoTrainingClassifier, MultiViewNaiveBayes, MultiViewPLSAClassifier, SeededKMeansClassifier
 from coview.datasets import make_topic_views
 from coview.exceptions import LoneLabelWarning
 from coview.validation import check_sample_weight, encode_labels, per_view

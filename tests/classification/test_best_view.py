@@ -91,15 +91,6 @@ def test_clusterers_are_chosen_by_silhouette():
     assert_array_equal(model.fit_predict(X), model.labels_)
 
 
-def test_the_silhouette_of_many_objects_is_taken_of_a_sample():
-    rng = np.random.default_rng(0)
-    y = np.arange(5000) % 2
-    X = Views(good=rng.normal(size=(5000, 2)) + 9 * y[:, None], noise=rng.normal(size=(5000, 2)))
-    model = BestView(KMeans(2, n_init=1, random_state=0), random_state=0).fit(X)
-    assert model.best_view_ == "good"
-    assert_allclose(model.view_scores_["good"], silhouette_score(X["good"], y), atol=0.02)
-
-
 @pytest.mark.parametrize(
     ("names", "inner"),
     [

@@ -9,9 +9,7 @@ from scipy import sparse
 
 from coview import LabelSpreadingClassifier, Views
 from coview.classification.label_spreading import spread
-from coview.clustering import view_graphs
 from coview.datasets import make_blobs_views
-from coview.utils.remembered import remembering
 
 METHODS = ("concatenated", "sum")
 
@@ -93,39 +91,6 @@ def test_an_object_that_lacks_a_view_is_reached_by_the_other(method):
     nothing = ~X.present.any(axis=1) & (y < 0)
     assert nothing.any()
     assert_allclose(model.memberships_[nothing], np.tile(model.class_prior_, (nothing.sum(), 1)))
-
-
-def test_who_lacks_views_is_reached_by_those_that_are_alike_and_is_nobodys_neighbor_there():
-    rng = np.random.default_rng(0)
-    y = np.arange(200) % 2
-    blobs = {name: rng.normal(size=(200, 3)) + 2.2 * y[:, None] for name in "ab"}
-    present = {"a": np.ones(200, dtype=bool), "b": np.arange(200) % 4 < 2}
-    X = Views({"a": blobs["a"], "b": np.where(present["b"][:, None], blobs["b"], 0.0)}, present=present)
-    model = LabelSpreadingClassifier().fit(X, np.where(np.arange(200) < 40, y, -1))
-    assert model.method_ == "sum" and model.score(X, y) > 0.9
-    new = rng.normal(size=(200, 3)) + 2.2 * y[:, None]
-    assert model.score(Views(b=new), y) > 0.9
-    assert (model.memberships_[40:] < 1).all()
-
-
-def test_graphs_of_the_same_rows_are_made_once_where_they_are_remembered(monkeypatch):
-    """Labels do not matter to them; other rows, numbers of neighbors and engines have graphs of their own."""
-    made = []
-    plain = view_graphs.neighbor_graphs
-    monkeypatch.setattr(view_graphs, "neighbor_graphs", lambda *args, **kw: made.append(1) or plain(*args, **kw))
-    X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
-    hidden = np.where(np.arange(60) < 20, y, -1)
-    alone = LabelSpreadingClassifier().fit(X, hidden)
-    with remembering():
-        LabelSpreadingClassifier().fit(X, y)
-        again = LabelSpreadingClassifier().fit(X, hidden)
-        assert len(made) == 2
-        LabelSpreadingClassifier().fit(X + 1e-9 * np.eye(60, 4), y)
-        LabelSpreadingClassifier(n_neighbors=3).fit(X, y)
-        LabelSpreadingClassifier(engine="reference").fit(X, y)
-    LabelSpreadingClassifier().fit(X, y)
-    assert len(made) == 6
-    assert_array_equal(again.memberships_, alone.memberships_)
 
 
 def thin_views(metric: str, dtype: type) -> tuple[Views, np.ndarray]:

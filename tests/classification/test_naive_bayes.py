@@ -9,11 +9,7 @@ from scipy import sparse
 from sklearn.naive_bayes import MultinomialNB
 
 from coview import LazyViews, Views
-from coview.classification.naive_bayes import (
-    MultiViewNaiveBayes,
-    NaiveBayesStart,
-    learn_label_start,
-)
+from coview.classification.naive_bayes import MultiViewNaiveBayes, NaiveBayesStart, learn_label_start
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError
 
@@ -127,22 +123,8 @@ def labeled_corpus(n: int = 90, k: int = 3, seed: int = 0) -> tuple[Views, np.nd
     ), y
 
 
-def first_posterior(X: Views, codes: np.ndarray, n_classes: int) -> np.ndarray:
-    return NaiveBayesStart.learned(X, codes, n_classes)(X)
-
-
 def few_labels(y: np.ndarray, n: int = 12) -> np.ndarray:
     return np.where(np.arange(len(y)) < n, y, -1)
-
-
-def test_single_precision_keeps_the_digits_of_long_objects():
-    rng = np.random.default_rng(0)
-    counts = rng.poisson(2000.0, size=(6, 50)).astype(float)
-    codes = np.array([0, 1, 0, 1, -1, -1])
-    wide = first_posterior(Views(x=counts), codes, 2)
-    narrow = first_posterior(Views(x=counts.astype(np.float32)), codes, 2)
-    assert narrow.dtype == np.float32
-    assert_allclose(narrow, wide, atol=1e-3)
 
 
 def test_a_round_of_co_em_is_naive_bayes_on_objects_that_are_shared_out():

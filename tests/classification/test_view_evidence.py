@@ -28,15 +28,6 @@ def test_useless_views_are_left_out_and_useful_ones_keep_their_weight(corpus):
     assert learn_view_weights(noisy, codes, 3, seed=0) == {"words": 1.0, "tags": 1.0, "noise": 0.0}
 
 
-def test_one_label_per_class_is_enough_where_views_agree(corpus):
-    data, noisy, _ = corpus
-    codes = np.full(400, -1)
-    first = [np.flatnonzero(data.target == label)[0] for label in range(3)]
-    codes[first] = range(3)
-    weights = learn_view_weights(noisy, codes, 3, seed=0)
-    assert weights["words"] == weights["tags"] == 1.0 > weights["noise"]
-
-
 def test_two_views_that_agree_by_chance_keep_their_weights_without_labels_to_hold_out(corpus):
     _, noisy, codes = corpus
     lone = np.where(np.arange(400) == np.flatnonzero(codes >= 0)[0], codes, -1)

@@ -77,16 +77,6 @@ def test_what_cannot_be_told_is_not_said():
     assert relate_views(Views(a=arrays["words"], b=np.ones((200, 3))))["verdict"] == ["unknown", "unknown"]
 
 
-def test_of_many_objects_a_sample_is_compared(monkeypatch):
-    sizes, compute = [], relations._compute_likeness
-    monkeypatch.setattr(
-        relations, "_compute_likeness", lambda matrix, *rest: (sizes.append(len(matrix)), compute(matrix, *rest))[1]
-    )
-    x = np.random.default_rng(0).normal(size=(5000, 2))
-    assert relate_views(Views(a=x, b=x))["verdict"] == ["shares", "shares"]
-    assert sizes == [relations.MOST_OBJECTS] * 2
-
-
 def test_a_fit_warns_of_rows_in_another_order_and_of_nothing_else(tmp_path):
     arrays, rng = made(120)
     with warnings.catch_warnings():

@@ -126,18 +126,6 @@ def test_clusters_are_not_made_of_what_is_lacking(method):
     assert clustering_accuracy(y, model.predict(whole.select("view0"))) > 0.9
 
 
-@pytest.mark.parametrize(
-    ("fitted", "later"), [("concatenated", "stacked"), ("stacked", "concatenated"), ("sum", "co-regularized")]
-)
-def test_what_was_fitted_predicts(fitted, later):
-    X, _ = rings()
-    model = SpectralClusteringViews(2, method=fitted, random_state=0).fit(X)
-    by_one = model.predict(X.select("blobs"))
-    model.set_params(method=later, view_weights={"nothing": 1}, n_neighbors=3)
-    assert_array_equal(model.predict(X), model.labels_)
-    assert_array_equal(model.predict(X.select("blobs")), by_one)
-
-
 # -- k-means of rows that are made of parts
 
 

@@ -319,10 +319,7 @@ def clusters():
 
 @pytest.mark.parametrize(
     "fitted",
-    [
-        MultiViewPLSA(4, 6, random_state=0, max_iter=10),
-        SphericalKMeans(4, random_state=0),
-    ],
+    [MultiViewPLSA(4, 6, random_state=0, max_iter=10), SphericalKMeans(4, random_state=0)],
     ids=lambda model: type(model).__name__,
 )
 def test_topics_and_clusters_of_all_kinds_are_edited_alike(fitted, tmp_path):

@@ -7,16 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
-from coview import (
-    PLSA,
-    DualPLSA,
-    LinkPLSA,
-    MultiViewPLSA,
-    Views,
-    VotingPLSA,
-    edit,
-    inspect,
-)
+from coview import PLSA, DualPLSA, LinkPLSA, MultiViewPLSA, Views, VotingPLSA, edit, inspect
 from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError
@@ -31,11 +22,7 @@ EDITS = {
         ("split", {"group": 1}),
         ("drop", {"group": 3}),
     ],
-    "renamed, noise, reduced": [
-        ("rename", {"group": 2, "name": "two"}),
-        ("noise", {"group": 1}),
-        ("reduce", {"n": 2}),
-    ],
+    "renamed, noise, reduced": [("rename", {"group": 2, "name": "two"}), ("noise", {"group": 1}), ("reduce", {"n": 2})],
 }
 
 

@@ -69,9 +69,7 @@ def test_pickles_are_never_executed(tmp_path, name):
 @pytest.mark.parametrize("kind", ["sparse", "pattern", "dense"])
 def test_mtx(tmp_path, kind):
     if kind == "pattern":
-        (tmp_path / "v.mtx").write_text(
-            "%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 1\n1 3\n2 2\n",
-        )
+        (tmp_path / "v.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 1\n1 3\n2 2\n")
         expected = (WORDS > 0).astype(int)
     else:
         io.mmwrite(tmp_path / "v.mtx", sparse.coo_array(WORDS) if kind == "sparse" else WORDS)

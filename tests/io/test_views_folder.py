@@ -67,18 +67,6 @@ def owner(array: np.ndarray) -> object:
     return array
 
 
-# -- there and back
-
-
-def test_views_come_back(tmp_path):
-    X = views(feature_names={"words": list("abcdefg")})
-    write_views(X, tmp_path / "s", rows_per_shard=10)
-    again = open_shards(tmp_path / "s")
-    assert again.lengths == (10, 10, 3)
-    assert again.collect() == X
-    assert again[7:22] == X[7:22] and again[[22, 0, 11]] == X[[22, 0, 11]]
-
-
 # -- streams
 
 

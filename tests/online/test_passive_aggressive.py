@@ -261,3 +261,17 @@ def test_labels_of_another_kind_are_refused():
     model = Classifier().partial_fit(X, y)
     with pytest.raises(ValueError, match="strings only"):
         model.partial_fit(X[[0]], ["cat"])
+
+
+def test_a_third_class_keeps_what_two_have_learned():
+    X, y = corpus(2)
+    model = Classifier(average=True, fit_intercept=True).partial_fit(X, y)
+    before = model.decision_function(X)
+    kept = model._memory["weights"]["view1"].copy()
+    model.partial_fit(Views({name: matrix[[0]] * 0 for name, matrix in X.items()}), [7])
+    after = model.decision_function(X)
+    assert model.classes_.tolist() == [0, 1, 7]
+    wide = model._memory["weights"]["view1"]
+    assert_allclose(wide[:, 1] - wide[:, 0], kept[:, 0])
+    # one more round, in which only the intercept moved: averages are over one round more
+    assert np.corrcoef(after[:, 1] - after[:, 0], before)[0, 1] > 0.999

@@ -75,14 +75,6 @@ def test_only_dense_views_are_changed_by_default(points):
     assert np.shares_memory(named["image"], X["image"])
 
 
-def test_the_same_seed_gives_the_same_words_in_any_order_of_views(points):
-    X = Views(a=points, b=points[:, :3])
-    one = Codebook(6, random_state=3).fit_transform(X)
-    assert Codebook(6, random_state=3).fit_transform(X) == one
-    assert Codebook(6, random_state=3).fit_transform(X.select("b", "a")).select("a", "b") == one
-    assert Codebook(6, random_state=4).fit_transform(X) != one
-
-
 @pytest.mark.parametrize(
     ("model", "error", "sentence"),
     [

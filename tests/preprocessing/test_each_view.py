@@ -50,8 +50,7 @@ def test_rows_that_lack_a_view_teach_nothing_and_stay_empty():
 
 def test_what_is_no_transformer_or_no_view_is_refused():
     with pytest.raises(
-        ValueError,
-        match=r"must be an object implementing 'fit' and 'transform', a dict of such values by view",
+        ValueError, match=r"must be an object implementing 'fit' and 'transform', a dict of such values by view"
     ):
         EachView({"size": 3}).fit(views())
     with pytest.raises(ValueError, match="'sound'; the views are 'size', 'words'"):

@@ -15,15 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from coview import (
-    ConcatenatedViews,
-    EmbeddingViews,
-    SphericalKMeans,
-    TableViews,
-    inspect,
-    load,
-    save,
-)
+from coview import ConcatenatedViews, EmbeddingViews, SphericalKMeans, TableViews, inspect, load, save
 from coview.exceptions import DataFileError, EngineError, ModelFileError, ParameterError, ViewsError
 
 TEXTS = ["red fox", "blue sea", None, "red fox", "", "the sea at night", "blue sea"]

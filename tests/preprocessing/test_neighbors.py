@@ -42,12 +42,7 @@ def formula(words, links, hops, restart=0.0, tol=0.0, self_weight=1.0):
 
 
 @settings(max_examples=25, deadline=None)
-@given(
-    st.integers(0, 1000),
-    st.integers(1, 3),
-    st.booleans(),
-    st.sampled_from([0, 0.1, 0.7]),
-)
+@given(st.integers(0, 1000), st.integers(1, 3), st.booleans(), st.sampled_from([0, 0.1, 0.7]))
 def test_smoothing_is_the_dense_formula(seed, hops, as_sparse, restart):
     X = make(seed=seed, as_sparse=as_sparse)
     model = NeighborViews(hops=hops, restart=restart)
@@ -111,19 +106,6 @@ def test_new_objects_with_ids_may_link_to_each_other():
     assert_allclose(found, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("as_text", [False, True])
-def test_ids_that_are_numbers_name_columns_like_text(as_text):
-    X = make(8, ids=True)
-    keys = np.arange(8) * 10 + 5
-    ids = keys.astype(str) if as_text else keys
-    numbered = Views(dict(X.items()), ids=ids, feature_names={"links": keys})
-    model = NeighborViews(hops=2)
-    expected = NeighborViews(hops=2).fit(X[:6]).transform(X)
-    assert_allclose(
-        dense(model.fit(numbered[:6]).transform(numbered)["words_near"]), dense(expected["words_near"]), rtol=1e-12
-    )
-
-
 def test_names_that_match_no_object_are_refused():
     X = make(8, ids=True)
     strange = Views(dict(X.items()), ids=np.arange(8), feature_names={"links": X.ids})
@@ -159,16 +141,6 @@ def test_an_object_without_the_view_gets_it_from_its_neighbors():
 def test_wrong_input_is_refused_with_a_sentence(model, X, sentence):
     with pytest.raises(ValueError, match=sentence):
         model.fit(X)
-
-
-def test_links_smoothed_say_who_is_near():
-    X = make(ids=True)
-    model = NeighborViews(views=["words", "links"], hops=2)
-    found = model.fit_transform(X)
-    assert found.names == ("words", "links", "words_near", "links_near")
-    expected = formula(np.eye(12), dense(X["links"]), 2)
-    assert_allclose(dense(found["links_near"]), expected, atol=1e-12)
-    assert_allclose(dense(model.transform(X[[3, 1]])["links_near"])[1], expected[1], atol=1e-12)
 
 
 def test_fitted_objects_without_ids_are_known_by_links_of_one_direction():

@@ -47,11 +47,7 @@ def formula(links, y, hops, restart, prior):
 
 
 kinds = given(
-    st.integers(0, 1000),
-    st.integers(1, 5),
-    st.sampled_from([0, 0.1, 0.6]),
-    st.sampled_from([0, 0.3]),
-    st.booleans(),
+    st.integers(0, 1000), st.integers(1, 5), st.sampled_from([0, 0.1, 0.6]), st.sampled_from([0, 0.3]), st.booleans()
 )
 
 
@@ -103,19 +99,6 @@ def test_an_unlabeled_object_is_what_a_new_one_with_its_links_is(prior):
     expected = near(model.fit_transform(X, y))
     rows = np.flatnonzero(y < 0)
     assert_allclose(near(model.transform(X[rows])), expected[rows], atol=1e-12)
-
-
-def test_all_ways_to_say_unlabeled_are_the_same():
-    pd = pytest.importorskip("pandas", reason="pandas is not installed: its frames are not checked")
-    for y in (
-        ["a", None, "b"],
-        np.array(["a", np.nan, "b"], dtype=object),
-        pd.Series(["a", pd.NA, "b"]),
-        ["a", -1, "b"],
-    ):
-        model = NeighborViews(labels=True).fit(Views(words=np.ones((3, 1)), links=np.zeros((3, 3))), y)
-        assert model.classes_.tolist() == ["a", "b"]
-        assert model.label_layers_[0].tolist() == [[1, 0], [0, 0], [0, 1]]
 
 
 @pytest.mark.parametrize(

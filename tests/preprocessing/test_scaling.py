@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from coview import ScaledViews, Views
 from coview.exceptions import ViewsError
-from coview.preprocessing.scaling import column_scales, scaling_by_default
+from coview.preprocessing.scaling import scaling_by_default
 
 
 def vectors(n: int = 300, width: int = 24, seed: int = 0) -> np.ndarray:
@@ -38,13 +38,6 @@ def test_the_mean_variance_of_columns_is_one(scaling):
     rows = ScaledViews(scaling).fit_transform(Views(x=vectors()))["x"]
     assert np.abs(rows.mean(axis=0)).max() < 1e-10
     assert rows.var(axis=0).mean() == pytest.approx(1)
-
-
-def test_pareto_divides_by_roots_of_deviations():
-    X = vectors()
-    _, scale = column_scales(X, "pareto")
-    ratio = scale / np.sqrt(X.std(axis=0))
-    np.testing.assert_allclose(ratio, ratio[0])
 
 
 def test_principal_components_are_of_one_unit_however_far_they_reach():

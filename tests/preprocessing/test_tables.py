@@ -56,10 +56,7 @@ def test_new_tables_may_lack_a_part():
         (TableViews(tokens={"meta": (["body"], ",")}), r"has no column \['body'\] for view 'meta'"),
         (TableViews({"a": "body"}, {"a": ["year"]}), "Rename one of them"),
         (TableViews({"a": "bodies"}), "The table has no column 'bodies' for view 'a'; .* Did you mean 'body'"),
-        (
-            TableViews({"a": "body"}, id="kye"),
-            "The table has no column 'kye' to name the objects; .* mean 'key'",
-        ),
+        (TableViews({"a": "body"}, id="kye"), "The table has no column 'kye' to name the objects; .* mean 'key'"),
         (TableViews(5), "The 'text' parameter of TableViews must be .* Got 5 instead"),
         (TableViews(tokens={"a": ("venue", ",", ";")}), "tokens must give view 'a' a column or "),
         (TableViews({"a": "year"}), "Column 'year' holds int, not text. .* by TableViews.columns=...."),

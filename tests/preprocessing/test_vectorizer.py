@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 
-from coview import PLSA, TableViews, TextVectorizer, TextViews, inspect, load, save
+from coview import PLSA, TableViews, TextVectorizer, TextViews, inspect
 from coview.exceptions import ViewsError
 from coview.inspection.features import described_features, top_features
 from coview.preprocessing.stop_words import STOP_WORDS, detect_language
@@ -145,15 +145,6 @@ def test_long_texts_of_lists_are_read_once(piece):
     assert TextVectorizer(separator=",", drop_versions=True).build_analyzer()(text)
 
 
-def test_items_of_most_objects_are_left_out_like_words():
-    """An item that 60 % of the objects have tells them apart no better than a frequent word does."""
-    table = {"deps": [f"{'libc6, ' if i % 5 < 3 else ''}lib{i % 20}" for i in range(200)]}
-    model = TextViews({}, tokens={"deps": "deps"}).fit(table)
-    assert sorted(model.vectorizers_["deps"].vocabulary_) == sorted(f"lib{i}" for i in range(20))
-    model = TextViews({}, tokens={"deps": "deps"}, max_df=1.0).fit(table)
-    assert "libc6" in model.vectorizers_["deps"].vocabulary_
-
-
 def _texts(n):
     rng = np.random.default_rng(0)
     words = np.array([f"word{i:03}" for i in range(200)])
@@ -190,26 +181,6 @@ def test_groups_are_named_and_described_by_words_alone():
     ]
     assert {"dog", "flag"} <= set(shown) <= {"barking", "dog", "sleepy", "red", "blue", "flag"}
     assert not any("…" in name for name in model.group_names)
-
-
-def test_lists_are_split_by_the_separator_found_or_given(tmp_path):
-    table = {
-        "name": ["p", "q"],
-        "tags": ["net, C++", "C++"],
-        "path": ["usr/bin", "usr/lib"],
-        "items": [["a,b"], ["c", "d"]],
-    }
-    model = TableViews(tokens={"tags": "tags", "path": ("path", "/"), "items": "items"}, id="name").fit(table)
-    X = model.transform(table)
-    assert X.names == ("tags", "path", "items")
-    assert X.feature_names["tags"].tolist() == ["C++", "net"]
-    assert X.feature_names["path"].tolist() == ["bin", "lib", "usr"]
-    assert X.feature_names["items"].tolist() == ["a,b", "c", "d"]
-    assert X["items"].toarray().tolist() == [[1, 0, 0], [0, 1, 1]]
-    save(model, tmp_path / "m.coview")
-    again = load(tmp_path / "m.coview").transform(table)
-    assert all((again[name] != X[name]).nnz == 0 for name in X.names)
-    assert clone(model).fit_transform(table).names == X.names
 
 
 @pytest.mark.parametrize("stop_words", [("fox",), "klingon"])

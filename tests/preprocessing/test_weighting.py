@@ -93,11 +93,7 @@ def test_negative_counts_are_refused():
 @given(
     counts,
     st.fixed_dictionaries(
-        {
-            "norm": st.sampled_from(["l1", "l2", None]),
-            "use_idf": st.booleans(),
-            "sublinear_tf": st.booleans(),
-        }
+        {"norm": st.sampled_from(["l1", "l2", None]), "use_idf": st.booleans(), "sublinear_tf": st.booleans()}
     ),
 )
 def test_tfidf_equals_scikit_learn(matrix, options):

@@ -110,16 +110,6 @@ def test_next_mirror_is_asked_when_one_fails(server, home):
     assert fetch(NAME, {NAME: SHA}, mirrors, home).read_bytes() == CONTENT
 
 
-def test_offline_names_the_file_the_places_and_the_remedy(home):
-    with pytest.raises(DataFileError) as caught:
-        fetch(NAME, {NAME: SHA}, NOWHERE, home, timeout=5)
-    message = str(caught.value)
-    for part in (NAME, str(home), f"{NOWHERE}/cora.content (ConnectionError)", f"Put the file at {str(home / NAME)!r}"):
-        assert part in message
-    assert "COVIEW_DATA" in message
-    assert "\n" not in message
-
-
 # -- found plain or compressed, and read
 
 TEXT = b"  one\t1\r\n\r\ntwo\t2"

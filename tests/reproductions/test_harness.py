@@ -8,7 +8,6 @@ import pytest
 from harness.paper import Figure, read_paper
 from harness.store import Results
 from harness.summary import Numbers, check_claims, verdict
-from harness.work import missing_cells
 from run import main
 
 TOML = """
@@ -142,21 +141,6 @@ def test_a_line_cut_short_is_dropped_and_its_run_made_again(toy: Path) -> None:
     after = run_toy(toy)
     assert len((toy / "calls").read_text().splitlines()) == 1
     assert [x for x in before.splitlines() if "ours" in x] == [x for x in after.splitlines() if "ours" in x]
-
-
-def test_a_new_protocol_makes_all_runs_again(toy: Path) -> None:
-    run_toy(toy)
-    (toy / "paper.toml").write_text(TOML.replace('protocol = "1"', 'protocol = "2"'))
-    paper = read_paper(toy)
-    cells = paper.cells()
-    assert missing_cells(paper, cells, Results(toy / "results.jsonl")) == cells
-
-
-def test_an_experiment_may_have_fewer_runs_and_its_tables_say_so(toy: Path) -> None:
-    (toy / "paper.toml").write_text(TOML.replace("[experiments.guess]", "[experiments.guess]\nruns = 2"))
-    text = run_toy(toy)
-    assert len((toy / "calls").read_text().splitlines()) == 2 * 2 * 2  # methods, rates, seeds
-    assert "Means of 2 runs here." in text and "| coin | ours | 50.50 ± 0.71" in text
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import gzip
 
 import numpy as np
 import pytest
-from corpora import linqs, load_citeseer, load_cora
+from corpora import load_citeseer, load_cora
 from corpora.linqs import link_views, read_linqs
 from scipy import sparse
 
@@ -97,16 +97,6 @@ def test_direction_decides_what_a_row_is(random_links):
     assert np.array_equal(link_views(random_links, "out")["links"].toarray(), dense)
     assert np.array_equal(link_views(random_links, "in")["links"].toarray(), dense.T)
     assert np.array_equal(link_views(random_links, "symmetric")["links"].toarray(), np.maximum(dense, dense.T))
-
-
-@pytest.mark.parametrize("direction", linqs.DIRECTIONS)
-def test_self_links_can_be_left_out(random_links, direction):
-    assert random_links.diagonal().any()
-    for view in link_views(random_links, direction, self_links=False).values():
-        kept = view.toarray()
-        assert not kept.diagonal().any()
-        np.fill_diagonal(kept, random_links.diagonal())
-        assert kept.sum() == next(iter(link_views(random_links, direction).values())).sum()
 
 
 # -- the loaders

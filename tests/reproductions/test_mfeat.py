@@ -29,12 +29,6 @@ def test_the_digit_follows_from_the_place(folder):
     assert found.views["zernike"][3].tolist() == [4.5, -3.0]
 
 
-def test_a_short_file_is_refused(folder):
-    (folder / "mfeat-pix.gz").write_bytes(gzip.compress(b"1 2\n" * 19))
-    with pytest.raises(DataFileError, match="pixel 19"):
-        load_mfeat(folder.parent)
-
-
 def test_a_line_of_another_length_is_named(folder):
     (folder / "mfeat-mor").write_text("1 2\n1 2\n1\n")
     with pytest.raises(DataFileError, match=r"Line 3 of .* has 1 numbers, not 2"):

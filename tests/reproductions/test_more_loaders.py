@@ -122,11 +122,3 @@ def test_leaves_are_joined_by_species_and_place(leaves):
     views = leaves().views
     for name in ("shape", "texture", "margin"):
         assert views[name].ravel().tolist() == [1, 2, 3, 4]
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"), [("A,1\nA,x\n", "Line 2"), ("A,1\nA,1,2\n", "2 numbers, not 1"), ("", "no rows")]
-)
-def test_files_of_leaves_that_are_something_else_are_refused(leaves, text, sentence):
-    with pytest.raises(DataFileError, match=sentence):
-        leaves(Sha=text)

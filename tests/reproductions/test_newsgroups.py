@@ -78,12 +78,6 @@ def test_a_row_counts_the_words_of_its_posts(home):
         assert np.array_equal(corpus.views[view].toarray(), oracle.toarray())
 
 
-@pytest.mark.parametrize("n_per_class", [0, N + 1, 2.5, "all"])
-def test_more_objects_than_posts_are_refused(home, n_per_class):
-    with pytest.raises(ValueError, match=f"n_per_class must be from 1 to {N}, the number of posts of"):
-        glued(home, n_per_class=n_per_class)
-
-
 # -- single posts
 
 
@@ -103,16 +97,3 @@ def test_weighting_is_that_of_scikit_learn(home, norm):
     for name in counts:
         expected = TfidfTransformer(norm=norm).fit_transform(counts[name])
         assert np.allclose(weighed[name].toarray(), expected.toarray(), rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"variant": "v3"}, "variant.* must be a str among.* Got 'v3'"),
-        ({"min_df": 0.5}, "min_df.* must be an int in the range"),
-        ({"min_df": {"view1": 2}}, r"min_df must name every view, \['view1', 'view2'\], got \['view1'\]"),
-    ],
-)
-def test_unknown_options_are_refused(home, options, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        load_newsgroups_views(data_home=home, **options)

@@ -109,10 +109,7 @@ PUBLISHED = {
         [172, 360, 340, 333, 267, 236, 237, 185, 285, 451],
     ),
     "leaves": Published(
-        "leaves100",
-        load_leaves,
-        {"shape": (64, 102_400), "texture": (64, 64_569), "margin": (64, 77_374)},
-        [16] * 100,
+        "leaves100", load_leaves, {"shape": (64, 102_400), "texture": (64, 64_569), "margin": (64, 77_374)}, [16] * 100
     ),
 }
 THERE = [name for name, corpus in PUBLISHED.items() if (data_home() / corpus.folder).is_dir()]

@@ -55,9 +55,3 @@ def test_negative_weights_become_zero_or_are_kept(tmp_path):
 def test_a_file_with_four_languages_is_refused(tmp_path):
     with pytest.raises(DataFileError, match="4 languages, not 5"):
         load_reuters_multilingual(data_home=cells(tmp_path, languages=4))
-
-
-@pytest.mark.parametrize("sample", [100, "1200", True])
-def test_another_sample_is_refused(sample, tmp_path):
-    with pytest.raises(ValueError, match="sample must be 1200 or 600"):
-        load_reuters_multilingual(sample, tmp_path)

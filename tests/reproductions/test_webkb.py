@@ -48,12 +48,6 @@ def test_all_stacks_the_universities_and_no_link_crosses(home):
     assert every.views["links"].nnz == 16
 
 
-def test_universities_must_share_a_vocabulary(home):
-    write_university(home, "texas", n_words=2)
-    with pytest.raises(DataFileError, match=r"share one vocabulary.*'texas': 2"):
-        load_webkb("all", data_home=home)
-
-
 def test_a_link_to_an_unknown_page_is_a_damaged_file(home):
     write_university(home, "texas", cites="http://texas/0 http://texas/1\nhttp://texas/0 http://ghost\n")
     with pytest.raises(DataFileError, match=r"1 links of .*texas\.cites.* name pages that are not in"):

@@ -97,18 +97,3 @@ def test_files_that_do_not_belong_together_are_refused(tmp_path):
     listed.write_text("cc-9 img\n")
     with pytest.raises(DataFileError, match=r"Line 1 of .* must be a text, an image and the number"):
         load_wikipedia_retrieval(tmp_path)
-
-
-def test_damaged_and_absent_files_are_refused_with_a_sentence(home, tmp_path_factory):
-    with pytest.raises(DataFileError, match=r"'wikipedia_crossmodal/.*' is not in the data home"):
-        load_wikipedia_retrieval(tmp_path_factory.mktemp("empty"))
-    with pytest.raises(ValueError, match=r"image.* must be a str among"):
-        load_wikipedia_retrieval(home, image="pixels")
-    packed = home / "wikipedia_crossmodal" / "texts.tar.xz"
-    packed.write_bytes(packed.read_bytes()[:100])
-    with pytest.raises(DataFileError, match="is truncated or damaged"):
-        load_wikipedia_retrieval(home)
-    write_corpus(home)
-    (home / "wikipedia_crossmodal" / "raw_features.mat").write_bytes(b"nothing of MATLAB" * 20)
-    with pytest.raises(DataFileError, match="is no MATLAB file"):
-        load_wikipedia_retrieval(home)

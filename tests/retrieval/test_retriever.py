@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -20,11 +19,9 @@ from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection.reading import read_groups
 from coview.preprocessing import images
-from coview.retrieval.index import ObjectIndex
 from coview.retrieval.retriever import CrossModalRetriever
 from coview.retrieval.semantic import SemanticCorrelationMatching
 
-GRAPH = pytest.param("hnsw", marks=pytest.mark.skipif(find_spec("usearch") is None, reason="usearch is not installed"))
 MODELS = {
     "MultiViewPLSA": MultiViewPLSA(4, 6, random_state=0),
     "MultiViewCCA": MultiViewCCA(4, random_state=0),
@@ -211,28 +208,6 @@ def test_words_of_an_object_do_not_depend_on_its_company():
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-6, atol=1e-7)
     alone = retriever.similarities("die", "title", "body")[0]
     assert alone[0] == 1.0 and alone[1] == 0.0
-
-
-@pytest.mark.parametrize("kind", ["exact", GRAPH])
-@pytest.mark.parametrize("target", ["b", None])
-def test_results_do_not_depend_on_how_many_scores_are_held_at_a_time(kind, target, monkeypatch):
-    X = lexical_data()
-    retriever = CrossModalRetriever(LinkPLSA(3, random_state=0), lexical=0.5, index=kind).fit(X)
-    queries = [f"w{i % 12} w{i % 7}" for i in range(30)]
-    whole = retriever.search(queries, target and "a", target, k=5)
-    held = []
-
-    def watched(self, words, view):
-        held.append(words.shape[0])
-        return lexical(self, words, view)
-
-    lexical = ObjectIndex._lexical
-    monkeypatch.setattr(ObjectIndex, "_lexical", watched)
-    monkeypatch.setattr("coview.retrieval.index.MOST_SCORES", 7 * 40)
-    parts = retriever.search(queries, target and "a", target, k=5)
-    assert np.array_equal(whole.ids, parts.ids)
-    np.testing.assert_allclose(whole.scores, parts.scores, atol=1e-6)
-    assert target is None or max(held) == 7
 
 
 # -- raw queries

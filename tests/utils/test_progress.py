@@ -14,7 +14,7 @@ import pytest
 from coview import AutoClustering, MultiViewPLSA, compare
 from coview.datasets import make_topic_views
 from coview.utils import progress as module
-from coview.utils.progress import counted, is_shown, progress, show_progress, tell
+from coview.utils.progress import is_shown, progress, show_progress, tell
 
 DATA = make_topic_views(60, n_clusters=3, random_state=0)
 
@@ -83,22 +83,6 @@ def test_a_notebook_is_shown_plain_text_without_widgets_or_warnings(impatient, n
     shown = capsys.readouterr().err
     assert "\rMultiViewPLSA, iteration 3/3, objective" in shown and shown.endswith("\n")
     assert "MultiViewNaiveBayes: done accuracy" in shown and "\x1b" not in shown
-
-
-def test_a_terminal_has_one_line_that_is_drawn_in_place(impatient):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    kept, sys.stderr = sys.stderr, Terminal()
-    try:
-        with progress("k-means", verbose=1):
-            for _ in counted(range(3), "start", 3):
-                time.sleep(0.05)
-        drawn = sys.stderr.getvalue()
-    finally:
-        sys.stderr = kept
-    assert "k-means, start 3/3" in drawn and drawn.count("\n") <= 3
 
 
 def test_starts_and_scales_are_told():

@@ -10,11 +10,7 @@ from coview.utils.tables import ColumnTable, format_html_table, format_text_tabl
 def test_columns_line_up_and_empty_cells_are_left_out():
     assert format_text_table(
         "T", [("a", "1 x 2", "dense", ""), ("bcd", "1 x 10", "", "note")], aligned=2
-    ).splitlines() == [
-        "T",
-        "  a    1 x 2   dense",
-        "  bcd  1 x 10  note",
-    ]
+    ).splitlines() == ["T", "  a    1 x 2   dense", "  bcd  1 x 10  note"]
 
 
 def test_cells_and_title_are_escaped():

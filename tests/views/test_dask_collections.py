@@ -79,11 +79,7 @@ def test_any_chunks_of_rows_and_columns_give_the_same_views(first, second, colum
 
 @pytest.mark.parametrize(
     ("make", "names"),
-    [
-        (lambda a: a, ("x",)),
-        (lambda a: [a, a], ("view0", "view1")),
-        (lambda a: as_views({"w": a}), ("w",)),
-    ],
+    [(lambda a: a, ("x",)), (lambda a: [a, a], ("view0", "view1")), (lambda a: as_views({"w": a}), ("w",))],
 )
 def test_every_form_that_views_take_may_hold_dask(make, names):
     array = da.from_array(WORDS, chunks=(8, 5))

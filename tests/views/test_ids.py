@@ -11,11 +11,7 @@ import pytest
 from coview import LazyViews, Views, read_views, write_views
 from coview.exceptions import ViewsError
 
-TEXT_IDS = {
-    "list": ["gimp", "gparted"],
-    "array": np.array(["gimp", "gparted"]),
-    "index": pd.Index(["gimp", "gparted"]),
-}
+TEXT_IDS = {"list": ["gimp", "gparted"], "array": np.array(["gimp", "gparted"]), "index": pd.Index(["gimp", "gparted"])}
 
 
 @pytest.mark.parametrize("ids", TEXT_IDS.values(), ids=TEXT_IDS)

@@ -368,16 +368,10 @@ def test_views_do_not_become_one_matrix_by_accident():
         ),
         ({"a": [[1.0, np.nan]]}, "View 'a' cannot be used: Input contains NaN. Fill or drop such values; mark rows"),
         ({"a": [[np.inf, -np.inf]]}, "View 'a' cannot be used: Input contains infinity"),
-        (
-            {"a": sparse.csr_array([[0.0, 1.0], [0.0, np.nan]])},
-            "View 'a' cannot be used: Input contains NaN.",
-        ),
+        ({"a": sparse.csr_array([[0.0, 1.0], [0.0, np.nan]])}, "View 'a' cannot be used: Input contains NaN."),
         ({"a": np.empty((0, 2))}, "Found array with 0 sample(s) (shape=(0, 2)) while a minimum of 1 is required."),
         ({"a": np.empty((2, 0))}, "Found array with 0 feature(s) (shape=(2, 0)) while a minimum of 1 is required."),
-        (
-            {"a": np.array([[1, "x"]], dtype=object)},
-            "View 'a' cannot be used: could not convert string to float: 'x'",
-        ),
+        ({"a": np.array([[1, "x"]], dtype=object)}, "View 'a' cannot be used: could not convert string to float: 'x'"),
         ({"a": [["x", "y"]]}, "is not compatible with arrays of bytes/strings"),
         ({"a": [[1, 2], [3]]}, "View 'a' cannot be used: setting an array element with a sequence"),
         ({"a": np.ones(3)}, "View 'a' cannot be used: Expected 2D array, got 1D array instead"),

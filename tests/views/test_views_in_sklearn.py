@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-from sklearn.model_selection import (
-    GridSearchCV,
-    KFold,
-    cross_val_predict,
-    train_test_split,
-)
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, train_test_split
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from coview import Views, as_views
