@@ -101,7 +101,8 @@ def test_what_passes_is_what_scipy_calls_sound(kind, indices, indptr, n_values):
     try:
         kept = Views(words=matrix)["words"]
     except ViewsError:
-        assert not scipy_accepts(matrix) or (np.diff(matrix.indptr) < 0).any()
+        behind = kind == "bsr" and indptr[-1] < len(indices)  # blocks after the last row, which SciPy cannot convert
+        assert not scipy_accepts(matrix) or (np.diff(matrix.indptr) < 0).any() or behind
         return
     assert scipy_accepts(matrix) and scipy_accepts(kept)
     assert sparse.csr_array(kept).has_canonical_format
