@@ -86,15 +86,12 @@ def compare(
 
 
 def format_rows(result: Any, every: bool) -> str:
-    """Return the table with the ten best rows and those that tie with the best one, or all of it."""
-    done = [row for row in result.rows if row["status"] == "done"]
-    ties = sum(round(row[result.metrics[0]], 3) == round(done[0][result.metrics[0]], 3) for row in done)
-    shown = result.rows[: max(_SHOWN, ties)]
-    if every or len(shown) == len(result.rows):
+    """Return the table with the ten best rows, or all of it."""
+    rest = result.rows[_SHOWN:]
+    if every or not rest:
         return str(result)
-    lower = max(0, len(done) - len(shown))
-    rest = [(lower, f"{quantity(lower, 'method')} with lower scores")]
-    unfinished = len(result.rows) - len(shown) - lower
-    rest.append((unfinished, f"{quantity(unfinished, 'method')} that did not finish"))
-    hidden = " and ".join(text for count, text in rest if count)
-    return f"{result.to_text(shown)}\nNot shown: {hidden}; --all shows all."
+    unfinished = sum(row["status"] != "done" for row in rest)
+    about = f", of which {unfinished} did not finish" if unfinished else ""
+    return (
+        f"{result.to_text(result.rows[:_SHOWN])}\nNot shown: {quantity(len(rest), 'method')}{about}; --all shows all."
+    )
