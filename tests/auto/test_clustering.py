@@ -14,7 +14,7 @@ from coview.auto.preparation import join_tokens, token_weights
 from coview.auto.votes import N_CLUSTERINGS, SCALES
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.exceptions import EngineError, ViewsError
-from coview.inspection.choice import describe_choice
+from coview.inspection.choice import describe_selection
 from coview.metrics import normalized_mutual_info
 from coview.views.lazy import LazyViews
 
@@ -133,7 +133,7 @@ def test_the_number_of_clusters_is_chosen_where_it_is_not_given():
     assert model.n_clusters_ == 4 == table["n_clusters"][int(np.argmax(table["information"]))]
     assert normalized_mutual_info(made.target, model.labels_) > 0.9
     answer = inspect(model)
-    assert "4 was chosen" in describe_choice({}, answer.selection.numbers, votes=answer.selection.votes)
+    assert "4 clusters were chosen" in " ".join(describe_selection(answer.selection))
 
 
 def test_a_number_of_clusters_that_nothing_bears_out_is_told():

@@ -14,7 +14,7 @@ from coview import AutoClustering, Views, inspect, load, save
 from coview.clustering import relations
 from coview.clustering.relations import relate_views
 from coview.datasets import make_topic_views
-from coview.inspection.choice import describe_choice
+from coview.inspection.choice import describe_selection
 from coview.metrics import normalized_mutual_info
 
 
@@ -82,10 +82,7 @@ def test_a_fit_warns_of_rows_in_another_order_and_of_nothing_else(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = AutoClustering(4, random_state=0).fit(Views(arrays))
-    answer = inspect(model)
-    assert "rows" not in describe_choice(
-        answer.selection.candidates, {}, answer.selection.relations, votes=answer.selection.votes
-    )
+    assert "rows" not in " ".join(describe_selection(inspect(model).selection))
     arrays["tags"] = arrays["tags"][rng.permutation(120)]
     with pytest.warns(UserWarning, match="View 'tags' has structure, but shares nothing with the other") as told:
         model = AutoClustering(4, random_state=0).fit(Views(arrays))

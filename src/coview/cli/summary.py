@@ -14,9 +14,9 @@ _SHOWN = 10  # groups
 def describe_model(fitted: Any) -> list[str]:
     """Return lines on a model that was inspected: its views, what it was chosen by, and the names of its groups."""
     from coview.inspection import NAMED_BY_FEATURES
-    from coview.inspection.choice import describe_links, describe_relations
+    from coview.inspection.choice import describe_links
 
-    lines = [*repr(fitted).split("\n"), *(f"  {line}" for line in describe_relations(fitted.selection.relations))]
+    lines = repr(fitted).split("\n")
     if fitted.name in ("AutoClassifier", "AutoClustering") and fitted.estimator.links_ is not None:
         lines.append(f"  links: {describe_links(fitted.estimator.links_)}")
     if fitted.selection.held_out:

@@ -29,14 +29,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
-from coview.inspection.choice import (
-    describe_accuracy,
-    describe_candidates,
-    describe_number,
-    describe_scaling,
-    describe_votes,
-    of_lowest_level,
-)
+from coview.inspection.choice import describe_scaling, describe_selection
 from coview.inspection.features import Features, described_features, name_by_features
 from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
 from coview.inspection.memberships import dense, label_codes, one_hot
@@ -181,27 +174,10 @@ class Inspection:
             lines.append(f"  view {view!r}: {quantity(expected.n_features, 'feature')}{taken}")
         if self.training.codes is not None:
             lines.append(f"  {self._fitted_on()}")
-        lines += [f"  {line}" for line in self._chosen()]
+        lines += [f"  {line}" for line in describe_selection(self.selection)]
         if self.structure.edits:
             lines.append(f"  edited by hand: {quantity(len(self.structure.edits), 'edit')}")
         return "\n".join(lines)
-
-    def _chosen(self) -> list[str]:
-        """Lines about numbers, the candidates and their weights, and what the fit measured on labels that it hid."""
-        lines, how = [], self.selection
-        if how.votes:
-            lines.append(describe_votes(how.votes))
-        if how.numbers.get("n_clusters"):
-            lines.append(describe_number(how.numbers))
-        if how.candidates and self.structure.ontology is None:
-            lines.append(f"candidates by weight: {describe_candidates(how.candidates)}")
-        elif how.candidates:
-            lines.append(
-                f"candidates of the lowest level by weight: {describe_candidates(of_lowest_level(how.candidates))}"
-            )
-        if how.held_out:
-            lines.append(f"accuracy: {describe_accuracy(how.held_out)}")
-        return lines
 
     def _fitted_on(self) -> str:
         assert self.training.codes is not None

@@ -15,7 +15,7 @@ from coview._version import __version__
 from coview.catalog import ESTIMATORS
 from coview.editing.log import describe_record
 from coview.inspection import Inspection
-from coview.inspection.choice import describe_choice, describe_votes
+from coview.inspection.choice import describe_selection, describe_votes
 
 __all__ = ["describe_model", "written"]
 
@@ -37,19 +37,13 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
         if stage is not None
     ]
     alone = inspection.preparation.model is inspection.estimator or len(stages) == 1
+    chosen = describe_selection(inspection.selection)
     return {
         "name": class_name,
         "title": inspection.name,
         "kind": entry.kind if entry else "estimator",
         "summary": entry.summary if entry else "",
-        "sentence": describe_choice(
-            inspection.selection.candidates,
-            inspection.selection.numbers,
-            inspection.selection.relations,
-            inspection.selection.accuracy_by_view,
-            inspection.selection.held_out,
-            inspection.selection.votes,
-        )
+        "sentence": " ".join(f"{line[:1].upper()}{line[1:].rstrip('.')}." for line in chosen)
         or (document[0] if document else ""),
         "words": _describe_in_words(inspection, document[0] if document else inspection.name),
         "parameters": _parameters(inspection.estimator),
