@@ -13,7 +13,6 @@ from sklearn.metrics.pairwise import euclidean_distances
 from coview.clustering.affinity import (
     Graph,
     Scaling,
-    drawn_vectors,
     edges_to,
     leading_vectors,
     neighbor_graph,
@@ -87,21 +86,6 @@ def test_leading_vectors_are_those_of_the_dense_matrix(n, lift):
     assert_allclose(values, expected, atol=1e-4)
     assert_allclose(np.linalg.norm(whole @ vectors - vectors * values, axis=0), 0, atol=0.02)
     assert_allclose(graph @ vectors, whole @ vectors, atol=1e-10)
-
-
-def test_drawn_vectors_never_get_worse_and_go_to_the_top():
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(200, 3)) + 2 * np.eye(3)[np.arange(200) % 3]
-    graph = Graph.of(neighbor_graph(rows, np.ones(200, dtype=bool), 8))
-    other = np.linalg.qr(rng.normal(size=(200, 3)))[0]
-    whole = graph.weights.toarray() + np.outer(graph.lift, graph.lift) + 0.3 * other @ other.T
-    vectors = np.linalg.qr(rng.normal(size=(200, 3)))[0]
-    reached = [np.trace(vectors.T @ whole @ vectors)]
-    for _ in range(12):
-        values, vectors = drawn_vectors(graph, vectors, [(0.3, other)])
-        reached.append(values.sum())
-    assert (np.diff(reached) >= -1e-9).all()
-    assert_allclose(reached[-1], np.linalg.eigvalsh(whole)[-3:].sum(), rtol=1e-4)
 
 
 @pytest.mark.parametrize(

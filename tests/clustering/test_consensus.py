@@ -20,6 +20,7 @@ from coview.clustering.consensus import (
     cluster_side_by_side,
     consensus,
     fold_in_consensus,
+    make_memberships,
     soften_indicators,
 )
 from coview.metrics import clustering_accuracy
@@ -204,3 +205,10 @@ def test_side_by_side_an_object_without_any_view_belongs_to_all_alike():
     (found,) = cluster_side_by_side(Views(arrays, present=present), 3, [0])
     assert_allclose(found[7], 1 / 3)
     assert found[8].max() > 0.9
+
+
+def test_several_consensuses_differ_by_their_seeds():
+    X, _ = topics(240)
+    first, second, again = make_memberships(X, 4, [0, 1, 0])
+    assert_array_equal(first, again)
+    assert (first != second).any()

@@ -11,7 +11,6 @@ from numpy.testing import assert_equal
 from scipy import sparse
 
 from coview import AutoClustering, Views, inspect, load, save
-from coview.clustering import relations
 from coview.clustering.relations import relate_views
 from coview.datasets import make_topic_views
 from coview.inspection.choice import describe_selection
@@ -34,20 +33,6 @@ def test_the_view_whose_rows_are_in_another_order_is_told_from_the_others(shuffl
     table = relate_views(Views(arrays))
     assert [name for name, verdict in zip(table["view"], table["verdict"]) if verdict == "alone"] == [shuffled]
     assert table["verdict"].count("shares") == 2
-
-
-def test_by_chance_views_share_what_chance_makes_of_it():
-    arrays, rng = made()
-    nothing = np.random.default_rng(0)
-    words, sizes = (
-        relations._compute_likeness(arrays[name], np.ones(200, dtype=bool), nothing)[0] for name in ("words", "sizes")
-    )
-    figures = []
-    for _ in range(30):
-        order = rng.permutation(200)
-        figures.append(relations._compute_shared(words, (sizes[0][np.ix_(order, order)], sizes[1]), rng))
-    assert abs(np.mean(figures)) < 0.6 and 0.6 < np.std(figures) < 1.6
-    assert max(figures) < relations.SHARED < relations._compute_shared(words, sizes, rng)
 
 
 def test_noise_is_called_so_and_makes_no_other_view_suspect():

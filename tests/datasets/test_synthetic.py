@@ -131,14 +131,6 @@ def test_a_seed_repeats_and_another_differs(maker):
     assert first.views != other.views
 
 
-def test_large_sparse_views_take_memory_of_their_tokens():
-    data = make_topic_views(50_000, [100_000], 5, n_components=5, length=5, random_state=0)  # dense: 40 GB
-    matrix = data.views["view0"]
-    assert matrix.shape == (50_000, 100_000)
-    assert matrix.indices.dtype == np.int32
-    assert matrix.sum() / 50_000 == pytest.approx(5, abs=0.1)
-
-
 def test_blobs_have_the_reported_centers_and_spread():
     data = make_blobs_views(6000, 2, 3, n_features=4, std={"view0": 0.5, "view1": 3.0}, random_state=0)
     for name, std in (("view0", 0.5), ("view1", 3.0)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.cluster import KMeans
 
 from coview import PLSA, DualPLSA, LinkPLSA, MultiViewPLSA, Views, VotingPLSA, edit, inspect
 from coview.catalog import ESTIMATORS, resolve
@@ -61,17 +60,6 @@ def test_objects_of_the_fit_are_where_predict_puts_them(model, edits):
         else:
             assert_array_equal(now.labels_[alike], came[alike])
             assert np.abs(now.memberships_ - now.transform(X)).max() <= 2 * apart + 1e-12
-
-
-@pytest.mark.parametrize("estimator", [KMeans(4, n_init=1, random_state=0)])
-def test_the_same_of_a_clusterer_of_scikit_learn(estimator):
-    dense = np.vstack([np.random.default_rng(0).normal(size=(60, 3)), [[40.0, 0, 0]]])  # one object is a cluster
-    now = edit(estimator.fit(dense))
-    alone = int(now.predict(dense)[-1])
-    for kind, options in [("drop", {"group": alone}), ("merge", {"groups": now.drop(alone).numbers_[:2]})]:
-        now = edit(estimator).apply(kind, dense, **options)
-        assert (now.predict(dense) >= 0).all()
-        assert_array_equal(now.fit_predict(dense), now.predict(dense))
 
 
 def test_after_a_drop_the_groups_of_the_objects_of_the_fit_are_not_known():

@@ -76,15 +76,6 @@ def test_other_models_predict_a_batch_and_learn_it():
     assert "10 objects before them were learned" in repr(result)
 
 
-def test_batches_of_other_models_are_cut_at_every():
-    X, y = corpus()
-    whole, parts = (X, y), (((X[i : i + 60], y[i : i + 60]) for i in range(0, 230, 60)),)
-    for data in (whole, parts):
-        result = evaluate_stream(MultiViewNaiveBayes(), *data, every=20, classes=[0, 1])
-        assert result.unpredicted == 20 and result.table["rounds"][0] == 20
-        assert result.final["rounds"] == 210 and result.final["accuracy"] > 0.8
-
-
 def test_models_that_cannot_take_part_are_refused():
     X, y = corpus()
     for model, message in (
