@@ -23,6 +23,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,9 @@ def scores(y: np.ndarray, labels: np.ndarray) -> list[float]:
     return [float(normalized_mutual_info(y, labels)), float(clustering_accuracy(y, labels))]
 
 
-def one(data: str, method: Callable[..., Any], seed: int) -> dict[str, Any]:
+def one(data: str, method: Callable[..., Any], seed: int, *, whole: bool = False) -> dict[str, Any]:
     """Fit, at most for LIMIT seconds of the processor; why not, where it fails."""
-    given, ready, y = field_whole.load(data) if data in field_whole.DATA else load(data)[:3]
+    given, ready, y = field_whole.load(data) if whole else load(data)[:3]
 
     def late(*_: Any) -> None:
         raise TimeoutError(f"more than {LIMIT} s")
@@ -65,11 +66,7 @@ def one(data: str, method: Callable[..., Any], seed: int) -> dict[str, Any]:
         signal.setitimer(signal.ITIMER_PROF, 0)
         return {"failed": f"{type(error).__name__}: {error}"[:200]}
     signal.setitimer(signal.ITIMER_PROF, 0)
-    labels, candidates = found if isinstance(found, tuple) else (found, {})
-    cell: dict[str, Any] = {"scores": scores(y, labels), "seconds": round(time.process_time() - clock, 2)}
-    if candidates:
-        cell["candidates"] = {name: scores(y, part) for name, part in candidates.items()}
-    return cell
+    return {"scores": scores(y, found), "seconds": round(time.process_time() - clock, 2)}
 
 
 def measure(minutes: float, only: list[str]) -> bool:
@@ -140,14 +137,11 @@ def best(found: dict[str, tuple[float, float]], by: int) -> tuple[str, float]:
 def line(known: dict[str, dict[str, Any]], data: str) -> dict[str, Any]:
     """What the table says about one data set."""
     found = {library: medians(known, data, library) for library in METHODS}
-    autos = [cell for key, cell in known.items() if key.startswith(f"{data} | coview | {AUTO} |") and "scores" in cell]
     auto = found["coview"].get(AUTO, (float("nan"), float("nan")))
-    member = median([max(s[0] for s in cell["candidates"].values()) for cell in autos]) if autos else float("nan")
     return {
         "nmi": {library: best(part, 0) for library, part in found.items()},
         "acc": {library: best(part, 1) for library, part in found.items()},
         "auto": auto,
-        "member": member,
     }
 
 
@@ -162,8 +156,8 @@ def table(quick: bool) -> None:
         size = f"{len(y)}" if n == len(y) else f"{len(y)} of {n}"
         shown = [_shown(said, library) for library in (*PEERS, "coview")]
         auto = f"{said['auto'][0]:.3f} / {said['auto'][1]:.3f}"
-        rows.append([data, size, int(y.max()) + 1, *shown, auto, f"{said['member']:.3f}"])
-    head = ["data", "objects", "classes", *PEERS, "coview, best", "coview, auto", "auto's best member"]
+        rows.append([data, size, int(y.max()) + 1, *shown, auto])
+    head = ["data", "objects", "classes", *PEERS, "coview, best", "coview, auto"]
     name = "field_quick" if quick else "field"
     if rows:
         first = part("Clustering: how well, beside the field", head, rows, _notes(known, lines))
@@ -204,7 +198,6 @@ def _notes(known: dict[str, dict[str, Any]], lines: dict[str, Any]) -> list[str]
                 f"{library} {name.split(' of ')[0]}: {cell['failed'].splitlines()[0].split('(')[0][:90]}", set()
             ).add(data)
     reasons = "; ".join(f"{what} ({len(where)} sets)" for what, where in sorted(failed.items()))
-    member = _count(lines, lambda said: said["auto"][0] + 0.03, lambda said: said["member"])
     return [
         f"NMI / ACC (best matching of clusters and classes); medians of {SEEDS} seeds (one for most fits of more than "
         f"{SLOW} s), k = number of classes, at most {LIMIT} s of the processor a fit. The method with the best NMI is "
@@ -218,7 +211,6 @@ def _notes(known: dict[str, dict[str, Any]], lines: dict[str, Any]) -> list[str]
         f"The same, ACC: {_count(lines, _best('acc'), field('acc'))}.",
         "coview's auto, without labels, against the best of all others, with labels, NMI: "
         f"{_count(lines, lambda said: said['auto'][0], field('nmi'))}.",
-        f"auto plus .03 against the best of its own candidates (picked with labels), NMI: {member}.",
         f"Left out where they failed: {reasons or 'none'}.",
         "Not compared: of imml what runs in Octave or R only, deep networks, MLMF (its Python form ended in NaN on the "
         "first three sets), MONET (no number of clusters) and SUMO (a minute for 178 objects); of mvlearn what is "
@@ -238,7 +230,7 @@ if __name__ == "__main__":
         sys.path.append(options["peers"])
     minutes = float(options.get("minutes", "600"))
     if "whole" in sys.argv:
-        complete = field_whole.measure(one, minutes, words)
+        complete = field_whole.measure(partial(one, whole=True), minutes, words)
     else:
         complete = "table" in sys.argv or measure(minutes, ["wine"] if quick else words)
     if complete and not words:

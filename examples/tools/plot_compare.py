@@ -35,7 +35,7 @@ quick = {
     "random_state": 0,
 }  # in this process; by default one process per core
 result = compare(X, y, groups=files, methods=methods, cv=3, **quick)
-print(result)
+result
 
 # %%
 # Gray bars are baselines.
@@ -53,7 +53,7 @@ print(result.best_, model.predict(X[:3]))
 # %%
 # Few labels: ``label_share`` keeps one label in ten; every method sees all objects and predicts the rest.
 few = compare(X, y, methods=methods, label_share=0.1, n_repeats=3, **quick)
-print(few)
+few
 
 # %%
 # How many clusters?

@@ -68,7 +68,7 @@ EXAMPLES: dict[Any, str] = {
     compare: "coview compare tickets.csv --labels product --share 0.1",
     edit: "coview edit topics.coview --merge 0,5=payment --rename 1=battery -o edited.coview",
     label: "coview label products.coview tickets.csv --count 20 -o labels.csv",
-    stream: "coview stream tickets.csv --text text=text --labels product --every 100 --save stream.coview",
+    stream: "coview stream tickets.csv --text text=text --labels product --save stream.coview",
     info: "coview info topics.coview",
     demo: "coview demo --out coview-demo",
 }

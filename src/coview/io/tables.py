@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import lzma
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -217,7 +218,9 @@ def _read_by_pandas(path: Path, kind: str, sep: str | None) -> Any:
     if kind in (".json", ".jsonl"):
         return pandas.read_json(source, orient="records", lines=kind == ".jsonl", convert_dates=False, dtype=False)
     sign = _detect_separator(path, kind, sep)
-    frame = pandas.read_csv(source, sep=sign, skip_blank_lines=False, low_memory=False)
-    if not isinstance(frame.index, pandas.RangeIndex):  # it takes the cells that have no name for names of the rows
-        raise ValueError("a row has more cells than the header")
-    return frame
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pandas.errors.ParserWarning)
+        try:  # without index_col, cells that have no name would push the others under the wrong names
+            return pandas.read_csv(source, sep=sign, skip_blank_lines=False, low_memory=False, index_col=False)
+        except pandas.errors.ParserWarning:
+            raise ValueError("a row has more cells than the header") from None
