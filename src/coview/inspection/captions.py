@@ -62,7 +62,8 @@ def caption_column(
         titled = bool(_TITLE.search(str(name)) or (short and _SUMMARY.search(str(name))))
         line = short and (read or titled or words >= LEAST_WORDS)
         is_list = name in lists or (not read and are_lists(own))
-        ranks[name] = (not is_list, titled, line, read, length if short else -length)
+        octave = round(np.log2(length + 1))  # lines of about the same length: the first column
+        ranks[name] = (not is_list, titled, line, read, octave if short else -octave)
     return max(ranks, key=lambda name: ranks[name], default=None)
 
 

@@ -18,6 +18,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Reading
 from coview.inspection.features import feature_names, holds_vectors, is_measured
 from coview.inspection.prevalence import Bins, make_bins
+from coview.preprocessing.vectorizer import is_char_ngram
 from coview.report.model import describe_model
 from coview.report.summary import STAGES, Summary, read
 from coview.report.words import content
@@ -334,8 +335,9 @@ class Explorer:
         texts, matrix = self.service.texts.get(view), data[view][[row]]
         values = (matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)).reshape(-1)
         vector = view in model.views and holds_vectors(model, view, data)
-        columns = np.flatnonzero(values)
         names = feature_names(model, view, data) if view in model.views else [f"f{j}" for j in range(len(values))]
+        # parts of words say nothing to people
+        columns = np.array([j for j in np.flatnonzero(values).tolist() if not is_char_ngram(str(names[j]))], dtype=int)
         order = [] if vector else columns[np.argsort(-np.abs(values[columns]), kind="stable")][:FEATURES].tolist()
         return {
             **shown,
