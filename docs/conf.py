@@ -36,6 +36,7 @@ exclude_patterns = ["_build", "_templates", "**/GALLERY_HEADER.rst", "generated/
 templates_path = ["_templates"]
 default_role = "py:obj"  # as in the docstrings: `PLSA` is a name of the library
 nitpicky = False
+smartquotes = False  # options begin with two dashes
 
 # -- the API pages
 
