@@ -313,19 +313,6 @@ def _names_by_features(inspection: Inspection, features: dict[str, Features]) ->
     return characteristic_names(weights, named, fallback, sizes, frequencies)
 
 
-def _means(matrix: Any, codes: np.ndarray, n_groups: int, scaled: bool = True) -> np.ndarray:
-    """Mean of every feature over the objects of each group, rows brought to sum one first where they are `scaled`."""
-    known = np.flatnonzero(codes >= 0)
-    belongs = sparse.csr_array((np.ones(len(known)), (codes[known], known)), shape=(n_groups, len(codes)))
-    counts = np.maximum(np.asarray(belongs.sum(axis=1)).reshape(-1, 1), 1)
-    if scaled:
-        mass = np.asarray(abs(matrix).sum(axis=1)).reshape(-1)
-        scales = np.divide(1, mass, out=np.zeros(len(mass), np.result_type(mass, np.float32)), where=mass > 0)
-        matrix = sparse.dia_array((scales[None], [0]), shape=(len(mass), len(mass))) @ matrix
-    total = belongs @ matrix
-    return np.asarray(total.toarray() if sparse.issparse(total) else total) / counts
-
-
 def summarize_groups(views: Views, codes: np.ndarray, n_groups: int) -> tuple[dict[str, np.ndarray], ...]:
     """Return what groups are about by view: means, shares of objects that have a feature, and moments of measurements.
 
@@ -348,22 +335,30 @@ def summarize_groups(views: Views, codes: np.ndarray, n_groups: int) -> tuple[di
     for v, (name, matrix) in enumerate(some.items()):
         have = some.present[:, v]
         measured = holds_measurements(matrix, int(have.sum()))
-        means[name] = _means(matrix, np.where(have, codes, -1), n_groups, scaled=not measured)
-        frequencies[name] = _frequencies(matrix, codes, n_groups)
+        part = matrix if measured else _with_sum_one(matrix)
+        means[name] = _group_means(part, np.where(have, codes, -1), n_groups)
+        present = matrix != 0 if sparse.issparse(matrix) else (matrix != 0).astype(np.float64)
+        frequencies[name] = _group_means(present, codes, n_groups).astype(np.float32)  # 0 without the view
         if measured:
             known = np.asarray(matrix[have], dtype=np.float64)
             moments[name] = np.stack([known.mean(axis=0), known.std(axis=0)])
     return means, frequencies, moments
 
 
-def _frequencies(matrix: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Share of the objects of each group that have a feature; of a view that it lacks an object has none."""
+def _with_sum_one(matrix: Any) -> Any:
+    """Rows brought to sum one; empty rows stay as they are."""
+    mass = np.asarray(abs(matrix).sum(axis=1)).reshape(-1)
+    scales = np.divide(1, mass, out=np.zeros(len(mass), np.result_type(mass, np.float32)), where=mass > 0)
+    return sparse.dia_array((scales[None], [0]), shape=(len(mass), len(mass))) @ matrix
+
+
+def _group_means(matrix: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
+    """Mean of every column over the objects of each group."""
     known = np.flatnonzero(codes >= 0)
     belongs = sparse.csr_array((np.ones(len(known)), (codes[known], known)), shape=(n_groups, len(codes)))
-    total = belongs @ (matrix != 0 if sparse.issparse(matrix) else (matrix != 0).astype(np.float64))
-    sizes = np.bincount(codes[known], minlength=n_groups)
-    counts = total.toarray() if sparse.issparse(total) else np.asarray(total)
-    return (counts / np.maximum(sizes, 1)[:, None]).astype(np.float32)
+    total = belongs @ matrix
+    counts = np.maximum(np.bincount(codes[known], minlength=n_groups), 1)[:, None]
+    return np.asarray(total.toarray() if sparse.issparse(total) else total) / counts
 
 
 def features_of_means(means: np.ndarray, frequencies: np.ndarray, moments: np.ndarray | None, group: str) -> Features:
