@@ -169,10 +169,10 @@ def linked(alike: bool, n: int = 200, seed: int = 0) -> tuple[Views, np.ndarray]
 
 
 @pytest.fixture(scope="module")
-def smoothing():
+def smoothing(fit_auto):
     """A model of linked objects, and these."""
     X, y = linked(alike=True)
-    return AutoClassifier(random_state=0, cv=2).fit(X, few(y, 20)), X
+    return fit_auto(["latent", "graph", "near centers", "near linear"], X, few(y, 20), cv=2), X
 
 
 def test_links_among_alike_objects_are_used_and_may_be_absent_later(smoothing):

@@ -30,15 +30,24 @@ def moved(one: np.ndarray, two: np.ndarray) -> float:
     return float(np.abs(one - two[:, same]).sum(axis=1).mean() / 2)
 
 
-def fit(kind: str, X: Views) -> AutoClustering | AutoClassifier:
-    if kind == "clusters":
-        return AutoClustering(4, random_state=0).fit(X)
-    return AutoClassifier(random_state=0).fit(X, np.where(LABELED, MADE.target, -1)[: len(X)])
+EXPERTS = ["margins", "latent", "centers", "topics", "graph", "latent: numbers"]
+
+
+@pytest.fixture
+def fit(fit_auto):
+    """Fit an Auto model to views by the name of what it finds."""
+
+    def fitted(kind: str, X: Views) -> AutoClustering | AutoClassifier:
+        if kind == "clusters":
+            return AutoClustering(4, random_state=0).fit(X)
+        return fit_auto(EXPERTS, X, np.where(LABELED, MADE.target, -1)[: len(X)])
+
+    return fitted
 
 
 # .047 and .016 at most on eight made sets of 300, some of them so hard that every tenth object changes its cluster
 @pytest.mark.parametrize(("kind", "most"), [("clusters", 0.1), ("classes", 0.05)])
-def test_one_object_more_or_other_last_digits_change_little(kind, most):
+def test_one_object_more_or_other_last_digits_change_little(kind, most, fit):
     X = made(1.0)
     whole = fit(kind, X).memberships_
     assert moved(whole[: N - 1], fit(kind, made(1.0, rounding=1e-6)[: N - 1]).memberships_) < most
@@ -46,7 +55,7 @@ def test_one_object_more_or_other_last_digits_change_little(kind, most):
 
 # whether a view of numbers is noise is a choice of AutoClustering: up to .2 move where it is made, .05 elsewhere
 @pytest.mark.parametrize(("kind", "most"), [("clusters", 0.3), ("classes", 0.05)])
-def test_a_view_that_tells_more_and_more_takes_over_by_degrees(kind, most):
+def test_a_view_that_tells_more_and_more_takes_over_by_degrees(kind, most, fit):
     models = [fit(kind, made(strength)) for strength in STRENGTHS]
     assert max(moved(a.memberships_, b.memberships_) for a, b in pairwise(models)) < most
     if kind == "classes":
@@ -54,7 +63,7 @@ def test_a_view_that_tells_more_and_more_takes_over_by_degrees(kind, most):
         assert max(abs(a[name] - b[name]) for a, b in pairwise(weights) for name in a) < most
 
 
-def test_more_labels_do_not_harm():
+def test_more_labels_do_not_harm(fit_auto):
     rng = np.random.default_rng(0)
     places = np.array([[0, 0], [3, 0], [0, 3], [3, 3]])[MADE.target] + rng.normal(size=(N, 2))
     X = Views(words=MADE.views["view0"], places=places)
@@ -66,6 +75,7 @@ def test_more_labels_do_not_harm():
             y = np.full(N, -1)
             y[order[:n_labels]] = MADE.target[order[:n_labels]]
             hidden = order[60:]
-            right.append(np.mean(AutoClassifier(random_state=0).fit(X, y).transduction_[hidden] == MADE.target[hidden]))
+            model = fit_auto(["margins", "latent", "centers", "latent: places"], X, y)
+            right.append(np.mean(model.transduction_[hidden] == MADE.target[hidden]))
         found.append(np.mean(right))
     assert found[0] + 0.03 < found[1], found

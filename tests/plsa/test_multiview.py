@@ -206,6 +206,12 @@ def test_minibatches_learn_the_clusters():
     assert clustering_accuracy(made.target, model.predict(made.views)) > 0.9
 
 
+def test_minibatches_begin_at_the_first_of_several_starts():
+    views = make_topic_views(n_objects=60, n_clusters=3, quality=0.3, length=20, random_state=4).views
+    one, three = (MultiViewPLSA(3, 4, n_init=n, random_state=0).partial_fit(views) for n in (1, 3))
+    assert_allclose(three.topic_feature_["view0"], one.topic_feature_["view0"], rtol=1e-6)
+
+
 def test_top_features_of_clusters_and_topics():
     made = make_topic_views(n_objects=90, n_clusters=3, random_state=0)
     model = MultiViewPLSA(3, 5, random_state=0).fit(made.views)
