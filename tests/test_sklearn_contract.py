@@ -112,13 +112,14 @@ def checks() -> pytest.MarkDecorator:
 
 
 @pytest.fixture(autouse=True)
-def _two_experts(monkeypatch):
-    """What a pool does in scikit-learn's hands, two experts do as well as all."""
+def _few_experts_and_voters(monkeypatch):
+    """What a pool or a vote does in scikit-learn's hands, it does with few as with all."""
 
     def chosen(*given):
-        return [expert for expert in propose_experts(*given) if expert.name in ("latent", "margins")]
+        return [expert for expert in propose_experts(*given) if expert.name in ("latent", "centers")]
 
     monkeypatch.setattr("coview.auto.classifier.propose_experts", chosen)
+    monkeypatch.setattr("coview.auto.votes.GraphVoter._scales", (1.0,))
 
 
 @checks()
