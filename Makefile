@@ -8,14 +8,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(C
 # a Python of some version: the newest of pyenv, or the one on the path
 python = $(or $(lastword $(sort $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python))),python$(1))
 
-.PHONY: help demo test mutants test-lowest test-3.11 test-3.12 test-3.13 test-3.14 units examples coverage lint docs bench auto-check reproduce fuzz release-check clean
+.PHONY: help demo test mutants test-lowest test-3.11 test-3.12 test-3.13 test-3.14 units coverage lint docs bench auto-check reproduce fuzz release-check clean
 
 help:
 	@echo "make demo   set up and run the demonstration"
 	@echo "make test   set up and pass every check: ruff, mypy, import contracts, pytest"
 	@echo "make test-lowest   run the tests on the lowest versions that pyproject.toml allows (constraints-lowest.txt)"
 	@echo "make test-3.12  run the tests on that Python: 3.11, 3.12, 3.13 or 3.14"
-	@echo "make examples   run every example for a few sweeps; make docs runs them whole"
 	@echo "make coverage   run the tests and say which lines they reach"
 	@echo "make docs   build the site into docs/_build/html, warnings are errors"
 	@echo "make reproduce PAPER=mvplsa_2012   run a paper's experiments again, ours beside theirs"
@@ -58,9 +57,6 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 
 
 units: $(VENV)/.dev
 	$(PYTEST)
-
-examples: $(VENV)/.dev
-	$(PYTEST) -m example tests/test_docs.py
 
 coverage: $(VENV)/.dev
 	$(PYTEST) --cov --cov-report=term

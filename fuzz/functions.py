@@ -94,7 +94,7 @@ def calls() -> dict[str, Call]:
         "compare": (partial(compare, n_jobs=1), {"X": X, "y": y, "methods": ["naive_bayes"], "cv": 2, "n_repeats": 1}),
         "solve_labels": (solve_labels, {"scores": scores}),
         "inspect": (inspect, {"model": topics}),
-        "name_groups": (name_groups, {"model": topics, "X": X, "namer": None, "n_words": 2, "n_objects": 1}),
+        "name_groups": (name_groups, {"model": topics, "X": X, "namer": None, "n_words": 2}),
         "set_group_names": (set_group_names, {"model": topics, "names": {0: "a"}}),
         "as_views": (as_views, {"X": X}),
     }
@@ -114,12 +114,10 @@ def calls() -> dict[str, Call]:
         questions: dict[str, dict[str, Any]] = {
             "memberships": {"X": X},
             "predict": {"X": X},
-            "transform": {"X": X},
             "explain": {"X": X, "n_features": 3, "n_objects": 2},
             "features": {"view": X.names[0]},
             "feature_names": {"view": X.names[0]},
-            "nearest_objects": {"X": X, "view": X.names[0], "n": 2},
-            "prevalence": {"X": X, "by": by, "n_bins": 3, "confidence": 0.9, "random_state": 0},
+            "prevalence": {"X": X, "by": by, "n_bins": 3},
             "quality": {"X": X, "n_features": 5},
             "outliers": {"X": X, "reference": X, "false_alarm": 0.05, "random_state": 0},
             "hierarchy": {},
