@@ -180,3 +180,8 @@ def test_a_row_of_edges_is_a_child_and_its_parent(tmp_path, row):
 def test_candidate_sets_are_listed_once():
     sets, _ = list_candidate_sets(Ontology.from_tree(TREE), 0.6, 0.4, 1.0, 1.0)
     assert len(sets) > 1 and len(np.unique(sets, axis=0)) == len(sets)
+
+
+def test_a_tree_with_a_label_twice_is_refused():
+    with pytest.raises(ValueError, match="'Dog' more than once"):
+        Ontology.from_tree({"a": ["Dog"], "b": ["Dog"]})
