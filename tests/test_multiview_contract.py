@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import coview
-from coview import LinkPLSA, SphericalKMeans, inspect
+from coview import PLSA, LinkPLSA, SphericalKMeans, inspect
 from coview.auto.experts import propose_experts
 from coview.catalog import ESTIMATORS, estimators
 from coview.inspection.by_view import read_by_view
-from coview.testing import _assert_same, _Case, _compute_outputs, check_estimator, parametrize_with_checks
+from coview.testing import (
+    _assert_same,
+    _Case,
+    _compute_outputs,
+    check_estimator,
+    check_inputs_are_left_alone,
+    check_same_seed_same_result,
+    parametrize_with_checks,
+)
 
 pytestmark = pytest.mark.no_cover
 
@@ -102,3 +113,48 @@ class SortedClusters(SphericalKMeans):
 def test_a_broken_contract_is_found():
     with pytest.raises(AssertionError, match="predict"):
         check_estimator(SortedClusters(3, random_state=0))
+
+
+class DoubledArrays(PLSA):
+    """It writes into dense matrices."""
+
+    def transform(self, X):
+        for matrix in X.values():
+            if isinstance(matrix, np.ndarray):
+                matrix *= 2
+        return super().transform(X)
+
+
+class JitteredMemberships(PLSA):
+    """Each fit differs from the others, in the ninth digit."""
+
+    def fit(self, X, y=None):
+        super().fit(X, y)
+        self.jitter = np.random.default_rng().random() * 1e-9
+        return self
+
+    def transform(self, X):
+        return super().transform(X) + self.jitter
+
+
+@pytest.mark.parametrize(
+    ("check", "model", "words"),
+    [
+        (check_inputs_are_left_alone, DoubledArrays, "words"),
+        (check_same_seed_same_result, JitteredMemberships, "transform"),
+    ],
+)
+def test_a_check_finds_what_it_is_for(check, model, words):
+    with pytest.raises(AssertionError, match=words):
+        check(_Case(model(3, random_state=0)))
+
+
+def test_only_models_of_the_base_class_are_checked():
+    with pytest.raises(AssertionError, match=r"LogisticRegression must derive from coview\.base\.MultiViewEstimator"):
+        check_estimator(LogisticRegression())
+
+
+def test_the_contract_is_checked_without_libraries_of_frames(monkeypatch):
+    for name in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, name, None)
+    check_estimator(PLSA(3, random_state=0))

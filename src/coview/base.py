@@ -43,6 +43,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     _min_views = 1
     _mixture = ""  # the fitted attribute that holds what a mixture model found of the training objects
     _group_rows: tuple[str, ...] = ()  # fitted arrays, or arrays by view, that have a row for each group
+    _contract_rtol = 1e-6  # by which what it says of the same numbers in other forms may differ (`coview.testing`)
     _takes_lazy = False  # rows that are read when needed: a sharded folder, dask collections
 
     view_names_: list[str]

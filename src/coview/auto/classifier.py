@@ -196,6 +196,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     """
 
     _models_counts = False  # candidates that model counts are proposed for counts only
+    _contract_rtol = 1e-5  # it works in single precision, on filled views in another order of sums
     candidates_: CandidateTable
     estimators_: dict[str, Any]
     links_: dict[str, Any] | None

@@ -205,7 +205,7 @@ class GaussianLikelihood:
         return Quadratic(products, along, gram, scale, center, max(float(curvature), 0.0))
 
     def project(self, block: Block, name: str, shared: Tree, ops: Engine, spread_cost: float) -> Any:
-        """Products of the vectors with fixed means: all that the steps of fold-in need; None where they need more."""
+        """Products of the vectors with fixed means: all that the steps of fold-in need."""
         means, far = _prepare_means(shared, name, ops)
         products, _ = _compute_products(block.views[name], *center_means(means), far, spread_cost, ops)
         return ops.asarray(products, shared["means"][name].dtype)

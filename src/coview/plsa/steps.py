@@ -176,13 +176,11 @@ class MixtureSteps:
 
     def folding_block(self, block: Block, shared: Tree, ops: Engine) -> Block:
         """What fold-in goes over again and again: of vectors, their products with the means alone."""
-        carried = {}
-        for name in self.dense:
-            if name in block.views:
-                carried[PRODUCTS + name] = self._likelihood(name).project(block, name, shared, ops, self.spread_cost)
-        carried = {name: part for name, part in carried.items() if part is not None}
-        views = {name: X for name, X in block.views.items() if PRODUCTS + name not in carried}
-        return replace(block, views=views, extra={**block.extra, **carried})
+        carried = {
+            PRODUCTS + name: self._likelihood(name).project(block, name, shared, ops, self.spread_cost)
+            for name in self.vectors(block)
+        }
+        return replace(block, views=dict(self.counts(block)), extra={**block.extra, **carried})
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
         """Weighted log-likelihood of the block."""
