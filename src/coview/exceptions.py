@@ -15,6 +15,7 @@ __all__ = [
     "EngineError",
     "InterruptedFitWarning",
     "LoneLabelWarning",
+    "MissingPackageError",
     "ModelFileError",
     "ParameterError",
     "UnknownObjectsWarning",
@@ -122,6 +123,10 @@ class ModelFileError(CoviewError, ValueError):
 
 class EngineError(CoviewError, RuntimeError):
     """The requested engine is not available on this machine."""
+
+
+class MissingPackageError(EngineError, ImportError):
+    """A package is not installed, which is asked for here alone; the message names the extra that installs it."""
 
 
 class InterruptedFitWarning(UserWarning):

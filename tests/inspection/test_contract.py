@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -193,3 +195,10 @@ def test_the_objects_of_a_fit_are_counted_by_group():
 
 def test_the_face_is_small(found):
     assert sum(not name.startswith("_") for name in dir(found)) <= 25
+
+
+def test_what_a_model_says_is_compared_and_changed_without_harm(found):
+    assert found == found and found != replace(found) and found.training != replace(found.training)
+    names = list(found.group_names)
+    found.group_names.clear()
+    assert found.group_names == names

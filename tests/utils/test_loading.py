@@ -28,3 +28,36 @@ def test_large_libraries_are_loaded_where_they_are_needed(code, absent):
     found = f"{code}; import sys; print([name for name in {absent!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", found], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+WITHOUT = """
+import sys
+
+class Absent:
+    def find_spec(name, *more):
+        if name.partition(".")[0] == {package!r}:
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Absent)
+try:
+    {code}
+except ImportError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "code", "extra"),
+    [
+        ("torch", "from coview import CudaEngine", "gpu"),
+        (
+            "matplotlib",
+            "from coview.plot import StreamDisplay; StreamDisplay({'a': {'accuracy': [1.0]}}).plot()",
+            "plot",
+        ),
+    ],
+)
+def test_what_is_not_installed_is_an_import_error_that_names_the_extra(package, code, extra):
+    code = WITHOUT.format(package=package, code=code)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert f'pip install "coview[{extra}]"' in done.stdout

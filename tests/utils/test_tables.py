@@ -22,3 +22,9 @@ def test_floats_of_any_kind_are_rounded_and_what_is_not_known_is_left_out():
     table = ColumnTable(name=["a", "b"], share=[np.float32(0.123456), np.float32("nan")], note=[None, None])
     assert repr(table).splitlines() == ["2 rows", "  name  share", "  a     0.12", "  b"]
     assert table == ColumnTable(name=["a", "b"], share=[np.float32(0.123456), np.float32("nan")], note=[None, None])
+
+
+def test_columns_may_be_arrays_of_numbers_and_of_what_is_not_known():
+    table = ColumnTable(share=np.array([0.5, np.nan]), at=[np.array([1, 2])])
+    assert table == ColumnTable(share=np.array([0.5, np.nan]), at=[np.array([1, 2])])
+    assert table != ColumnTable(share=np.array([0.5, 0.5]), at=[np.array([1, 2])])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from coview import CCAClustering, MultiViewNaiveBayes, SeededKMeansClassifier, TableViews, Views
+from coview.exceptions import InterruptedFitWarning
+from coview.utils.warn import silenced
 
 X = np.random.default_rng(0).poisson(1.0, (40, 6))
 Y = np.arange(40) % 2
@@ -53,3 +57,23 @@ def test_the_line_is_the_users(work, tmp_path):
         warnings.simplefilter("always")
         work(tmp_path)
     assert heard and {each.filename for each in heard} == {__file__}
+
+
+def test_two_threads_that_are_silent_at_once_leave_the_filters_as_they_were():
+    before, both, first_is_out = list(warnings.filters), threading.Barrier(2, timeout=60), threading.Event()
+
+    def work(comes_first):
+        with silenced(but=InterruptedFitWarning):
+            both.wait()
+            if not comes_first:
+                assert first_is_out.wait(60)
+                warnings.warn("not converged", UserWarning, stacklevel=1)  # still silent: an error if it is not
+        first_is_out.set()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        inside = list(warnings.filters)
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(work, (True, False)))
+        assert warnings.filters == inside
+    assert warnings.filters == before

@@ -252,6 +252,8 @@ def test_nothing_found_says_so(browser, address):
     page.get_by_text("No object has “zebra” or “quokka”.").wait_for()
     page.goto(f"{address}/#/object/math.funtcion_1")
     page.get_by_text("There is no object 'math.funtcion_1'. Did you mean 'math.function_").wait_for()
+    page.goto(f"{address}/#/object/50%")
+    page.get_by_text("There is no object '50%'").wait_for()
     page.goto(f"{address}/#/objects?q=math.funtcion_1")
     page.get_by_role("link", name="math.function_1", exact=True).click()
     page.get_by_role("heading", name="math.function_1", exact=True).wait_for()

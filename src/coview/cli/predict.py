@@ -98,7 +98,8 @@ def _predict(fitted: Inspection, X: Any, proba: bool) -> dict[str, Any]:
     labels = fitted.predict(prepared, prepared=True)
     columns: dict[str, Any] = {"label": labels}
     if fitted.kind in NAMED_BY_FEATURES:
-        columns["name"] = [fitted.group_names[code] if code >= 0 else "" for code in label_codes(labels, fitted.labels)]
+        names = [*fitted.group_names, ""]  # -1 is the last
+        columns["name"] = [names[code] for code in label_codes(labels, fitted.labels)]
     if proba:
         shares = fitted.memberships(prepared, prepared=True)
         assert shares is not None  # they are what has probabilities

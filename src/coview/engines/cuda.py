@@ -20,12 +20,12 @@ from scipy import sparse
 
 from coview.engines.cpu import CpuEngine
 from coview.engines.reference import ReferenceEngine
-from coview.exceptions import EngineError
+from coview.exceptions import EngineError, MissingPackageError
 
 try:
     import torch
 except ImportError:
-    raise EngineError(
+    raise MissingPackageError(
         "engine='cuda' needs PyTorch with CUDA; torch is not installed. Run: pip install \"coview[gpu]\".",
         use={"engine": "cpu"},
     ) from None

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ViewReadings:
     """Readings of the same objects: from all views, from each alone, and from all but each."""
 

@@ -66,7 +66,7 @@ Answer = Callable[[Any], np.ndarray]
 
 
 @shared_parameters
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Inspection:
     """Uniform description of a fitted model, returned by `inspect`.
 
@@ -276,13 +276,17 @@ class Inspection:
 
     # -- of features
 
-    @cached_property
+    @property
     def group_names(self) -> list[str]:
         """Names of the groups: of clusters and topics their most characteristic features, of others as in `groups`.
 
         A cluster that no named feature tells from the others is called by its number, "cluster 3". Names that people
         gave (`structure.given_names`) come before all others.
         """
+        return list(self._group_names)
+
+    @cached_property
+    def _group_names(self) -> list[str]:
         views = self.views if self.kind in NAMED_BY_FEATURES else ()
         features = {view: described_features(self, view) for view in views}
         return name_by_features(self, {view: part for view, part in features.items() if part is not None})

@@ -55,7 +55,7 @@ SAMPLED_OBJECTS = 5_000  # enough for the mean of a feature
 DEVIATION = "standard deviations from the mean of all objects"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Features:
     """Weights of a view's features in each group (groups x features).
 

@@ -26,7 +26,7 @@ _ROWS_AT_A_TIME = 4096  # of lazy views
 
 
 @shared_parameters
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Preparation:
     """What a model takes, and the steps before its estimator.
 

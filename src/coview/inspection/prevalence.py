@@ -43,7 +43,7 @@ SEVERAL = (list, tuple, set, frozenset, np.ndarray)  # cells of several values
 _MONTH = re.compile(r"\d{4}(-\d{2})?")  # or a year, as text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bins:
     """Values in bins: the bin of each (-1 for none), a label and a place on the axis of each bin."""
 

@@ -10,7 +10,7 @@ import numpy as np
 __all__ = ["Reading", "Selection", "Structure", "Topics", "Training"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Topics:
     """Topics below the groups of a model, by view: p(feature | topic) and p(topic | group)."""
 
@@ -18,7 +18,7 @@ class Topics:
     shares: dict[str, np.ndarray]  # groups x topics
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Training:
     """What a model remembers of its fit and of the objects that it was fitted on; None where it keeps nothing."""
 
@@ -40,7 +40,7 @@ class Training:
             object.__setattr__(self, "n_objects", len(known))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Selection:
     """How a model was chosen; parts are empty where there was no choice.
 
@@ -72,7 +72,7 @@ class Selection:
     relations: dict[str, list[Any]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Structure:
     """What a model is made of; parts are empty where it has none.
 
@@ -112,7 +112,7 @@ class Structure:
     edits: list[dict[str, Any]] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reading:
     """What a model says of some objects: memberships and the position of each object's group (-1 for none)."""
 

@@ -31,6 +31,7 @@ from coview.model_selection.methods import set_seed
 from coview.model_selection.scores import cluster_labels
 from coview.model_selection.splits import draw_subsamples
 from coview.model_selection.table import RowTable
+from coview.utils.loading import load_matplotlib
 from coview.utils.progress import is_shown
 from coview.validation import base_seed, check_count
 from coview.views.arrays import split_counts
@@ -174,9 +175,7 @@ class ClusterChoice(RowTable):
         matplotlib Figure
         """
         if figure is None:
-            from matplotlib.figure import Figure
-
-            figure = Figure(figsize=(4.2 * len(self.criteria), 3.2), layout="constrained")
+            figure = load_matplotlib("figure").Figure(figsize=(4.2 * len(self.criteria), 3.2), layout="constrained")
         rows = [row for row in self.rows if row["repeats"]]
         panels = figure.subplots(1, len(self.criteria), squeeze=False)[0]
         for panel, name in zip(panels, self.criteria):

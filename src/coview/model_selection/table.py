@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import to_jsonable
+from coview.utils.loading import load_matplotlib
 from coview.utils.tables import format_html_table, format_text_table
 
 __all__ = ["Comparison", "RowTable"]
@@ -213,9 +214,7 @@ class Comparison(RowTable):
         metric = self.metrics[0] if metric is None else metric
         rows = [row for row in self.rows if row["status"] == "done"]
         if axis is None:
-            from matplotlib.figure import Figure
-
-            figure = Figure(figsize=(8.0, 0.9 + 0.27 * len(rows)), layout="constrained")
+            figure = load_matplotlib("figure").Figure(figsize=(8.0, 0.9 + 0.27 * len(rows)), layout="constrained")
             axis = figure.add_subplot()
         names, colors = [row["method"] for row in rows], [COLORS[row["group"]] for row in rows]
         # standard deviations of splits, not errors of means: splits share objects, and means look surer than they are

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from coview.utils.loading import load_matplotlib
+
 __all__ = ["ACCENT", "PALETTE", "bare", "colors", "heat", "one_panel", "panels"]
 
 ACCENT = "#3b5bdb"
@@ -29,19 +31,15 @@ def colors(codes: Any) -> list[str]:
 def one_panel(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
     """Return the figure and axes to draw in: those given, or new ones."""
     if ax is None:
-        from matplotlib import pyplot
-
-        return pyplot.subplots(figsize=size, layout="constrained")
+        return load_matplotlib("pyplot").subplots(figsize=size, layout="constrained")
     return ax.figure, ax
 
 
 def panels(ax: Any, rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, np.ndarray]:
     """Return a figure and a grid of panels: new ones of this size each, or cut out of the place of the axes given."""
     if ax is None:
-        from matplotlib import pyplot
-
         whole = (max(size[0] * columns, 2.5), max(size[1] * rows, 2.0))
-        return pyplot.subplots(rows, columns, figsize=whole, squeeze=False, layout="constrained")
+        return load_matplotlib("pyplot").subplots(rows, columns, figsize=whole, squeeze=False, layout="constrained")
     if isinstance(ax, np.ndarray):
         if ax.size != rows * columns:
             raise ValueError(f"ax holds {ax.size} panels, but {rows} x {columns} are drawn.")

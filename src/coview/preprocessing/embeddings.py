@@ -15,7 +15,7 @@ import joblib
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from coview.exceptions import DataFileError, EngineError, ParameterError, ViewsError
+from coview.exceptions import DataFileError, MissingPackageError, ParameterError, ViewsError
 from coview.preprocessing.base import insert_absent
 from coview.preprocessing.columns import RawTransformer, Table, check_column_name, read_columns
 from coview.utils import fitted_state as rules
@@ -375,7 +375,7 @@ def _load_sentence_transformer(name: str) -> Encode:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
-        raise EngineError(
+        raise MissingPackageError(
             f"The encoder {name!r} is the name of a model of sentence-transformers, which is not installed. Run: pip "
             "install sentence-transformers, or pass a function."
         ) from None

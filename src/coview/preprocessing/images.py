@@ -19,9 +19,10 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from coview.exceptions import DataFileError, EngineError, ViewsError
+from coview.exceptions import DataFileError, ViewsError
 from coview.preprocessing.columns import RawTransformer
 from coview.utils import fitted_state as rules
+from coview.utils.loading import load_extra
 from coview.utils.parameters import NONE, integer
 from coview.validation import check_count
 
@@ -195,12 +196,4 @@ def _shrink(image: np.ndarray, max_side: int | None) -> np.ndarray:
 
 
 def _import_skimage(part: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(f"skimage.{part}")
-    except ImportError as error:
-        raise EngineError(
-            "Reading images and their patterns needs scikit-image, which is not installed. Run: pip install "
-            '"coview[image]".'
-        ) from error
+    return load_extra(f"skimage.{part}", "Reading images and their patterns needs scikit-image", "image")

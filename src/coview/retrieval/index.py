@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from coview.exceptions import EngineError, ViewsError
+from coview.exceptions import MissingPackageError, ViewsError
 from coview.retrieval.lexical import BUCKETS
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, short
@@ -342,7 +342,7 @@ def _make_graph(width: int) -> Any:
     try:
         from usearch.index import Index
     except ImportError as error:
-        raise EngineError(
+        raise MissingPackageError(
             'index="hnsw" needs usearch, which is not installed. Run: pip install "coview[ann]".',
             use={"index": "exact"},
         ) from error

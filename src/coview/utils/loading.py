@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["load_member", "paused_collector"]
+from coview.exceptions import MissingPackageError
+
+__all__ = ["load_extra", "load_matplotlib", "load_member", "paused_collector"]
 
 
 @contextmanager
@@ -36,3 +38,24 @@ def load_member(module: str, name: str) -> Any:
     """
     with paused_collector():
         return getattr(importlib.import_module(module), name)
+
+
+def load_extra(module: str, needs: str, extra: str) -> Any:
+    """Return a module of a package that an extra of coview installs; where it is absent, say how to install it.
+
+    Examples
+    --------
+    >>> load_extra("no_such_package.io", "Reading needs no_such_package", "io")
+    Traceback (most recent call last):
+        ...
+    coview.exceptions.MissingPackageError: Reading needs no_such_package, which is not installed. Run: pip install ...
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingPackageError(f'{needs}, which is not installed. Run: pip install "coview[{extra}]".') from error
+
+
+def load_matplotlib(part: str) -> Any:
+    """Return a module of matplotlib, such as pyplot."""
+    return load_extra(f"matplotlib.{part}", "Figures need matplotlib", "plot")

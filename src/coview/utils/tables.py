@@ -135,6 +135,7 @@ class ResultTable(ColumnTable):
 
 def _same(ours: Any, theirs: Any) -> bool:
     """Whether two columns, or two cells, are equal or both not a number."""
+    ours, theirs = (each.tolist() if isinstance(each, np.ndarray) else each for each in (ours, theirs))
     if isinstance(ours, list) and isinstance(theirs, list):
         return len(ours) == len(theirs) and all(map(_same, ours, theirs))
     return bool(ours == theirs) or all(isinstance(one, FLOATING) and math.isnan(one) for one in (ours, theirs))

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
 from typing import Any
 
 __all__ = ["SILENT", "silenced", "unwarned", "warn_user"]
@@ -31,6 +32,38 @@ def unwarned() -> Iterator[None]:
         SILENT.reset(token)
 
 
+class _Filters:
+    """The filters of `warnings`, one list for all threads: the first to change it saves it, the last puts it back.
+
+    Were each thread to save and restore it, one that ends late would put back what another one had changed.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+
+    def change(self, but: type[Warning]) -> None:
+        with self._lock:
+            if not self._inside:
+                self._before, self._saved = list(warnings.filters), warnings.catch_warnings()
+                self._saved.__enter__()
+                warnings.simplefilter("ignore")
+            self._inside += 1
+            general = (
+                entry[0] for entry in self._before if issubclass(but, entry[2]) and not entry[1] and not entry[3]
+            )
+            action: Any = next(general, "default")
+            warnings.simplefilter(action, but)
+
+    def put_back(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._saved.__exit__(None, None, None)
+
+
+_FILTERS = _Filters()
+
+
 @contextmanager
 def silenced(*, but: type[Warning]) -> Iterator[None]:
     """Silence every warning inside, those of other libraries too, but one kind, which does what was asked for before.
@@ -44,12 +77,12 @@ def silenced(*, but: type[Warning]) -> Iterator[None]:
     >>> [str(each.message) for each in caught]
     ['stopped']
     """
-    general = (entry[0] for entry in warnings.filters if issubclass(but, entry[2]) and not entry[1] and not entry[3])
-    action: Any = next(general, "default")
-    with unwarned(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter(action, but)
-        yield
+    with unwarned():
+        _FILTERS.change(but)
+        try:
+            yield
+        finally:
+            _FILTERS.put_back()
 
 
 def warn_user(message: str, category: type[Warning], *, inside: bool = False) -> None:

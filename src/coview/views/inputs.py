@@ -17,7 +17,7 @@ from coview.views.views import Views
 __all__ = ["ViewInput", "match_columns", "order_as_fitted"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ViewInput:
     """What a model takes for one view.
 

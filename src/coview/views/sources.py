@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.exceptions import EngineError
+from coview.exceptions import MissingPackageError
 from coview.views.arrays import count_bytes, describe_kind, get_stored_values
 from coview.views.views import Matrix, Views
 
@@ -246,5 +246,5 @@ def load_dask() -> Any:
     try:
         import dask
     except ImportError:
-        raise EngineError('This needs dask, which is not installed. Run: pip install "coview[dask]".') from None
+        raise MissingPackageError('This needs dask, which is not installed. Run: pip install "coview[dask]".') from None
     return dask

@@ -245,7 +245,7 @@ def make_app(
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOCAL)
     _add_errors(app, seconds)
     app.include_router(_model_routes(current, batcher), tags=["model"])
-    _add_search(app, service, batcher)
+    _add_search(app, current, batcher)
     if page:
         app.include_router(_explorer_routes(current), prefix="/api", tags=["explorer"])
         app.include_router(_editing_routes(current), prefix="/api/edits", tags=["explorer"])
@@ -320,10 +320,12 @@ def _model_routes(current: Editing, batcher: Batcher) -> APIRouter:
     return routes
 
 
-def _add_search(app: FastAPI, service: Service, batcher: Batcher) -> None:
+def _add_search(app: FastAPI, current: Editing, batcher: Batcher) -> None:
+    """Add the search: hits name the groups of the retriever, which edits of the models beside it do not change."""
+
     @app.post("/search", summary="Search one view with a query in another", tags=["model"])
     async def search(sent: Query) -> Response:
-        source, target, queries = sent.source, sent.target, sent.queries
+        service, source, target, queries = current.service, sent.source, sent.target, sent.queries
         cells: Any = [sent.query] if queries is None else queries
         step = next(step for step in STEPS if sent.k <= step)
         if is_text(cells):  # raw: words count that the vocabulary of a view lacks

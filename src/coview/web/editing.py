@@ -71,7 +71,7 @@ class Editing:
     """
 
     def __init__(self, service: Service, save_to: Path | None = None) -> None:
-        at = next((i for i, model in enumerate(service.models[: len(service.given)]) if _is_editable(model)), None)
+        at: Any = next((i for i, model in enumerate(service.models[: len(service.given)]) if _is_editable(model)), None)
         given = None if at is None else service.given[at]
         self._at, self._base = at, given
         self._shown = _Shown(given if isinstance(given, EditedModel) else None, service, Explorer(service))
@@ -222,7 +222,6 @@ class Editing:
         return changed, sentence
 
     def _with(self, model: EditedModel) -> _Shown:
-        assert self._at is not None
         service = self._shown.service.with_model(self._at, model)
         reading = self._read(model, service)
         known = {} if reading is None else {self._at: reading}
@@ -245,11 +244,9 @@ class Editing:
         return Reading(memberships, label_codes(numbers, model.numbers_))
 
     def _inspection(self, shown: _Shown) -> Inspection:
-        assert self._at is not None
         return shown.service.models[self._at]
 
     def _summary(self, shown: _Shown) -> Summary:
-        assert self._at is not None
         return shown.explorer.summary(self._at)
 
     def _numbers(self, shown: _Shown) -> list[int]:

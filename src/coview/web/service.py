@@ -283,9 +283,8 @@ class Service:
             labels = np.asarray(model.predict(prepared, prepared=True))
         answer["labels"] = to_jsonable(labels)
         if model.kind in NAMED_BY_FEATURES:
-            answer["names"] = [
-                model.group_names[code] if code >= 0 else None for code in label_codes(labels, model.labels)
-            ]
+            called = [*model.group_names, None]  # -1 is the last
+            answer["names"] = [called[code] for code in label_codes(labels, model.labels)]
         sets = predict_label_sets(model, prepared, prepared=True)
         if sets is not None:
             answer["label_sets"] = [[model.groups[j] for j in np.flatnonzero(row)] for row in sets]

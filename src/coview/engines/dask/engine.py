@@ -31,7 +31,7 @@ import numpy as np
 from coview.engines.cpu import CpuEngine
 from coview.engines.dask import work
 from coview.engines.protocol import Extra, Gate, Holder, Steps, Tree, floating_type, row_bytes
-from coview.exceptions import EngineError
+from coview.exceptions import EngineError, MissingPackageError
 from coview.views.lazy import LazyViews
 from coview.views.sources import MemorySource
 
@@ -115,7 +115,7 @@ def _load() -> Any:
     try:
         import distributed
     except ImportError:
-        raise EngineError(
+        raise MissingPackageError(
             "engine='dask' needs dask and distributed, which are not installed. Run: pip install \"coview[dask]\"."
         ) from None
     return distributed

@@ -1,8 +1,17 @@
 // Questions to the service. A token comes once in the address (#token=...) and is kept for this tab only.
 
+/** A text without its percent signs; as it is where they are its own, as in "50%". */
+export function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 const linked = /^#token=([^&]+)/.exec(location.hash);
 if (linked) {
-  sessionStorage.setItem("coview-token", decodeURIComponent(linked[1]));
+  sessionStorage.setItem("coview-token", decoded(linked[1]));
   history.replaceState(null, "", location.pathname + "#/");
 }
 
@@ -42,7 +51,7 @@ export async function download(path) {
   const name = /filename\*?=(?:utf-8''|")([^"]+)/.exec(response.headers.get("Content-Disposition") || "");
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
-  link.download = name ? decodeURIComponent(name[1]) : "model.coview";
+  link.download = name ? decoded(name[1]) : "model.coview";
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser reads it meanwhile
   return link.download;

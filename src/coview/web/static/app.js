@@ -1,6 +1,6 @@
 // The explorer: which page the address means, the menu, the keys, and light or dark.
 
-import { about } from "./api.js";
+import { about, decoded } from "./api.js";
 import { fill, h, replace, setViews } from "./ui.js";
 import { overview } from "./overview.js";
 import { group, groupList } from "./groups.js";
@@ -62,7 +62,7 @@ async function show() {
   const place = h("div.page");
   replace(main, place);
   window.scrollTo(0, 0);
-  const [first, at, key] = parts.map(decodeURIComponent);
+  const [first, at, key] = parts.map(decoded);
   if (path === "") overview(place, context);
   else if (first === "groups" && key !== undefined) group(place, context, Number(at), key);
   else if (first === "object" && at) objectPage(place, context, at);
