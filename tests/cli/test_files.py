@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -90,3 +92,10 @@ def test_labels_by_row_are_told_from_labels_by_id(tmp_path, heading, keys, ids):
     path.write_text(f"{heading},label\n{keys[0]},last\n{keys[1]},first\n")
     found = read_target(str(path), Views(words=np.eye(3), ids=ids))
     assert found.tolist() == ["first", None, "last"]
+
+
+def test_a_column_of_lists_holds_no_labels(run, tmp_path):
+    rows = [{"body": f"text number {i % 3} of the fox", "tags": ["a", "b"]} for i in range(30)]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    code, _, err = run("fit", "auto", tmp_path / "t.jsonl", "--labels", "tags", "-o", tmp_path / "m.coview")
+    assert code == 2 and "A label is a text or a number" in err and not (tmp_path / "m.coview").exists()

@@ -10,8 +10,10 @@ from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.metrics import confusion_matrix
 
-from coview import inspect
-from coview.inspection.measures import confusion, fit_curves, neighbor_share
+from coview import MultiViewNaiveBayes, inspect
+from coview.datasets import make_topic_views
+from coview.inspection.measures import confusion, fit_curves, main_measure, neighbor_share
+from coview.inspection.reading import read_groups
 
 
 def test_neighbors_are_the_nearest_by_cosine():
@@ -61,3 +63,14 @@ def test_curves_are_the_history(make):
     (curve,) = fit_curves(inspect(model))
     assert_array_equal(curve["values"], model.history_["objective"])
     assert_array_equal(curve["seconds"], model.history_["seconds"])
+
+
+def test_labels_are_matched_to_classes_by_value():
+    X, y = make_topic_views(60, n_clusters=3, random_state=0).views, np.arange(60) % 3
+    model = inspect(MultiViewNaiveBayes().fit(X, y))
+    reading, found = read_groups(model, X), []
+    for given in (y, y.astype(float), y.astype(str), y.astype(object)):
+        classes, codes = np.unique(given, return_inverse=True)
+        assert confusion(model, reading.codes, codes, classes)["rows"] == ["0", "1", "2"]
+        found.append(main_measure(model, reading, codes, classes))
+    assert len(set(found)) == 1 and found[0] > 0.2

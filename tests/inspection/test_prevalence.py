@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import warnings
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -193,3 +195,11 @@ def test_a_column_that_the_model_reads_as_lists_is_split_as_the_model_does():
         assert inspect(each).prevalence(table, by="kind").bins.labels == ["a; b"]  # the model knows nothing of it
     (part,) = make_report(model, table, by="tags", held_out=False, map_method="pca").summary["prevalence"]
     assert part["values"] == ["old", "blue", "red"]
+
+
+def test_decimals_are_numbers_and_categories_of_pandas_are_read_without_a_warning():
+    pandas = pytest.importorskip("pandas")
+    assert make_bins([Decimal(k) / 4 for k in range(60)], 60).kind == make_bins([k / 4 for k in range(60)], 60).kind
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert make_bins(pandas.Categorical(["a", "b"] * 30), 60).labels == ["a", "b"]

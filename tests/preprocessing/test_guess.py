@@ -72,3 +72,12 @@ def test_links_are_lists_of_ids():
         "cites": [f"p{(i + 1) % 20} p{(i + 3) % 20}" for i in range(20)],
     }
     assert guess_columns(table).tokens == {"cites": "cites"}
+
+
+def test_prose_with_commas_is_text_though_its_clauses_come_again():
+    work = ["cares for patients, documents signs", "bakes bread, cleans the kitchen", "plans routes, loads pallets"]
+    ads = [f"We are hiring. You will see who {work[i % 3]}. Our hours are flexible, pay is good." for i in range(60)]
+    clauses = [f"your task is that it {work[i % 3]}, our hours are flexible and the pay is good" for i in range(60)]
+    skills = [", ".join([*["sql", "data science", "bread"][i % 3 :], "first aid"]) for i in range(60)]
+    guessed = guess_columns({"ad": ads, "about": clauses, "skills": skills})
+    assert set(guessed.text) == {"ad", "about"} and set(guessed.tokens) == {"skills"}

@@ -7,9 +7,9 @@ import numpy as np
 from coview.retrieval.hits import Hits, Match
 
 
-def test_hits_are_lists_of_pairs_by_query():
+def test_hits_are_lists_of_pairs_by_query_without_those_that_share_nothing():
     hits = Hits(np.array([[3, 1], [2, 0]]), np.array([[0.5, 0.25], [1.0, 0.0]]))
-    assert len(hits) == 2 and list(hits) == [[(3, 0.5), (1, 0.25)], [(2, 1.0), (0, 0.0)]]
+    assert len(hits) == 2 and list(hits) == [[(3, 0.5), (1, 0.25)], [(2, 1.0)]]
 
 
 def test_many_queries_are_shown_in_part():

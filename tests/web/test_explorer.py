@@ -247,3 +247,18 @@ def test_shares_of_methods_are_not_sent_as_probabilities(small, topics):
     assert not browser.members(0, "0", 0, 5)["probabilities"]
     assert not browser.object(X.ids[0])["opinions"][0]["probabilities"]
     assert Explorer(Service(topics, X)).members(0, "0", 0, 5)["probabilities"]
+
+
+def test_an_exact_word_of_the_table_is_found_though_no_view_has_it(small):
+    X, y = small
+    notes = [f"nothing of note, {i}" for i in range(60)]
+    notes[17] = "A Xylophone-player; see (50%)"
+    table = {
+        "name": X.ids.tolist(),
+        "note": notes,
+        "tags": [["red", "rare tag"] if i == 3 else ["red"] for i in range(60)],
+    }
+    browser = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X, table=table))
+    for query, row in (("xylophone", 17), ("(50%)", 17), ("rare", 3)):
+        assert [one["id"] for one in browser.objects(query)["objects"]] == [X.ids[row]], query
+    assert browser.objects("note")["total"] == 59 and browser.objects("lophone")["total"] == 0

@@ -340,7 +340,7 @@ def summarize_groups(views: Views, codes: np.ndarray, n_groups: int) -> tuple[di
         present = matrix != 0 if sparse.issparse(matrix) else (matrix != 0).astype(np.float64)
         frequencies[name] = _group_means(present, codes, n_groups).astype(np.float32)  # 0 without the view
         if measured:
-            known = np.asarray(matrix[have], dtype=np.float64)
+            known = np.asarray(matrix[have if have.any() else [0]], dtype=np.float64)  # an absent view holds zeros
             moments[name] = np.stack([known.mean(axis=0), known.std(axis=0)])
     return means, frequencies, moments
 

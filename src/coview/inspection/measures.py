@@ -15,6 +15,7 @@ from sklearn.metrics import f1_score
 from sklearn.neighbors import NearestNeighbors
 
 from coview.inspection.contract import Inspection
+from coview.inspection.memberships import label_codes
 from coview.inspection.records import Reading
 from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
 from coview.utils.jsonable import to_jsonable
@@ -73,15 +74,23 @@ def label_measures(
             value = neighbor_share(reading.memberships[known], y[known])
             yield measure("same label among neighbors", value, f"share of the {NEIGHBORS} nearest objects")
         return
-    truth, codes = classes[y[known]].astype(str), reading.codes[known]
+    truth, codes = y[known], reading.codes[known]
     if inspection.kind == "class":
-        predicted = np.array([*inspection.groups, "none"])[codes]
-        yield measure("accuracy", np.mean(truth == predicted), "share of objects whose label is predicted")
-        yield measure("macro F1", f1_score(truth, predicted, average="macro", zero_division=0), "mean over the classes")
+        groups = groups_of(classes, inspection)
+        truth = np.where(groups < 0, len(inspection.groups) + np.arange(len(classes)), groups)[truth]
+        yield measure("accuracy", np.mean(truth == codes), "share of objects whose label is predicted")
+        yield measure("macro F1", f1_score(truth, codes, average="macro", zero_division=0), "mean over the classes")
         return
     yield measure("NMI", normalized_mutual_info(truth, codes), "normalized mutual information with the labels")
     yield measure("accuracy", clustering_accuracy(truth, codes), f"each {inspection.kind} matched to one label")
     yield measure("pairwise F1", pairwise_f1(truth, codes), "pairs of objects that belong together")
+
+
+def groups_of(classes: np.ndarray, inspection: Inspection) -> np.ndarray:
+    """Return the position of each label among a model's classes, -1 for none: 1.0 and "1" are the class 1."""
+    by_text = label_codes(classes.astype(str), list(inspection.groups))
+    by_value = label_codes(classes, inspection.labels)
+    return np.where(by_value < 0, by_text, by_value)
 
 
 def main_measure(inspection: Inspection, reading: Reading, y: np.ndarray, classes: np.ndarray) -> float | None:
@@ -136,6 +145,7 @@ def confusion(
     labels = [str(label) for label in classes.tolist()]
     groups, same = list(inspection.groups), inspection.kind == "class"
     if same:
+        labels = [groups[at] if at >= 0 else label for label, at in zip(labels, groups_of(classes, inspection))]
         labels = groups = [*labels, *(name for name in groups if name not in set(labels))]
     positions = np.array([*(groups.index(name) for name in inspection.groups), len(groups)])
     counts = np.zeros((len(labels), len(groups) + 1), dtype=np.int64)

@@ -6,23 +6,26 @@ over all objects, the fit of an object is the held-out log-likelihood per token,
 
     fit = sum_f x_f (log((1 - s) sum_k m_k p(f | k) + s q(f)) - log(q(f)) / 2) / sum_f x_f,     s = 0.1
 
-and the mean of both ways round is taken. Of a view of vectors or measurements the fit is minus the squared
-distance from the mean vector that the memberships expect, where these come from the counts if there are any.
+and the mean of both ways round is taken. Of a view of vectors or measurements the fit is minus the squared distance
+from the mean vector that the memberships expect, where these come from the counts if there are any.
 
 Short objects fit worse, and by more chance, than long ones. So a fit is compared with those of other objects of about
-its own length: how many robust standard deviations it lies above their median. The score of an object is the mean of
-these over its views, in robust standard deviations of the scores of the others. Without a reference the objects are
-their own: outliers among them do not move the median and the lower quartile. Objects of a group that was marked as
-noise have no score, and are no reference. The objects of the fit are no good reference for others: the model knows them
-too well.
+its own length: how many robust standard deviations it lies above their median. Where all of these are longer, the
+median is lower along a line and the deviation larger by the square root of the ratio of lengths. The score of an object
+is the mean of these over its views. Objects of a group that was marked as noise have no score, and are no reference.
 
-Fits of a few tokens are far from normal: of three, one rare token is a third. How far, is told by objects that the
-model makes itself, of the same lengths and with the memberships of the fit: among these none is an outlier. Where the
-lowest of their scores lie below those of a normal distribution, scores are brought closer to 0 by as much. So on data
-that the model describes no more objects are called outliers than were asked for, of any length (of four tokens, 2 %
-where 1 % were asked for); of real data, which no model describes well, the other objects decide. p-values are those of
-a normal distribution. They do not hold for objects much unlike the others in length, nor for weights that are no
-counts, of which the model can make none.
+Fits of a few tokens are far from normal: of three, one rare token is a third. What is usual for them is told by objects
+that the model makes itself, of the same lengths and with the memberships of the fit: among these none is an outlier.
+In each view, a fit that is no farther off than theirs, by their own median and deviation, gets the higher score of the
+two, and scores are shortened below the lower quartile so that those of such objects reach as far as a normal
+distribution; so is their mean over the views, as objects may be far off in several views at once. So on data that the
+model describes no more objects are called outliers than were asked for, of any length; of real data, which no model
+describes well, the other objects decide.
+
+Without a reference the objects are their own: what is usual is told by the median and the lower quartile of their
+scores, as of a normal distribution, so that outliers among them do not hide each other. The objects of the fit are no
+good reference for others: the model knows them too well. p-values are those of a normal distribution. They do not hold
+for objects much unlike the others in length, nor for weights that are no counts, of which the model can make none.
 
 Posts of 20 newsgroups, header and body as views, LinkPLSA with 20 topics of the earlier posts of sci.*, and 10 % of
 posts of rec.* among the later posts of sci.*: area under the curve 0.915, by the largest membership 0.717; on comp.*
@@ -34,6 +37,8 @@ over three draws of the posts of rec.* and talk.*.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,8 +65,10 @@ AGAINST = 0.5  # how much the likelihood of the mean of all groups counts agains
 FLOOR = 1e-12
 MADE, LONGEST = 4000, 200  # objects that the model makes, and their most tokens
 LEAST_OF_LENGTH = 50  # reference objects of like length
+LEAST_APART = 0.2  # of log lengths, for a slope between them
 QUARTILE = 0.6745  # standard deviations from the median of a normal distribution to its quartiles
-TAIL = np.array([0.01, 0.02, 0.05, 0.1, 0.25])  # shares of the lowest scores, which are compared with a normal tail
+TAIL = np.array([0.1, 0.05, 0.02, 0.01])  # shares of the lowest scores, whose reach is compared with a normal tail
+NORMAL_STEPS = np.diff(-QUARTILE - norm.ppf(TAIL), prepend=0.0)
 FEWEST = 10  # objects that can say what is usual
 MOST_VALUES = 1 << 22  # entries times groups at a time
 SHOWN = 10
@@ -88,16 +95,16 @@ def find_outliers(
             "usual objects as reference.",
             UserWarning,
         )
-    by_view = {view: _standardized(part, sizes[view], others[view], lengths[view]) for view, part in fits.items()}
-    usual = by_view
-    if reference is not None:
-        usual = {view: _standardized(part, lengths[view], part, lengths[view]) for view, part in others.items()}
-    scores = _robust_scores(_mean(by_view), _mean(usual))
     made = _make_objects(inspection, views, profiles, sizes, seed + 2)
-    if made is not None:
-        scores = _with_normal_tail(
-            scores, _tokens(sizes, profiles), *_fits(inspection, made, profiles, seed + 2), profiles
-        )
+    made_fits, made_sizes = ({}, {}) if made is None else _fits(inspection, made, profiles, seed + 2)
+    score = partial(_scores, made={view: _describe_made(part, made_sizes[view]) for view, part in made_fits.items()})
+    by_view = score(fits, sizes, others, lengths)
+    usual = _mean(by_view if reference is None else score(others, lengths, others, lengths))
+    same = np.ones(len(views))  # lengths are allowed for
+    scores = _standardized(_mean(by_view), same, usual, np.ones(len(usual)))
+    if made_fits.keys() == fits.keys():
+        alike = _mean(score(made_fits, made_sizes, made_fits, made_sizes))
+        scores = _describe_made(alike, np.ones(len(alike))).shorten_tail(scores, same)
     threshold, p_values = float(norm.ppf(false_alarm)), norm.cdf(scores)
     rows = np.flatnonzero(scores < threshold)
     rows = rows[np.argsort(scores[rows], kind="stable")]
@@ -240,89 +247,116 @@ def _standardized(fits: np.ndarray, sizes: np.ndarray, others: np.ndarray, lengt
     known = np.isfinite(others)
     if not known.any():
         return np.full(len(fits), np.nan)
-    places, bins = np.log(np.maximum(lengths[known], FLOOR)), _length_bins(lengths[known])
-    parts = [others[known][bins == b] for b in np.unique(bins)]
-    centers = [places[bins == b].mean() for b in np.unique(bins)]
-    least = max(1e-9, 1e-3 * float(np.std(others[known])))
+    places = np.log(np.maximum(lengths[known], FLOOR))
+    bins = _length_bins(lengths[known])
+    used = np.unique(bins)
+    slope, longest = _slope(places, others[known]), places.max()  # so that it goes on below the first bin
+    rest = others[known] - slope * places
+    parts = [rest[bins == b] for b in used]
+    centers = np.array([places[bins == b].mean() for b in used])
+    medians = np.array([np.median(part) for part in parts])
+    spreads = np.array([_spread(part) for part in parts])
+    spreads = np.maximum(spreads, max(1e-9, 1e-3 * float(np.std(rest))))
     here = np.log(np.maximum(sizes, FLOOR))
     shorter = np.minimum(here - centers[0], 0.0)  # below the first bin: the mean of n tokens varies by 1 / sqrt(n)
-    spread = np.interp(here, centers, [max(_spread(part), least) for part in parts]) * np.exp(-shorter / 2)
-    return (fits - np.interp(here, centers, [np.median(part) for part in parts])) / spread
+    location = np.interp(here, centers, medians) + slope * np.minimum(here, longest)
+    return (fits - location) / (np.interp(here, centers, spreads) * np.exp(-shorter / 2))
 
 
-def _robust_scores(scores: np.ndarray, usual: np.ndarray) -> np.ndarray:
-    """Return scores in robust standard deviations from the median of usual ones."""
-    usual = usual[np.isfinite(usual)]
-    return (scores - np.median(usual)) / max(_spread(usual), 1e-9)
-
-
-# -- objects that the model makes
-
-
-def _with_normal_tail(
-    scores: np.ndarray,
-    tokens: np.ndarray,
+def _scores(
     fits: dict[str, np.ndarray],
     sizes: dict[str, np.ndarray],
-    profiles: dict[str, Features],
-) -> np.ndarray:
-    """Return scores brought closer to 0 by as much as those of made objects of like length go beyond normal ones."""
-    made = _mean({view: _standardized(part, sizes[view], part, sizes[view]) for view, part in fits.items()})
-    known = np.isfinite(made)
-    made, lengths = _robust_scores(made[known], made[known]), _tokens(sizes, profiles)[known]
-    bins, places = _length_bins(lengths), np.log(np.maximum(lengths, FLOOR))
-    centers = np.array([places[bins == b].mean() for b in np.unique(bins)])
-    nearest = np.abs(np.log(np.maximum(tokens, FLOOR))[:, None] - centers).argmin(axis=1)
-    normal, found = norm.ppf(TAIL), scores.copy()
-    for b in np.unique(bins):
-        # by the rank a (n + 1): a new object lies below it in a share a of all cases
-        low = np.minimum(np.quantile(made[bins == b], TAIL, method="weibull"), normal)
-        here = (nearest == b) & (scores < normal[-1])
-        found[here] = np.interp(scores[here], low, normal) + np.minimum(scores[here] - low[0], 0.0)
+    others: dict[str, np.ndarray],
+    lengths: dict[str, np.ndarray],
+    made: dict[str, _Made],
+) -> dict[str, np.ndarray]:
+    """Scores of objects in each view: against others or against objects that the model made, whichever is higher."""
+    found = {}
+    for view, part in fits.items():
+        found[view] = _standardized(part, sizes[view], others[view], lengths[view])
+        if view in made:
+            like = made[view]
+            higher = np.maximum(found[view], _standardized(part, sizes[view], like.fits, like.sizes))
+            found[view] = like.shorten_tail(higher, sizes[view])
     return found
+
+
+# -- the tails of short objects
+
+
+@dataclass(frozen=True)
+class _Made:
+    """Fits of objects that the model made in a view, and how far their lowest scores reach, by log length."""
+
+    fits: np.ndarray
+    sizes: np.ndarray
+    places: np.ndarray
+    reach: np.ndarray  # below the lower quartile, at each share of `TAIL`
+
+    def shorten_tail(self, scores: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Return scores that reach as far as those of a normal distribution: linear between the shares, and beyond."""
+        below, at = -QUARTILE - scores, np.log(np.maximum(sizes, FLOOR))
+        steps = np.diff([np.interp(at, self.places, reach) for reach in self.reach.T], axis=0, prepend=0.0)
+        inside = np.zeros(len(scores))
+        for step, normal in zip(steps[:-1], NORMAL_STEPS):
+            inside += np.clip(below, 0.0, step) * normal / step
+            below = below - step
+        inside += np.maximum(below, 0.0) * NORMAL_STEPS[-1] / steps[-1]
+        return np.where(inside > 0, -QUARTILE - inside, scores)
+
+
+def _describe_made(fits: np.ndarray, sizes: np.ndarray) -> _Made:
+    scores = _standardized(fits, sizes, fits, sizes)
+    there = np.isfinite(scores)
+    if not there.any():  # nobody has this view
+        return _Made(fits, sizes, np.zeros(1), np.cumsum(NORMAL_STEPS)[None])
+    scores, places, bins = scores[there], np.log(sizes[there]), _length_bins(sizes[there])
+    parts = [bins == b for b in np.unique(bins)]
+    # by the rank a (n + 1): a new object lies below it in a share a of all cases
+    reach = [-QUARTILE - np.quantile(scores[part], TAIL, method="weibull") for part in parts]
+    steps = np.maximum(np.diff(reach, axis=1, prepend=0.0), NORMAL_STEPS)  # never shorter than a normal tail
+    return _Made(fits, sizes, np.array([places[part].mean() for part in parts]), np.cumsum(steps, axis=1))
 
 
 def _make_objects(
     inspection: Inspection, views: Views, profiles: dict[str, Features], sizes: dict[str, np.ndarray], seed: int
 ) -> Views | None:
     """Objects that the model makes, of the lengths of some objects and with the memberships of others."""
-    tokens, memberships = _tokens(sizes, profiles), inspection.training.memberships
-    usable = np.flatnonzero(tokens > 0)
-    counted = [view for view in sizes if profiles[view].probabilities]
-    if not counted or not len(usable) or not all(holds_tokens(sparse.csr_array(views[view])) for view in counted):
+    can = [view for view in sizes if not profiles[view].probabilities or holds_tokens(sparse.csr_array(views[view]))]
+    total = np.sum([np.zeros(len(views)), *(sizes[view] for view in can)], axis=0)
+    usable = np.flatnonzero(total > 0)
+    if not any(profiles[view].probabilities for view in can) or not len(usable):
         return None
     rng = np.random.default_rng(seed)
     # as many of each class of lengths, so that the few short ones among long ones have enough of their kind
-    kinds = np.unique(_length_class(tokens[usable]), return_inverse=True)[1]
+    kinds = np.unique(_length_class(total[usable]), return_inverse=True)[1]
     odds = 1.0 / np.bincount(kinds)[kinds]
     like = usable[rng.choice(len(usable), MADE, p=odds / odds.sum())]
-    own = inspection.memberships(views, prepared=True)
-    if own is None:
+    memberships = inspection.training.memberships
+    if memberships is None:  # longer objects tell better how groups mix
+        long = usable[total[usable] >= np.median(total[usable])]
+        memberships = inspection.memberships(views[np.unique(rng.choice(long, MADE))], prepared=True)
+    if memberships is None:
         return None
-    shares = own if memberships is None else memberships
-    shares = np.maximum(shares[rng.integers(len(shares), size=MADE)], FLOOR).astype(np.float64)
-    shares /= shares.sum(axis=1, keepdims=True)
+    shares = np.asarray(memberships[rng.integers(len(memberships), size=MADE)], dtype=np.float64)
+    shares = np.maximum(shares, FLOOR) / np.maximum(shares, FLOOR).sum(axis=1, keepdims=True)
     made: dict[str, Any] = {}
-    for view, size in sizes.items():
-        weights, lengths = np.asarray(profiles[view].weights), np.minimum(size[like], LONGEST).astype(np.int64)
+    for view in can:
+        weights, lengths = np.asarray(profiles[view].weights), np.minimum(sizes[view][like], LONGEST).astype(np.int64)
         if profiles[view].probabilities:
-            rows = [np.repeat(np.arange(MADE), part) for part in rng.multinomial(lengths, shares).T]
-            columns = [rng.choice(len(p), len(part), p=p / p.sum()) for p, part in zip(weights, rows)]
-            places = (np.concatenate(rows), np.concatenate(columns))
+            tokens = [np.repeat(np.arange(MADE), part) for part in rng.multinomial(lengths, shares).T]
+            columns = [rng.choice(len(p), len(rows), p=p / p.sum()) for p, rows in zip(weights, tokens)]
+            places = (np.concatenate(tokens), np.concatenate(columns))
             made[view] = sparse.csr_array((np.ones(len(places[0])), places), shape=(MADE, weights.shape[1]))
-        else:  # normal noise with the deviation of most objects, column by column
-            off = (dense(views[view]) - own @ weights)[size > 0]
-            low, high = np.quantile(off, [0.25, 0.75], axis=0) if len(off) else np.zeros(2)
-            noise = rng.normal(size=(MADE, weights.shape[1])) * (high - low) / (2 * QUARTILE)
-            made[view] = (shares @ weights + noise) * (lengths > 0)[:, None]
+            continue
+        # normal noise with the deviation of most objects from what all of their views expect, column by column
+        some = views[like]
+        off = dense(some[view]) - inspection.memberships(some, prepared=True) @ weights
+        low, high = np.quantile(off[lengths > 0], [0.25, 0.75], axis=0) if lengths.any() else np.zeros(2)
+        noise = rng.normal(size=off.shape) * (high - low) / (2 * QUARTILE)
+        made[view] = (shares @ weights + noise) * (lengths > 0)[:, None]
     names = {view: views.feature_names[view] for view in made if view in views.feature_names}
     return Views(made, present={view: sizes[view][like] > 0 for view in made}, feature_names=names)
-
-
-def _tokens(sizes: dict[str, np.ndarray], profiles: dict[str, Features]) -> np.ndarray:
-    """Number of tokens of each object in all views of counts; of vectors alone, the number of views."""
-    counted = [part for view, part in sizes.items() if profiles[view].probabilities]
-    return np.sum(counted or list(sizes.values()), axis=0)
 
 
 def _length_class(lengths: np.ndarray) -> np.ndarray:
@@ -347,6 +381,18 @@ def _length_bins(lengths: np.ndarray) -> np.ndarray:
     if held < LEAST_OF_LENGTH and bins[-1] > 0:
         bins = [min(number, bins[-1] - 1) for number in bins]
     return np.array(bins)[codes]
+
+
+def _slope(places: np.ndarray, fits: np.ndarray) -> float:
+    """How much better longer objects fit, by log length: from the medians of the shorter and the longer half."""
+    order = np.argsort(places, kind="stable")
+    half = len(order) // 2
+    if not half:
+        return 0.0
+    one, other = order[:half], order[len(order) - half :]
+    apart = float(np.median(places[other]) - np.median(places[one]))
+    better = float(np.median(fits[other]) - np.median(fits[one]))
+    return max(0.0, better / apart) if apart > LEAST_APART else 0.0
 
 
 def _spread(values: np.ndarray) -> float:

@@ -101,7 +101,7 @@ def _dense(part: Any) -> np.ndarray:
 
 
 def nearest_in_groups(inspection: Inspection, views: Views, codes: np.ndarray, view: str, n: int) -> list[list[int]]:
-    """Return `Inspection.nearest_objects` of prepared views whose objects' groups (`codes`) are known already."""
+    """Return the objects of each group nearest to its mean vector; `codes` are the groups of the objects."""
     measured = inspection.structure.likelihoods.get(view, "multinomial") != "multinomial"
     features = described_features(inspection, view) if measured else None
     have = views.present[:, views.names.index(view)]

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from decimal import Decimal
 from itertools import islice
 from typing import Any
 
@@ -136,13 +137,14 @@ class Table:
     def cells(self, name: Any) -> list[Any]:
         """Return the values of a column as Python's objects, None where there is none."""
         source = self.sources[name]
-        if hasattr(source, "to_list"):  # of a frame
-            values = source.to_list()
-        elif isinstance(source, np.ndarray) and source.ndim == 1:
-            values = source.astype("datetime64[s]").tolist() if source.dtype.kind == "M" else source.tolist()
-        else:
-            values = list(source)
-        return [None if is_missing(value) else value for value in values]
+        if isinstance(source, np.ndarray):
+            dates = source.ndim == 1 and source.dtype.kind == "M"
+            values = source.astype("datetime64[s]").tolist() if dates else source.tolist()
+        else:  # pandas deprecates to_list of categories, polars has no other
+            values = next((getattr(source, how)() for how in ("tolist", "to_list") if hasattr(source, how)), source)
+        return [
+            None if is_missing(value) else float(value) if isinstance(value, Decimal) else value for value in values
+        ]
 
     def column(self, name: Any) -> np.ndarray:
         """Return a column as an array: of numbers, dates as years, of vectors as a matrix, or else of objects.

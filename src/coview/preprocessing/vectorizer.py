@@ -28,6 +28,7 @@ _PARTS = re.compile(r"[-._]+")
 _IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")  # scripts that write words without spaces
 _LONGEST = 200  # letters; what is longer is no word, but a picture or a key in text
 _LETTERS = frozenset("cr")  # names of programming languages; other single letters are fragments
+_WORDS_OF_ITEM = 4  # more in the middle are clauses of sentences
 _SEPARATORS = (";", "|", ",", "\t", "\n")
 _ALTERNATIVES = " | "  # inside an item of a list: "python3 | python3-dev"
 _NOTED = re.compile(
@@ -314,16 +315,25 @@ def find_separators(cells: Sequence[Any]) -> str | tuple[str, str]:
 def are_lists(texts: Sequence[str]) -> bool:
     """Tell whether most texts are items with a sign between them that come again in others.
 
+    Between commas may stand the clauses of sentences, which are no items, though they come again in ads and forms.
+
     Examples
     --------
     >>> are_lists(["red;old", "old;new", "red;new"]), are_lists(["a fox, red", "the sea, blue"])
     (True, False)
+    >>> are_lists(["We bake, and you sell."] * 2), are_lists(["your task is to bake bread, our hours are flexible"] * 2)
+    (False, False)
     """
     sign = find_separators(texts)
     lists = list(map(TextVectorizer(separator=sign).build_tokenizer(), texts))
     if sign == " " or 2 * sum(len(items) > 1 for items in lists) < len(texts):
         return False
     items = [item for items in lists for item in items]
+    if sign == ",":
+        closed = sum(isinstance(text, str) and text.rstrip().endswith((".", "!", "?")) for text in texts)
+        lengths = sorted(item.count(" ") + 1 for item in items)
+        if 2 * closed > len(texts) or lengths[len(lengths) // 2] > _WORDS_OF_ITEM:
+            return False
     return sign == "|" or 2 * len(set(items)) <= len(items)  # that sign is in no text
 
 

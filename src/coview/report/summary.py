@@ -881,9 +881,11 @@ def _measurements(inspection: Inspection, views: Views) -> list[tuple[str, np.nd
     """Views of measurements, each with the mean and the spread of its columns over the objects that have it."""
     found = []
     for v, (view, matrix) in enumerate(views.items()):
-        if view in inspection.views and not sparse.issparse(matrix) and is_measured(inspection, view, views):
+        have = views.present[:, v]
+        told = view in inspection.views and have.any() and not sparse.issparse(matrix)
+        if told and is_measured(inspection, view, views):
             values = np.asarray(matrix, dtype=np.float64)
-            here = values[views.present[:, v]]
+            here = values[have]
             found.append((view, values, (here.mean(axis=0), here.std(axis=0))))
     return found
 

@@ -24,9 +24,12 @@ def say_ignored(words: Sequence[str]) -> str:
     return f"Ignored, not in the vocabulary: {listed(words)}." if words else ""
 
 
+_NOTHING = 0.0005  # a score that is shown as 0
+
+
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """The best objects of each query, best first.
+    """The best objects of each query, best first; the list of one query, ``hits[0]``, ends where scores are 0.
 
     Attributes
     ----------
@@ -66,8 +69,8 @@ class Hits:
 
     def __getitem__(self, query: int) -> list[tuple[Any, float]]:
         pairs = zip(self.ids[query].tolist(), self.scores[query].tolist())
-        # NaN marks the hits of a query of which nothing is known
-        return [(key, score) for key, score in pairs if score == score]
+        # an object with a score of 0 shares nothing with the query; NaN marks a query of which nothing is known
+        return [(key, score) for key, score in pairs if score > _NOTHING]
 
     def __iter__(self) -> Iterator[list[tuple[Any, float]]]:
         return (self[query] for query in range(len(self)))

@@ -5,6 +5,7 @@ Everything is worked out when it is first asked for, and kept; an edit makes ano
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -242,8 +243,8 @@ class Explorer:
     def objects(self, query: str = "", start: int = 0) -> dict[str, Any]:
         """Return the objects that a text finds: those whose name contains it, then those that have all its words.
 
-        "unknown" are its words that no object has. An object has a word where its caption contains it, or where a view
-        of it has a feature that is the word, or begins with it.
+        "unknown" are its words that no object has. An object has a word where a cell of its row in the table has it, or
+        a view a feature, or a longer word that begins with it.
         """
         ids, text = self.service.ids, query.strip().lower()
         rows, unknown = list(range(len(ids))), []
@@ -255,14 +256,11 @@ class Explorer:
         return {
             "total": len(rows),
             "start": start,
-            "unknown": unknown if self._vocabularies else [],  # without names of features no word is known
+            # without a table and names of features no word is known
+            "unknown": unknown if self._vocabularies or self.service.table is not None else [],
             "objects": self.lines(rows[start : start + PAGE]),
             "similar": [] if rows else find_close_names(query, ids, SUGGESTED),
         }
-
-    @cached_property
-    def _captions(self) -> list[str]:
-        return [(self.service.caption(row) or "").lower() for row in range(len(self.service.ids))]
 
     @cached_property
     def _vocabularies(self) -> dict[str, list[str]]:
@@ -274,7 +272,10 @@ class Explorer:
 
     def _have_word(self, word: str) -> np.ndarray:
         """Objects that have a word."""
-        has, data = np.array([word in caption for caption in self._captions], dtype=bool), self.service.data
+        has, data, table = np.zeros(len(self.service.ids), dtype=bool), self.service.data, self.service.table
+        begin = re.compile(rf"(?<!\w){re.escape(word)}", re.IGNORECASE)
+        for name in () if table is None else table.names:
+            has |= [cell is not None and begin.search(str(cell)) is not None for cell in self.service.cells(name)]
         for view, names in self._vocabularies.items():
             begins = len(word) >= SHORTEST_PREFIX
             fits = [name == word or (begins and name.startswith(word)) for name in names]

@@ -436,8 +436,7 @@ def join(parts: Sequence[Any]) -> Any:
 
 def _hits(hits: Any) -> dict[str, Any]:
     """Hits as they are sent."""
-    ids, scores = hits.ids.tolist(), hits.scores.tolist()
-    rows = [[{"id": i, "score": round(s, 6)} for i, s in zip(*row)] for row in zip(ids, scores)]
+    rows = [[{"id": key, "score": round(score, 6)} for key, score in row] for row in hits]
     if hits.groups is not None:
         for row, groups, names in zip(rows, hits.groups.tolist(), hits.group_names.tolist()):
             for hit, group, name in zip(row, groups, names):
