@@ -29,19 +29,25 @@ def checked(report):
         NMF(3, init="nndsvda", max_iter=500, tol=1e-2),
         LogisticRegression(max_iter=1000),
         SVC(),
-        LinearRegression(),
     ],
     ids=lambda model: type(model).__name__,
 )
 @pytest.mark.parametrize("given", ["nothing", "labels"])
 def test_estimators_of_scikit_learn_are_reported(model, given, data):
     X, labels = data[0]["words"].toarray(), data[1]
-    y = np.arange(60.0) if isinstance(model, LinearRegression) else labels
-    model.fit(X, y)
-    found = checked(make_report(model, *{"nothing": (), "labels": (X, y)}[given]))
+    model.fit(X, labels)
+    found = checked(make_report(model, *{"nothing": (), "labels": (X, labels)}[given]))
     assert found["model"]["name"] == type(model).__name__
     assert [view["name"] for view in found["data"]["views"]] == ["x"]
     assert ("scores" in found) == (given == "labels")
+
+
+def test_a_regressor_is_described_and_takes_no_labels(data):
+    X = data[0]["words"].toarray()
+    model = LinearRegression().fit(X, np.arange(60.0))
+    assert "scores" not in checked(make_report(model, X))
+    with pytest.raises(ValueError, match="LinearRegression predicts numbers"):
+        make_report(model, X, np.arange(60.0))
 
 
 def test_a_retriever_is_reported_with_its_searches(data):

@@ -117,9 +117,8 @@ def _clean(labels: Sequence[Any]) -> Any:
     from coview.utils.limits import text_array
     from coview.validation import is_gap
 
-    several = [label for label in labels if hasattr(label, "__iter__") and not isinstance(label, str)]
-    if several:
-        raise DataFileError(f"A label is a text or a number, got {short(list(several[0]))}. Name a column of those.")
+    if any(np.ndim(label) for label in labels):
+        raise DataFileError("A label is a text or a number, but these are lists. Name a column of one per object.")
     texts = [label.strip() if isinstance(label, str) else label for label in labels]
     kept = [None if is_gap(label) or label in MISSING_CELLS else label for label in texts]
     whole = all(_is_whole(label) for label in kept if label is not None)

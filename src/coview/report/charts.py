@@ -1,4 +1,4 @@
-"""Where the marks of the page's drawings stand: points and names on a map, curves, predictions over true values.
+"""Where the marks of the page's drawings stand: points and names on a map, curves.
 
 The templates draw them as HTML and inline SVG without a drawing library, so that a page is small, needs no extra,
 follows light and dark colors, and its marks can be pointed at: what a mark means stands in its ``data-tip``. Labels are
@@ -17,7 +17,7 @@ from coview.inspection.names import keyed_name
 from coview.plot.style import PALETTE
 from coview.report.words import number
 
-__all__ = ["color", "draw_curve", "draw_map", "draw_pairs", "shape"]
+__all__ = ["color", "draw_curve", "draw_map", "shape"]
 
 MOST_POINTS = 400  # of a curve
 WIDTH, HEIGHT, MARGIN = 1000, 720, 16  # of a map
@@ -75,28 +75,6 @@ def draw_curve(values: Sequence[float | None], seconds: Sequence[float] | None =
         "right": ends[-1].split(",")[0],
         "ticks": [((high - tick) / (high - low), number(tick, digits)) for tick in ticks],
     }
-
-
-def draw_pairs(pairs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return predictions over true values, on one scale for both.
-
-    Examples
-    --------
-    >>> draw_pairs({"true": [1.0, 2.0], "predicted": [1.5, 2.0], "ids": ["a", "b"]})["points"][1][:2]
-    (616, 24)
-    """
-    low, high = _with_margin([*pairs["true"], *pairs["predicted"]], 0.04)
-    size = 640
-    scale = size / (high - low)
-    points = [
-        (
-            round(scale * (true - low)),
-            round(size - scale * (predicted - low)),
-            f"object {key}\ntrue {number(true)}\npredicted {number(predicted)}",
-        )
-        for key, true, predicted in zip(pairs["ids"], pairs["true"], pairs["predicted"])
-    ]
-    return {"low": low, "high": high, "size": size, "points": points}
 
 
 def draw_map(summary: Mapping[str, Any]) -> dict[str, Any]:

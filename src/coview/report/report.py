@@ -128,7 +128,7 @@ def make_report(
         Objects to describe it with: those it was fitted on, or new ones. For a Pipeline, what it takes. Without them
         the report says what the model itself remembers.
     y : array-like, optional
-        Labels of those objects, -1, None or NaN for none; of a regressor the true values.
+        Labels of those objects, -1, None or NaN for none.
     y_fit : array-like, optional
         Labels that a classifier was fitted with, where they are fewer than `y`: it is then scored on the others.
     by : {name: array-like}, or list of str, optional

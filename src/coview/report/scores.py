@@ -1,6 +1,4 @@
-"""How well a model did: measures against labels or true values, the same held out, and what each view contributes.
-
-    R2 = 1 - sum (y - p)^2 / sum (y - mean y)^2,    mean absolute error = mean |y - p|
+"""How well a model did: measures against labels, the same held out, and what each view contributes.
 
 Views are judged by what is predicted from one of them alone, and from all but one. A model flatters itself on what it
 has learned from, and flatters each view likewise. So a copy is fitted with a quarter of the labels hidden (of the
@@ -15,29 +13,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import mean_absolute_error, r2_score
 
 from coview.editing import EditedModel
-from coview.exceptions import CoviewError, ParameterError
+from coview.exceptions import CoviewError
 from coview.inspection import Inspection, Reading, inspect
-from coview.inspection.by_view import ViewReadings, agreement, agreement_matrix, try_views
+from coview.inspection.by_view import ViewReadings, agreement, agreement_matrix
 from coview.inspection.choice import describe_accuracy
 from coview.inspection.measures import confusion, label_measures, main_measure, measure
 from coview.inspection.reading import read_groups
 from coview.model_selection.copies import copy_to_fit
-from coview.utils.sampling import sample_positions
 from coview.validation import LabeledScoreMixin, encode_labels, minus_one_is_unlabeled
 from coview.views.arrays import for_sklearn
 from coview.views.views import PLAIN, Views
 
-__all__ = ["Holdout", "check_values", "describe_holdout", "hold_out", "score_labels", "score_values", "score_views"]
+__all__ = ["Holdout", "describe_holdout", "hold_out", "score_labels", "score_views"]
 
 HIDDEN_SHARE = 0.25
 QUICK_SECONDS = 10.0  # iterations that took longer are not repeated unasked
 COPY_SECONDS = 5.0  # that a copy may take unasked, its start included, where the model has a time budget
 QUICK_OBJECTS = 5_000  # the same for models that do not say how long their fit took
-QUICK_VALUES = 2_000  # the same for regressors
-MOST_PAIRS = 1_000  # predictions that are drawn
 
 _ON_REQUEST = "not measured, since that needs another fit{}; ask for it with held_out=True (--held-out)."
 
@@ -241,103 +235,6 @@ def score_labels(
     return scores
 
 
-# -- true values of a regressor
-
-
-def check_values(inspection: Inspection, y: Any) -> np.ndarray | None:
-    """Return the true values of a regressor's objects, NaN for none; None where there are none.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> check_values(inspect(Ridge().fit(np.eye(3), [1.0, 2.0, 4.0])), [1, None, 4])
-    array([ 1., nan,  4.])
-    """
-    if y is None or inspection.kind != "value":
-        return None
-    array = np.asarray(y, dtype=object)
-    if array.ndim != 1:
-        raise ParameterError(f"must hold one number per object, got an array of shape {array.shape}.", parameter="y")
-    try:
-        values = np.array([np.nan if value is None else value for value in array]).astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("y of a regressor must hold numbers, with None or NaN for none.") from None
-    return values if np.isfinite(values).any() else None
-
-
-def score_values(
-    inspection: Inspection, views: Views, truth: np.ndarray, ids: Any = None, held_out: bool | str = "auto"
-) -> dict[str, Any]:
-    """Return the sections "scores" and "views" of a report on a regressor.
-
-    `truth` is NaN where there is no true value. `held_out` is that of `coview.make_report`; "auto" fits a copy for at
-    most 2,000 objects.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from coview import ConcatenatedViews
-    >>> rng = np.random.default_rng(0)
-    >>> X = Views(a=rng.normal(size=(80, 3)), b=rng.normal(size=(80, 2)))
-    >>> y = X["a"] @ [1.0, 2.0, 3.0]
-    >>> sections = score_values(inspect(ConcatenatedViews(Ridge(1e-6)).fit(X, y)), X, y)
-    >>> [(row["name"], row["alone"] > 0.99) for row in sections["views"]["rows"]]
-    [('a', True), ('b', False)]
-    """
-    known = np.flatnonzero(np.isfinite(truth))
-    n_objects = len(truth)
-    views, truth = views[known], truth[known]
-    predicted = _predict(inspection, views)
-    drawn = sample_positions(len(known), MOST_PAIRS)
-    named = known if ids is None else np.asarray(ids)[known]
-    held = None if held_out is False else _hide_values(inspection, views, truth, held_out)
-    sections: dict[str, Any] = {
-        "scores": {
-            "of": "values",
-            "n_labeled": len(known),
-            "n_objects": n_objects,
-            "measures": _value_measures(truth, predicted),
-            "pairs": {"true": truth[drawn], "predicted": predicted[drawn], "ids": named[drawn]},
-            "held_out": {"note": held} if isinstance(held, str) else None,
-        }
-    }
-    if isinstance(held, Holdout):
-        inspection, views, truth = held.inspection, views[held.rows], truth[held.rows]
-        predicted = _predict(inspection, views)
-        sections["scores"]["held_out"] = {**held.describe(), "measures": _value_measures(truth, predicted)}
-    if len(views.names) > 1 and len(truth) > 1:
-        sections["views"] = _score_views_by_values(inspection, views, truth, predicted)
-        sections["views"]["held_out"] = describe_holdout(held)
-    return sections
-
-
-def _predict(inspection: Inspection, views: Views) -> np.ndarray:
-    return np.asarray(inspection.predict(views, prepared=True), dtype=np.float64).reshape(-1)
-
-
-def _value_measures(truth: np.ndarray, predicted: np.ndarray) -> list[dict[str, Any]]:
-    measures = []
-    if len(truth) > 1:
-        measures.append(measure("R2", r2_score(truth, predicted), "1 is perfect; 0 is no better than the mean"))
-    error = mean_absolute_error(truth, predicted)
-    baseline = np.abs(truth - np.median(truth)).mean()
-    measures.append(measure("mean absolute error", error, "in the units of the predicted value"))
-    measures.append(measure("baseline error", baseline, "mean absolute error of always predicting the median"))
-    return measures
-
-
-def _hide_values(inspection: Inspection, views: Views, truth: np.ndarray, wanted: bool | str) -> Holdout | str:
-    if len(truth) < 8:
-        return "there are too few objects to hide some of them."
-    if wanted == "auto" and len(truth) > QUICK_VALUES:
-        return _ON_REQUEST.format(f" of {len(truth):,} objects")
-    order = np.random.default_rng(0).permutation(len(truth))
-    hidden, shown = np.split(order, [int(HIDDEN_SHARE * len(order))])
-    shown = np.sort(shown)
-    copy = _refit(inspection, views[shown], truth[shown], wanted)
-    return Holdout(copy, hidden, len(shown), True, _ended_after(inspection, copy))
-
-
 # -- by view
 
 
@@ -400,30 +297,6 @@ def _best(scores: dict[str, float | None]) -> str | None:
     )
 
 
-def _score_views_by_values(
-    inspection: Inspection, views: Views, truth: np.ndarray, predicted: np.ndarray
-) -> dict[str, Any]:
-    described = inspection.preparation.described_objects(views)
-
-    def score(names: list[str]) -> float | None:
-        part = views.select(*names)
-        have = np.any([described[name] for name in names], axis=0)
-        return r2_score(truth[have], _predict(inspection, part[have])) if have.sum() > 1 else None
-
-    alone, without, refused = try_views(tuple(name for name in views.names if described[name].any()), score)
-    same = {name: r2_score(truth[have], predicted[have]) for name, have in described.items() if have.sum() > 1}
-    counts = {name: int(have.sum()) for name, have in described.items()}
-    rows = _view_rows(inspection, views, alone, without, refused, counts, same)
-    return {
-        "measure": "R2",
-        "whole": r2_score(truth, predicted),
-        "rows": rows,
-        "best": _best(alone),
-        "n_judged": len(truth),
-        "agreement": None,
-    }
-
-
 def _view_rows(
     inspection: Inspection,
     views: Views,
@@ -432,7 +305,7 @@ def _view_rows(
     refused: dict[str, str],
     counts: dict[str, int],
     same: dict[str, float | None],
-    kept: dict[str, float | None] | None = None,
+    kept: dict[str, float | None],
 ) -> list[dict[str, Any]]:
     return [
         {
@@ -442,7 +315,7 @@ def _view_rows(
             "alone": alone.get(name),
             "whole": same.get(name),
             "without": without.get(name),
-            "kept": (kept or {}).get(name),
+            "kept": kept.get(name),
             "weight": inspection.view_weights.get(name),
             "refused": refused.get(name),
         }

@@ -42,11 +42,9 @@ from coview.model_selection.stability import refit_stability
 from coview.preprocessing.columns import RawTransformer, Table, as_table
 from coview.report.scores import (
     Holdout,
-    check_values,
     describe_holdout,
     hold_out,
     score_labels,
-    score_values,
     score_views,
 )
 from coview.utils.progress import tell
@@ -139,8 +137,6 @@ class Summary:
         The model.
     objects : ReadObjects
         The objects.
-    truth : ndarray, optional
-        True values of all objects, of a regressor.
     y_fit, held_out, map_method
         As in `coview.make_report`.
     """
@@ -149,12 +145,11 @@ class Summary:
         self,
         inspection: Inspection,
         objects: ReadObjects,
-        truth: np.ndarray | None = None,
         y_fit: Any = None,
         held_out: bool | str = "auto",
         map_method: str = "tsne",
     ) -> None:
-        self.inspection, self.objects, self._truth, self._y_fit = inspection, objects, truth, y_fit
+        self.inspection, self.objects, self._y_fit = inspection, objects, y_fit
         self._held_out, self._map_method = held_out, map_method
         self.sorts = inspection.kind in ("class", "cluster", "topic") and inspection.structure.retriever is None
         self.noun = inspection.kind if self.sorts or inspection.kind == "value" else None
@@ -216,8 +211,6 @@ class Summary:
         return None if readings is None else _describe_examples(self.inspection, self.objects, readings, self._rows)
 
     def _views(self) -> dict[str, Any] | None:
-        if self._truth is not None and self.objects.views is not None:
-            return self._values.get("views")
         readings = self._readings
         told = [] if readings is None else readings.alone.values()
         if readings is None or all(reading.codes is None and reading.memberships is None for reading in told):
@@ -236,17 +229,8 @@ class Summary:
 
     # -- measures
 
-    @cached_property
-    def _values(self) -> dict[str, Any]:
-        """The sections on a regressor."""
-        objects = self.objects
-        assert self._truth is not None and objects.views is not None
-        return score_values(self.inspection, objects.views, self._truth[objects.rows], objects.ids, self._held_out)
-
     def _scores(self) -> dict[str, Any] | None:
         objects = self.objects
-        if self._truth is not None and objects.views is not None:
-            return self._values["scores"]
         if objects.codes is None or objects.classes is None:
             return None
         return score_labels(self.inspection, objects.reading, objects.codes, objects.classes, objects.views, self.held)
@@ -302,8 +286,10 @@ def summarize(
     kept = inspection.training.codes
     if X is None and y is not None and (kept is None or len(kept) != len(y)):
         raise ValueError("y needs the objects that the labels belong to: pass X too.")
-    truth = check_values(inspection, y)
-    objects = read(inspection, X, None if inspection.kind == "value" else y, max_objects)
+    if y is not None and inspection.kind == "value":
+        problem = f"are labels, but {inspection.name} predicts numbers: sklearn.metrics.r2_score compares those."
+        raise ParameterError(problem, parameter="y")
+    objects = read(inspection, X, y, max_objects)
     for name, values in (by or {}).items():
         if objects.reading.memberships is None or inspection.kind in ("component", "value"):
             raise ViewsError(f"by asks how prevalent groups are, but {inspection.name} puts no objects into groups.")
@@ -311,12 +297,9 @@ def summarize(
             raise ViewsError(
                 f"by must have a value of {name!r} for each of the {objects.n_objects:,} objects, got {len(values):,}."
             )
-    if truth is not None and objects.n_objects is not None and len(truth) != objects.n_objects:
-        problem = f"must hold one number per object: {len(truth)} numbers for {objects.n_objects} objects."
-        raise ParameterError(problem, parameter="y")
     if stability:
         _check_stability(inspection, objects)
-    described = Summary(inspection, objects, truth, y_fit, held_out, map_method)
+    described = Summary(inspection, objects, y_fit, held_out, map_method)
     summary: dict[str, Any] = {"noun": described.noun}
     for done, (stage, sections) in enumerate(STAGES.items()):
         tell(stage, done, len(STAGES))

@@ -37,8 +37,7 @@ function facts(view, data) {
 function measures(scores) {
   if (!scores) return null;
   const held = scores.held_out && scores.held_out.measures ? scores.held_out : null;
-  const truth = scores.of === "values" ? "true values" : "labels";
-  return h("div.card", null, h("h2", null, `Compared with the ${truth}`),
+  return h("div.card", null, h("h2", null, "Compared with the labels"),
     h("p.soft", null, held ? `On ${count(held.n_hidden)} that were held out.` : `On ${count(scores.n_labeled)} of ${count(scores.n_objects)} objects.${scores.held_out && scores.held_out.note ? ` Held out: ${scores.held_out.note}` : ""}`),
     h("ul.agreement", null, (held || scores).measures.map((one) => h("li", null, h("span.large", null, one.value === null ? "\u2013" : one.value.toFixed(3)), h("span", null, one.name, h("span.soft", null, `: ${one.about}`))))));
 }
