@@ -92,9 +92,9 @@ def test_who_knows_nothing_loses_its_weight(counts, fit_auto):
     assert np.mean(found[20].transduction_ == alone.transduction_) > 0.98
 
 
-def test_one_label_per_class_is_enough(counts, fit_auto):
+def test_one_label_per_class_is_enough(counts):
     y = few(counts.target, 1)
-    model = fit_auto(["latent", "centers"], counts.views, y)
+    model = AutoClassifier(random_state=0).fit(counts.views, y)
     assert model.n_held_out_ == 0 and np.isnan(model.accuracy_) and np.isnan(model.calibration_error_)
     assert model.accuracy_interval_ == (0, 1) and model.accuracy_by_view_ == {}
     assert np.mean(model.transduction_[y < 0] == counts.target[y < 0]) > 0.8
@@ -122,13 +122,13 @@ def test_labels_that_cannot_be_held_out_leave_the_accuracy_open(counts, fit_auto
 
 def test_the_interval_covers_what_labels_by_chance_are_worth(counts, fit_auto):
     covered = []
-    for seed in range(5):
+    for seed in range(8):
         target = np.random.default_rng(seed).permutation(counts.target)
         y = few(target, 15)
         model = fit_auto([("bayes", MultiViewNaiveBayes()), ("linear", LINEAR)], counts.views, y, random_state=seed)
         low, high = model.accuracy_interval_
         covered.append(low < np.mean(model.transduction_[y < 0] == target[y < 0]) < high)
-    assert sum(covered) >= 4
+    assert sum(covered) >= 7
 
 
 def test_a_candidate_that_fails_is_dropped_with_the_reason(counts, fit_auto):

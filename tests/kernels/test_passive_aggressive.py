@@ -94,7 +94,8 @@ def test_rows_are_learned_as_by_hand(widths, n_classes, settings):
     memory, _ = learn(views, codes, n_classes, **settings)
     weights, bias, _ = by_hand(views, codes, n_classes, **settings)
     for found, expected in zip(memory["weights"].values(), weights):
-        np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-8, atol=1e-11)
+        slack = 10 if len(widths) == 5 else 1  # more sums
+        np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-9 * slack, atol=1e-12 * slack)
     np.testing.assert_allclose(memory["bias"][0], bias, rtol=1e-9, atol=1e-12)
 
 

@@ -153,7 +153,7 @@ def test_co_plsa_steps_end_at_the_optimum_of_a_convex_solver(divergence):
         "log_variance": {"b": np.log([variance])},
     }
     rows = {"mixture": np.full((4, 6), 1 / 3)}
-    for _ in range(1200 if divergence == "skl" else 600):
+    for _ in range(3000):
         rows, _ = steps.row_step(block, rows, shared, ops, None)
 
     def loss(both, i):
@@ -168,7 +168,7 @@ def test_co_plsa_steps_end_at_the_optimum_of_a_convex_solver(divergence):
         solved = minimize(
             loss, np.full(6, 1 / 3), (i,), "SLSQP", bounds=[(1e-12, 1)] * 6, constraints=sums, options=options
         )
-        assert loss(rows["mixture"][i], i) <= solved.fun + 1e-5
+        assert loss(rows["mixture"][i], i) <= solved.fun + 1e-7
 
 
 def test_co_plsa_imputes_vectors_from_words():
