@@ -35,6 +35,7 @@ def info(
 
     from coview import load
     from coview.io.models import outline
+    from coview.utils.limits import shown_bytes
 
     if verbose:
         print(json.dumps(outline(model), indent=None if as_json else 1))
@@ -53,7 +54,7 @@ def info(
         about = outline(model)
         steps = "".join(f"{step['model']}, then " for step in about.get("steps", [])[:-1])
         print(steps + "\n".join(describe_model(fitted)))
-        print(f"Written by coview {about['versions'].get('coview', '?')}, {about['bytes'] / 1000:,.0f} kB.")
+        print(f"Written by coview {about['versions'].get('coview', '?')}, {shown_bytes(about['bytes'])}.")
         print("All parameters and attributes: --verbose")
 
 

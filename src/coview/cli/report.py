@@ -52,6 +52,7 @@ def report(
     from coview import inspect, load
     from coview.io.models import outline
     from coview.report.report import make_report, table_columns
+    from coview.utils.limits import shown_bytes
 
     with progress(verbose=0 if as_json else None):
         tell("loading the model")
@@ -86,4 +87,4 @@ def report(
         print(json.dumps(page.summary))
         return
     path = page.save(out)
-    print(printable(f"{path} ({path.stat().st_size / 1000:,.0f} kB): {page._headline()}"))
+    print(printable(f"{path} ({shown_bytes(path.stat().st_size)}): {page._headline()}"))
