@@ -85,15 +85,15 @@ def predict(
 
 def _predict(fitted: Inspection, X: Any, proba: bool) -> dict[str, Any]:
     """Return the groups of objects; a line counts those that the model knows nothing of."""
-    if proba and not fitted.structure.probabilities:
-        other = " --coordinates writes its memberships." if fitted._transform is not None else ""
-        raise ValueError(f"{fitted.name} has no probabilities. Leave out --proba.{other}")
-
     from coview.inspection import NAMED_BY_FEATURES
     from coview.inspection.features import keyed_names
     from coview.inspection.known import describe_unknown
     from coview.inspection.memberships import label_codes
+    from coview.inspection.reading import can_transform
 
+    if proba and not fitted.structure.probabilities:
+        other = " --coordinates writes its memberships." if can_transform(fitted) else ""
+        raise ValueError(f"{fitted.name} has no probabilities. Leave out --proba.{other}")
     prepared, known = fitted.preparation.prepare_known(X)
     labels = fitted.predict(prepared, prepared=True)
     columns: dict[str, Any] = {"label": labels}
