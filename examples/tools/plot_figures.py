@@ -2,8 +2,8 @@
 Figures of a fitted model
 =========================
 
-Figures of what a model found and what each view contributes, in the style of scikit-learn's displays. All of them are
-also part of the page that ``model.report(X, y, path="report.html")`` writes.
+Figures of what a model found, in the style of scikit-learn's displays. The page that ``model.report(X, y)`` makes has the
+same, and more.
 """
 
 # %%
@@ -12,13 +12,7 @@ import numpy as np
 
 from coview import MultiViewPLSA
 from coview.datasets import load_python_packages
-from coview.plot import (
-    ClusterTopicsDisplay,
-    ObjectiveDisplay,
-    ObjectMapDisplay,
-    TopicsDisplay,
-    ViewAgreementDisplay,
-)
+from coview.plot import ObjectiveDisplay, ObjectMapDisplay, TopicsDisplay
 
 corpus = load_python_packages()
 names = np.array(corpus.target_names)[corpus.target]
@@ -38,19 +32,11 @@ ObjectiveDisplay.from_estimator(model)
 TopicsDisplay.from_estimator(model, n_features=6)
 
 # %%
-# Each view has its own topics; a cluster is a mixture of them.
-ClusterTopicsDisplay.from_estimator(model)
-
-# %%
-# The fitted model can predict from one view alone. How often do the predictions agree?
-ViewAgreementDisplay.from_estimator(model, X)
-
-# %%
 # A map in which objects that are similar to the model are close to each other, colored by package.
 ObjectMapDisplay.from_estimator(model, X, y)
 
 # %%
-# All of this, and more, is on one page that you can share: ``model.report(X, y, path="report.html")``.
+# All of this, and more, is on one page that you can share: ``model.report(X, y).save("report.html")``.
 summary = model.report(X, y).summary
 for row in summary["views"]["rows"]:
     print(f"{row['name']:6s} alone: {summary['views']['measure']} {row['alone']:.2f}")

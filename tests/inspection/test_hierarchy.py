@@ -130,18 +130,18 @@ def test_series_in_another_order_are_refused():
 
 def test_a_walk_goes_from_the_root_to_each_group_or_to_the_parts_of_a_cut():
     tree = inspect(MODEL).hierarchy()
-    nodes = list(tree.walk())
-    assert sorted(node for node, _ in nodes) == list(range(9)) and nodes[0] == (8, 0)
-    depth = dict(nodes)
-    for join, pair in enumerate(tree.children, 5):
-        assert {depth[child] for child in pair} == {depth[join] + 1}
-        assert sorted(tree.members[join]) == sorted(tree.members[pair[0]] + tree.members[pair[1]])
+    nodes = {node.id: (node, depth) for node, depth in tree.walk()}
+    assert sorted(nodes) == list(range(9)) and next(tree.walk())[0].id == 8 and nodes[8][1] == 0
+    for join, pair in enumerate(tree.linkage[:, :2].astype(int).tolist(), 5):
+        below = [nodes[child] for child in pair]
+        assert {depth for _, depth in below} == {nodes[join][1] + 1}
+        assert sorted(nodes[join][0].pre_order()) == sorted(below[0][0].pre_order() + below[1][0].pre_order())
     for n in range(1, 6):
-        shown = {node for node, _ in tree.walk(n)}
-        ends = [node for node in shown if node < 5 or not set(tree.children[node - 5]) <= shown]
+        shown = {node.id for node, _ in tree.walk(n)}
+        ends = [node for node, _ in tree.walk(n) if node.is_leaf() or not {node.left.id, node.right.id} <= shown]
         codes = tree.cut(n)
         parts = {tuple(np.flatnonzero(codes == part).tolist()) for part in range(n)}
-        assert {tuple(sorted(tree.members[node])) for node in ends} == parts
+        assert {tuple(sorted(node.pre_order())) for node in ends} == parts
 
 
 def overlapping(texts):

@@ -20,13 +20,11 @@ from coview import plot as figures
 from coview.inspection.features import keyed_names
 from coview.plot import (
     CandidatesDisplay,
-    ClusterTopicsDisplay,
     ObjectiveDisplay,
     ObjectMapDisplay,
     PrevalenceDisplay,
     StreamDisplay,
     TopicsDisplay,
-    ViewAgreementDisplay,
 )
 
 
@@ -96,17 +94,6 @@ def test_measurements_are_drawn_by_deviations_and_vectors_not_at_all(vectors):
         TopicsDisplay.from_estimator(LinkPLSA(3, max_iter=2).fit(vectors.select("vector")))
 
 
-def test_agreement_is_the_share_of_equal_groups(make, data):
-    X, _ = data
-    model = make("MultiViewPLSA")
-    display = ViewAgreementDisplay.from_estimator(model, X)
-    drawn(display)
-    alone = [model.predict(X.select(view)) for view in X.names]
-    assert display.names == ["words", "links", "all views"]
-    assert display.values[0][1] == pytest.approx(np.mean(alone[0] == alone[1]))
-    assert display.values[1][2] == pytest.approx(np.mean(alone[1] == model.predict(X)))
-
-
 def test_the_objective_is_the_history(make):
     model = make("LinkPLSA")
     display = ObjectiveDisplay.from_estimator(model)
@@ -114,16 +101,6 @@ def test_the_objective_is_the_history(make):
     assert_allclose(display.line_.get_ydata(), model.history_["objective"])
     with pytest.raises(ValueError, match="no curve 'flips'"):
         ObjectiveDisplay.from_estimator(model, key="flips")
-
-
-def test_mixtures_of_topics_are_ordered_by_cluster(make):
-    display = ClusterTopicsDisplay.from_estimator(make("MultiViewPLSA"))
-    drawn(display)
-    for part in display.mixtures.values():
-        assert (np.diff(part.argmax(axis=0)) >= 0).all()
-        assert_allclose(part.sum(axis=1), 1)
-    with pytest.raises(ValueError, match="no topics within its groups"):
-        ClusterTopicsDisplay.from_estimator(make("PLSA"))
 
 
 def test_a_stream_is_drawn_and_the_model_is_left_alone(data):
@@ -175,7 +152,6 @@ def test_groups_are_called_by_number_and_name(make, data):
     known = inspect(model)
     assert all(": word" in name for name in keyed_names(known))
     assert ObjectMapDisplay.from_estimator(model, X).names == keyed_names(known)
-    assert ClusterTopicsDisplay.from_estimator(model).names == keyed_names(known)
     display = TopicsDisplay.from_estimator(model, X)
     assert display.names == keyed_names(known)
     title = display.axes_[0, 0].get_title(loc="left").replace("\n", " ")

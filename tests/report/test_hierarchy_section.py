@@ -18,9 +18,9 @@ def test_nodes_are_those_of_the_tree_that_inspect_finds():
     tree, shown = inspect(MODEL).hierarchy(DATA.views), page.summary["hierarchy"]
     assert len(shown["lines"]) == 7 and shown["lines"][0]["size"] == 120
     for (node, level), line in zip(tree.walk(), shown["lines"]):
-        assert line["level"] == level and line["groups"] == [tree.keys[g] for g in sorted(tree.members[node])]
-        if node >= 4:
-            assert line["distance"] == pytest.approx(tree.linkage[node - 4, 2])
+        assert line["level"] == level and line["groups"] == [tree.keys[g] for g in sorted(node.pre_order())]
+        if node.id >= 4:
+            assert line["distance"] == pytest.approx(tree.linkage[node.id - 4, 2])
             assert f"joined at {line['distance']:.2f}" in page.html
 
 

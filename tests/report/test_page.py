@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from coview import (
     inspect,
     make_report,
 )
+from coview.plot.style import PALETTE
 from coview.report.charts import HEIGHT, LINE, WIDTH, _moved_apart
 from coview.report.render import _breakable, render_page
 
@@ -189,6 +191,22 @@ def test_labels_on_the_map_do_not_cover_each_other():
             apart = np.abs(places[i] - places[j])
             assert apart[0] >= (widths[i] + widths[j]) / 2 - 1e-6 or apart[1] >= LINE - 1e-6
     assert (places > 0).all() and (places < [WIDTH, HEIGHT]).all()
+
+
+def test_a_group_has_the_color_of_its_number_in_report_explorer_and_figures(many):
+    report, explorer = (
+        re.findall(r"--[cg]\d+: (#\w{6})", (files("coview") / path).read_text())
+        for path in ("report/assets/report.css", "web/static/style.css")
+    )
+    assert report == explorer and report[:12] == list(PALETTE) and report[12:24] == report[24:]
+    assert f"const COLORS = {len(PALETTE)};" in (files("coview") / "web/static/map.js").read_text()
+    model, _, _, page = many
+    groups, chart = inspect(model).groups, page.summary["map"]
+    assert all(item["index"] == groups.index(item["name"]) for item in page.summary["groups"]["items"])
+    assert chart["names"] == groups
+    where = dict(zip(chart["ids"], chart["group"]))
+    codes = dict(zip(many[1].ids.tolist(), model.predict(many[1]).tolist()))
+    assert where == {key: codes[key] for key in where}
 
 
 @settings(max_examples=40, deadline=None)

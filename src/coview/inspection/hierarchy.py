@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.cluster.hierarchy import cut_tree, leaves_list, linkage
+from scipy.cluster.hierarchy import ClusterNode, cut_tree, leaves_list, linkage, to_tree
 from scipy.spatial.distance import pdist, squareform
 
 from coview.exceptions import ViewsError
@@ -53,7 +53,9 @@ class GroupHierarchy:
     >>> tree
     Hierarchy of 3 groups, joined at these distances
       0.85
-        0: cat + 1: dog at 0.10
+        0.10
+          0: cat
+          1: dog
         2: tax
     >>> tree.cut(2).tolist()
     [0, 0, 1]
@@ -103,12 +105,18 @@ class GroupHierarchy:
 
     def __repr__(self) -> str:
         joined = ", joined at these distances" if len(self.keys) > 1 else ""
-        title = f"Hierarchy of {quantity(len(self.keys), 'group')}{joined}"
-        lines = [title, *islice(self._lines(), MOST_LINES + 1)]
-        return "\n".join(lines if len(lines) <= MOST_LINES + 1 else [*lines[: MOST_LINES + 1], "  ..."])
+        lines = [f"Hierarchy of {quantity(len(self.keys), 'group')}{joined}"]
+        for node, depth in islice(self.walk(), MOST_LINES):
+            text = self._called(node.id) if node.is_leaf() else f"{node.dist:.2f}"
+            lines.append("  " * min(depth + 1, DEEPEST) + text)
+        return "\n".join(lines if 2 * len(self.keys) - 1 <= MOST_LINES else [*lines, "  ..."])
 
-    def walk(self, n_parts: int | None = None) -> Iterator[tuple[int, int]]:
-        """Yield each node of the tree and how deep it lies, from the root (0) down, the lowest group first.
+    def _called(self, group: int) -> str:
+        key, name = str(self.keys[group]), str(self.names[group])
+        return printable(key if name == key else f"{key}: {cut(name, NAME_LETTERS)}")
+
+    def walk(self, n_parts: int | None = None) -> Iterator[tuple[ClusterNode, int]]:
+        """Yield each node of the tree, as scipy's, and its depth, from the root (0) down, the lowest group first.
 
         Parameters
         ----------
@@ -118,56 +126,20 @@ class GroupHierarchy:
         Examples
         --------
         >>> tree = GroupHierarchy(np.array([[0, 1, 0.1, 2], [2, 3, 0.8, 3]]), ["0", "1", "2"], ["cat", "dog", "tax"])
-        >>> list(tree.walk()), list(tree.walk(2))
-        ([(4, 0), (3, 1), (0, 2), (1, 2), (2, 1)], [(4, 0), (3, 1), (2, 1)])
+        >>> [(node.pre_order(), depth) for node, depth in tree.walk()]
+        [([2, 0, 1], 0), ([0, 1], 1), ([0], 2), ([1], 2), ([2], 1)]
+        >>> [(node.pre_order(), depth) for node, depth in tree.walk(2)]
+        [([2, 0, 1], 0), ([0, 1], 1), ([2], 1)]
         """
         n = len(self.keys)
-        least = list(range(n))  # group of each node by which children are put in order
-        children = self.children
-        for left, right in children:
-            least.append(min(least[left], least[right]))
         first = n if n_parts is None else max(2 * n - n_parts, n)  # of the joins that are made last
-        waiting = [(2 * n - 2, 0)]
+        waiting = [(to_tree(self.linkage) if n > 1 else ClusterNode(0), 0)]
         while waiting:
             node, depth = waiting.pop()
             yield node, depth
-            if node >= first:
-                below = sorted(children[node - n], key=least.__getitem__, reverse=True)
+            if node.id >= first:
+                below = sorted((node.left, node.right), key=lambda each: min(each.pre_order()), reverse=True)
                 waiting += [(child, depth + 1) for child in below]
-
-    @property
-    def children(self) -> list[list[int]]:
-        """The two nodes that each join makes one, from the bottom up."""
-        return self.linkage[:, :2].astype(np.int64).tolist()
-
-    @property
-    def members(self) -> list[list[int]]:
-        """Positions of the groups below each node: the groups first, then the joins from the bottom up."""
-        below = [[group] for group in range(len(self.keys))]
-        for left, right in self.children:
-            below.append(below[left] + below[right])
-        return below
-
-    def _lines(self) -> Iterator[str]:
-        """A line for a group and for each join; two groups that are joined with each other stand on one line."""
-        n, told, children = len(self.keys), set(), self.children
-        for node, depth in self.walk():
-            pad = "  " * min(depth + 1, DEEPEST)
-            if node < n:
-                if node not in told:
-                    yield f"{pad}{self._leaf(node)}"
-                continue
-            pair, height = children[node - n], self.linkage[node - n, 2]
-            if max(pair) < n:
-                told.update(pair)
-                yield f"{pad}{self._leaf(min(pair))} + {self._leaf(max(pair))} at {height:.2f}"
-                continue
-            yield f"{pad}{height:.2f}"
-
-    def _leaf(self, group: int) -> str:
-        key, name = str(self.keys[group]), str(self.names[group])
-        called = "" if name == key else f": {cut(printable(name), NAME_LETTERS)}"
-        return f"{printable(key)}{called}"
 
 
 def group_distances(inspection: Inspection, views: Views | None = None, codes: np.ndarray | None = None) -> np.ndarray:

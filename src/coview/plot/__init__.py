@@ -11,17 +11,14 @@ from coview.plot.curves import ObjectiveDisplay, StreamDisplay
 from coview.plot.hierarchy import HierarchyDisplay
 from coview.plot.objects import ObjectMapDisplay
 from coview.plot.prevalence import PrevalenceDisplay
-from coview.plot.topics import ClusterTopicsDisplay, TopicsDisplay
-from coview.plot.views import ViewAgreementDisplay
+from coview.plot.topics import TopicsDisplay
 
 __all__ = [
     "CandidatesDisplay",
-    "ClusterTopicsDisplay",
     "HierarchyDisplay",
     "ObjectMapDisplay",
     "ObjectiveDisplay",
     "PrevalenceDisplay",
     "StreamDisplay",
     "TopicsDisplay",
-    "ViewAgreementDisplay",
 ]

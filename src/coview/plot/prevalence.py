@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from coview.inspection import inspect
-from coview.plot.style import PALETTE, bare, heat, one_panel
+from coview.plot.style import PALETTE, bare, one_panel
 from coview.utils.messages import cut
 from coview.utils.tables import ResultTable
 from coview.validation import check_count
@@ -89,16 +89,29 @@ class PrevalenceDisplay:
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         """
+        names = [cut(name, NAME_LETTERS) for name in self.table["name"][: self.table.shares.shape[1]]]
+        draw = self._draw_categories if self.table.bins.kind == "category" else self._draw_lines
+        draw(names, ax)
+        return self
+
+    def _draw_categories(self, names: list[str], ax: Any) -> None:
+        labels = [cut(label, NAME_LETTERS) for label in self.table.bins.labels]
+        shares = self.table.shares[:, self.drawn]
+        self.figure_, self.ax_ = one_panel(ax, (2.4 + 0.5 * len(self.drawn), 1.4 + 0.32 * len(labels)))
+        top = shares.max() or 1.0
+        self.ax_.imshow(shares, cmap="Blues", vmin=0, vmax=top, aspect="auto")
+        for (row, column), share in np.ndenumerate(shares):
+            color = "white" if share > 0.62 * top else "#16191f"
+            self.ax_.text(column, row, f"{100 * share:.0f}", ha="center", va="center", fontsize=8, color=color)
+        shown = [names[g] for g in self.drawn]
+        self.ax_.set_xticks(range(len(shown)), shown, rotation=45, ha="right", rotation_mode="anchor")
+        self.ax_.set_yticks(range(len(labels)), labels)
+        self.ax_.tick_params(length=0)
+        self.ax_.spines[:].set_visible(False)
+        self.ax_.set(title=f"Prevalence by {self.table.by}, percent")
+
+    def _draw_lines(self, names: list[str], ax: Any) -> None:
         bins, shares = self.table.bins, self.table.shares
-        names = [cut(self.table["name"][g], NAME_LETTERS) for g in range(shares.shape[1])]
-        if bins.kind == "category":
-            size = (2.4 + 0.5 * len(self.drawn), 1.4 + 0.32 * len(bins.labels))
-            self.figure_, self.ax_ = one_panel(ax, size)
-            texts = [[f"{100 * shares[b, g]:.0f}" for g in self.drawn] for b in range(len(shares))]
-            rows = [cut(label, NAME_LETTERS) for label in bins.labels]
-            heat(self.ax_, shares[:, self.drawn], rows, [names[g] for g in self.drawn], texts, square=False)
-            self.ax_.set(title=f"Prevalence by {self.table.by}, percent")
-            return self
         self.figure_, self.ax_ = one_panel(ax, (7.0, 4.0))
         low, high = self.table.low, self.table.high
         for place, g in enumerate(self.drawn):
@@ -110,4 +123,3 @@ class PrevalenceDisplay:
         self.ax_.set(title=f"Prevalence by {self.table.by}", ylabel="mean membership", ylim=(0, None))
         self.ax_.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
         bare(self.ax_)
-        return self

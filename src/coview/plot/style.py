@@ -1,4 +1,4 @@
-"""What the figures share: colors, one panel or a grid of them, a heat map with its numbers."""
+"""What the figures share: colors, one panel or a grid of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from coview.utils.loading import load_matplotlib
 
-__all__ = ["ACCENT", "PALETTE", "bare", "colors", "heat", "one_panel", "panels"]
+__all__ = ["ACCENT", "PALETTE", "bare", "colors", "one_panel", "panels"]
 
 ACCENT = "#3b5bdb"
 PALETTE = (
@@ -71,22 +71,3 @@ def _cut(ax: Any, rows: int, columns: int) -> list[Any]:
 def bare(ax: Any) -> None:
     """Take away the frame above and to the right."""
     ax.spines[["top", "right"]].set_visible(False)
-
-
-def heat(
-    ax: Any, values: Any, rows: Any, columns: Any, texts: Any = None, *, high: float | None = None, square: bool = True
-) -> Any:
-    """Draw a matrix with the names of its rows and columns, and texts in its cells where they are given."""
-    array = np.array([[np.nan if v is None else v for v in row] for row in values], dtype=np.float64)
-    top = high if high is not None else (np.nanmax(array) if array.size else 1.0)
-    image = ax.imshow(array, cmap="Blues", vmin=0, vmax=top or 1.0, aspect="equal" if square else "auto")
-    ax.set_xticks(range(len(columns)), [str(name) for name in columns], rotation=45, ha="right", rotation_mode="anchor")
-    ax.set_yticks(range(len(rows)), [str(name) for name in rows])
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    if texts is not None:
-        for i, line in enumerate(texts):
-            for j, text in enumerate(line):
-                dark = np.nan_to_num(array[i, j]) > 0.62 * (top or 1.0)
-                ax.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if dark else "#16191f")
-    return image

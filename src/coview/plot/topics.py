@@ -1,4 +1,4 @@
-"""Topics, clusters and classes: their features by view, and which topics a cluster mixes."""
+"""Topics, clusters and classes: their features by view."""
 
 from __future__ import annotations
 
@@ -6,22 +6,19 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from coview.inspection import inspect
 from coview.inspection.features import (
     feature_names,
     features_by_view,
     group_names,
     holds_vectors,
-    keyed_names,
     top_features,
 )
 from coview.inspection.names import keyed_name, own_names
 from coview.inspection.reading import read_groups
-from coview.plot.style import PALETTE, bare, heat, panels
+from coview.plot.style import PALETTE, bare, panels
 
-__all__ = ["ClusterTopicsDisplay", "TopicsDisplay"]
+__all__ = ["TopicsDisplay"]
 
 MOST_DRAWN = 12
 TITLE_LETTERS = 46  # of a line above a panel
@@ -155,78 +152,4 @@ class TopicsDisplay:
                 if row == len(lists) - 1:
                     panel.set_xlabel(self.units.get(view, ""), fontsize=8)
                 bare(panel)
-        return self
-
-
-class ClusterTopicsDisplay:
-    """How clusters (or classes) mix the topics of each view.
-
-    Parameters
-    ----------
-    mixtures : {view: array (n_clusters, n_topics)}
-        Shares; rows sum to one.
-    names : list of str
-        Names of the clusters.
-    noun : str, default="cluster"
-        What they are.
-
-    Attributes
-    ----------
-    figure_, axes_, ax_
-        What was drawn, one panel for each view; `ax_` is the first of them.
-
-    Examples
-    --------
-    >>> from coview import MultiViewPLSA
-    >>> from coview.datasets import make_topic_views
-    >>> from coview.plot import ClusterTopicsDisplay
-    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
-    >>> ClusterTopicsDisplay.from_estimator(MultiViewPLSA(3, 5, random_state=0).fit(X)).axes_.shape
-    (2,)
-    """
-
-    def __init__(self, mixtures: dict[str, Any], names: Sequence[str], *, noun: str = "cluster") -> None:
-        self.mixtures, self.names, self.noun = mixtures, list(names), noun
-
-    @classmethod
-    def from_estimator(cls, model: Any, X: Any = None, *, ax: Any = None) -> ClusterTopicsDisplay:
-        """Plot how the groups of a fitted model mix its topics, with topics ordered by cluster.
-
-        Parameters
-        ----------
-        model : estimator
-            Fitted, with topics below its clusters or classes.
-        X : ignored
-            Here as in the other displays.
-        ax : matplotlib Axes or array of them, optional
-            Where to draw.
-        """
-        inspection = inspect(model)
-        if inspection.structure.topics is None:
-            raise ValueError(f"{inspection.name} has no topics within its groups. Use DualPLSA or MultiViewPLSA.")
-        ordered = {}
-        for view, part in inspection.structure.topics.shares.items():
-            array = np.asarray(part)
-            # topics of one cluster side by side, the largest first
-            order = np.lexsort((-array.max(axis=0), array.argmax(axis=0)))
-            ordered[view] = array[:, order]
-        return cls(ordered, keyed_names(inspection), noun=inspection.kind).plot(ax)
-
-    def plot(self, ax: Any = None) -> ClusterTopicsDisplay:
-        """Draw the heat maps.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or array of them, optional
-            Where to draw; a new figure by default.
-        """
-        height = 1.1 + 0.28 * len(self.names)
-        self.figure_, grid = panels(ax, 1, len(self.mixtures), (4.6, height))
-        self.axes_ = grid[0]
-        self.ax_ = self.axes_[0]
-        for place, (panel, (view, array)) in enumerate(zip(self.axes_, self.mixtures.items())):
-            image = heat(panel, array, self.names, range(array.shape[1]), square=False)
-            panel.set_xticks([])
-            panel.set(title=view, xlabel=f"{array.shape[1]} topics", ylabel=self.noun if place == 0 else "")
-            self.figure_.colorbar(image, ax=panel, shrink=0.8, label="share")
         return self

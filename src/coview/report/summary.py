@@ -478,8 +478,8 @@ def _describe_groups(inspection: Inspection, objects: ReadObjects, called: Mappi
         if holds_categories(part, objects.views[view] if objects.views is not None and view in objects.views else None)
     ]
     items = []
-    for position, g in enumerate(_largest_first(objects.reading.codes, len(inspection.groups)).tolist()):
-        item: dict[str, Any] = {"name": inspection.groups[g], "index": position}
+    for g in _largest_first(objects.reading.codes, len(inspection.groups)).tolist():
+        item: dict[str, Any] = {"name": inspection.groups[g], "index": g}
         if sizes is not None:
             item["size"], item["share"] = int(sizes[g]), float(sizes[g] / max(sizes.sum(), 1))
             item["label"] = _most_common_label(objects, g) if inspection.kind != "class" else None
@@ -636,14 +636,16 @@ def _describe_hierarchy(inspection: Inspection, objects: ReadObjects) -> dict[st
         tree = group_hierarchy(inspection, objects.views, codes)
     except ViewsError:
         return None  # nothing is known of the features
-    members = tree.members
     sizes = None if codes is None else np.bincount(codes[codes >= 0], minlength=n)
-    lines = []
-    for node, level in tree.walk(MOST_GROUPS):
-        line: dict[str, Any] = {"level": level, "groups": [inspection.groups[g] for g in sorted(members[node])]}
-        line["distance"] = float(tree.linkage[node - n, 2]) if node >= n else None
-        line["size"] = None if sizes is None else int(sizes[members[node]].sum())
-        lines.append(line)
+    lines = [
+        {
+            "level": level,
+            "groups": [inspection.groups[g] for g in sorted(node.pre_order())],
+            "distance": None if node.is_leaf() else float(node.dist),
+            "size": None if sizes is None else int(sizes[node.pre_order()].sum()),
+        }
+        for node, level in tree.walk(MOST_GROUPS)
+    ]
     return {"noun": inspection.kind, "count": n, "shown": min(n, MOST_GROUPS), "lines": lines}
 
 
@@ -758,12 +760,10 @@ def _describe_map(
 ) -> dict[str, Any]:
     low, high = positions.min(axis=0), positions.max(axis=0)
     scaled = np.round((positions - low) / np.where(high > low, high - low, 1), 4)
-    labels: list[str] = []
-    codes = None
-    if objects.codes is not None and objects.classes is not None:
-        labels, codes = _by_size([str(label) for label in objects.classes.tolist()], objects.codes, objects.codes[rows])
-    if reading.codes is not None and objects.reading.codes is not None:
-        noun, (names, groups) = inspection.kind, _by_size(inspection.groups, objects.reading.codes, reading.codes)
+    labels = [] if objects.classes is None else [str(label) for label in objects.classes.tolist()]
+    codes = None if objects.codes is None else objects.codes[rows]
+    if reading.codes is not None:
+        noun, names, groups = inspection.kind, inspection.groups, reading.codes
     elif codes is not None:
         noun, names, groups = "label", labels, codes
     else:
@@ -782,12 +782,6 @@ def _describe_map(
         "margin": None if margins is None else np.round(margins, 3),
         "n_objects": objects.n_objects,
     }
-
-
-def _by_size(names: list[str], codes: np.ndarray, some: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Names, the largest by `codes` first, and `some` codes as positions among them."""
-    order = _largest_first(codes, len(names))
-    return [names[k] for k in order.tolist()], np.append(np.argsort(order), -1)[some]
 
 
 def _describe_examples(

@@ -3,7 +3,7 @@
 import { count, groupHref, h, objectHref, plural, svg } from "./ui.js";
 
 const [WIDTH, HEIGHT, MARGIN] = [1000, 760, 24];
-const COLORS = 10; // then they come again
+const COLORS = 12; // those of the report; then they come again
 const NAMED = 12; // groups, the largest
 
 export const colorOf = (index) => `g${index % COLORS}`;
