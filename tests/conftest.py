@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from shutil import which
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,18 @@ def stop_at() -> Callable[..., Callable[[Any], None]]:
         return stop
 
     return make
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A real browser, for modules that are skipped where there is none."""
+    from playwright.sync_api import sync_playwright
+
+    path = next(filter(None, map(which, ("chromium", "chromium-browser", "google-chrome"))))
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
 
 
 @pytest.fixture(scope="session")

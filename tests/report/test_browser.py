@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
+from importlib.util import find_spec
+from shutil import which
 
 import numpy as np
 import pytest
 
 from coview import MultiViewNaiveBayes, MultiViewPLSA, Views, make_report
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+if find_spec("playwright") is None or not any(map(which, CHROMIUM)):
+    pytest.skip("playwright or chromium is not installed: the report is not read in a browser", allow_module_level=True)
+
 HOSTILE = '"><script>window.hit=1</script><img src=x onerror="window.hit=1">'
-
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="chromium is not installed: the page is not checked in a browser"
-)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: the page is not checked in a browser"
-    )
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

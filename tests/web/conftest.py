@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from importlib.util import find_spec
 
 import numpy as np
@@ -42,19 +41,3 @@ def client(retriever, small):
 
     with running(make_app(Service(retriever, small[0]), page=True)) as url, httpx.Client(base_url=url) as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """A real browser."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if find_spec("playwright") is None or chromium is None:
-        pytest.skip(
-            "The explorer is tested in a browser where playwright and chromium are installed; here they are not."
-        )
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield found
-        found.close()

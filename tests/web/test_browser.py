@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from shutil import which
+
 import numpy as np
 import pytest
 
@@ -17,6 +20,10 @@ from coview import (
 from coview.web.api import make_app
 from coview.web.run import running
 from coview.web.service import Service
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+if find_spec("playwright") is None or not any(map(which, CHROMIUM)):
+    pytest.skip("playwright or chromium is not installed: the explorer is not walked through", allow_module_level=True)
 
 SUBJECTS = {
     "io": ("read write file path open close", "fopen read write path handle close"),

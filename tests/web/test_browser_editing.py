@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from shutil import which
+
 import pytest
 
 from coview import LinkPLSA, edit, load
 from coview.web.api import make_app
 from coview.web.run import running
 from coview.web.service import Service
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+if find_spec("playwright") is None or not any(map(which, CHROMIUM)):
+    pytest.skip("playwright or chromium is not installed: groups are not edited in a browser", allow_module_level=True)
 
 
 @pytest.fixture(scope="module")
