@@ -7,8 +7,8 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from coview import PLSA, TableViews, TextViews, inspect
-from coview.inspection.captions import caption_column
-from coview.report.summary import _texts
+from coview.inspection.captions import caption_column, caption_rows
+from coview.preprocessing.columns import as_table
 from coview.web.service import Service
 
 N = 60
@@ -66,7 +66,7 @@ def test_only_the_column_that_is_chosen_is_read_as_a_whole():
     table = {"body": [f"{text} fox" for text in BODY] * 10, "title": title, "notes": notes}
     front = TextViews({"words": "body"}, min_df=1, max_df=1.0)
     model = make_pipeline(front, PLSA(2, max_iter=2, random_state=0)).fit(table)
-    assert _texts(inspect(model), table, np.array([0, 599])) == [title[0], title[-1]]
+    assert inspect(model).preparation.captions(table, [0, 599]) == [title[0], title[-1]]
     assert Service(model, model[0].transform(table), table=table).caption(599) == title[-1]
 
 
@@ -79,4 +79,18 @@ def test_links_to_other_objects_tell_nothing():
     table = {"key": ids, "links": links, "body": BODY}
     front = TableViews({"words": "body"}, min_df=1, id="key")
     model = make_pipeline(front, PLSA(2, max_iter=2, random_state=0)).fit(table)
-    assert _texts(inspect(model), table, np.array([0]))[0].startswith("object 0 came a long way")
+    assert inspect(model).preparation.captions(table, [0])[0].startswith("object 0 came a long way")
+
+
+def test_lists_are_written_with_commas_and_texts_that_come_again_are_better_than_none():
+    noted = [f'["tag {i}", "tag {i + 1}"]' for i in range(N)]
+    held = [[f"tag {i}", f"tag {i + 1}"] for i in range(N)]
+    for tags in (noted, held):
+        assert caption_rows(as_table({"tags": tags}), range(N), [], {}, [2]) == ["tag 2, tag 3"]
+    split = {"tags": lambda text: text.split(";")}
+    assert caption_rows(as_table({"tags": TAGS}), range(N), [], split, [0]) == [TAGS[0].replace(";", ", ")]
+    table = as_table(
+        {"kind": ["one kind of them"] * N, "age": np.arange(N) / 7, "vector": [[1e-5 * i] for i in range(N)]}
+    )
+    assert caption_rows(table, range(N), ["kind"], {}, [0]) == ["one kind of them"]
+    assert caption_rows(table, range(N), [], {}) is None

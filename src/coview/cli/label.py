@@ -10,7 +10,7 @@ from coview.cli.files import columns_of, report_absent_views
 from coview.cli.labels import read_target
 from coview.cli.options import Labels, Model, Objects, take_options
 from coview.cli.predict import load_objects
-from coview.cli.writing import Writing, find_captions, keys_of
+from coview.cli.writing import Writing, keys_of
 from coview.utils.messages import quantity
 from coview.utils.progress import progress, tell
 
@@ -60,8 +60,8 @@ def label(
         ((key, names),) = keys_of(fitted, X, [*rows, *known]).items()
         shown = {name: values for name, values in found.columns.items() if name not in ("row", "id")}
         columns: dict[str, Any] = {key: names[: len(rows)], "label": [None] * len(rows), **shown}
-        if (captions := find_captions(fitted, X)) is not None:
-            columns["caption"] = [captions[row] for row in rows]
+        if captions := fitted.preparation.captions(X, rows):
+            columns["caption"] = captions
     # below the objects to label those that are labeled, whose other cells are empty
     below = {key: names[len(rows) :], "label": [] if y is None else y[known].tolist()}
     whole = {name: [*part, *below.get(name, [None] * len(known))] for name, part in columns.items()}

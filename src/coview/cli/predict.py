@@ -10,7 +10,7 @@ import typer
 
 from coview.cli.files import check_input, check_there, ids_of, named_paths, read_input, report_absent_views
 from coview.cli.options import Model, Objects, take_options
-from coview.cli.writing import Writing, find_captions, keys_of
+from coview.cli.writing import Writing, keys_of
 from coview.utils.messages import did_you_mean, listed, printable
 from coview.utils.progress import print_line, progress, tell
 from coview.utils.warn import warn_user
@@ -78,8 +78,8 @@ def predict(
             columns = _transform(fitted, X) if coordinates else _predict(fitted, X, proba)
             rows = list(range(len(next(iter(columns.values())))))
         columns = {**keys_of(fitted, X, rows), **columns}
-        if writing.on_terminal and (captions := find_captions(fitted, X)) is not None:
-            columns["caption"] = [captions[row] for row in rows]
+        if writing.on_terminal and (captions := fitted.preparation.captions(X, rows)):
+            columns["caption"] = captions
     writing.write(columns)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from coview.cli.files import check_there, read_input
 from coview.cli.options import Json, Objects
-from coview.cli.writing import find_captions, keys_of
+from coview.cli.writing import keys_of
 from coview.utils.messages import printable
 
 __all__ = ["search"]
@@ -91,7 +91,7 @@ def _add_captions(hits: list[dict[str, Any]], retriever: Any, table: Path) -> No
     from coview import inspect
 
     model, X = inspect(retriever), read_input(Objects(table))
-    if (captions := find_captions(model, X)) is not None:
+    if (captions := model.preparation.captions(X)) is not None:
         (keys,) = keys_of(model, X, range(len(captions))).values()
         lines = dict(zip(map(str, keys), captions))
         for hit in hits:

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coview.cli.files import columns_of, ids_of, plain
+from coview.cli.files import ids_of, plain
 from coview.cli.options import Json
 from coview.exceptions import DataFileError
 from coview.io.delimited import escape_cell
 from coview.utils.atomic import atomic_path
-from coview.utils.messages import cut, printable, quantity
+from coview.utils.messages import printable, quantity
 
 if TYPE_CHECKING:
     from coview.inspection import Inspection
 
-__all__ = ["Writing", "check_writable", "find_captions", "keys_of", "write_table"]
+__all__ = ["Writing", "check_writable", "keys_of", "write_table"]
 
 _WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 _EXACT = ("id", "row", "label")  # columns that keep all digits
@@ -130,23 +130,3 @@ def keys_of(model: Inspection, X: Any, rows: Sequence[int]) -> dict[str, list[An
     """Return the column that names some objects: their ids, or where they have none the numbers of their rows."""
     ids = ids_of(X, model.preparation.id_column)
     return {"row": list(rows)} if ids is None else plain({"id": [ids[row] for row in rows]})
-
-
-def find_captions(model: Inspection, X: Any) -> list[str] | None:
-    """Return a line on each object of a raw table; None where the data is no table, or no column tells an object."""
-    from coview.inspection.captions import LONGEST_LINE, LOOKED_AT, caption_column
-    from coview.preprocessing.columns import RawTransformer, as_table
-
-    front = model.preparation.front
-    if not isinstance(front, RawTransformer) or not columns_of(X):
-        return None
-    table = as_table(X)
-    first = table.head(LOOKED_AT)
-    columns = {name: first.cells(name) for name in first.names if name != model.preparation.id_column}
-    ids = (
-        table.cells(model.preparation.id_column) if model.preparation.id_column in table.names else range(table.n_rows)
-    )
-    column = caption_column(columns, ids, front.text_columns(), front.list_columns())
-    if column is None:
-        return None
-    return ["" if cell is None else cut(" ".join(str(cell).split()), LONGEST_LINE) for cell in table.cells(column)]

@@ -1,27 +1,72 @@
-"""Which column of a raw table tells its objects in a line: a title, else a text, and lists such as tags only where
-there is nothing else.
+"""Objects of a raw table in a line each: by a title, else a text, and by lists such as tags only where there is nothing
+else.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from coview.preprocessing.vectorizer import are_lists
+from coview.preprocessing.columns import Table
+from coview.preprocessing.vectorizer import are_lists, read_noted_list
 
-__all__ = ["LONGEST_LINE", "LOOKED_AT", "caption_column"]
+__all__ = ["caption_column", "caption_rows"]
 
 LOOKED_AT = 500  # objects by which the column is chosen
 LONGEST_LINE = 90  # characters, at the median
 MOST_ALIKE = 0.2  # share of the texts that may be alike, or have no letters
+CAPTION_LETTERS = 110
 LEAST_WORDS = 3  # of a line that no model reads, at the median: fewer are addresses of mail and pages, and names
 # "job_title", "jobTitle" and "JOB TITLE", but no "subtitle"
 _TITLE = re.compile(r"((?:^|[^a-zA-Z])(?i:title|headline|subject|caption)|[a-z](?:Title|Headline|Subject|Caption))$")
 _BETWEEN = re.compile(r"[\s,;|]+")
 _SUMMARY = re.compile(r"((?:^|[^a-zA-Z])(?i:summary)|[a-z]Summary)$")  # a title where it is as short as one
+
+
+def caption_rows(
+    table: Table,
+    ids: Sequence[Any],
+    texts: Collection[Any],
+    lists: Mapping[Any, Callable[[str], list[str]]],
+    rows: Iterable[int] | None = None,
+) -> list[str] | None:
+    """Return a line on some rows of a table, all by default; None where no column tells them.
+
+    Texts that are much alike are better than none, where a model reads them. See `caption_column` for the parameters.
+
+    Examples
+    --------
+    >>> table = Table({"tags": ['["red", "old"]', ["new"], None], "weight": [1, 2, 3]}, 3)
+    >>> caption_rows(table, range(3), [], {})
+    ['red, old', 'new', '']
+    """
+
+    def read(part: Table, name: Any) -> list[str | None]:
+        return [_as_line(cell, lists.get(name, read_noted_list)) for cell in part.cells(name)]
+
+    first = table.head(LOOKED_AT)
+    chosen = caption_column({name: read(first, name) for name in first.names}, ids, texts, lists)
+    if chosen is None:
+        chosen = next((name for name in table.names if name in texts), None)
+    if chosen is None:
+        return None
+    lines = read(table, chosen)
+    return [_shortened(lines[row] or "") for row in (range(table.n_rows) if rows is None else rows)]
+
+
+def _as_line(cell: Any, split: Callable[[str], list[str] | None]) -> str | None:
+    """A text, or the items of a list with commas between them; None of all else."""
+    items = split(cell) if isinstance(cell, str) else cell
+    if isinstance(items, (list, tuple)) and all(isinstance(item, str) for item in items):
+        cell = ", ".join(items)
+    return " ".join(cell.split()) if isinstance(cell, str) else None
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= CAPTION_LETTERS else f"{line[:CAPTION_LETTERS].rsplit(' ', 1)[0]} …"
 
 
 def caption_column(

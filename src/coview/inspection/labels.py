@@ -13,8 +13,8 @@ from coview.views.views import Views
 __all__ = ["label_tree"]
 
 
-def label_tree(inspection: Inspection, views: Views | None = None) -> dict[str, Any]:
-    """Return the labels of a model's ontology from top to bottom, with counts of objects.
+def label_tree(inspection: Inspection, views: Views | None = None) -> dict[str, Any] | None:
+    """Return the labels of a model's ontology from top to bottom, with counts of objects; None without an ontology.
 
     Objects are those of the fit, or `views` as the estimator itself takes them.
 
@@ -34,6 +34,8 @@ def label_tree(inspection: Inspection, views: Views | None = None) -> dict[str, 
     [('animal', 0, 4), ('cat', 1, 2), ('dog', 1, 2)]
     """
     ontology = inspection.structure.ontology
+    if ontology is None:
+        return None
     sets: Any = (
         inspection.training.label_sets if views is None else predict_label_sets(inspection, views, prepared=True)
     )

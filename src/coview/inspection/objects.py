@@ -8,7 +8,7 @@ do not hide each other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from sklearn.preprocessing import normalize
 
 from coview.inspection.by_view import ViewReadings
 from coview.inspection.contract import Inspection
+from coview.inspection.features import deviations_of, feature_names, holds_vectors, is_measured
 from coview.inspection.known import objects_by_view
 from coview.inspection.reading import embed_objects
 from coview.inspection.records import Reading
@@ -29,7 +30,14 @@ from coview.utils.sampling import sample_positions
 from coview.validation import check_option
 from coview.views.views import Views
 
-__all__ = ["disputed_objects", "distinctive_features", "map_objects", "place", "typical_objects"]
+__all__ = [
+    "disputed_objects",
+    "distinctive_features",
+    "map_objects",
+    "measured_deviations",
+    "place",
+    "typical_objects",
+]
 
 FLOOR = 1e-3  # memberships below are taken as equal
 LEAST_TYPICAL = 0.5  # of what the most typical object counts
@@ -38,6 +46,7 @@ BESIDE = 5  # objects of the sample between which another one stands
 FEATURE_SHARE = 0.25  # of the variance, of features beside memberships
 JITTER = 0.005  # of the map
 TINY = float(np.finfo(np.float32).tiny)  # what may be divided by, in single precision too
+FAR = 1.0  # standard deviations, from which on a measurement of one object is high or low
 METHODS = ("pca", "tsne")
 
 
@@ -173,29 +182,53 @@ def disputed_objects(readings: ViewReadings, n: int = 10) -> list[dict[str, Any]
     ]
 
 
+def measured_deviations(inspection: Inspection, views: Views) -> dict[str, np.ndarray]:
+    """Return views of measurements in standard deviations from the mean of the objects that have the view."""
+    found = {}
+    for v, (view, matrix) in enumerate(views.items()):
+        have = views.present[:, v]
+        read = view in inspection.views and have.any() and not sparse.issparse(matrix)
+        if read and is_measured(inspection, view, views):
+            values = np.asarray(matrix, dtype=np.float64)
+            found[view] = deviations_of(values, values[have].mean(axis=0), values[have].std(axis=0))
+    return found
+
+
 def distinctive_features(
-    views: Views, rows: Sequence[int], feature_names: Mapping[str, Sequence[str]], n: int = 8
+    inspection: Inspection, views: Views, rows: Sequence[int], n: int = 8
 ) -> list[dict[str, list[str]]]:
-    """Return the features that say most of each of some objects, by view of counts: frequent in it and rare elsewhere.
+    """Return the features that say most of each of some objects, by view.
+
+    Of counts these are frequent in the object and rare elsewhere, of measurements far from the mean. Views of vectors
+    say nothing.
 
     Examples
     --------
-    >>> X = Views(words=np.array([[1.0, 3.0, 0.0], [1.0, 0.0, 2.0]]))
-    >>> distinctive_features(X, [0], {"words": ["the", "cat", "dog"]}, n=1)
+    >>> from coview import PLSA, inspect
+    >>> X = Views(words=np.array([[1, 3, 0], [1, 0, 2]]), feature_names={"words": ["the", "cat", "dog"]})
+    >>> distinctive_features(inspect(PLSA(1).fit(X)), X, [0], n=1)
     [{'words': ['cat']}]
     """
     described: list[dict[str, list[str]]] = [{} for _ in rows]
-    for v, name in enumerate(views.names):
-        matrix = sparse.csr_array(views[name])
-        # less than the idf that models use: what all objects have says nothing of one of them
-        rarity = compute_idf(matrix[sample_positions(matrix.shape[0], 5_000)]) - 1 + 1e-6
-        rarity[[is_char_ngram(str(feature)) for feature in feature_names[name]]] = 0
-        for position, row in enumerate(rows):
-            if not views.present[row, v]:
-                continue
-            strength = np.abs(matrix[[row]].toarray().reshape(-1)) * rarity
-            best = [j for j in np.argsort(-strength, kind="stable")[:n] if strength[j] > 0]
-            described[position][name] = [str(feature_names[name][j]) for j in best]
+    deviations = measured_deviations(inspection, views)
+    for v, view in enumerate(views.names):
+        if view not in inspection.views or holds_vectors(inspection, view, views):
+            continue
+        names = feature_names(inspection, view, views)
+        if view in deviations:
+            strengths, least = iter(deviations[view][rows]), FAR
+            called = {sign: [f"{word} {name}" for name in names] for sign, word in ((1, "high"), (-1, "low"))}
+        else:
+            matrix = sparse.csr_array(views[view])
+            # less than the idf that models use: what all objects have says nothing of one of them
+            rarity = compute_idf(matrix[sample_positions(matrix.shape[0], 5_000)]) - 1 + 1e-6
+            rarity[[is_char_ngram(name) for name in names]] = 0
+            strengths, least = (np.abs(matrix[[row]].toarray()[0]) * rarity for row in rows), TINY
+            called = {1: names}
+        for said, row, line in zip(described, rows, strengths):
+            if views.present[row, v]:
+                best = np.argsort(-np.abs(line), kind="stable")[:n]
+                said[view] = [called[np.sign(line[j])][j] for j in best.tolist() if abs(line[j]) >= least]
     return described
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from coview.inspection.captions import caption_rows
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
-from coview.preprocessing.columns import RawTransformer
+from coview.preprocessing.columns import RawTransformer, Table, as_table
 from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
@@ -81,6 +82,32 @@ class Preparation:
     def text_columns(self) -> list[Any]:
         """Columns of a raw table whose texts are read as words, or by an encoder."""
         return self.front.text_columns() if isinstance(self.front, RawTransformer) else []
+
+    def raw_table(self, X: Any) -> Table | None:
+        """Return what the model makes views of as a table; None where it takes views.
+
+        Parameters
+        ----------
+        <shared: inspected>
+        """
+        if isinstance(X, (Views, LazyViews)) or not isinstance(self.front, RawTransformer):
+            return None
+        return as_table(X, bare=next(iter(self.text_columns), None))
+
+    def captions(self, X: Any, rows: Iterable[int] | None = None) -> list[str] | None:
+        """Return a line on each object of a raw table; None where X is none, and where no column tells objects.
+
+        Parameters
+        ----------
+        <shared: inspected>
+        rows : iterable of int, optional
+            The objects; all by default.
+        """
+        table = self.raw_table(X)
+        if table is None:
+            return None
+        ids = table.cells(self.id_column) if self.id_column in table.names else range(table.n_rows)
+        return caption_rows(table, ids, self.text_columns, self.list_columns, rows)
 
     def raw_texts(self, table: Any) -> dict[str, list[str]]:
         """Return the texts of a raw table from which views are built, by view.

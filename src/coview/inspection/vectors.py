@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
 
 from coview.inspection.features import (
     described_features,
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from coview.inspection.contract import Inspection
 
 __all__ = ["GroupExplanation", "explain_groups", "nearest_in_groups", "nearest_rows"]
-
-_ROWS = 1024  # that are turned into float64 at a time
 
 
 @dataclass(frozen=True)
@@ -83,21 +81,14 @@ def nearest_rows(
     chosen: list[list[int]] = []
     for group in range(n_groups):
         members = np.flatnonzero(codes == group)
-        if not len(members):
-            chosen.append([])
-            continue
-        parts = [members[i : i + _ROWS] for i in range(0, len(members), _ROWS)]
-        if means is None:
-            center = sum(_dense(matrix[part]).sum(axis=0) for part in parts) / len(members)
-        else:
-            center = means[group]
-        distances = np.concatenate([((_dense(matrix[part]) - center) ** 2).sum(axis=1) for part in parts])
-        chosen.append(members[np.argsort(distances, kind="stable")[:n]].tolist())
+        near = members[:n]
+        if len(near):
+            own = matrix[members]
+            center = own.mean(axis=0, dtype=np.float64) if means is None else means[group]
+            distances = euclidean_distances(own, np.reshape(center, (1, -1)))[:, 0]
+            near = members[np.argsort(distances, kind="stable")[:n]]
+        chosen.append(near.tolist())
     return chosen
-
-
-def _dense(part: Any) -> np.ndarray:
-    return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
 
 
 def nearest_in_groups(inspection: Inspection, views: Views, codes: np.ndarray, view: str, n: int) -> list[list[int]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -96,7 +96,6 @@ def _environment() -> Environment:
         both_ends=_both_ends,
         candidate_heads=_candidate_heads,
         mean_agreement=_mean_agreement,
-        searched=_searched,
     )
     return made
 
@@ -135,10 +134,3 @@ def _mean_agreement(matrix: Mapping[str, Any]) -> float | None:
     values, n = matrix["values"], len(matrix["names"]) - 1
     pairs = [values[i][j] for i in range(n) for j in range(i) if values[i][j] is not None]
     return sum(pairs) / len(pairs) if pairs else None
-
-
-def _searched(item: Mapping[str, Any], name: str | None, things: Iterable[Mapping[str, Any]]) -> str:
-    """What a search for a group looks at: names, features, and ids of typical objects."""
-    features = (str(feature[0]) for lists in item["features"].values() for feature in lists)
-    label = (item.get("label") or {}).get("name", "")
-    return " ".join([item["name"], name or "", label, *features, *(str(thing["id"]) for thing in things)]).lower()

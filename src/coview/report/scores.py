@@ -26,7 +26,7 @@ from coview.validation import LabeledScoreMixin, encode_labels, minus_one_is_unl
 from coview.views.arrays import for_sklearn
 from coview.views.views import PLAIN, Views
 
-__all__ = ["Holdout", "describe_holdout", "hold_out", "score_labels", "score_views"]
+__all__ = ["Holdout", "hold_out", "score_labels", "score_views"]
 
 HIDDEN_SHARE = 0.25
 QUICK_SECONDS = 10.0  # iterations that took longer are not repeated unasked
@@ -238,11 +238,6 @@ def score_labels(
 # -- by view
 
 
-def describe_holdout(held: Holdout | str | None) -> dict[str, Any] | None:
-    """Return what the views were judged on: how many were hidden and shown, or a note on why none were."""
-    return {"note": held} if isinstance(held, str) else None if held is None else held.describe()
-
-
 def score_views(
     inspection: Inspection, readings: ViewReadings, y: np.ndarray | None = None, classes: np.ndarray | None = None
 ) -> dict[str, Any]:
@@ -255,70 +250,45 @@ def score_views(
     """
     labels = y if y is not None and (y >= 0).any() else None
 
+    def agree(reading: Reading, rows: np.ndarray) -> float | None:
+        return agreement(reading.take(rows), readings.whole.take(rows))
+
     def score(reading: Reading, rows: np.ndarray) -> float | None:
         if labels is None or classes is None:
-            return agreement(reading.take(rows), readings.whole.take(rows))
+            return agree(reading, rows)
         return main_measure(inspection, reading.take(rows), labels[rows], classes)
 
-    described = readings.described
-    everyone = np.any(list(described.values()), axis=0)
-    alone = {name: score(reading, described[name]) for name, reading in readings.alone.items()}
-    same = {} if labels is None else {name: score(readings.whole, described[name]) for name in readings.alone}
-    for_all = {name: score(reading, everyone) for name, reading in readings.alone.items()}
-    without = {name: score(reading, everyone) for name, reading in readings.without.items()}
+    everyone = np.any(list(readings.described.values()), axis=0)
     judged = everyone if labels is None else everyone & (labels >= 0)
-    counts = {name: int((judged & have).sum()) for name, have in described.items()}
-    kept = {
-        name: agreement(reading.take(everyone), readings.whole.take(everyone))
-        for name, reading in readings.without.items()
-    }
-    rows = _view_rows(inspection, readings.views, alone, without, readings.refused, counts, same, kept)
+    rows, for_all = [], {}
+    for v, name in enumerate(readings.views.names):
+        have, alone, without = readings.described[name], readings.alone.get(name), readings.without.get(name)
+        if alone is not None and (value := score(alone, everyone)) is not None:
+            for_all[name] = value
+        row = {
+            "name": name,
+            "present": float(readings.views.present[:, v].mean()),
+            "n_objects": int((judged & have).sum()),
+            "alone": None if alone is None else score(alone, have),
+            "whole": None if alone is None or labels is None else score(readings.whole, have),
+            "without": None if without is None else score(without, everyone),
+            "kept": None if without is None else agree(without, everyone),
+            "weight": inspection.view_weights.get(name),
+            "refused": readings.refused.get(name),
+        }
+        if name not in inspection.unused_views:
+            rows.append(row)
     if labels is None:
-        name = "agreement with all views"
+        measured = "agreement with all views"
     elif readings.whole.codes is None:
-        name = "same label among neighbors"
+        measured = "same label among neighbors"
     else:
-        name = "accuracy" if inspection.kind == "class" else "NMI"
-    whole = None if labels is None else score(readings.whole, everyone)
+        measured = "accuracy" if inspection.kind == "class" else "NMI"
     return {
-        "measure": name,
-        "whole": whole,
+        "measure": measured,
+        "whole": None if labels is None else score(readings.whole, everyone),
         "rows": rows,
-        "best": _best(for_all),
+        "best": max(for_all, key=lambda name: for_all[name], default=None),
         "n_judged": int(judged.sum()),
         "agreement": agreement_matrix(readings),
     }
-
-
-def _best(scores: dict[str, float | None]) -> str | None:
-    """The view with the highest score."""
-    return max(
-        (name for name in scores if scores[name] is not None), key=lambda name: scores[name] or 0.0, default=None
-    )
-
-
-def _view_rows(
-    inspection: Inspection,
-    views: Views,
-    alone: dict[str, float | None],
-    without: dict[str, float | None],
-    refused: dict[str, str],
-    counts: dict[str, int],
-    same: dict[str, float | None],
-    kept: dict[str, float | None],
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "present": float(views.present[:, v].mean()),
-            "n_objects": counts[name],
-            "alone": alone.get(name),
-            "whole": same.get(name),
-            "without": without.get(name),
-            "kept": kept.get(name),
-            "weight": inspection.view_weights.get(name),
-            "refused": refused.get(name),
-        }
-        for v, name in enumerate(views.names)
-        if name not in inspection.unused_views
-    ]

@@ -6,6 +6,7 @@ model, or that need data which is not given, are absent.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,35 +19,32 @@ from scipy import sparse
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection, Reading
 from coview.inspection.by_view import ViewReadings, read_as_fitted, read_by_view, read_objects
-from coview.inspection.captions import LOOKED_AT, caption_column
 from coview.inspection.features import (
-    deviations_of,
     feature_names,
     features_by_view,
     group_names,
     holds_categories,
     holds_vectors,
-    is_measured,
     top_features,
 )
 from coview.inspection.hierarchy import group_hierarchy
 from coview.inspection.labels import label_tree
 from coview.inspection.measures import fit_curves
 from coview.inspection.names import LEAST_DEVIATION, own_names
-from coview.inspection.objects import disputed_objects, distinctive_features, map_objects, place, typical_objects
+from coview.inspection.objects import (
+    disputed_objects,
+    distinctive_features,
+    map_objects,
+    measured_deviations,
+    place,
+    typical_objects,
+)
 from coview.inspection.prevalence import group_prevalence
 from coview.inspection.quality import group_quality
 from coview.inspection.reading import read_training
 from coview.inspection.vectors import nearest_in_groups
 from coview.model_selection.stability import refit_stability
-from coview.preprocessing.columns import RawTransformer, Table, as_table
-from coview.report.scores import (
-    Holdout,
-    describe_holdout,
-    hold_out,
-    score_labels,
-    score_views,
-)
+from coview.report.scores import Holdout, hold_out, score_labels, score_views
 from coview.utils.progress import tell
 from coview.utils.sampling import sample_positions
 from coview.utils.warn import unwarned
@@ -72,18 +70,7 @@ TYPICAL, TYPICAL_WORDS = 3, 4  # objects of a group, and features of each in a v
 DISPUTED = 30  # objects
 SHOWN_OUTLIERS = 8
 FEWEST_JUDGED = 50  # objects, of fewer it is not known what is usual
-TEXT_LETTERS = 110  # of an object's text
-FAR = 1.0  # standard deviations, from which on a measurement of one object is high or low
 QUERIES, HITS = 200, 10  # of searches
-# what is worked out, in the order in which it is, by what is said of it meanwhile
-STAGES: dict[str, tuple[str, ...]] = {
-    "reading the objects": ("group_names", "data", "curves"),
-    "describing the groups": ("groups", "topics", "quality", "hierarchy", "variance", "outliers", "ontology", "search"),
-    "choosing typical and disputed objects": ("examples",),
-    "comparing the views": ("views",),
-    "placing the objects on the map": ("map",),
-    "scoring": ("scores",),
-}
 
 
 @dataclass(frozen=True)
@@ -149,8 +136,8 @@ class Summary:
         held_out: bool | str = "auto",
         map_method: str = "tsne",
     ) -> None:
-        self.inspection, self.objects, self._y_fit = inspection, objects, y_fit
-        self._held_out, self._map_method = held_out, map_method
+        self.inspection, self.objects, self.map_method = inspection, objects, map_method
+        self._y_fit, self._held_out = y_fit, held_out
         self.sorts = inspection.kind in ("class", "cluster", "topic") and inspection.structure.retriever is None
         self.noun = inspection.kind if self.sorts or inspection.kind == "value" else None
         self._kept: dict[str, Any] = {}
@@ -158,14 +145,19 @@ class Summary:
     def __getitem__(self, name: str) -> Any:
         if name not in self._kept:
             with unwarned():  # of views asked alone, of copies and of samples nobody asked
-                describe = _SIMPLE.get(name)
-                self._kept[name] = getattr(self, f"_{name}")() if describe is None else describe(self)
+                self._kept[name] = next(part[name] for part in STAGES.values() if name in part)(self)
         return self._kept[name]
 
     @cached_property
     def names(self) -> list[str]:
         """Names of the groups: of clusters and topics their most characteristic features."""
         return group_names(self.inspection, self.objects.views, self.objects.reading.codes)
+
+    @cached_property
+    def sizes(self) -> np.ndarray | None:
+        """Number of objects in each group."""
+        codes = self.objects.reading.codes
+        return None if codes is None else np.bincount(codes[codes >= 0], minlength=len(self.inspection.groups))
 
     @cached_property
     def held(self) -> Holdout | str | None:
@@ -182,63 +174,48 @@ class Summary:
             y_fit=used,
         )
 
-    def _group_names(self) -> dict[str, str]:
-        """Names of clusters and topics by their keys; none of groups that have a name or number of their own."""
-        return own_names(self.inspection.groups, self.names, self.inspection.kind)
-
     # -- objects read from each view, no more of them than takes seconds
 
     @cached_property
-    def _most(self) -> int:
+    def most(self) -> int:
+        """Most objects that are read from each view."""
         views = self.objects.views
-        return 0 if views is None else min(VIEW_OBJECTS, _affordable(views, VIEW_NONZEROS))
+        return VIEW_OBJECTS if views is None else min(VIEW_OBJECTS, _affordable(views, VIEW_NONZEROS))
 
     @cached_property
-    def _rows(self) -> np.ndarray:
-        objects = self.objects
-        n, most = (objects.n_objects or 0, VIEW_OBJECTS) if objects.views is None else (len(objects.views), self._most)
-        return sample_positions(n, most)
+    def rows(self) -> np.ndarray:
+        """The objects that are read from each view, and shown on the map."""
+        return sample_positions(len(self.objects.rows), self.most)
 
     @cached_property
-    def _readings(self) -> ViewReadings | None:
-        objects = self.objects
-        if objects.views is None:
+    def readings(self) -> ViewReadings | None:
+        """What the model says of these objects from all views and from each; None without views."""
+        views = self.objects.views
+        if views is None:
             return None
-        return read_by_view(self.inspection, objects.views[self._rows], objects.reading.take(self._rows))
+        return read_by_view(self.inspection, views[self.rows], self.objects.reading.take(self.rows))
 
-    def _examples(self) -> dict[str, Any] | None:
-        readings = self._readings
-        return None if readings is None else _describe_examples(self.inspection, self.objects, readings, self._rows)
-
-    def _views(self) -> dict[str, Any] | None:
-        readings = self._readings
-        told = [] if readings is None else readings.alone.values()
-        if readings is None or all(reading.codes is None and reading.memberships is None for reading in told):
-            return None
-        return _describe_contributions(self.inspection, self.objects, readings, self._rows, self.held, self._most)
-
-    def _map(self) -> dict[str, Any] | None:
-        readings = self._readings
-        if readings is not None:
-            placed = map_objects(self.inspection, readings, self._map_method)
-            whole = readings.whole
-        else:
-            whole = self.objects.reading.take(self._rows)
-            placed = place([whole.memberships], None, self._map_method) if whole.graded else None
-        return None if placed is None else _describe_map(self.inspection, self.objects, self._rows, whole, *placed)
-
-    # -- measures
-
-    def _scores(self) -> dict[str, Any] | None:
-        objects = self.objects
-        if objects.codes is None or objects.classes is None:
-            return None
-        return score_labels(self.inspection, objects.reading, objects.codes, objects.classes, objects.views, self.held)
+    # -- what is said of objects and of columns
 
     def words(self, rows: list[int]) -> list[dict[str, list[str]]]:
         """Return what some objects have most of, by view."""
         views = self.objects.views
-        return [{} for _ in rows] if views is None else _words_of(self.inspection, views, rows, TYPICAL_WORDS)
+        return (
+            [{} for _ in rows] if views is None else distinctive_features(self.inspection, views, rows, TYPICAL_WORDS)
+        )
+
+    def things(self, rows: list[int]) -> list[dict[str, Any]]:
+        """Return what tells some objects: id, text, label, and what they have most of."""
+        ids, texts = self.objects.ids, self.objects.texts
+        return [
+            {
+                "id": row if ids is None else ids[row],
+                "text": None if texts is None else texts[row],
+                "label": self.objects.label(row),
+                "words": words,
+            }
+            for row, words in zip(rows, self.words(rows))
+        ]
 
     def prevalence(self, name: str, values: Any) -> dict[str, Any] | None:
         """Return how prevalent the groups are by the values of a column; None where objects are in none.
@@ -250,25 +227,23 @@ class Summary:
         values : sequence
             Its value for each of all objects.
         """
-        memberships = self.objects.reading.memberships
-        return None if memberships is None else _describe_prevalence(self.inspection, self.objects, name, values)
-
-
-# sections that take the model and the objects alone
-_SIMPLE: dict[str, Callable[[Summary], Any]] = {
-    "data": lambda s: _describe_data(s.inspection, s.objects),
-    "curves": lambda s: fit_curves(s.inspection),
-    "groups": lambda s: _describe_groups(s.inspection, s.objects, s["group_names"]),
-    "topics": lambda s: _describe_topics(s.inspection),
-    "quality": lambda s: _describe_quality(s.inspection, s.objects) if s.sorts and s.noun != "class" else None,
-    "hierarchy": lambda s: _describe_hierarchy(s.inspection, s.objects) if s.sorts else None,
-    "variance": lambda s: _describe_variance(s.inspection),
-    "outliers": lambda s: _describe_outliers(s.inspection, s.objects) if s.sorts else None,
-    "ontology": lambda s: (
-        None if s.inspection.structure.ontology is None else label_tree(s.inspection, s.objects.views)
-    ),
-    "search": lambda s: _describe_search(s.inspection, s.objects),
-}
+        inspection, memberships = self.inspection, self.objects.reading.memberships
+        if memberships is None:
+            return None
+        values = _as_objects(values)[self.objects.rows]
+        table = group_prevalence(inspection.groups, inspection.group_names, memberships, values, by=name)
+        return {
+            "by": name,
+            "kind": table.bins.kind,
+            "noun": inspection.kind,
+            "values": table.bins.labels,
+            "without": table.n_missing,
+            "n_objects": table.counts,
+            "groups": inspection.groups,
+            "share": table.shares.T,
+            "low": table.low.T,
+            "high": table.high.T,
+        }
 
 
 def summarize(
@@ -327,7 +302,7 @@ def read(
         rows = np.arange(n or 0)
         return ReadObjects(reading, rows, n, None, inspection.training.ids, None, *_labels(inspection, y, n, rows))
     most = MOST_OBJECTS if max_objects is None else check_count("max_objects", max_objects)
-    raw = None if isinstance(X, (Views, LazyViews)) else _as_raw_table(inspection, X)
+    raw = inspection.preparation.raw_table(X)
     if isinstance(X, LazyViews):  # no more is read from disk than is needed
         n, rows = len(X), sample_positions(len(X), most)
         views = inspection.preparation.prepare_views(X[rows])
@@ -346,39 +321,8 @@ def read(
     if kept is not None:
         reading = kept.take(rows)
     ids = rows if views.ids is None else np.asarray(views.ids)
-    texts = _texts(inspection, X, rows)
+    texts = inspection.preparation.captions(X, rows.tolist())
     return ReadObjects(reading, rows, n, views, ids, texts, labels, codes, classes, kept is not None)
-
-
-def _as_raw_table(inspection: Inspection, X: Any) -> Table | None:
-    """What a model makes views of; None where it takes views."""
-    if not isinstance(inspection.preparation.front, RawTransformer):
-        return None
-    read = inspection.preparation.text_columns
-    return as_table(X, bare=read[0] if read else None)
-
-
-def _texts(inspection: Inspection, X: Any, rows: np.ndarray) -> list[str] | None:
-    """The texts of some rows of a raw table in the column that tells them best, such as titles; None without texts."""
-    table = None if isinstance(X, (Views, LazyViews)) else _as_raw_table(inspection, X)
-    if table is None:
-        return None
-    read = inspection.preparation.text_columns
-    first = table.head(LOOKED_AT)
-    names = [name for name in first.names if name != inspection.preparation.id_column]
-    columns: dict[Any, Sequence[Any]] = {name: first.cells(name) for name in names}
-    named = inspection.preparation.id_column in table.names
-    ids = table.cells(inspection.preparation.id_column) if named else range(table.n_rows)
-    chosen = caption_column(columns, ids, read, inspection.preparation.list_columns)
-    if chosen is not None:
-        columns = {chosen: table.cells(chosen)}
-    else:  # texts that are much alike are better than none
-        columns = dict(inspection.preparation.raw_texts(X))
-        chosen = min(columns, key=lambda view: sum(map(len, columns[view])), default=None)
-    if chosen is None:
-        return None
-    texts = [" ".join(str(columns[chosen][row] or "").split()) for row in rows.tolist()]
-    return [text if len(text) <= TEXT_LETTERS else f"{text[:TEXT_LETTERS].rsplit(' ', 1)[0]} …" for text in texts]
 
 
 def _labels(inspection: Inspection, y: Any, n: int | None, rows: np.ndarray) -> tuple[Any, ...]:
@@ -400,39 +344,34 @@ def _as_objects(y: Any) -> np.ndarray:
     return np.fromiter(np.asarray(y, dtype=object).tolist(), dtype=object, count=len(y))
 
 
-def _names(inspection: Inspection, views: Views | None) -> dict[str, list[str]]:
-    """Names of features, by view."""
-    known = {*inspection.views, *(() if views is None else views.names)}
-    return {view: feature_names(inspection, view, views) for view in known if view in inspection.views}
-
-
 # -- sections on data and groups
 
 
-def _describe_data(inspection: Inspection, objects: ReadObjects) -> dict[str, Any]:
+def _describe_data(s: Summary) -> dict[str, Any]:
     """One row for each view, from the data given or from what the model remembers."""
-    views, unused = objects.views, list(inspection.unused_views)
-    taken: dict[str, dict[str, Any]] = {
-        name: {
-            "likelihood": inspection.structure.likelihoods.get(name),
-            "scaling": inspection.structure.scalings.get(name),
-        }
-        for name in [*inspection.views, *([] if views is None else views.names)]
+    inspection, objects, views = s.inspection, s.objects, s.objects.views
+    if views is None:
+        rows: list[dict[str, Any]] = [
+            {"name": name, "n_features": view.n_features} for name, view in inspection.views.items()
+        ]
+    else:
+        rows = [_describe_view(name, part, views.present[:, v]) for v, (name, part) in enumerate(views.items())]
+    for row in rows:
+        row["likelihood"] = inspection.structure.likelihoods.get(row["name"])
+        row["scaling"] = inspection.structure.scalings.get(row["name"])
+    section = {
+        "measured": views is not None,
+        "n_objects": objects.n_objects,
+        "sampled": None,
+        "views": rows,
+        "unused": list(inspection.unused_views),
     }
     if views is None:
-        rows = [{"name": name, "n_features": view.n_features, **taken[name]} for name, view in inspection.views.items()]
-        return {"measured": False, "n_objects": objects.n_objects, "sampled": None, "views": rows, "unused": unused}
-    rows = [
-        {**_describe_view(name, part, views.present[:, v]), **taken[name]}
-        for v, (name, part) in enumerate(views.items())
-    ]
+        return section
     return {
-        "measured": True,
+        **section,
         "as_fitted": objects.as_fitted,
-        "n_objects": objects.n_objects,
         "sampled": len(views) if len(views) < (objects.n_objects or 0) else None,
-        "views": rows,
-        "unused": unused,
         "complete": float(views.present.all(axis=1).mean()) if len(views) else 1.0,
         "absent": [name for name in inspection.views if name not in views],
     }
@@ -450,42 +389,37 @@ def _describe_view(name: str, matrix: Any, present: np.ndarray) -> dict[str, Any
     }
 
 
-def _describe_groups(inspection: Inspection, objects: ReadObjects, called: Mapping[str, str]) -> dict[str, Any] | None:
-    """Size, most common label and features of each group; of components the features at either end."""
+def _describe_groups(s: Summary) -> dict[str, Any] | None:
+    """Size, most common label and features of each group, the largest first; of components the features at each end."""
+    inspection, objects, sizes = s.inspection, s.objects, s.sizes
     if inspection.kind == "value" or not inspection.groups:
         return None
-    reading, names = objects.reading, _names(inspection, objects.views)
-    features = features_by_view(inspection, objects.views, reading.codes)
-    deviations = {view: part.deviations is not None for view, part in features.items()}
-    section = {
+    features = features_by_view(inspection, objects.views, objects.reading.codes)
+    names = {view: feature_names(inspection, view, objects.views) for view in features}
+    section: dict[str, Any] = {
         "noun": inspection.kind,
         "count": len(inspection.groups),
         "origin": {view: part.origin for view, part in features.items()},
         "probabilities": {view: part.probabilities for view, part in features.items()},
-        "deviations": deviations,
+        "deviations": {view: part.deviations is not None for view, part in features.items()},
     }
     if inspection.kind == "component":
         return {**section, "items": _component_ends(inspection, features, names)} if features else None
     top = {view: top_features(part, names[view], FEATURES) for view, part in features.items()}
-    sizes = (
-        None
-        if reading.codes is None
-        else np.bincount(reading.codes[reading.codes >= 0], minlength=len(inspection.groups))
-    )
     categories = [
         view
         for view, part in features.items()
         if holds_categories(part, objects.views[view] if objects.views is not None and view in objects.views else None)
     ]
     items = []
-    for g in _largest_first(objects.reading.codes, len(inspection.groups)).tolist():
+    for g in range(len(inspection.groups)) if sizes is None else np.argsort(-sizes, kind="stable").tolist():
         item: dict[str, Any] = {"name": inspection.groups[g], "index": g}
         if sizes is not None:
             item["size"], item["share"] = int(sizes[g]), float(sizes[g] / max(sizes.sum(), 1))
             item["label"] = _most_common_label(objects, g) if inspection.kind != "class" else None
         item["features"] = {view: lists[g] for view, lists in top.items()}
-        known = called.get(item["name"], "").split(", ")
-        items.append({**item, "about": _describe_briefly(item["features"], deviations, categories, known)})
+        known = s["group_names"].get(item["name"], "").split(", ")
+        items.append({**item, "about": _describe_briefly(item["features"], section["deviations"], categories, known)})
     return {**section, "items": items, "moved": _moved_since_the_fit(inspection, objects)}
 
 
@@ -523,44 +457,36 @@ def _moved_since_the_fit(inspection: Inspection, objects: ReadObjects) -> int | 
     return int((kept.codes[objects.rows] != read).sum())
 
 
-def _largest_first(codes: np.ndarray | None, n: int) -> np.ndarray:
-    """Positions of groups or labels, the largest first; as they are where no object has one."""
-    if codes is None:
-        return np.arange(n)
-    return np.argsort(-np.bincount(codes[codes >= 0], minlength=n), kind="stable")
-
-
 def _component_ends(
-    inspection: Inspection, features: dict[str, Features], names: dict[str, list[str]]
+    inspection: Inspection, features: Mapping[str, Features], names: Mapping[str, Sequence[str]]
 ) -> list[dict[str, Any]]:
+    top = {view: top_features(part, names[view], 2 * FEATURES, by="signed") for view, part in features.items()}
     items = []
-    for c in range(min(MOST_COMPONENTS, len(inspection.groups))):
-        for end, sign in (("+", 1.0), ("−", -1.0)):
-            parts = {view: Features(sign * part.weights[[c]]) for view, part in features.items()}
-            top = {view: top_features(part, names[view], FEATURES, by="weight")[0] for view, part in parts.items()}
-            items.append({"name": f"{inspection.groups[c]} {end}", "index": c, "features": top})
+    for c, name in enumerate(inspection.groups[:MOST_COMPONENTS]):
+        ends: dict[str, dict[str, Any]] = {"+": {}, "−": {}}
+        for view, lists in top.items():
+            ends["+"][view] = [feature for feature in lists[c] if feature[1] > 0]
+            ends["−"][view] = [(key, -weight, lift) for key, weight, lift in lists[c][::-1] if weight < 0]
+        items += [{"name": f"{name} {end}", "index": c, "features": part} for end, part in ends.items()]
     return items
 
 
 def _most_common_label(objects: ReadObjects, group: int) -> dict[str, Any] | None:
-    if objects.codes is None or objects.classes is None:
-        return None
-    members = objects.codes[(objects.reading.codes == group) & (objects.codes >= 0)]
-    if not len(members):
-        return None
-    counts = np.bincount(members, minlength=len(objects.classes))
-    return {"name": str(objects.classes[counts.argmax()]), "share": float(counts.max() / counts.sum())}
+    rows = np.flatnonzero(objects.reading.codes == group).tolist()
+    counts = Counter(label for row in rows if (label := objects.label(row)) is not None)
+    return next(({"name": name, "share": n / counts.total()} for name, n in counts.most_common(1)), None)
 
 
-def _describe_topics(inspection: Inspection) -> dict[str, Any] | None:
+def _describe_topics(s: Summary) -> dict[str, Any] | None:
     """Topics below clusters or classes, and how the groups mix them, by view."""
-    if inspection.structure.topics is None:
+    topics = s.inspection.structure.topics
+    if topics is None:
         return None
-    section: dict[str, Any] = {"items": {}, "mixtures": {}, "count": {}, "groups": inspection.groups}
-    for view, weights in inspection.structure.topics.features.items():
-        shares = np.asarray(inspection.structure.topics.shares[view])
+    section: dict[str, Any] = {"items": {}, "mixtures": {}, "count": {}, "groups": s.inspection.groups}
+    for view, weights in topics.features.items():
+        shares = np.asarray(topics.shares[view])
         order = np.argsort(-shares.sum(axis=0), kind="stable")[:MOST_TOPICS]
-        top = top_features(Features(np.asarray(weights), True), inspection.feature_names(view), FEATURES)
+        top = top_features(Features(np.asarray(weights), True), s.inspection.feature_names(view), FEATURES)
         section["items"][view] = [
             {"name": str(t), "mass": float(shares[:, t].mean()), "features": top[t]} for t in order.tolist()
         ]
@@ -569,43 +495,37 @@ def _describe_topics(inspection: Inspection) -> dict[str, Any] | None:
     return section
 
 
-def _describe_outliers(inspection: Inspection, objects: ReadObjects) -> dict[str, Any] | None:
+def _describe_outliers(s: Summary) -> dict[str, Any] | None:
     """Objects that no group explains, of a model that has a likelihood; none where chance alone gives as many."""
-    views = objects.views
-    if views is None or not inspection.structure.likelihoods or len(views) < FEWEST_JUDGED:
+    views = s.objects.views
+    if not s.sorts or views is None or not s.inspection.structure.likelihoods or len(views) < FEWEST_JUDGED:
         return None
     try:
-        found = inspection.outliers(views)
+        found = s.inspection.outliers(views)
     except ViewsError:  # too short to tell
         return None
-    rows = found["row"][:SHOWN_OUTLIERS] if found.exceeds_chance else []
-    things = [
-        {
-            "id": row if objects.ids is None else objects.ids[row],
-            "text": None if objects.texts is None else objects.texts[row],
-            "words": words,
-            "score": score,
-            "group": group,
-        }
-        for row, score, group, words in zip(
-            rows, found["score"], found["group"], _words_of(inspection, views, rows, TYPICAL_WORDS)
-        )
-    ]
-    judged = int(np.isfinite(found.scores).sum())
-    return {"objects": things, "count": len(found["row"]), "judged": judged, "about": found.about}
+    things = s.things(found["row"][:SHOWN_OUTLIERS] if found.exceeds_chance else [])
+    return {
+        "objects": [
+            {**thing, "score": score, "group": group}
+            for thing, score, group in zip(things, found["score"], found["group"])
+        ],
+        "count": len(found["row"]),
+        "judged": int(np.isfinite(found.scores).sum()),
+        "about": found.about,
+    }
 
 
-def _describe_quality(inspection: Inspection, objects: ReadObjects) -> dict[str, Any] | None:
-    """Coherence and diversity of the groups by view; of many groups the most and the least coherent ones."""
-    if objects.views is None:
+def _describe_quality(s: Summary) -> dict[str, Any] | None:
+    """Coherence and diversity of the groups by view, the most coherent group first."""
+    inspection, objects = s.inspection, s.objects
+    if s.noun not in ("cluster", "topic") or objects.views is None:
         return None
     found = group_quality(inspection, objects.views, objects.reading.codes, QUALITY_FEATURES)
     if not found.means:
         return None
     npmi = np.array(found["npmi"], dtype=np.float64).reshape(len(found.means), -1)
-    known = np.isfinite(npmi)
-    mean = np.where(known.any(axis=0), np.where(known, npmi, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1), -2.0)
-    order = np.argsort(-mean, kind="stable")
+    mean = np.ma.masked_invalid(npmi).mean(axis=0).filled(-2.0)  # what is not known comes last
     return {
         "noun": inspection.kind,
         "n_features": QUALITY_FEATURES,
@@ -614,29 +534,25 @@ def _describe_quality(inspection: Inspection, objects: ReadObjects) -> dict[str,
             for view, means in found.means.items()
         ],
         "groups": [
-            {
-                "key": inspection.groups[g],
-                "npmi": {view: float(row[g]) if np.isfinite(row[g]) else None for view, row in zip(found.means, npmi)},
-            }
-            for g in order.tolist()
+            {"key": inspection.groups[g], "npmi": dict(zip(found.means, npmi[:, g]))}
+            for g in np.argsort(-mean, kind="stable").tolist()
         ],
     }
 
 
-def _describe_hierarchy(inspection: Inspection, objects: ReadObjects) -> dict[str, Any] | None:
+def _describe_hierarchy(s: Summary) -> dict[str, Any] | None:
     """The groups as a tree from the root down; of many groups, parts of the tree.
 
     None where there are too few groups, or no features to compare them by.
     """
-    n, codes = len(inspection.groups), objects.reading.codes
+    inspection, sizes, n = s.inspection, s.sizes, len(s.inspection.groups)
     width = sum(view.n_features for view in inspection.views.values())
-    if inspection.kind not in ("cluster", "topic") or n < 3 or n * (n - 1) / 2 * width > MOST_COMPARISONS:
+    if s.noun not in ("cluster", "topic") or n < 3 or n * (n - 1) / 2 * width > MOST_COMPARISONS:
         return None
     try:
-        tree = group_hierarchy(inspection, objects.views, codes)
+        tree = group_hierarchy(inspection, s.objects.views, s.objects.reading.codes)
     except ViewsError:
         return None  # nothing is known of the features
-    sizes = None if codes is None else np.bincount(codes[codes >= 0], minlength=n)
     lines = [
         {
             "level": level,
@@ -686,62 +602,26 @@ def _with_stability(inspection: Inspection, X: Any, quality: dict[str, Any] | No
     }
 
 
-def _describe_prevalence(inspection: Inspection, objects: ReadObjects, name: str, values: Any) -> dict[str, Any]:
-    """How prevalent each group is by the values of a column."""
-    memberships = objects.reading.memberships
-    assert memberships is not None
-    table = group_prevalence(
-        inspection.groups, inspection.group_names, memberships, _as_objects(values)[objects.rows], by=name
-    )
-    return {
-        "by": name,
-        "kind": table.bins.kind,
-        "noun": inspection.kind,
-        "values": table.bins.labels,
-        "without": table.n_missing,
-        "n_objects": table.counts,
-        "groups": inspection.groups,
-        "share": table.shares.T,
-        "low": table.low.T,
-        "high": table.high.T,
-    }
-
-
-def _describe_variance(inspection: Inspection) -> dict[str, Any] | None:
-    """Share of the variance of views of vectors that groups explain; of many groups those that explain most."""
-    if not inspection.structure.variance_explained:
-        return None
-    shares = np.array([np.asarray(part, dtype=np.float64) for part in inspection.structure.variance_explained.values()])
-    order = np.sort(np.argsort(-shares.max(axis=0), kind="stable")[:MOST_GROUPS])
-    return {
-        "noun": inspection.kind,
-        "groups": [inspection.groups[g] for g in order.tolist()],
-        "count": len(inspection.groups),
-        "views": [
-            {"name": view, "total": float(row.sum()), "shares": row[order]}
-            for view, row in zip(inspection.structure.variance_explained, shares)
-        ],
-    }
+def _describe_variance(s: Summary) -> dict[str, Any] | None:
+    """Share of the variance of views of vectors that groups explain."""
+    explained = s.inspection.structure.variance_explained
+    views = [{"name": view, "total": float(shares.sum()), "shares": shares} for view, shares in explained.items()]
+    return {"noun": s.inspection.kind, "groups": s.inspection.groups, "views": views} if views else None
 
 
 # -- sections on objects
 
 
-def _describe_contributions(
-    inspection: Inspection,
-    objects: ReadObjects,
-    readings: ViewReadings,
-    rows: np.ndarray,
-    held: Holdout | str | None,
-    most: int,
-) -> dict[str, Any]:
+def _describe_views(s: Summary) -> dict[str, Any] | None:
     """What is predicted from each view alone and without it: of objects that the model has not learned from, or all."""
-    views, available = objects.views, len(objects.rows)
-    unused = inspection.unused_views
-    if isinstance(held, Holdout) and views is not None:
-        rows = held.rows[sample_positions(len(held.rows), most)]
+    inspection, objects, readings, rows, held = s.inspection, s.objects, s.readings, s.rows, s.held
+    if readings is None or all(one.codes is None and one.memberships is None for one in readings.alone.values()):
+        return None
+    available, unused = len(objects.rows), inspection.unused_views
+    if isinstance(held, Holdout) and objects.views is not None:
+        rows = held.rows[sample_positions(len(held.rows), s.most)]
         inspection, available = held.inspection, len(held.rows)
-        readings = read_by_view(inspection, views[rows])
+        readings = read_by_view(inspection, objects.views[rows])
         # the copy may use views that the model does not
         readings = replace(readings, alone={name: one for name, one in readings.alone.items() if name not in unused})
     codes = None if objects.codes is None else objects.codes[rows]
@@ -751,13 +631,21 @@ def _describe_contributions(
         "rows": [row for row in found["rows"] if row["name"] not in unused],
         "n_objects": len(rows),
         "sampled": len(rows) if len(rows) < available else None,
-        "held_out": describe_holdout(held),
+        "held_out": held.describe() if isinstance(held, Holdout) else held and {"note": held},
     }
 
 
-def _describe_map(
-    inspection: Inspection, objects: ReadObjects, rows: np.ndarray, reading: Reading, positions: np.ndarray, method: str
-) -> dict[str, Any]:
+def _describe_map(s: Summary) -> dict[str, Any] | None:
+    """A position in the plane for each object, with its group and its label as numbers."""
+    inspection, objects, rows = s.inspection, s.objects, s.rows
+    reading = objects.reading.take(rows)
+    if s.readings is not None:
+        placed = map_objects(inspection, s.readings, s.map_method)
+    else:
+        placed = place([reading.memberships], None, s.map_method) if reading.graded else None
+    if placed is None:
+        return None
+    positions, method = placed
     low, high = positions.min(axis=0), positions.max(axis=0)
     scaled = np.round((positions - low) / np.where(high > low, high - low, 1), 4)
     labels = [] if objects.classes is None else [str(label) for label in objects.classes.tolist()]
@@ -784,124 +672,94 @@ def _describe_map(
     }
 
 
-def _describe_examples(
-    inspection: Inspection, objects: ReadObjects, readings: ViewReadings, rows: np.ndarray
-) -> dict[str, Any] | None:
+def _describe_examples(s: Summary) -> dict[str, Any] | None:
     """Most typical objects of each group, of all; most disputed ones, of those that were read by view."""
-    views, reading, n_groups = objects.views, objects.reading, len(inspection.groups)
-    if views is None or reading.codes is None:
+    inspection, views, reading, readings = s.inspection, s.objects.views, s.objects.reading, s.readings
+    if views is None or readings is None or reading.codes is None:
         return None
-    scaled = {view: deviations_of(matrix, *moments) for view, matrix, moments in _measurements(inspection, views)}
-    typical = typical_objects(reading, n_groups, TYPICAL, Views({**dict(views.items()), **scaled}))
+    groups = inspection.groups
+    scaled = Views({**dict(views.items()), **measured_deviations(inspection, views)})
+    typical = typical_objects(reading, len(groups), TYPICAL, scaled)
     vectors = [view for view in views.names if holds_vectors(inspection, view, views)]
     nearest = {view: nearest_in_groups(inspection, views, reading.codes, view, TYPICAL) for view in vectors}
     disputed = disputed_objects(readings, DISPUTED)
-    chosen = [row for groups in (typical, *nearest.values()) for group in groups for row in group]
-    chosen += [int(rows[item["row"]]) for item in disputed]
+    places = [int(s.rows[item["row"]]) for item in disputed]
+    chosen = [*places, *(row for lists in (typical, *nearest.values()) for rows in lists for row in rows)]
     if not chosen:
         return None
-    words = dict(zip(chosen, _words_of(inspection, views, chosen, TYPICAL_WORDS)))
-    ids, texts, whole = objects.ids, objects.texts, readings.whole.codes
-
-    def about(row: int) -> dict[str, Any]:
-        return {
-            "id": row if ids is None else ids[row],
-            "text": None if texts is None else texts[row],
-            "label": objects.label(row),
-            "words": words[row],
-        }
-
-    def name(code: int) -> str:
-        return inspection.groups[code] if 0 <= code < n_groups else "none"
-
-    share = np.zeros((len(views), n_groups)) if reading.memberships is None else reading.memberships
+    about = dict(zip(chosen, s.things(chosen)))
+    share = np.zeros((len(views), len(groups))) if reading.memberships is None else reading.memberships
+    called = dict(enumerate(groups))
     return {
         "typical": [
-            {"group": inspection.groups[g], "objects": [{**about(row), "share": share[row, g]} for row in members]}
+            {"group": groups[g], "objects": [{**about[row], "share": share[row, g]} for row in members]}
             for g, members in enumerate(typical)
             if members
         ],
         "nearest": {
-            view: {inspection.groups[g]: [about(row) for row in members] for g, members in enumerate(groups) if members}
-            for view, groups in nearest.items()
+            view: {groups[g]: [about[row] for row in members] for g, members in enumerate(lists) if members}
+            for view, lists in nearest.items()
         },
         "disputed": [
             {
-                **about(int(rows[item["row"]])),
+                **about[row],
                 "strength": item["strength"],
-                "by_view": {view: name(code) for view, code in item["codes"].items()},
-                "all": None if whole is None else name(int(whole[item["row"]])),
+                "by_view": {view: called.get(code, "none") for view, code in item["codes"].items()},
+                "all": called.get(int(reading.codes[row]), "none"),
             }
-            for item in disputed
+            for row, item in zip(places, disputed)
         ],
     }
 
 
-def _words_of(inspection: Inspection, views: Views, rows: list[int], n: int) -> list[dict[str, list[str]]]:
-    """Distinctive features of some objects by view; of measurements those that are high or low, of vectors none."""
-    names = _names(inspection, views)
-    shown = [view for view in views.names if view in inspection.views and not holds_vectors(inspection, view, views)]
-    measured = [part for part in _measurements(inspection, views) if part[0] in shown]
-    counted = [view for view in shown if view not in [view for view, *_ in measured]]
-    words = distinctive_features(views.select(*counted), rows, names, n) if counted else [{} for _ in rows]
-    for view, matrix, moments in measured:
-        for said, row, far in zip(words, rows, deviations_of(matrix[rows], *moments)):
-            if views.present[row, views.names.index(view)]:
-                order = np.argsort(-np.abs(far), kind="stable")[:n]
-                said[view] = [
-                    f"{'high' if far[j] > 0 else 'low'} {names[view][j]}" for j in order if abs(far[j]) >= FAR
-                ]
-    return words
-
-
-def _measurements(inspection: Inspection, views: Views) -> list[tuple[str, np.ndarray, tuple[np.ndarray, np.ndarray]]]:
-    """Views of measurements, each with the mean and the spread of its columns over the objects that have it."""
-    found = []
-    for v, (view, matrix) in enumerate(views.items()):
-        have = views.present[:, v]
-        told = view in inspection.views and have.any() and not sparse.issparse(matrix)
-        if told and is_measured(inspection, view, views):
-            values = np.asarray(matrix, dtype=np.float64)
-            here = values[have]
-            found.append((view, values, (here.mean(axis=0), here.std(axis=0))))
-    return found
-
-
-# -- searches
-
-
-def _describe_search(inspection: Inspection, objects: ReadObjects) -> dict[str, Any] | None:
+def _describe_search(s: Summary) -> dict[str, Any] | None:
     """How often one view of an object finds another of its views."""
-    retriever, views = inspection.structure.retriever, objects.views
+    retriever, views = s.inspection.structure.retriever, s.objects.views
     if retriever is None:
         return None
     section: dict[str, Any] = {"indexed": len(retriever.indexed_ids()), "pairs": []}
-    if views is None:
-        return section
-    ids = np.arange(len(views)) if views.ids is None else np.asarray(views.ids)
-    rows_of = {key: row for row, key in enumerate(ids.tolist())}
-    names = [name for name in views.names if name in inspection.views]
+    names = [] if views is None else [name for name in views.names if name in s.inspection.views]
     for source, target in permutations(names, 2):
-        indexed = set(np.asarray(retriever.indexed_ids(target)).tolist())
-        have = np.flatnonzero(views.present[:, views.names.index(source)])
-        queries = np.array([row for row in have.tolist() if ids[row] in indexed], dtype=np.int64)
-        if not len(queries):
-            continue
-        queries = queries[sample_positions(len(queries), QUERIES)]
-        hits = retriever.search(views[queries].select(source), source, target, min(HITS, len(indexed)))
-        own = hits.ids == ids[queries][:, None]
-        pair: dict[str, Any] = {
-            "source": source,
-            "target": target,
-            "n_queries": len(queries),
-            "first": float(own[:, 0].mean()),
-            "among": float(own.any(axis=1).mean()),
-            "k": int(hits.ids.shape[1]),
-        }
-        if objects.codes is not None:
-            y = objects.codes
-            labels = np.array([[y[rows_of[key]] if key in rows_of else -1 for key in row] for row in hits.ids.tolist()])
-            same = (labels == y[queries][:, None])[y[queries] >= 0]
-            pair["same_label"] = float(same.mean()) if same.size else None
-        section["pairs"].append(pair)
+        assert views is not None and s.objects.ids is not None
+        indexed = retriever.indexed_ids(target)
+        there = np.isin(s.objects.ids, indexed) & views.present[:, views.names.index(source)]
+        queries = np.flatnonzero(there)[sample_positions(int(there.sum()), QUERIES)]
+        if len(queries):
+            k = min(HITS, len(indexed))
+            hits = retriever.search(views[queries].select(source), source, target, k)
+            own = hits.ids == s.objects.ids[queries][:, None]
+            found = {"first": float(own[:, 0].mean()), "among": float(own.any(axis=1).mean())}
+            section["pairs"].append({"source": source, "target": target, "n_queries": len(queries), "k": k, **found})
     return section
+
+
+def _describe_scores(s: Summary) -> dict[str, Any] | None:
+    objects = s.objects
+    if objects.codes is None or objects.classes is None:
+        return None
+    return score_labels(s.inspection, objects.reading, objects.codes, objects.classes, objects.views, s.held)
+
+
+# what is worked out, in the order in which it is, by what is said of it meanwhile
+STAGES: dict[str, dict[str, Callable[[Summary], Any]]] = {
+    "reading the objects": {
+        # of clusters and topics, by their keys; none of groups that have a name or number of their own
+        "group_names": lambda s: own_names(s.inspection.groups, s.names, s.inspection.kind),
+        "data": _describe_data,
+        "curves": lambda s: fit_curves(s.inspection),
+    },
+    "describing the groups": {
+        "groups": _describe_groups,
+        "topics": _describe_topics,
+        "quality": _describe_quality,
+        "hierarchy": _describe_hierarchy,
+        "variance": _describe_variance,
+        "outliers": _describe_outliers,
+        "ontology": lambda s: label_tree(s.inspection, s.objects.views),
+        "search": _describe_search,
+    },
+    "choosing typical and disputed objects": {"examples": _describe_examples},
+    "comparing the views": {"views": _describe_views},
+    "placing the objects on the map": {"map": _describe_map},
+    "scoring": {"scores": _describe_scores},
+}

@@ -235,7 +235,7 @@ class Explorer:
             return lines
         summary = self.summary(service.models.index(sorter))
         codes, names = summary.objects.reading.codes, summary.names
-        for line, row, words in zip(lines, rows, summary.words(rows) if service.table is None else [{}] * len(rows)):
+        for line, row, words in zip(lines, rows, summary.words(rows) if service.captions is None else [{}] * len(rows)):
             line["about"] = line["about"] or content(words) or None
             line["label"] = None if codes is None or codes[row] < 0 else names[codes[row]]
         return lines

@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from coview._version import __version__
 from coview.exceptions import ViewsError
 from coview.inspection import NAMED_BY_FEATURES, Inspection, inspect
-from coview.inspection.captions import LONGEST_LINE, LOOKED_AT, caption_column
+from coview.inspection.captions import caption_rows
 from coview.inspection.features import is_measured
 from coview.inspection.known import objects_by_view
 from coview.inspection.memberships import dense, label_codes
@@ -28,7 +28,6 @@ from coview.io.models import load
 from coview.io.tables import has_table_extension, read_table
 from coview.io.views_folder import read_views
 from coview.preprocessing.columns import as_table
-from coview.utils import messages
 from coview.utils.jsonable import to_jsonable
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.warn import warn_user
@@ -172,26 +171,18 @@ class Service:
 
     def caption(self, row: int) -> str | None:
         """Return a line on an object, such as its title; None where the table has none."""
-        if self._caption_column is None:
-            return None
-        value = self.cells(self._caption_column)[row]
-        if not isinstance(value, str) or value == str(self.ids[row]):
-            return None
-        return messages.cut(value, 2 * LONGEST_LINE)
+        line = "" if self.captions is None else self.captions[row]
+        return line if line and line != str(self.ids[row]) else None
 
     def line(self, row: int) -> dict[str, Any]:
         """Return what tells an object in a list."""
         return {"id": self.ids[row], "about": self.caption(row)}
 
     @cached_property
-    def _caption_column(self) -> Any:
-        """The column whose texts tell an object in a line."""
-        if self.table is None:
-            return None
-        first = self.table.head(LOOKED_AT)
-        columns = {name: first.cells(name) for name in first.names}
-        texts = {name for each in self.models for name in each.preparation.text_columns}
-        return caption_column(columns, self.ids, texts, self.lists)
+    def captions(self) -> list[str] | None:
+        """A line on each object of the table; None where no column tells them."""
+        texts = [name for each in self.models for name in each.preparation.text_columns]
+        return None if self.table is None else caption_rows(self.table, self.ids, texts, self.lists)
 
     @cached_property
     def abilities(self) -> list[str]:

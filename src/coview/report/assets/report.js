@@ -123,13 +123,13 @@
 
   // a filter of groups by their names and features
   for (const field of all("[data-filter]")) {
-    const groups = all("[data-text]", document.getElementById(field.dataset.filter));
+    const groups = all(".group", document.getElementById(field.dataset.filter));
     const tally = field.parentElement.querySelector("[data-count]");
     field.addEventListener("input", () => {
       const wanted = field.value.trim().toLowerCase();
       let count = 0;
       for (const group of groups) {
-        const fits = !wanted || group.dataset.text.includes(wanted);
+        const fits = !wanted || group.textContent.toLowerCase().includes(wanted);
         group.classList.toggle("hidden", !fits);
         count += fits;
       }
