@@ -57,7 +57,6 @@ def test_cuts_nest_and_memberships_add_up():
         if n > 1:  # each part of the finer cut lies in one of the coarser cut
             assert len(set(zip(codes.tolist(), tree.cut(n - 1).tolist()))) == n
     assert tree.cut(5).tolist() == [0, 1, 2, 3, 4]
-    assert sorted(tree.order) == [0, 1, 2, 3, 4]
 
 
 def test_models_without_features_take_the_means_of_their_objects():

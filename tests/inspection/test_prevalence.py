@@ -116,6 +116,8 @@ def test_columns_of_a_table_are_named():
     assert found.by == "venue"
     assert np.abs(found.shares[0] - found.shares[1]).max() > 0.5
     assert make_report(model, table, by="venue").summary["prevalence"][0]["values"] == ["a", "b"]
+    series = pytest.importorskip("pandas").Series(table["venue"], name="place")
+    assert inspect(model).prevalence(table, by=series).by == "place"
     with pytest.raises(ViewsError, match=r"no column 'venu' for by.*Did you mean 'venue'"):
         inspect(model).prevalence(table, by="venu")
 

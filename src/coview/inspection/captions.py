@@ -12,6 +12,7 @@ import numpy as np
 
 from coview.preprocessing.columns import Table
 from coview.preprocessing.vectorizer import are_lists, read_noted_list
+from coview.utils.messages import cut
 
 __all__ = ["caption_column", "caption_rows"]
 
@@ -54,7 +55,7 @@ def caption_rows(
     if chosen is None:
         return None
     lines = read(table, chosen)
-    return [_shortened(lines[row] or "") for row in (range(table.n_rows) if rows is None else rows)]
+    return [cut(lines[row] or "", CAPTION_LETTERS) for row in (range(table.n_rows) if rows is None else rows)]
 
 
 def _as_line(cell: Any, split: Callable[[str], list[str] | None]) -> str | None:
@@ -62,11 +63,7 @@ def _as_line(cell: Any, split: Callable[[str], list[str] | None]) -> str | None:
     items = split(cell) if isinstance(cell, str) else cell
     if isinstance(items, (list, tuple)) and all(isinstance(item, str) for item in items):
         cell = ", ".join(items)
-    return " ".join(cell.split()) if isinstance(cell, str) else None
-
-
-def _shortened(line: str) -> str:
-    return line if len(line) <= CAPTION_LETTERS else f"{line[:CAPTION_LETTERS].rsplit(' ', 1)[0]} …"
+    return cell if isinstance(cell, str) else None
 
 
 def caption_column(

@@ -388,8 +388,8 @@ class Inspection:
         Returns
         -------
         GroupHierarchy
-            With `cut(n_parts)`, the part that each group is in; `join(memberships, n_parts)`; `order`; and `linkage`,
-            as scipy's.
+            With `cut(n_parts)`, the part that each group is in; `join(memberships, n_parts)`; and `linkage`, as
+            scipy's.
 
         Examples
         --------
@@ -397,8 +397,8 @@ class Inspection:
         >>> from coview.datasets import make_topic_views
         >>> X = make_topic_views(n_objects=100, n_clusters=4, random_state=0).views
         >>> tree = inspect(LinkPLSA(4, random_state=0).fit(X)).hierarchy()
-        >>> tree.cut(2).shape, sorted(tree.order)
-        ((4,), [0, 1, 2, 3])
+        >>> tree.cut(2).shape, tree.linkage.shape
+        ((4,), (3, 4))
         """
         self._check_groups()
         if X is None:
@@ -443,7 +443,7 @@ class Inspection:
         if n_bins is not None:
             check_count("n_bins", n_bins, 2)
         check_same_order(X, by, "by")
-        name, values = "value", by
+        name, values = str(getattr(by, "name", None) or "value"), by  # that of a pandas or polars series
         if isinstance(by, str):
             name, values = by, named_columns(X, [by], lists=self.preparation.list_columns)[by]
         self._check_groups()

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.cluster.hierarchy import ClusterNode, cut_tree, leaves_list, linkage, to_tree
+from scipy.cluster.hierarchy import ClusterNode, cut_tree, linkage, to_tree
 from scipy.spatial.distance import pdist, squareform
 
 from coview.exceptions import ViewsError
@@ -97,11 +97,6 @@ class GroupHierarchy:
                 f"memberships must have a column for each of the {len(codes)} groups, got shape {memberships.shape}."
             )
         return memberships @ (codes[:, None] == np.arange(n_parts)).astype(np.float64)
-
-    @property
-    def order(self) -> list[int]:
-        """Positions of the groups in the order of the tree's leaves, like beside like."""
-        return [0] if len(self.keys) == 1 else leaves_list(self.linkage).tolist()
 
     def __repr__(self) -> str:
         joined = ", joined at these distances" if len(self.keys) > 1 else ""

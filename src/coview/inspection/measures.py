@@ -142,40 +142,39 @@ def confusion(
         `most`, the last row or column is "other (n)"; objects without a group are in a last column, "none".
     """
     known = y >= 0
-    labels = [str(label) for label in classes.tolist()]
-    groups, same = list(inspection.groups), inspection.kind == "class"
+    truth, found = y[known], codes[known]
+    labels, groups, same = (
+        [str(label) for label in classes.tolist()],
+        list(inspection.groups),
+        inspection.kind == "class",
+    )
     if same:
         labels = [groups[at] if at >= 0 else label for label, at in zip(labels, groups_of(classes, inspection))]
         labels = groups = [*labels, *(name for name in groups if name not in set(labels))]
-    positions = np.array([*(groups.index(name) for name in inspection.groups), len(groups)])
+        found = np.append([groups.index(name) for name in inspection.groups], -1)[found]
     counts = np.zeros((len(labels), len(groups) + 1), dtype=np.int64)
-    np.add.at(counts, (y[known], positions[codes[known]]), 1)
-    rows = np.argsort(-counts.sum(axis=1), kind="stable")[: _shown(len(labels), most)].tolist()
-    columns = rows if same else _matching_groups(counts[rows, :-1], counts[:, :-1], _shown(len(groups), most))
-    row_names, row_sums = _sum_rest(labels, rows, counts[:, :-1])
-    column_names, column_sums = _sum_rest(groups, columns, row_sums.T)
-    shown, missing = column_sums.T, _sum_rest(labels, rows, counts[:, -1:])[1]
-    if missing.any():
-        column_names, shown = [*column_names, "none"], np.hstack([shown, missing])
-    return {"rows": row_names, "columns": column_names, "counts": shown.tolist()}
+    np.add.at(counts, (truth, found), 1)  # the last column is of objects without a group
+    rows = columns = np.argsort(-counts.sum(axis=1), kind="stable").tolist()
+    if not same:
+        _, matched = linear_sum_assignment(-counts[_shown(rows, most), :-1])
+        largest = np.argsort(-counts[:, :-1].sum(axis=0), kind="stable").tolist()
+        columns = list(dict.fromkeys([*matched.tolist(), *largest]))
+    row_names, counts = _sum_rest(labels, rows, counts, most)
+    column_names, shown = _sum_rest(groups, columns, counts[:, :-1].T, most)
+    if counts[:, -1].any():
+        column_names, shown = [*column_names, "none"], np.vstack([shown, counts[:, -1]])
+    return {"rows": row_names, "columns": column_names, "counts": shown.T.tolist()}
 
 
-def _shown(total: int, most: int) -> int:
-    """How many of all rows are shown as they are: all, or one less than the most, since the rest needs one."""
-    return total if total <= most else max(most - 1, 1)
+def _shown(order: list[int], most: int) -> list[int]:
+    """The rows that are shown as they are: all, or one less than the most, since the rest needs one."""
+    return order if len(order) <= most else order[: max(most - 1, 1)]
 
 
-def _sum_rest(names: list[str], shown: list[int], counts: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Names and counts of some rows, and of the sum of the others where there are any."""
-    kept, rest = [names[i] for i in shown], np.delete(counts, shown, axis=0)
-    if not len(rest):
+def _sum_rest(names: list[str], order: list[int], counts: np.ndarray, most: int) -> tuple[list[str], np.ndarray]:
+    """Names and counts of the first rows in an order, and of the sum of the others where there are any."""
+    shown = _shown(order, most)
+    kept, rest = [names[i] for i in shown], order[len(shown) :]
+    if not rest:
         return kept, counts[shown]
-    return [*kept, f"other ({len(rest)})"], np.vstack([counts[shown], rest.sum(axis=0)])
-
-
-def _matching_groups(shown: np.ndarray, counts: np.ndarray, most: int) -> list[int]:
-    """Groups in the order in which they match the rows that are shown, then the others, the largest first."""
-    labels, groups = linear_sum_assignment(-shown)
-    first = groups[np.argsort(labels)].tolist()
-    rest = [j for j in np.argsort(-counts.sum(axis=0), kind="stable").tolist() if j not in set(first)]
-    return [*first, *rest][:most]
+    return [*kept, f"other ({len(rest)})"], np.vstack([counts[shown], counts[rest].sum(axis=0)])

@@ -45,13 +45,11 @@ def group_quality(inspection: Inspection, views: Views, codes: np.ndarray | None
             name: topic_coherence(weights, occurs, measure=name, n_features=n_features) for name in ("npmi", "c_v")
         }
         found["exclusivity"] = topic_exclusivity(weights, n_features=n_features)
-        for name, values in {
-            "group": np.array(inspection.groups),
-            "name": np.array(inspection.group_names),
-            **found,
-        }.items():
-            columns[name] += values.tolist()
+        columns["group"] += inspection.groups
+        columns["name"] += inspection.group_names
         columns["view"] += [view] * len(weights)
+        for name, values in found.items():
+            columns[name] += values.tolist()
         means[view] = {name: float(np.nanmean(part)) for name, part in found.items() if np.isfinite(part).any()}
         means[view]["diversity"] = topic_diversity(weights, n_features=n_features)
     coherence = ", ".join(f"{view} {mean['npmi']:.2f}" for view, mean in means.items() if "npmi" in mean)

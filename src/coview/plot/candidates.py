@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coview.inspection import inspect
-from coview.plot.style import ACCENT, bare, panels
+from coview.plot.style import ACCENT, bare, one_panel
 
 __all__ = ["CandidatesDisplay"]
 
@@ -26,7 +26,7 @@ class CandidatesDisplay:
 
     Attributes
     ----------
-    figure_, axes_, ax_
+    figure_, ax_
         What was drawn.
 
     Examples
@@ -48,7 +48,7 @@ class CandidatesDisplay:
         ----------
         model : estimator
             Fitted, and chosen from candidates, as `AutoClassifier` is.
-        ax : matplotlib Axes or array of Axes, optional
+        ax : matplotlib Axes, optional
             Where to draw.
         """
         inspection = inspect(model)
@@ -61,15 +61,14 @@ class CandidatesDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes or array of Axes, optional
+        ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         """
         names = [str(name) for name in self.candidates["name"]]
         weights, accuracy, losses = (
             np.asarray(self.candidates[key], dtype=float) for key in ("weight", "accuracy", "log_loss")
         )
-        self.figure_, self.axes_ = panels(ax, 1, 1, (6.4, 1.2 + 0.3 * len(names)))
-        self.ax_ = self.axes_[0, 0]
+        self.figure_, self.ax_ = one_panel(ax, (6.4, 1.2 + 0.3 * len(names)))
         hues = [ACCENT if weight > 0 else OUT for weight in weights]
         bars = self.ax_.barh(np.arange(len(names)), np.nan_to_num(accuracy), color=hues, height=0.62)
         used = [f"weight {weight:.2f}" if weight > 0 else "not used" for weight in weights]

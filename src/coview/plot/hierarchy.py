@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.cluster.hierarchy import dendrogram
 
 from coview.inspection import inspect
 from coview.inspection.hierarchy import GroupHierarchy
@@ -14,6 +15,7 @@ from coview.utils.messages import cut
 __all__ = ["HierarchyDisplay"]
 
 NAME_LETTERS = 40
+APART = "#868e96"  # of a join of several parts
 ROW, LETTER = 0.28, 0.075  # inches of a group, and of a letter of its name
 LARGEST, SMALLEST = 10.0, 5.0  # points of a name
 
@@ -47,6 +49,8 @@ class HierarchyDisplay:
     """
 
     def __init__(self, hierarchy: GroupHierarchy, *, n_parts: int | None = None) -> None:
+        if len(hierarchy.keys) < 2:
+            raise ValueError("A tree needs at least two groups, got one.")
         self.hierarchy, self.n_parts = hierarchy, n_parts
 
     @classmethod
@@ -84,22 +88,20 @@ class HierarchyDisplay:
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         """
-        tree = self.hierarchy
-        n, order = len(tree.keys), tree.order
-        labels = [f"{tree.keys[group]}: {cut(tree.names[group], NAME_LETTERS)}" for group in order]
+        tree, n_parts, n = self.hierarchy, self.n_parts or 1, len(self.hierarchy.keys)
+        parts = tree.cut(n_parts).tolist()
+        for left, *_ in tree.linkage.astype(int).tolist():
+            parts.append(parts[left])
+
+        def color(node: int) -> str:
+            return PALETTE[parts[node] % len(PALETTE)] if node < 2 * n - n_parts else APART
+
+        drawn = dendrogram(tree.linkage, no_plot=True, link_color_func=color)
+        labels = [f"{tree.keys[group]}: {cut(tree.names[group], NAME_LETTERS)}" for group in drawn["leaves"]]
         self.figure_, self.ax_ = one_panel(ax, (4.5 + LETTER * max(map(len, labels)), 1.0 + ROW * n))
-        parts = np.zeros(n, dtype=np.int64) if self.n_parts is None else tree.cut(self.n_parts)
-        place = {group: float(row) for row, group in enumerate(order)}
-        height, part = dict.fromkeys(range(n), 0.0), dict(enumerate(parts.tolist()))
-        for step, (left, right, distance, _) in enumerate(tree.linkage.tolist()):
-            a, b, node = int(left), int(right), n + step
-            same = part[a] == part[b] and part[a] >= 0
-            part[node] = part[a] if same else -1
-            color = PALETTE[part[a] % len(PALETTE)] if same else "#868e96"
-            xs, ys = [height[a], distance, distance, height[b]], [place[a], place[a], place[b], place[b]]
-            self.ax_.plot(xs, ys, color=color, linewidth=1.4)
-            height[node], place[node] = distance, (place[a] + place[b]) / 2
-        self.ax_.set(xlabel="distance", title="Groups that are alike", ylim=(n - 0.5, -0.5))
+        for places, distances, hue in zip(drawn["icoord"], drawn["dcoord"], drawn["color_list"]):
+            self.ax_.plot(distances, places, color=hue, linewidth=1.4)
+        self.ax_.set(xlabel="distance", title="Groups that are alike", ylim=(10 * n, 0))
         bare(self.ax_)
         self._write_names(labels)
         return self
@@ -108,6 +110,7 @@ class HierarchyDisplay:
         """Names of the groups, in a size that they have room for."""
         room = 72.0 * self.ax_.get_window_extent().height / self.figure_.dpi / len(labels)
         every = int(np.ceil(1.3 * SMALLEST / room))
-        shown = range(0, len(labels), every)
         size = min(LARGEST, max(SMALLEST, room * every / 1.3))
-        self.ax_.set_yticks(shown, [labels[row] for row in shown], fontsize=size)
+        self.ax_.set_yticks(
+            range(5, 10 * len(labels), 10 * every), labels[::every], fontsize=size
+        )  # as scipy places them

@@ -16,6 +16,7 @@ from coview.catalog import ESTIMATORS
 from coview.editing.log import describe_record
 from coview.inspection import Inspection
 from coview.inspection.choice import describe_selection, describe_votes
+from coview.utils.messages import cut
 
 __all__ = ["describe_model", "written"]
 
@@ -81,17 +82,16 @@ def _describe_in_words(inspection: Inspection, otherwise: str) -> str:
 def written(value: Any, longest: int = 120) -> str:
     """Return a value as one would type it, cut where it is long.
 
+    Functions are called by their names, not by where they lie in memory; other objects, and functions without a name,
+    are "...".
+
     Examples
     --------
-    >>> written({"words": 3}), written("x" * 9, longest=5)
-    ("{'words': 3}", "'xxx…")
+    >>> written({"words": 3}), written("x" * 9, longest=5), written(len)
+    ("{'words': 3}", "'xxxx...", '<built-in function len>')
     """
-    if isinstance(value, np.ndarray):
-        return f"array of shape {value.shape}"
-    if isinstance(value, Mapping) and any(isinstance(part, np.ndarray) for part in value.values()):
-        return "{" + ", ".join(f"{key!r}: {written(part)}" for key, part in value.items()) + "}"
-    text = _by_name(" ".join(repr(value).split()))
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    with np.printoptions(threshold=10, edgeitems=2):
+        return cut(_IN_MEMORY.sub(lambda match: match[1] or "...", repr(value)), longest)
 
 
 def _parameters(estimator: Any) -> list[dict[str, Any]]:
@@ -106,8 +106,3 @@ def _parameters(estimator: Any) -> list[dict[str, Any]]:
         if changed or name not in _QUIET:
             rows.append({"name": name, "value": written(values[name]), "default": default, "changed": changed})
     return rows
-
-
-def _by_name(text: str) -> str:
-    """Functions by their names, not by where they lie in memory; other objects, and functions without a name, as ..."""
-    return _IN_MEMORY.sub(lambda match: match[1] or "...", text)

@@ -92,18 +92,9 @@ def _environment() -> Environment:
         place=lambda value: round(100 * min(max(value, 0.0), 1.0), 2),
         value_of=lambda measures, name: {m["name"]: m["value"] for m in measures}.get(name),
         disputing_views=lambda things: list(dict.fromkeys(view for thing in things for view in thing["by_view"])),
-        best_view=_best_view,
-        both_ends=_both_ends,
         candidate_heads=_candidate_heads,
-        mean_agreement=_mean_agreement,
     )
     return made
-
-
-def _both_ends(rows: list[Any]) -> list[Any]:
-    """The first and the last of many rows."""
-    half = MOST_GROUPS // 2
-    return rows if len(rows) <= MOST_GROUPS else rows[:half] + rows[-half:]
 
 
 def _breakable(text: Any) -> Markup:
@@ -117,20 +108,8 @@ def _short_name(key: str, summary: Summary) -> str:
     return keyed_name(key, names).split(", ")[0] if key in names else key
 
 
-def _best_view(views: Mapping[str, Any]) -> dict[str, Any] | None:
-    rows = [row for row in views["rows"] if row["alone"] is not None]
-    return next((row for row in rows if row["name"] == views["best"]), rows[0] if rows else None)
-
-
 def _candidate_heads(candidates: Mapping[str, list[Any]]) -> list[tuple[str, str]]:
     def is_number(value: Any) -> bool:
         return isinstance(value, (int, float)) and not isinstance(value, bool)
 
     return [(k.replace("_", " "), "num" if any(map(is_number, v)) else "text") for k, v in candidates.items()]
-
-
-def _mean_agreement(matrix: Mapping[str, Any]) -> float | None:
-    """Mean share of objects that two single views agree on; the last row is all views."""
-    values, n = matrix["values"], len(matrix["names"]) - 1
-    pairs = [values[i][j] for i in range(n) for j in range(i) if values[i][j] is not None]
-    return sum(pairs) / len(pairs) if pairs else None
