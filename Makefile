@@ -11,6 +11,9 @@ UV = $(if $(PIP_CERT),SSL_CERT_FILE=$(PIP_CERT)) $(BIN)/uv pip install --quiet -
 WHAT = -e ".[$(1)]" $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 install = @echo "installing coview[$(1)] into $(VENV)"; ($(PIP) uv && $(UV) $(WHAT)) 2>/dev/null || $(PIP) $(WHAT)
 
+# every process of a test would compile the libraries anew
+unexport PYTHONDONTWRITEBYTECODE
+
 # a Python of some version: the newest of pyenv, or the one on the path
 python = $(or $(lastword $(sort $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python))),python$(1))
 
@@ -58,8 +61,10 @@ lint: $(VENV)/.dev
 test: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j2 lint units  # the checks end long before the tests
 
-# two workers, a core each: threads of the numerical libraries would wait for each other
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+# two workers, a core each: threads of the numerical libraries would wait for each other; of pytest's plugins those that
+# are used, because others come with libraries and load them
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest \
+	-p xdist.plugin -p pytest_cov.plugin -p _hypothesis_pytestplugin -n 2 --dist worksteal
 
 units: $(VENV)/.dev
 	$(PYTEST)

@@ -1,5 +1,6 @@
 """Modules that need an optional library are not collected for doctests where it is absent."""
 
+import gc
 from importlib.util import find_spec
 
 KERNELS = "src/coview/kernels"
@@ -12,3 +13,13 @@ _NEEDS = {
     "triton": [f"{KERNELS}/triton_{name}.py" for name in ("eight", "pairs", "ratio", "shares", "simplex", "split")],
 }
 collect_ignore = [path for library, paths in _NEEDS.items() if find_spec(library) is None for path in paths]
+
+
+def pytest_collection():
+    """Thousands of tests are collected faster where nobody looks for garbage among them, here and later."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()

@@ -56,7 +56,7 @@ def test_typical_objects_differ_and_are_no_outliers():
     assert len({tuple(words[row]) for row in chosen}) == 3 and 59 not in chosen
 
 
-def test_t_sne_keeps_neighbors_and_places_objects_beyond_its_sample():
+def test_t_sne_keeps_neighbors_and_places_objects_beyond_its_sample(monkeypatch):
     rng = np.random.default_rng(0)
     codes = np.arange(800) % 8
     parts = [rng.dirichlet(0.2 + 4.0 * np.eye(8)[codes[i]]) for i in range(800)]
@@ -67,7 +67,8 @@ def test_t_sne_keeps_neighbors_and_places_objects_beyond_its_sample():
         near = cKDTree(placed).query(placed, 6)[1][:, 1:]
         shares_alike[name] = np.mean(own[near] == own[:, None])
     assert shares_alike["tsne"] > 0.6 > shares_alike["pca"] + 0.2
-    assert_array_equal(positions, place([np.array(parts)], method="tsne")[0])
+    monkeypatch.setattr("coview.inspection.objects.LANDMARKS", 100)
+    assert_array_equal(*(place([np.array(parts[:150])], method="tsne")[0] for _ in range(2)))
     assert place([np.array(parts[:20])], method="tsne")[1] == "PCA of memberships"
 
 

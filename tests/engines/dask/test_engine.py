@@ -6,7 +6,6 @@ import os
 import pickle
 import signal
 import socket
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -50,19 +49,13 @@ def threads():
         yield client
 
 
-@contextmanager
-def two_processes():
+@pytest.fixture(scope="module")
+def processes():
     """A cluster of two worker processes, which can be killed."""
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
-        yield client
-
-
-@pytest.fixture(scope="module")
-def processes():
-    with two_processes() as client:
         yield client
 
 
@@ -114,25 +107,6 @@ def test_dask_arrays_call_for_the_cluster_and_get_lazy_answers(threads):
         assert found.chunks[0] == (200, 200, 200)
         assert_allclose(found.compute(), getattr(expected, name)(X), rtol=1e-6, atol=1e-9)
     assert PLSA(3, **SETTINGS).fit(arrays).score(arrays) == pytest.approx(PLSA(3, **SETTINGS).fit(X).score(X))
-
-
-def test_a_killed_worker_changes_nothing():
-    sweeps, killed = 12, []
-    settings = {"max_iter": sweeps, "tol": 0, "random_state": 0}
-    expected = PLSA(4, **settings).fit(X)
-
-    def kill(sweep):
-        if sweep.number == sweeps - 3 and not killed:
-            killed.append(min(client.run(os.getpid).values()))
-            os.kill(killed[0], signal.SIGKILL)
-
-    with two_processes() as client:
-        model = PLSA(4, engine=DaskEngine(client), **settings).set_callbacks(kill)
-        model.fit(LazyViews.from_views(X, 100))
-        memberships = np.asarray(model.memberships_)
-    assert killed
-    assert_allclose(model.history_["objective"], expected.history_["objective"], rtol=1e-9)
-    assert_allclose(memberships, expected.memberships_, rtol=1e-6, atol=1e-9)
 
 
 def test_words_and_vectors_are_fitted_as_on_one_machine(threads):
@@ -213,6 +187,24 @@ def test_workers_that_do_not_all_answer_are_asked_through_the_scheduler(processe
         others = {**info["workers"], address: {"host": "10.0.0.1"}}
         monkeypatch.setattr(processes, "scheduler_info", lambda others=others, **_: {**info, "workers": others})
         assert not engine_module._is_near(processes)
+
+
+def test_a_killed_worker_changes_nothing(processes):
+    sweeps, killed = 12, []
+    settings = {"max_iter": sweeps, "tol": 0, "random_state": 0}
+    expected = PLSA(4, **settings).fit(X)
+
+    def kill(sweep):
+        if sweep.number == sweeps - 3 and not killed:
+            killed.append(min(processes.run(os.getpid).values()))
+            os.kill(killed[0], signal.SIGKILL)
+
+    model = PLSA(4, engine=DaskEngine(processes), **settings).set_callbacks(kill)
+    model.fit(LazyViews.from_views(X, 100))
+    memberships = np.asarray(model.memberships_)
+    assert killed
+    assert_allclose(model.history_["objective"], expected.history_["objective"], rtol=1e-9)
+    assert_allclose(memberships, expected.memberships_, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("count", [1, 5])
