@@ -377,6 +377,19 @@ def test_an_explanation_says_what_the_score_loses_without_each_word():
     assert retriever.explain_words("fox", [hit])[0]["fox"] == pytest.approx(retriever.similarities("fox", ids=[hit])[0])
 
 
+def test_a_word_that_the_object_does_not_have_explains_nothing():
+    texts = ["red fox den", "red fox", "fox den", "deep blue sea", "blue sea wave", "deep sea"] * 5
+    table = {"title": texts, "body": texts}
+    model = make_pipeline(TextViews(min_df=1, max_df=1.0), LinkPLSA(2, random_state=0))
+    words, vectors = (CrossModalRetriever(model, lexical=share).fit(table) for share in (0.6, 0))
+    worth = vectors.explain_words("blue red", range(6))  # no words are kept that could tell
+    assert any(set(row) - set(text.split()) for row, text in zip(worth, texts))
+    for query in ("blue red", "Blue Red"):
+        for hit, worth in enumerate(words.explain_words(query, range(6))):
+            assert all(word.lower() in texts[hit].split() for word, value in worth.items() if value > 0)
+        assert [word.lower() for word in words.explain_words(query, [3])[0]] == ["blue"]
+
+
 def test_ranked_tags_are_the_likeliest_features_of_the_mixture(data, linked):
     new = data.views[140:143].select("image")
     shares = linked.models_[0].transform(new) @ linked.models_[0].topic_feature_["words"]

@@ -446,8 +446,9 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         Returns
         -------
         list of dict
-            For each object, what each of the first 16 words of the text is worth, largest first; words that change
-            nothing are left out.
+            For each object, what each of the first 16 words of the text is worth, largest first. Words that change
+            nothing are left out, and where words count themselves (`lexical`) those that raise the score only because
+            the model takes them for related: the object does not have them.
         """
         words = split_words(text)
         scores = [self._scores_if_known(text, source, target, ids)]
@@ -459,7 +460,22 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         # leaving a word out works for any model, though not for words that only count together
         drops = scores[0] - np.array(scores[1:]).reshape(len(each), len(ids))
         worth = [{word: float(drop) for word, drop in zip(each, column) if abs(drop) > 1e-6} for column in drops.T]
-        return [dict(sorted(row.items(), key=lambda part: -part[1])) for row in worth]
+        has = [self._shared_words(text, hit, source, target) if row else set() for hit, row in zip(ids, worth)]
+        return [
+            {
+                word: drop
+                for word, drop in sorted(row.items(), key=lambda part: -part[1])
+                if drop < 0 or words is None or word.lower() in words
+            }
+            for row, words in zip(worth, has)
+        ]
+
+    def _shared_words(self, text: str, hit: Any, source: str | None, target: str | None) -> set[str] | None:
+        """Words of a query that an object has; None where the index holds no words."""
+        if self._read_query(text, source, target).words is None:
+            return None
+        parts = self.explain(text, hit, source, target).contributions
+        return {name.removeprefix("word ").lower() for name in parts if name.startswith("word ")}
 
     def _scores_if_known(self, text: str, source: str | None, target: str | None, ids: Sequence[Any]) -> np.ndarray:
         try:
