@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from coview import (
+    AutoClassifier,
     AutoClustering,
     EditedModel,
     LinkPLSA,
@@ -73,6 +74,18 @@ def test_the_best_view_is_compared_on_the_objects_that_have_it(three):
     assert text in report.html and "both for the 45 of 60 that have options." in report.html
     agreed = views["agreement"]
     assert agreed["counts"][agreed["names"].index("options")][agreed["names"].index("words")] == 45
+
+
+def test_views_of_an_auto_classifier_are_judged_by_labels_that_its_fit_hid(three):
+    X, y = three
+    model = AutoClassifier(random_state=0).fit(X, y)
+    report = make_report(model, X, y)
+    views = report.summary["views"]
+    assert {row["name"]: row["alone"] for row in views["rows"]} == model.accuracy_by_view_
+    assert views["whole"] == model.accuracy_ and views["best"] in ("a", "b")
+    assert {row["whole"] for row in views["rows"]} == {model.accuracy_}
+    assert "On 60 labels, each hidden once in the fit, accuracy is" in report.html
+    assert "predicted without" not in report.html.split('id="views"')[1].split("</section>")[0]
 
 
 def test_views_of_a_clusterer_are_judged_on_objects_that_its_copy_has_not_seen(three):

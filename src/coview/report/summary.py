@@ -626,12 +626,26 @@ def _describe_views(s: Summary) -> dict[str, Any] | None:
         readings = replace(readings, alone={name: one for name, one in readings.alone.items() if name not in unused})
     codes = None if objects.codes is None else objects.codes[rows]
     found = score_views(inspection, readings, codes, objects.classes)
-    return {
+    section = {
         **found,
         "rows": [row for row in found["rows"] if row["name"] not in unused],
         "n_objects": len(rows),
         "sampled": len(rows) if len(rows) < available else None,
         "held_out": held.describe() if isinstance(held, Holdout) else held and {"note": held},
+    }
+    by_fit, hidden = inspection.selection.accuracy_by_view, inspection.selection.held_out
+    if isinstance(held, Holdout) or codes is None or not by_fit or np.isnan(hidden["accuracy"]):
+        return section
+    # what the fit found of labels that it hid says more than objects that the model knows with their labels
+    n, whole = int(hidden["n_labels"]), hidden["accuracy"]
+    said = {"n_objects": n, "whole": whole, "without": None}
+    return {
+        **section,
+        "rows": [{**row, **said, "alone": by_fit.get(row["name"])} for row in section["rows"]],
+        "whole": whole,
+        "best": max(by_fit, key=lambda name: by_fit[name]),
+        "n_judged": n,
+        "held_out": {"n_hidden": n, "by_fit": True},
     }
 
 

@@ -18,7 +18,8 @@ def content(words: Mapping[str, Sequence[str]]) -> str:
     >>> content({"words": ["fox", "sea", "den"], "links": ["a"]})
     'fox, sea, a'
     """
-    return ", ".join([word for own in words.values() for word in own[:2]][:MOST_WORDS])
+    first = dict.fromkeys(word for own in words.values() for word in own[:2])
+    return ", ".join(list(first)[:MOST_WORDS])
 
 
 def count(value: Any) -> str:
