@@ -23,7 +23,7 @@ import typer
 from scipy import sparse
 
 from coview import LinkPLSA, MultiViewNaiveBayes, SphericalKMeans, save
-from coview.cli import main as cli
+from coview.cli import app
 from coview.datasets import make_topic_views
 from fuzz._cases import command_line, described, is_ours, search
 
@@ -140,8 +140,8 @@ def typed(words: list[str], place: Path) -> tuple[int, str, str]:
     ):
         warnings.simplefilter("ignore")
         try:
-            code = cli.app(["--quiet", *words], standalone_mode=False)
-        except (cli._Refused, typer.Exit, typer.Abort):
+            code = app.make_app()(["--quiet", *words], standalone_mode=False)
+        except (app._Refused, typer.Exit, typer.Abort):
             return 2, "", err.getvalue()
         except SystemExit as end:
             return int(end.code or 0), "", err.getvalue()
@@ -190,7 +190,7 @@ def show(seed: int, number: int) -> None:
     print(words)
     os.chdir(folder())
     try:
-        cli.app(words, standalone_mode=False)
+        app.make_app()(words, standalone_mode=False)
     except Exception:
         traceback.print_exc()
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from coview import Views, write_views
+from coview.cli import app
 from coview.cli import main as cli
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError, ViewsError
@@ -95,10 +96,10 @@ def test_an_error_is_worded_by_each_front_and_survives_a_process():
     error = ParameterError("has no label.", parameter="y", use={"n_clusters": 3}, python="See fit.", cli="See --help.")
     for each in (error, pickle.loads(pickle.dumps(error))):
         assert str(each) == "y has no label. Use n_clusters=3. See fit."
-        assert cli._worded(each, "fit") == "--labels has no label. Use --set n_clusters=3. See --help."
-        assert cli._worded(each, "compare") == "--labels has no label. Use --clusters 3. See --help."
+        assert app._worded(each, "fit") == "--labels has no label. Use --set n_clusters=3. See --help."
+        assert app._worded(each, "compare") == "--labels has no label. Use --clusters 3. See --help."
         assert isinstance(each, ValueError)
-    assert str(ViewsError("View 'y' has 3 features.")) == cli._worded(ViewsError("View 'y' has 3 features."), "fit")
+    assert str(ViewsError("View 'y' has 3 features.")) == app._worded(ViewsError("View 'y' has 3 features."), "fit")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of time and memory are of Unix")

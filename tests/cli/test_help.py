@@ -35,7 +35,7 @@ def test_the_help_starts_with_commands_that_run(folder, run):
 
 
 def test_the_examples_of_the_help_follow_on_each_other(folder, run):
-    shown = {command.__name__: shlex.split(example)[1:] for command, example in cli.EXAMPLES.items()}
+    shown = {name: shlex.split(example)[1:] for name, (_, example) in cli.COMMANDS.items()}
     for name in ("fit", "info", "predict", "report", "edit", "stream"):
         code, _, error = run(*shown[name])
         assert code == 0, (name, error)

@@ -17,10 +17,15 @@ def test_the_collector_runs_again_after_a_failed_import():
     assert gc.isenabled()
 
 
+QUICK = "from coview.cli.start import load_sklearn; load_sklearn()"
+
+
 @pytest.mark.parametrize(
     ("code", "absent"),
     [
-        ("import coview.cli.main", ("numpy", "sklearn", "numba", "polars", "pandas")),
+        ("import coview.cli.main", ("typer", "numpy")),
+        ("import coview.cli.app", ("numpy", "sklearn", "numba", "polars", "pandas")),
+        (f"{QUICK}; from coview import LinkPLSA, inspect, load", ("scipy.stats", "pandas")),
         ("from coview import inspect, load, AutoClassifier", ("numba", "torch", "matplotlib", "fastapi", "skops")),
     ],
 )
@@ -28,6 +33,18 @@ def test_large_libraries_are_loaded_where_they_are_needed(code, absent):
     found = f"{code}; import sys; print([name for name in {absent!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", found], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_scikit_learn_finds_the_statistics_that_a_command_left_out():
+    code = (
+        "from sklearn.metrics import label_ranking_average_precision_score as score; "  # a function
+        "from sklearn.preprocessing import quantile_transform; "  # a distribution
+        "import pandas; "
+        "print(score([[1, 0, 0]], [[.5, .7, .1]]), "
+        "quantile_transform([[1.0], [2.0], [3.0]], n_quantiles=3, output_distribution='normal')[1, 0])"
+    )
+    done = subprocess.run([sys.executable, "-c", f"{QUICK}; {code}"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0.5 0.0"
 
 
 WITHOUT = """

@@ -34,7 +34,6 @@ from coview.inspection.features import Features, described_features, name_by_fea
 from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
 from coview.inspection.memberships import dense, label_codes, one_hot
 from coview.inspection.names import NAMED_BY_FEATURES
-from coview.inspection.outliers import find_outliers
 from coview.inspection.preparation import Preparation
 from coview.inspection.prevalence import group_prevalence, named_columns
 from coview.inspection.quality import group_quality
@@ -505,6 +504,8 @@ class Inspection:
         others = None if reference is None else self.preparation.prepare_views(reference)
         if others is not None and set(others.names) != set(views.names):
             raise ViewsError(f"reference must have the views of X, {listed(views.names)}, got {listed(others.names)}.")
+        from coview.inspection.outliers import find_outliers
+
         return find_outliers(self, views, others, float(false_alarm), base_seed(random_state))
 
     def _check_groups(self) -> None:

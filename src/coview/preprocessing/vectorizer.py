@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import json
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ _PARTS = re.compile(r"[-._]+")
 _IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")  # scripts that write words without spaces
 _LONGEST = 200  # letters; what is longer is no word, but a picture or a key in text
 _LETTERS = frozenset("cr")  # names of programming languages; other single letters are fragments
+_REMEMBERED = 1 << 16  # parts of texts that were split; some 10 MB
 _WORDS_OF_ITEM = 4  # more in the middle are clauses of sentences
 _SEPARATORS = (";", "|", ",", "\t", "\n")
 _ALTERNATIVES = " | "  # inside an item of a list: "python3 | python3-dev"
@@ -188,7 +191,31 @@ class TextVectorizer(CountVectorizer):
 
     def transform(self, raw_documents: Any) -> Any:
         """Return the counts of the learned words in texts (texts x words)."""
-        return super().transform(_as_texts(raw_documents))
+        texts = _as_texts(raw_documents)
+        self._check_vocabulary()
+        read, columns, ends = self._build_reader(), array("i"), [0]
+        for text in texts:
+            columns.fromlist(read(self.decode(text)))
+            ends.append(len(columns))
+        ones = np.ones(len(columns), dtype=np.int64)
+        X = sparse.csr_matrix((ones, np.asarray(columns, dtype=np.int32), ends), (len(texts), len(self.vocabulary_)))
+        X.sum_duplicates()
+        return X
+
+    def _build_reader(self) -> Callable[[str], list[int]]:
+        """Return the function that turns a text into the columns of what is counted in it."""
+        analyze, columns = self.build_analyzer(), self.vocabulary_
+
+        def read(text: str) -> list[int]:
+            return [columns[word] for word in analyze(text) if word in columns]
+
+        if self.separator is not None or self.char_ngrams_ or self.ngram_range != (1, 1):
+            return read
+        stop_words = self.get_stop_words()
+        left = {word: column for word, column in columns.items() if word not in stop_words}
+        known = _Remembered(lambda part: [left[word] for word in _split_words(part) if word in left])
+        # a text of function words alone, or of none that is known, is read again by the rules for these
+        return lambda text: list(chain.from_iterable(map(known.__getitem__, text.lower().split()))) or read(text)
 
     def get_stop_words(self) -> frozenset[str]:
         """Return the words that are left out of all texts."""
@@ -206,7 +233,7 @@ class TextVectorizer(CountVectorizer):
     def build_tokenizer(self) -> Callable[[str], list[str]]:
         """Return the function that splits a text into words, or a list into items."""
         if self.separator is None:
-            return lambda text: list(_split_words(text.lower())) or _find_fragments(text.lower())
+            return lambda text: _split_text(text.lower()) or _find_fragments(text.lower())
         between = re.compile("|".join(map(re.escape, self._separators())))
 
         def split(text: str) -> list[str]:
@@ -372,8 +399,29 @@ def read_noted_list(text: str) -> list[str] | None:
     return [item for item in read if item]
 
 
+class _Remembered(dict[str, tuple[Any, ...]]):
+    """What is read in the parts of texts between spaces, in lower case: most come again."""
+
+    def __init__(self, read: Callable[[str], Iterable[Any]]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, part: str) -> tuple[Any, ...]:
+        found = tuple(self._read(part))
+        if len(part) <= _LONGEST:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[part] = found
+        return found
+
+
+def _split_text(text: str) -> list[str]:
+    """Words of a text in lower case, of which none goes beyond a space."""
+    return list(chain.from_iterable(map(_known_words.__getitem__, text.split())))
+
+
 def _split_words(text: str) -> Iterator[str]:
-    """Words of a text in lower case, long ones with their parts."""
+    """Words in lower case, long ones with their parts."""
     for word in _WORD.findall(text):
         if len(word) > _LONGEST and not _IDEOGRAPHS.search(word):
             continue
@@ -394,6 +442,9 @@ def _split_words(text: str) -> Iterator[str]:
         parts = _PARTS.split(word)
         if len(parts) > 1:
             yield from filter(_count_terms, parts)
+
+
+_known_words = _Remembered(_split_words)
 
 
 def _find_fragments(text: str) -> list[str]:

@@ -258,8 +258,8 @@ class Decoder:
         self._read: dict[str, np.ndarray] = {}  # an array that was shared is shared again
 
     def decode(self, node: Any) -> Any:
-        if isinstance(node, list):
-            return [self.decode(item) for item in node]
+        if isinstance(node, list):  # mostly of plain values
+            return [self.decode(item) if isinstance(item, (list, dict)) else item for item in node]
         if not isinstance(node, dict):
             return node
         ((tag, content),) = node.items()
