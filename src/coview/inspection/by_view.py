@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from sklearn.preprocessing import normalize
 
 from coview.exceptions import CoviewError
 from coview.inspection.contract import Inspection
@@ -154,6 +155,4 @@ def agreement(a: Reading, b: Reading) -> float | None:
     x, y = a.memberships, b.memberships
     if x is None or y is None or not len(x) or x.shape != y.shape:
         return None
-    lengths = np.linalg.norm(x, axis=1) * np.linalg.norm(y, axis=1)
-    products = np.einsum("ij,ij->i", x, y)
-    return float(np.mean(np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)))
+    return float((normalize(x) * normalize(y)).sum(axis=1).mean())

@@ -387,8 +387,7 @@ class Inspection:
         Returns
         -------
         GroupHierarchy
-            With `cut(n_parts)`, the part that each group is in; `join(memberships, n_parts)`; and `linkage`, as
-            scipy's.
+            With `cut(n_parts)`, the part that each group is in, and `linkage`, as scipy's.
 
         Examples
         --------

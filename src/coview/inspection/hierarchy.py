@@ -3,7 +3,7 @@
 The distance of two groups in a view is the Jensen-Shannon distance of their distributions over its features (between 0
 and 1; weights below 0 count as 0); in a view of vectors or measurements, the distance of their means, measurements in
 standard deviations, the farthest two being 1 apart. Distances are averaged over the views, and groups are joined by
-average linkage. A cut at any level gives fewer, larger groups; memberships in these add up.
+average linkage. A cut at any level gives fewer, larger groups.
 """
 
 from __future__ import annotations
@@ -80,23 +80,6 @@ class GroupHierarchy:
         codes = cut_tree(self.linkage, n_clusters=n_parts).ravel()
         _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[codes]
-
-    def join(self, memberships: Any, n_parts: int) -> np.ndarray:
-        """Return memberships in the parts of a cut (objects x parts), from those in the groups.
-
-        Parameters
-        ----------
-        memberships : array-like (n_objects, n_groups)
-            As of `transform` or `predict_proba`.
-        n_parts : int
-            Number of parts.
-        """
-        memberships, codes = np.asarray(memberships, dtype=np.float64), self.cut(n_parts)
-        if memberships.ndim != 2 or memberships.shape[1] != len(codes):
-            raise ViewsError(
-                f"memberships must have a column for each of the {len(codes)} groups, got shape {memberships.shape}."
-            )
-        return memberships @ (codes[:, None] == np.arange(n_parts)).astype(np.float64)
 
     def __repr__(self) -> str:
         joined = ", joined at these distances" if len(self.keys) > 1 else ""

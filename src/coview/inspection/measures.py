@@ -44,18 +44,18 @@ def fit_curves(inspection: Inspection) -> list[dict[str, Any]]:
     list of dict
         With "key", "title", "x" (what is counted), "values" and, where it is known, "seconds".
     """
-    seconds = inspection.training.history.get("seconds")
+    seconds = inspection.training.history.get("seconds", ())
     curves = []
     for key, values in inspection.training.history.items():
-        numbers = np.asarray(values, dtype=np.float64).reshape(-1) if len(values) else np.zeros(0)
+        numbers = np.asarray(values, dtype=np.float64).reshape(-1)
         if key == "seconds" or numbers.size < 2 or not np.isfinite(numbers).any():
             continue
         unit = "component" if key == "correlations" else "iteration" if inspection.training.n_rounds is None else "pass"
         title = _TITLES.get(key, str(key).replace("_", " ").capitalize())
-        curve = {"key": key, "title": title, "x": unit, "values": to_jsonable(numbers)}
-        if seconds is not None and len(seconds) == len(numbers):
-            curve["seconds"] = to_jsonable(seconds)
-        curves.append(curve)
+        clock = seconds if len(seconds) == len(numbers) else None
+        curves.append(
+            {"key": key, "title": title, "x": unit, "values": to_jsonable(numbers), "seconds": to_jsonable(clock)}
+        )
     return curves
 
 

@@ -78,7 +78,6 @@ def characteristic_names(
     fallback: Sequence[str],
     sizes: np.ndarray | None = None,
     frequencies: Mapping[str, np.ndarray] | None = None,
-    n_words: int = WORDS,
 ) -> list[str]:
     """Return a name of a few words for each group; no two are the same.
 
@@ -87,15 +86,13 @@ def characteristic_names(
     weights : dict of ndarray (n_groups, n_features)
         Weights of the features in each group, by view.
     names : dict of sequences of str
-        Names of the features; views without an entry are left out.
+        Names of the features.
     fallback : sequence of str
         Names for groups that no feature tells from the others.
     sizes : ndarray (n_groups,), optional
         Sizes of the groups; by default they count alike.
     frequencies : dict of ndarray (n_groups, n_features), optional
         Share of a group's objects that have each feature, by view, where it is known.
-    n_words : int, default=3
-        Most words of a name.
 
     Examples
     --------
@@ -103,19 +100,17 @@ def characteristic_names(
     >>> characteristic_names({"words": words}, {"words": ["the", "photo", "mail", "mails"]}, ["0", "1"])
     ['photo', 'mail']
     """
-    usual = {view: part for view, part in weights.items() if view in names and len(part) == len(fallback)}
-    frequent = {view: part for view, part in (frequencies or {}).items() if view in usual}
 
     def ranked(shares: Mapping[str, np.ndarray]) -> list[dict[str, float]]:
         parts = [
-            (_relevance(shares.get(view, part), sizes, view in shares), names[view]) for view, part in usual.items()
+            (_relevance(shares.get(view, part), sizes, view in shares), names[view]) for view, part in weights.items()
         ]
         return sum_worth(parts, len(fallback))
 
-    worth = ranked(frequent)
-    if frequent and not all(worth):  # of a group whose features are all rare
+    worth = ranked(frequencies or {})
+    if frequencies and not all(worth):  # of a group whose features are all rare
         worth = [first or second for first, second in zip(worth, ranked({}))]
-    chosen = [", ".join(choose_words(each, n_words)) or other for each, other in zip(worth, fallback)]
+    chosen = [", ".join(choose_words(each, WORDS)) or other for each, other in zip(worth, fallback)]
     return distinct_names(chosen, fallback)
 
 
@@ -207,7 +202,6 @@ def measured_names(
     deviations: Mapping[str, np.ndarray],
     names: Mapping[str, Sequence[str]],
     fallback: Sequence[str],
-    n_words: int = WORDS,
 ) -> list[str]:
     """Return names of groups by the measurements in which they are far from the mean of all objects, above or below.
 
@@ -219,8 +213,6 @@ def measured_names(
         Names of the measurements.
     fallback : sequence of str
         Names for groups that are about average in all of them.
-    n_words : int, default=3
-        Most measurements of a name.
 
     Examples
     --------
@@ -230,7 +222,7 @@ def measured_names(
     columns = [str(name) for view in deviations for name in names[view]]
     found = []
     for row in np.hstack(list(deviations.values())):
-        far = [j for j in np.argsort(-np.abs(row), kind="stable")[:n_words] if abs(row[j]) >= LEAST_DEVIATION]
+        far = [j for j in np.argsort(-np.abs(row), kind="stable")[:WORDS] if abs(row[j]) >= LEAST_DEVIATION]
         found.append(", ".join(f"{'high' if row[j] > 0 else 'low'} {columns[j]}" for j in far))
     return distinct_names([name or other for name, other in zip(found, fallback)], fallback)
 

@@ -229,32 +229,28 @@ def set_group_names(model: Any, names: Mapping[Any, str | None] | Sequence[str] 
         estimator._keep_names({}, True)
         return {}
     if not isinstance(names, Mapping):
-        listed_names = isinstance(names, (list, tuple)) or (isinstance(names, np.ndarray) and names.ndim == 1)
-        if not listed_names or len(names) != len(groups):
+        if isinstance(names, str) or np.ndim(names) != 1 or len(names) != len(groups):
             raise ParameterError(
                 f"must have a name for each of the {len(groups)} groups, got {short(names)}.", parameter="names"
             )
         names = dict(zip(groups, names))
-    given = {str(key): name for key, name in names.items()}
-    for key, name in given.items():
+    given: dict[str, str | None] = dict(inspection.structure.given_names)
+    for key, name in ((str(key), name) for key, name in names.items()):
         if key not in groups:
             problem = f"names the group {key!r:.60}, but the groups are {listed(groups)}.{did_you_mean(key, groups)}"
-        elif name is None or (
-            isinstance(name, str) and 0 < len(name.strip()) <= LONGEST_BY_HAND and name.isprintable()
-        ):
-            given[key] = None if name is None else " ".join(name.split())
-            continue
-        else:
+            raise ParameterError(problem, parameter="names")
+        text = name is None or (isinstance(name, str) and name.isprintable() and name.strip())
+        if not text or len(name or "") > LONGEST_BY_HAND:
             problem = f"must have a text of at most {LONGEST_BY_HAND} letters for group {key!r}, got {short(name)}."
-        raise ParameterError(problem, parameter="names")
-    together = {**inspection.structure.given_names, **given}
-    own = {key: name for key in groups if (name := together.get(key)) is not None}
-    if len(set(own.values())) < len(own):
-        twice = next(name for name, count in Counter(own.values()).items() if count > 1)
-        same = [key for key, name in own.items() if name == twice]
-        raise ParameterError(
-            f"has the name {short(twice)} for the groups {listed(same)}: names must differ.", parameter="names"
-        )
+            raise ParameterError(problem, parameter="names")
+        given[key] = name and " ".join(name.split())
+    own = {key: name for key in groups if (name := given.get(key)) is not None}
+    for name, count in Counter(own.values()).most_common(1):
+        if count > 1:
+            same = listed(key for key in own if own[key] == name)
+            raise ParameterError(
+                f"has the name {short(name)} for the groups {same}: names must differ.", parameter="names"
+            )
     estimator._keep_names(own, True)
     return dict(own)
 
@@ -304,7 +300,7 @@ def _cards(inspection: Inspection, X: Any, n_words: int, kept: Mapping[str, str]
     if views is not None and codes is not None:
         phrases = _find_phrases(inspection, views, codes, texts, max(n_words, N_FEATURES))
         names = [", ".join(part[:n_words]) or other for part, other in zip(phrases, names)]
-        typical = typical_objects(reading, n_groups, N_OBJECTS, views)
+        typical = typical_objects(reading, n_groups, views, N_OBJECTS)
     names = [kept.get(key, cut(printable(name), LONGEST_FOUND)) for key, name in zip(inspection.groups, names)]
     told = explain_groups(inspection, views, codes, N_FEATURES, 0)
     sizes = None if reading.codes is None else np.bincount(reading.codes[reading.codes >= 0], minlength=n_groups)

@@ -96,7 +96,7 @@ def place(
     elif features is not None:
         scale = np.sqrt(FEATURE_SHARE * matrix.var(axis=0).sum() / max(features.var(axis=0).sum(), TINY))
         matrix, what = np.hstack([matrix, scale * features]), f"{what} and features"
-    if method == "tsne" and len(matrix) >= FEWEST_OF_TSNE:
+    if by_tsne:
         positions, how = _by_tsne(matrix, seed), f"t-SNE of {what}"
     else:
         positions, how = PCA(2, random_state=seed).fit_transform(matrix), f"PCA of {what}"
@@ -104,34 +104,30 @@ def place(
     return positions + moves * np.ptp(positions, axis=0), how
 
 
-def typical_objects(reading: Reading, n_groups: int, n: int = 3, views: Views | None = None) -> list[list[int]]:
+def typical_objects(reading: Reading, n_groups: int, views: Views, n: int = 3) -> list[list[int]]:
     """Return for each group the rows of objects that are typical of it.
 
-    Without views these are the objects that belong to it most; none where only groups are known. With views a group's
-    objects count by membership times cosine to the mean of the group, and are chosen one after the other by maximal
-    marginal relevance (Carbonell and Goldstein, 1998): what counts is less by the cosine to the nearest object that is
-    chosen already, so that no two of them are near-duplicates. Objects that count less than half as much as the first
-    come last. Cosines are means over the views; an object without any feature is not typical of anything.
+    A group's objects count by membership times cosine to the mean of the group, and are chosen one after the other by
+    maximal marginal relevance (Carbonell and Goldstein, 1998): what counts is less by the cosine to the nearest object
+    that is chosen already, so that no two of them are near-duplicates. Objects that count less than half as much as the
+    first come last. Cosines are means over the views; an object without any feature is not typical of anything.
     """
-    if reading.codes is None or reading.memberships is None or (views is None and not reading.graded):
+    if reading.codes is None or reading.memberships is None:
         return [[] for _ in range(n_groups)]
-    unit = [] if views is None else [sparse.csr_array(normalize(sparse.csr_array(matrix))) for matrix in views.values()]
-    known = np.ones(len(reading.codes), dtype=bool)
-    if views is not None:
-        known = np.any(list(objects_by_view(views, counts=True).values()), axis=0)  # 0 has no direction
+    unit = [sparse.csr_array(normalize(sparse.csr_array(matrix))) for matrix in views.values()]
+    known = np.any(list(objects_by_view(views, counts=True).values()), axis=0)  # 0 has no direction
     rows = []
     for group in range(n_groups):
         members = np.flatnonzero((reading.codes == group) & known)
-        share = reading.memberships[members, group]
-        if views is None or len(members) < 2:
-            rows.append(members[np.argsort(-share, kind="stable")[:n]].tolist())
-        else:
-            rows.append(members[_different([matrix[members] for matrix in unit], share, n)].tolist())
+        best = _different([matrix[members] for matrix in unit], reading.memberships[members, group], n)
+        rows.append(members[best].tolist())
     return rows
 
 
 def _different(parts: Sequence[sparse.csr_array], share: np.ndarray, n: int) -> list[int]:
     """Positions of n typical objects that differ; `parts` are their rows in each view, of length one."""
+    if len(share) < 2:
+        return list(range(len(share)))
     means = [np.asarray(part.mean(axis=0)).reshape(-1) for part in parts]
     central = sum(part @ (mean / max(float(np.linalg.norm(mean)), TINY)) for part, mean in zip(parts, means))
     worth = share * central / len(parts)

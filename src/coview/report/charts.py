@@ -52,7 +52,7 @@ def shape(index: int) -> str:
     return _SHAPES[max(index, 0) // len(PALETTE) % len(_SHAPES)]
 
 
-def draw_curve(values: Sequence[float | None], seconds: Sequence[float] | None = None) -> dict[str, Any]:
+def draw_curve(values: Sequence[float | None]) -> dict[str, Any]:
     """Return the line of a curve over iterations in a square of 1000 by 1000, from its lowest to its highest value.
 
     Examples
@@ -68,7 +68,6 @@ def draw_curve(values: Sequence[float | None], seconds: Sequence[float] | None =
     return {
         "at": [i for i, _ in points],
         "values": [value for _, value in points],
-        "seconds": [] if seconds is None else [seconds[i] for i, _ in points],
         "last": last,
         "line": "M" + "L".join(ends),
         "right": ends[-1].split(",")[0],
@@ -94,8 +93,6 @@ def draw_map(summary: Mapping[str, Any]) -> dict[str, Any]:
             kinds.append("none" if codes[i] < 0 else f"{kind}{codes[i]}")
             if noun != "object":
                 tip.append(f"no {noun}" if codes[i] < 0 else f"{noun} {keyed_name(names[codes[i]], known)}")
-        if chart["margin"] is not None:
-            tip.append(f"margin {chart['margin'][i]:.2f}")
         points.append((x[i], y[i], " ".join(kinds), shape(chart["group"][i]), "\n".join(tip)))
     return {
         "width": WIDTH,

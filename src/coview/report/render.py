@@ -90,8 +90,6 @@ def _environment() -> Environment:
         typical=lambda s: {part["group"]: part["objects"] for part in (s.get("examples") or {}).get("typical", ())},
         group_colors=lambda s: {item["name"]: item["index"] for item in (s.get("groups") or {}).get("items", ())},
         place=lambda value: round(100 * min(max(value, 0.0), 1.0), 2),
-        value_of=lambda measures, name: {m["name"]: m["value"] for m in measures}.get(name),
-        disputing_views=lambda things: list(dict.fromkeys(view for thing in things for view in thing["by_view"])),
         candidate_heads=_candidate_heads,
     )
     return made

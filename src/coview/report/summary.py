@@ -670,7 +670,6 @@ def _describe_map(s: Summary) -> dict[str, Any] | None:
         noun, names, groups = "label", labels, codes
     else:
         noun, names, groups = "object", ["objects"], np.zeros(len(rows), dtype=int)
-    margins = reading.margins() if inspection.structure.probabilities else None
     return {
         "method": method,
         "x": scaled[:, 0],
@@ -681,7 +680,6 @@ def _describe_map(s: Summary) -> dict[str, Any] | None:
         "ids": rows if objects.ids is None else objects.ids[rows],
         "label": codes,
         "labels": labels,
-        "margin": None if margins is None else np.round(margins, 3),
         "n_objects": objects.n_objects,
     }
 
@@ -693,7 +691,7 @@ def _describe_examples(s: Summary) -> dict[str, Any] | None:
         return None
     groups = inspection.groups
     scaled = Views({**dict(views.items()), **measured_deviations(inspection, views)})
-    typical = typical_objects(reading, len(groups), TYPICAL, scaled)
+    typical = typical_objects(reading, len(groups), scaled, TYPICAL)
     vectors = [view for view in views.names if holds_vectors(inspection, view, views)]
     nearest = {view: nearest_in_groups(inspection, views, reading.codes, view, TYPICAL) for view in vectors}
     disputed = disputed_objects(readings, DISPUTED)

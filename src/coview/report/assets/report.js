@@ -47,7 +47,7 @@
     return text.replace("-", "\u2212");
   };
   for (const plot of all(".plot")) {
-    const at = JSON.parse(plot.dataset.at), values = JSON.parse(plot.dataset.values), seconds = JSON.parse(plot.dataset.seconds);
+    const at = JSON.parse(plot.dataset.at), values = JSON.parse(plot.dataset.values);
     const cross = document.createElement("div");
     cross.className = "cross";
     cross.hidden = true;
@@ -57,8 +57,7 @@
       const box = plot.getBoundingClientRect(), share = at[place] / (at[at.length - 1] || 1);
       cross.hidden = false;
       cross.style.left = 100 * share + "%";
-      const clock = seconds.length ? "\n" + seconds[place].toFixed(2) + " s" : "";
-      show(plot.dataset.x + " " + at[place] + ": " + written(values[place]) + clock, box.left + share * box.width, y ?? box.top + 40);
+      show(plot.dataset.x + " " + at[place] + ": " + written(values[place]), box.left + share * box.width, y ?? box.top + 40);
     };
     plot.addEventListener("pointermove", (event) => {
       const box = plot.getBoundingClientRect(), wanted = ((event.clientX - box.left) / box.width) * at[at.length - 1];
