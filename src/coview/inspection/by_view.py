@@ -6,9 +6,7 @@ one without any feature in these views; that is no opinion of the views, and suc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -131,15 +129,18 @@ def agreement_matrix(readings: ViewReadings) -> dict[str, Any] | None:
     parts = {**readings.alone, "all views": readings.whole}
     if len(parts) < 3:
         return None
-    names = list(parts)
-    have: Mapping[str, np.ndarray] = {**readings.described, "all views": np.ones(len(readings.views), dtype=bool)}
-    matrix: list[list[float | None]] = [[1.0 if a == b else None for b in names] for a in names]
-    counts = [[int((have[a] & have[b]).sum()) for b in names] for a in names]
-    for (i, a), (j, b) in combinations(enumerate(names), 2):
+    have = {**readings.described, "all views": np.ones(len(readings.views), dtype=bool)}
+
+    def agree(a: str, b: str) -> float | None:
         both = have[a] & have[b]
-        if both.any():
-            matrix[i][j] = matrix[j][i] = agreement(parts[a].take(both), parts[b].take(both))
-    return {"names": names, "values": matrix, "counts": counts, "cosine": readings.whole.codes is None}
+        return agreement(parts[a].take(both), parts[b].take(both))
+
+    return {
+        "names": list(parts),
+        "values": [[1.0 if a == b else agree(a, b) for b in parts] for a in parts],
+        "counts": [[int((have[a] & have[b]).sum()) for b in parts] for a in parts],
+        "cosine": readings.whole.codes is None,
+    }
 
 
 def agreement(a: Reading, b: Reading) -> float | None:

@@ -12,7 +12,6 @@ import numpy as np
 
 from coview.preprocessing.columns import Table
 from coview.preprocessing.vectorizer import are_lists, read_noted_list
-from coview.utils.messages import cut
 
 __all__ = ["caption_column", "caption_rows"]
 
@@ -55,7 +54,7 @@ def caption_rows(
     if chosen is None:
         return None
     lines = read(table, chosen)
-    return [cut(lines[row] or "", CAPTION_LETTERS) for row in (range(table.n_rows) if rows is None else rows)]
+    return [_shortened(lines[row] or "") for row in (range(table.n_rows) if rows is None else rows)]
 
 
 def _as_line(cell: Any, split: Callable[[str], list[str] | None]) -> str | None:
@@ -64,6 +63,11 @@ def _as_line(cell: Any, split: Callable[[str], list[str] | None]) -> str | None:
     if isinstance(items, (list, tuple)) and all(isinstance(item, str) for item in items):
         cell = ", ".join(items)
     return cell if isinstance(cell, str) else None
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= CAPTION_LETTERS else f"{line[:CAPTION_LETTERS].rsplit(' ', 1)[0]} …"
 
 
 def caption_column(

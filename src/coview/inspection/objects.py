@@ -86,9 +86,8 @@ def place(
     what = "memberships" if matrices and all(map(_are_shares, matrices)) else "scores"
     matrix = np.hstack([_scaled(part) for part in matrices]) if matrices else np.zeros((0, 0))
     flat = matrix.shape[1] < 3 or len(matrix) < 3 or np.linalg.matrix_rank(matrix[:200] - matrix[:200].mean(axis=0)) < 2
-    by_tsne, features = method == "tsne" and len(matrix) >= FEWEST_OF_TSNE, None
-    if views is not None and len(views) >= 3 and views.shape[1] >= 3 and (flat or by_tsne):
-        features = _features(views, seed)
+    by_tsne = method == "tsne" and len(matrix) >= FEWEST_OF_TSNE
+    features = _features(views, seed) if flat or by_tsne else None
     if flat:
         if features is None:
             return None
@@ -228,8 +227,10 @@ def distinctive_features(
     return described
 
 
-def _features(views: Views, seed: int) -> np.ndarray:
-    """Objects by the leading directions of all their features, each view counting alike."""
+def _features(views: Views | None, seed: int) -> np.ndarray | None:
+    """Objects by the leading directions of all their features, each view counting alike; None of too few."""
+    if views is None or min(len(views), views.shape[1]) < 3:
+        return None
     beside = sparse.csr_array(normalize(sparse.hstack([normalize(sparse.csr_array(m)) for m in views.values()])))
     return TruncatedSVD(min(20, min(beside.shape) - 1), random_state=seed).fit_transform(beside)
 

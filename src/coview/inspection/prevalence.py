@@ -272,10 +272,10 @@ def _categories(cells: list[Any], most: int, by: str) -> Bins:
     """Categories, the most frequent first; what is rare is one more."""
     names = [None if cell is None else str(cell).strip() for cell in cells]
     counts = Counter(name for name in names if name is not None)
-    ranked = [name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+    ranked = sorted(counts, key=lambda name: (-counts[name], name))
     kept = ranked if len(ranked) <= most else ranked[: most - 1]
-    labels = kept if len(kept) == len(ranked) else [*kept, f"{len(ranked) - len(kept):,} others"]
-    rest = sum(counts[name] for name in ranked[len(kept) :])
+    others = ranked[len(kept) :]
+    rest = sum(counts[name] for name in others)
     if 2 * rest > counts.total():
         warn_user(
             f"{by!r} has {len(ranked):,} different values. The {len(kept)} most frequent are shown; the others are "
@@ -284,6 +284,7 @@ def _categories(cells: list[Any], most: int, by: str) -> Bins:
             UserWarning,
             inside=True,
         )
+    labels = [*kept, f"{len(others):,} others"] if others else kept
     places = {name: i for i, name in enumerate(kept)}
     codes = np.array([-1 if name is None else places.get(name, len(kept)) for name in names])
     return Bins("category", codes, labels, np.arange(len(labels), dtype=np.float64))

@@ -22,7 +22,7 @@ __all__ = ["color", "draw_curve", "draw_map", "shape"]
 
 MOST_POINTS = 400  # of a curve
 WIDTH, HEIGHT, MARGIN = 1000, 720, 16  # of a map
-MOST_TAGS, TAG_WORDS = 24, 12  # names on a map, and how many of them say more than the key
+MOST_TAGS = 24  # names on a map
 LONGEST_WORD = 18  # letters: a longer one stands beside the map alone, where it is whole
 STEPS = 500  # of moving names apart
 LETTER, LINE = 11.5, 36  # width and height of a tag's text, as parts of a map that is as wide as half of the page
@@ -112,28 +112,25 @@ def draw_map(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tag(name: str, known: Mapping[str, str], numbered: bool) -> tuple[str, str]:
-    """Number of a group and the first word of its name; or the name alone."""
-    return (name, known.get(name, "").split(", ")[0]) if numbered else ("", name)
+    """Number of a group and, where there is room for it, the first word of its name; or the name alone."""
+    word = known.get(name, "").split(", ")[0]
+    return (name, word if len(word) <= LONGEST_WORD else "") if numbered else ("", name)
 
 
 def _tags(
     x: Sequence[float], y: Sequence[float], groups: Sequence[int], names: Sequence[tuple[str, str]]
 ) -> list[tuple[Any, ...]]:
     """Names above the medians of their groups, moved apart where they would cover each other; the largest groups."""
-    codes = np.asarray(groups)
     shown = [k for k, _ in Counter(groups).most_common() if k >= 0][:MOST_TAGS]
     if len(names) < 2 or not shown:
         return []
-    texts = []
-    for position, k in enumerate(shown):
-        key, word = names[k]
-        texts.append((key, "" if key and (position >= TAG_WORDS or len(word) > LONGEST_WORD) else word))
-    middles = np.array([[np.median(np.asarray(axis)[codes == k]) for axis in (x, y)] for k in shown])
-    widths = np.array([LETTER * (len(" ".join(text).strip()) + 2.5) for text in texts])
+    positions, codes = np.column_stack([x, y]), np.asarray(groups)
+    middles = np.array([np.median(positions[codes == k], axis=0) for k in shown])
+    widths = np.array([LETTER * (len(" ".join(names[k]).strip()) + 2.5) for k in shown])
     places = _moved_apart(middles - [0, LINE], widths) / [WIDTH / 100, HEIGHT / 100]  # above what they would cover
     return [
-        (k, f"{left:.2f}", f"{top:.2f}", position >= MOST_TAGS // 3, *text)
-        for position, (k, (left, top), text) in enumerate(zip(shown, places.tolist(), texts))
+        (k, f"{left:.2f}", f"{top:.2f}", rank >= MOST_TAGS // 3, *names[k])
+        for rank, (k, (left, top)) in enumerate(zip(shown, places.tolist()))
     ]
 
 

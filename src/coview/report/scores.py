@@ -198,41 +198,53 @@ def score_labels(
     `codes` are the labels as positions in `classes`, -1 for none. Scores held out are those of a classifier, on what
     `hold_out` returned.
     """
-    measures = list(label_measures(inspection, reading, codes, classes)) if (codes >= 0).any() else []
+    known = codes[codes >= 0]
+    measures = list(label_measures(inspection, reading, codes, classes)) if len(known) else []
     if not measures:
         return None
-    known = codes[codes >= 0]
     scores: dict[str, Any] = {"n_labeled": len(known), "n_objects": len(codes), "measures": measures}
+    sizes = np.sort(np.bincount(known))[::-1]
     if reading.codes is not None:
         scores["confusion"] = confusion(inspection, reading.codes, codes, classes)
-        sizes = np.sort(np.bincount(known))[::-1]
-        if inspection.kind != "class" and len(inspection.groups) < (sizes > 0).sum():
-            best = float(sizes[: len(inspection.groups)].sum() / len(known))
-            counts = {"n_groups": len(inspection.groups), "n_labels": int((sizes > 0).sum())}
-            scores["ceiling"] = {**counts, "accuracy": best}
-    by_fit = inspection.selection.held_out if isinstance(held, str) else {}
-    if by_fit and np.isnan(by_fit["accuracy"]):
-        scores["held_out"] = {"note": f"{describe_accuracy(by_fit)}."}
-    elif by_fit:
-        scores["held_out"] = {
-            "measures": [measure("accuracy", by_fit["accuracy"], "share of labels hidden in the fit that it found")],
-            "interval": [by_fit["low"], by_fit["high"]],
-            "n_hidden": int(by_fit["n_labels"]),
-            "refitted": False,
-            "by_fit": True,
-            "largest_class": by_fit["largest_class"],
-        }
-    elif isinstance(held, str) and inspection.kind == "class":
-        scores["held_out"] = {"note": held}
-    elif isinstance(held, Holdout) and inspection.kind == "class" and views is not None:
-        hidden, truth = read_groups(held.inspection, views[held.rows], prepared=True), codes[held.rows]
-        scores["held_out"] = {
-            **held.describe(),
-            "measures": list(label_measures(held.inspection, hidden, truth, classes)),
-            "largest_class": float(np.bincount(known).max() / len(known)),
-            "confusion": None if hidden.codes is None else confusion(held.inspection, hidden.codes, truth, classes),
-        }
+    if inspection.kind == "class":
+        return {**scores, "held_out": _score_held_out(inspection, codes, classes, views, held, sizes[0] / len(known))}
+    n_groups, n_labels = len(inspection.groups), int((sizes > 0).sum())
+    if reading.codes is not None and n_groups < n_labels:
+        best = float(sizes[:n_groups].sum() / len(known))
+        scores["ceiling"] = {"n_groups": n_groups, "n_labels": n_labels, "accuracy": best}
     return scores
+
+
+def _score_held_out(
+    inspection: Inspection,
+    codes: np.ndarray,
+    classes: np.ndarray,
+    views: Views | None,
+    held: Holdout | str | None,
+    largest_class: float,
+) -> dict[str, Any] | None:
+    """Scores of a classifier on labels that it has not learned from: those of a copy, or what the fit itself found."""
+    if isinstance(held, Holdout) and views is not None:
+        reading, truth = read_groups(held.inspection, views[held.rows], prepared=True), codes[held.rows]
+        return {
+            **held.describe(),
+            "measures": list(label_measures(held.inspection, reading, truth, classes)),
+            "largest_class": float(largest_class),
+            "confusion": None if reading.codes is None else confusion(held.inspection, reading.codes, truth, classes),
+        }
+    by_fit = inspection.selection.held_out
+    if not isinstance(held, str) or not by_fit:
+        return {"note": held} if held else None
+    if np.isnan(by_fit["accuracy"]):
+        return {"note": f"{describe_accuracy(by_fit)}."}
+    return {
+        "measures": [measure("accuracy", by_fit["accuracy"], "share of labels hidden in the fit that it found")],
+        "interval": [by_fit["low"], by_fit["high"]],
+        "n_hidden": int(by_fit["n_labels"]),
+        "refitted": False,
+        "by_fit": True,
+        "largest_class": by_fit["largest_class"],
+    }
 
 
 # -- by view
